@@ -221,14 +221,14 @@ func TestSlowWatchIsLogged(t *testing.T) {
 		}
 		<-time.After(time.Minute / 4)
 		synctest.Wait()
-		lines := logs.FilterMessage("slow watch").All()
+		lines := logs.FilterMessage("Slow watch").All()
 		if len(lines) == 0 || lines[0].ContextMap()["auditID"] != response.Header.Get("Audit-Id") {
 			t.Errorf("got %v", logs.All())
 		}
 		_ = response.Body.Close()
 		f.drain()
 		synctest.Wait()
-		if logs.FilterMessage("slow watch ended").Len() != 1 {
+		if logs.FilterMessage("Slow watch ended").Len() != 1 {
 			t.Errorf("got %v", logs.All())
 		}
 	}, func(c *Config) {

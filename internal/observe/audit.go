@@ -2,13 +2,13 @@ package observe
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// auditMetrics count what becomes of the audit log, under kube-apiserver's names.
+// auditMetrics count the events of the audit log, under kube-apiserver's names.
 type auditMetrics struct {
 	events   prometheus.Counter
 	levels   *prometheus.CounterVec
 	errors   *prometheus.CounterVec
 	rejected prometheus.Counter
-	none     prometheus.Counter // of levels, which most requests have
+	none     prometheus.Counter // the counter of levels for None, the level of most requests
 }
 
 func newAuditMetrics() auditMetrics {
@@ -16,10 +16,10 @@ func newAuditMetrics() auditMetrics {
 		return prometheus.CounterOpts{Namespace: "apiserver", Subsystem: "audit", Name: name, Help: help}
 	}
 	m := auditMetrics{
-		events:   prometheus.NewCounter(name("event_total", "Events that were made for the audit log.")),
-		levels:   prometheus.NewCounterVec(name("level_total", "Requests by the level of the audit policy's rule for them."), []string{"level"}),
-		errors:   prometheus.NewCounterVec(name("error_total", "Events that are not in the audit log: buffered, that there was no room for; log, that could not be written."), []string{"plugin"}),
-		rejected: prometheus.NewCounter(name("requests_rejected_total", "Requests that were refused because they could not be written into the audit log.")),
+		events:   prometheus.NewCounter(name("event_total", "Audit events that were generated.")),
+		levels:   prometheus.NewCounterVec(name("level_total", "Requests by the level of the audit policy rule that matches them."), []string{"level"}),
+		errors:   prometheus.NewCounterVec(name("error_total", "Audit events that were lost, by plugin: buffered (the buffer was full) or log (the write failed)."), []string{"plugin"}),
+		rejected: prometheus.NewCounter(name("requests_rejected_total", "Requests that were rejected because their audit event could not be written.")),
 	}
 	m.none = m.levels.WithLabelValues("None")
 	return m
@@ -29,10 +29,10 @@ func (m auditMetrics) all() []prometheus.Collector {
 	return []prometheus.Collector{m.events, m.levels, m.errors, m.rejected}
 }
 
-// AuditEvent counts an event that was made for the audit log.
+// AuditEvent counts an audit event that was generated.
 func (m *Metrics) AuditEvent() { m.audit.events.Inc() }
 
-// AuditLevel counts a request by what of it is written; empty is nothing.
+// AuditLevel counts a request by its audit level. An empty level means None.
 func (m *Metrics) AuditLevel(level string) {
 	if level == "" {
 		m.audit.none.Inc()
@@ -41,21 +41,21 @@ func (m *Metrics) AuditLevel(level string) {
 	m.audit.levels.WithLabelValues(level).Inc()
 }
 
-// AuditErrors counts events that are not in the audit log, by what lost them.
+// AuditErrors counts events that were lost, by the plugin that lost them.
 func (m *Metrics) AuditErrors(plugin string, events int) {
 	m.audit.errors.WithLabelValues(plugin).Add(float64(events))
 }
 
-// AuditRejected counts a request that was refused because it could not be written down.
+// AuditRejected counts a request that was rejected because its audit event could not be written.
 func (m *Metrics) AuditRejected() { m.audit.rejected.Inc() }
 
-// AuditBacklog is what waits to be written into the audit log.
+// AuditBacklog is the size of the buffer of the audit log.
 type AuditBacklog struct {
 	Lines int
 	Bytes int64 // of memory
 }
 
-// AuditSource tells the backlog of the moment; ok is false where there is no audit log.
+// AuditSource returns the current backlog. ok is false if there is no audit log.
 type AuditSource func() (now AuditBacklog, ok bool)
 
 type auditCollector struct {
@@ -69,8 +69,8 @@ func newAuditCollector(read AuditSource) *auditCollector {
 	}
 	return &auditCollector{
 		read:  read,
-		lines: desc("lines", "Lines that wait to be written into the audit log; what comes when 10,000 do is dropped."),
-		bytes: desc("bytes", "Bytes of memory that these lines take; what comes beyond 32 MiB is dropped."),
+		lines: desc("lines", "Lines that wait to be written to the audit log; above 10,000 lines, events are dropped."),
+		bytes: desc("bytes", "Bytes of memory of the lines that wait to be written to the audit log; above 32 MiB, events are dropped."),
 	}
 }
 

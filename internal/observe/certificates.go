@@ -6,13 +6,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Certificate is one that the facade shows to others.
+// Certificate is a certificate that the facade presents.
 type Certificate struct {
-	Name     string // serving, or upstream for the one that it shows to its upstream
+	Name     string // serving, or upstream for the client certificate that the upstream receives
 	NotAfter time.Time
 }
 
-// CertificateSource tells those of the moment.
+// CertificateSource returns the current certificates.
 type CertificateSource func() []Certificate
 
 type certificateCollector struct {
@@ -22,7 +22,7 @@ type certificateCollector struct {
 
 func newCertificateCollector(read CertificateSource) *certificateCollector {
 	return &certificateCollector{read: read, expires: prometheus.NewDesc("listfacade_certificate_expiration_timestamp_seconds",
-		"When a certificate expires that the facade shows, in seconds since 1970.", []string{"certificate"}, nil)}
+		"Expiration time of a certificate of the facade in seconds since the Unix epoch, by certificate: serving or upstream.", []string{"certificate"}, nil)}
 }
 
 // Describe implements prometheus.Collector.

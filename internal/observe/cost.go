@@ -2,19 +2,19 @@ package observe
 
 import "time"
 
-// Cost is what a request takes.
+// Cost is the resources that a request has used.
 type Cost struct {
 	Bytes int64 // of the body, after compression
-	// CPU is an estimate: the time in which the request's goroutine was not waiting. Of a write no more counts than it
-	// takes where the client accepts at once. On a busy machine it includes what was waited for a processor; what other
-	// goroutines do for the request, as those of an HTTP/2 connection, is not in it.
+	// CPU is an estimate: the time during which the request's goroutine did not wait. A write counts at most the time
+	// that it takes when the client accepts immediately. On a busy machine CPU includes waiting for a processor. It
+	// excludes the work of other goroutines, such as those of an HTTP/2 connection.
 	CPU       time.Duration
-	Objects   int64 // that were compared with what was asked for
-	Forwarded int64 // 1 when the upstream answered
+	Objects   int64 // objects compared with the request's selectors
+	Forwarded int64 // 1 if the upstream answered
 	Events    int64 // of watches that the cache answers, bookmarks included
 }
 
-// less is what a cost is more than another, in each part.
+// less returns c minus other in each field, but not below 0.
 func (c Cost) less(other Cost) Cost {
 	return Cost{
 		Bytes: max(c.Bytes-other.Bytes, 0), CPU: max(c.CPU-other.CPU, 0), Objects: max(c.Objects-other.Objects, 0),
@@ -22,7 +22,7 @@ func (c Cost) less(other Cost) Cost {
 	}
 }
 
-// plus is the sum of two costs.
+// plus returns the sum of both costs.
 func (c Cost) plus(other Cost) Cost {
 	return Cost{
 		Bytes: c.Bytes + other.Bytes, CPU: c.CPU + other.CPU, Objects: c.Objects + other.Objects,
@@ -30,14 +30,14 @@ func (c Cost) plus(other Cost) Cost {
 	}
 }
 
-// cost is what the whole request took.
+// cost returns the cost of the complete request.
 func (e *Event) cost() Cost {
 	c := Cost{Bytes: e.Bytes, CPU: e.Took, Objects: int64(e.Looked), Forwarded: e.forwarded()}
 	if e.Verb == "watch" {
 		c.Events = int64(e.Returned)
 	}
 	for step, waited := range e.Waits {
-		if Step(step) != Encoding { // which is work
+		if Step(step) != Encoding { // encoding is work, not waiting
 			c.CPU -= waited
 		}
 	}
@@ -55,7 +55,7 @@ func (e *Event) forwarded() int64 {
 	return 0
 }
 
-// Charge returns what a request that is over took, less what it was charged with while it was under way.
+// Charge returns the cost of a request that has ended, minus the cost that Progress.Charge has already returned.
 func (e *Event) Charge() Cost {
 	if e.Progress == nil {
 		return e.cost()
@@ -67,8 +67,9 @@ func (e *Event) Charge() Cost {
 	return p.charge(e.cost())
 }
 
-// Charge returns what a request under way took since the last time, and the Event that says whose it is: of that, what
-// Answering settles may be read. ok is false when it took nothing, or is over, or its answer has not begun.
+// Charge returns the cost of a request in flight since the last call, and the request's Event. The caller may read the
+// fields of the Event that Answering settles. ok is false if there was no cost, if the request has ended, or if its
+// response has not begun.
 func (p *Progress) Charge() (e *Event, since Cost, ok bool) {
 	if p.settled.Load() < answering {
 		return nil, Cost{}, false
@@ -85,7 +86,7 @@ func (p *Progress) Charge() (e *Event, since Cost, ok bool) {
 	return e, since, since != Cost{}
 }
 
-// charge is called with charging held.
+// charge returns the part of soFar that is not charged yet. The caller holds charging.
 func (p *Progress) charge(soFar Cost) Cost {
 	since := soFar.less(p.charged)
 	p.charged = p.charged.plus(since)

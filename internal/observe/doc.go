@@ -1,17 +1,16 @@
-// Package observe holds what is known of the facade's work, and who is told: one Event a request, and the sinks that it
-// ends in. Every metric of the facade is defined and registered here, and nowhere else.
+// Package observe records the facade's work. Each request has one Event, and Sinks receive it at the end of the
+// request. All metrics of the facade are defined and registered here, and nowhere else.
 //
-// Other packages declare the small interface that they report to; the types here implement them. Labels of metrics come
-// from closed sets (verbs, resources that discovery named, status codes, reasons), never from a client's text, so that
-// no client can grow the number of series. What means the same as in kube-apiserver has its name, its labels and its
-// buckets, with the component listfacade; the rest begins with listfacade_.
+// Other packages declare small interfaces that they report to, and the types here implement them. Labels of metrics
+// come from closed sets: verbs, resources that discovery names, status codes and reasons. They never come from a
+// client's text, which means that no client can add series. A metric that means the same as in kube-apiserver has
+// kube-apiserver's name, labels and buckets, with the component listfacade. All other names begin with listfacade_.
 //
-// The package starts no goroutine and imports nothing else of this module. An Event belongs to the goroutine of its
-// request until the request is over; then the sinks read it, one after the other, and keep nothing of it. Meanwhile
-// others see the request's Progress, which is in the Inflight of its server, and of the Event what Progress says is
-// settled: operators are shown what is open, and what it takes is counted before it ends.
-// Beside the metrics, the last of what was slow (SlowLog) and of what happened (History) are kept, for the operator's
-// page, in as much memory whatever happens.
-// Metrics are told of requests that are under way, too: of those that run long nothing else would be known for half an
-// hour. Those that are Followers are told on the way, too.
+// The package starts no goroutine and imports no other package of this module. An Event belongs to the goroutine of its
+// request until the request ends. Then the sinks read it one after the other, and keep no reference to it. Before that,
+// other goroutines read only the request's Progress, which is in the Inflight of its server, and the fields of the
+// Event that Progress marks as settled. Operators see open requests through them, and long-running requests are
+// accounted before they end. Sinks that are Followers also receive a request while it is in flight.
+//
+// SlowLog keeps the last slow requests and History the last minutes, for the operator's page. Their memory is constant.
 package observe

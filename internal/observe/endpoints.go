@@ -2,14 +2,14 @@ package observe
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Endpoint is one of several addresses of the upstream.
+// Endpoint is one address of an upstream that has several.
 type Endpoint struct {
 	Host         string
 	InUse, Ready bool
-	Why          string // why it is not ready; empty before anybody looked
+	Why          string // why it is not ready; empty before the first check
 }
 
-// EndpointSource tells those of the moment.
+// EndpointSource returns the current endpoints.
 type EndpointSource func() []Endpoint
 
 type endpointCollector struct {
@@ -23,8 +23,8 @@ func newEndpointCollector(read EndpointSource) *endpointCollector {
 	}
 	return &endpointCollector{
 		read:  read,
-		inUse: desc("in_use", "1 for the one of several endpoints of the upstream that is asked, 0 for the others."),
-		ready: desc("ready", "1 for each of several endpoints of the upstream that answers as one of the cluster, 0 for the others."),
+		inUse: desc("in_use", "1 for the endpoint of the upstream that is in use, 0 for the others, by endpoint."),
+		ready: desc("ready", "1 for each endpoint of the upstream that answers and belongs to the cluster, 0 for the others, by endpoint."),
 	}
 }
 

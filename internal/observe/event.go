@@ -8,31 +8,32 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// Source says who gave an answer.
+// Source says where a response came from.
 type Source string
 
-// The sources. What is neither the cache's nor the upstream's is the facade's own: a refusal, its health, its metrics.
+// The sources. FromFacade is for responses that come neither from the cache nor from the upstream: refusals, health and
+// metrics.
 const (
 	FromCache    Source = "cache"
 	FromUpstream Source = "upstream"
 	FromFacade   Source = "facade"
 )
 
-// Step is a part of a request's way that takes time, most of them because it may have to wait.
+// Step is a part of a request's processing whose time is measured.
 type Step int
 
-// The steps at which a request waits for somebody else, and the one at which it works.
+// The steps. A request waits in all of them except Encoding, in which it works.
 const (
-	Discovering    Step = iota // for discovery, of a resource that is not known
-	Authorizing                // for the authorizer
-	Syncing                    // for a lane that is being filled
-	Queueing                   // for a place among the requests that are passed through
-	Proving                    // for the proof that the cache is fresh, or for the version that was asked for
-	Asking                     // for the upstream's answer, passed through or kept
-	Authenticating             // for the authenticator
-	Encoding                   // not at all: what the answer's bytes took to make
-	Writing                    // for the client, to accept the answer's bytes
-	Auditing                   // for the audit log, where requests wait for it
+	Discovering    Step = iota // waits for discovery, for an unknown resource
+	Authorizing                // waits for the authorizer
+	Syncing                    // waits for a lane that is being filled
+	Queueing                   // waits for a seat, or for its turn to forward
+	Proving                    // waits for a freshness check, or for the requested resourceVersion
+	Asking                     // waits for the upstream's response, which is forwarded or kept
+	Authenticating             // waits for the authenticator
+	Encoding                   // produces the bytes of the response
+	Writing                    // waits for the client to accept bytes of the response
+	Auditing                   // waits for the audit log, in its blocking modes
 	steps
 )
 
@@ -41,89 +42,89 @@ func (s Step) String() string {
 	return [steps]string{"discovering", "authorizing", "syncing", "queueing", "proving", "asking", "authenticating", "encoding", "writing", "auditing"}[s]
 }
 
-// Event is all that is known of one request when it is over. It is filled as the request goes on, by the goroutine that
-// answers it.
+// Event describes one request. The goroutine that answers the request fills it, and it is complete when the request has
+// ended.
 type Event struct {
-	AuditID   string // in the answer's Audit-Id, and sent to the upstream with what is passed through
+	AuditID   string // the Audit-Id header of the response, also sent to the upstream with forwarded requests
 	Client    string // address and port
 	UserAgent string
-	User      string // in whose name the upstream is read; empty until authenticated
-	// Caller is all that is known of who asks; nil until authenticated.
+	User      string // name of the caller; empty until authenticated
+	// Caller is the authenticated user; nil until authenticated.
 	Caller user.Info
-	// Header is what the client sent, with the Audit-Id that the answer has.
+	// Header is the request's header, with the Audit-Id of the response.
 	Header http.Header
 
-	Method, URI, Path        string // the path as it was read, empty where it could not be
-	Verb                     string // of RequestInfo; empty when the path could not be read
-	Group, Version, Resource string // as the path names them
+	Method, URI, Path        string // Path is empty if the URI could not be parsed
+	Verb                     string // of RequestInfo; empty if the path could not be parsed
+	Group, Version, Resource string // as in the path
 	Subresource              string
 	Scope                    string // resource (one object), namespace or cluster, as in kube-apiserver's metrics
 	Namespace, Name          string
-	// Selector is the shape of the selectors: what they ask of which fields and labels, without the values.
+	// Selector is the shape of the selectors: operators, fields and labels without values.
 	Selector string
-	// Discovered: the upstream's discovery knows the resource, and the subresource if there is one, so that their names
-	// may become labels.
+	// Discovered reports that the upstream's discovery contains the resource and the subresource. Only then may their
+	// names become labels.
 	Discovered bool
 
-	Plan     string // what the resourceVersion means: MostRecent, Any, NotOlderThan, Exact ...
+	Plan     string // meaning of the request's resourceVersion: MostRecent, Any, NotOlderThan, Exact ...
 	Source   Source
-	Reason   Reason // why the upstream had to answer; empty when it had not
-	Looked   int    // objects whose facts were compared with what was asked for
+	Reason   Reason // why the upstream had to answer; empty if it had not
+	Looked   int    // objects compared with the selectors
 	Returned int    // objects or watch events sent, bookmarks included
 
-	Encoding string // json or protobuf, of the lane that was read; empty when none was
-	LaneRV   uint64 // the resourceVersion of the lane that the answer shows, or begins at; 0 when none was read
-	Check    string // how the lane was proven fresh: fill, probe, rollcall or fence; empty when it had not to be
+	Encoding string // encoding of the lane that was read, json or protobuf; empty if none was read
+	LaneRV   uint64 // resourceVersion of the lane that the response shows or begins at; 0 if no lane was read
+	Check    string // kind of the freshness check: fill, probe, roll-call or progress-watch; empty if none was needed
 
-	// Decision is what the authorizer said, and DecisionReason why; nothing until it was asked. PassedThrough: it is the
-	// upstream that decides.
+	// Decision is the authorizer's decision, and DecisionReason its reason; empty until it was made. PassedThrough
+	// reports that the upstream decides.
 	Decision       Decision
 	DecisionReason string
 	PassedThrough  bool
-	// Status is the error that the facade answered with; nil when it did not, as when the upstream did.
+	// Status is the error with which the facade responded; nil if it did not, for example because the upstream did.
 	Status *metav1.Status
-	// Panicked is what a panic said that ended the request, or broke its answer off while the client was there; empty
-	// when none did.
+	// Panicked is the message of a panic that ended the request or terminated its response while the client was
+	// connected; empty if there was none.
 	Panicked string
-	// Audited is what is to be written of the request into the audit log. It is the audit log's.
+	// Audited is the audit policy's verdict on the request. Only the audit log uses it.
 	Audited Audited
 
 	Code     int
 	Bytes    int64 // of the body, after compression
-	RawBytes int64 // of the body, before compression; 0 when the upstream compressed it
-	// LongRunning: kube-apiserver does not bound its time either, as a watch's or a log's.
+	RawBytes int64 // of the body, before compression; 0 if the upstream compressed it
+	// LongRunning reports that kube-apiserver does not limit the request's duration: a watch or a log, for example.
 	LongRunning bool
-	Started     time.Duration // until the answer to a long-running request began; 0 when it did not
-	Lagged      time.Duration // the longest time that a watch was behind, if it was for longer than --slow-watch-lag
-	Stalled     bool          // it ran long and was broken off, because its client accepted nothing for --write-timeout
-	Displaced   bool          // it was broken off for another's sake, because its client accepted nothing
-	Yielded     bool          // it ran long and ended for another's sake, because its caller had most of all places
+	Started     time.Duration // time until the response to a long-running request began; 0 if it did not
+	Lagged      time.Duration // longest time that a watch lagged behind; 0 if never longer than --slow-watch-lag
+	Stalled     bool          // long-running, and terminated because the client accepted nothing for --write-timeout
+	Displaced   bool          // terminated in favour of another response, because the client accepted nothing
+	Yielded     bool          // long-running, and terminated in favour of a caller with fewer watches
 	Began       time.Time
 	Took        time.Duration
 	Waits       [steps]time.Duration
 
-	// Progress is what others see of the request while it is under way; nil where nobody looks. It holds all of the
-	// answer, so who copies an Event leaves it out.
+	// Progress is the part that other goroutines read while the request is in flight; nil if none does. It references
+	// the complete response. A copy of the Event must not contain it.
 	Progress *Progress
 }
 
-// Decision is what the authorizer said.
+// Decision is the decision of the authorizer.
 type Decision string
 
-// The decisions, as the audit log has them.
+// The decisions, as in the audit log.
 const (
 	Undecided Decision = ""
 	Allowed   Decision = "allow"
 	Forbidden Decision = "forbid"
 )
 
-// Audited says what of a request is written into an audit log.
+// Audited says what an audit log contains of a request.
 type Audited struct {
-	Level string // empty when nothing is
-	Omits uint8  // a bit for each stage that is left out
+	Level string // empty if the request is not logged
+	Omits uint8  // one bit for each stage that is omitted
 }
 
-// Waiting begins a step, and returns when.
+// Waiting begins a step and returns the time.
 func (e *Event) Waiting(step Step) time.Time {
 	now := time.Now()
 	if e.Progress != nil {
@@ -132,7 +133,7 @@ func (e *Event) Waiting(step Step) time.Time {
 	return now
 }
 
-// Waited adds the time since a step began, and ends it. Others see what Waiting began.
+// Waited ends a step that Waiting began, and adds the time since then.
 func (e *Event) Waited(step Step, since time.Time) {
 	waited := time.Since(since)
 	e.Waits[step] += waited
@@ -141,44 +142,45 @@ func (e *Event) Waited(step Step, since time.Time) {
 	}
 }
 
-// Encoded adds the time since the answer's bytes began to be made, less what the client took to accept them. written is
-// what Waits[Writing] was then.
+// Encoded adds the time since the encoding of the response began, minus the time that writing took meanwhile. written
+// is the value of Waits[Writing] when the encoding began.
 func (e *Event) Encoded(since time.Time, written time.Duration) {
 	e.Waits[Encoding] += time.Since(since) - (e.Waits[Writing] - written)
 }
 
-// Sink is told of each request when it is over. It must not keep the Event, and must be safe for concurrent use.
+// Sink receives the Event of each request when the request has ended. It must not keep the Event, and must be safe for
+// concurrent use.
 type Sink interface {
 	Done(e *Event)
 }
 
-// Follower is a Sink that is told of requests while they go on, too, each time by the goroutine of the request. It must
-// not keep the Event, and must be safe for concurrent use.
+// Follower is a Sink that also receives requests in flight. Its methods must not keep the Event, and must be safe for
+// concurrent use.
 type Follower interface {
 	Sink
-	// Received is told of a request when it is known who asks, before anything is done for it. An error refuses it.
+	// Received is called after authentication, before any other work for the request. An error rejects the request.
 	Received(e *Event) error
-	// Answering is told when the answer to a long-running request begins.
+	// Answering is called when the response to a long-running request begins.
 	Answering(e *Event)
-	// Lagging is told of a watch that is behind, again and again while it is. The goroutine of the request waits for its
-	// client meanwhile, and Lagging is called by another.
+	// Lagging is called repeatedly while a watch lags behind. The caller is not the goroutine of the request, which waits
+	// for its client at that time.
 	Lagging(e *Event, by Lag)
 }
 
-// Lag is how far a watch is behind its lane.
+// Lag is how far a watch lags behind its lane.
 type Lag struct {
-	For    time.Duration // since it had everything
-	Sent   int           // events that were sent, bookmarks included; the last of them may still be on their way
-	SentRV uint64        // up to which version it was sent everything; 0 while that is not known
-	LaneRV uint64        // which version its lane is at
-	// Initial: its initial events are still being sent.
+	For    time.Duration // time since the watch had sent all events
+	Sent   int           // events sent, bookmarks included; the client may not have received the last ones
+	SentRV uint64        // resourceVersion up to which all events are sent; 0 while unknown
+	LaneRV uint64        // resourceVersion of the lane
+	// Initial reports that the initial events are still being sent.
 	Initial bool
 }
 
-// Sinks tells several sinks, and those of them that are Followers more.
+// Sinks passes Events to several sinks, and calls the methods of those that are Followers.
 type Sinks []Sink
 
-// Received implements Follower. The first error counts, and all are told.
+// Received implements Follower. It calls every Follower and returns the first error.
 func (s Sinks) Received(e *Event) (err error) {
 	s.follow(func(f Follower) {
 		if refused := f.Received(e); err == nil {
@@ -194,10 +196,10 @@ func (s Sinks) Answering(e *Event) { s.follow(func(f Follower) { f.Answering(e) 
 // Lagging implements Follower.
 func (s Sinks) Lagging(e *Event, by Lag) { s.follow(func(f Follower) { f.Lagging(e, by) }) }
 
-func (s Sinks) follow(tell func(Follower)) {
+func (s Sinks) follow(call func(Follower)) {
 	for _, sink := range s {
 		if follower, ok := sink.(Follower); ok {
-			tell(follower)
+			call(follower)
 		}
 	}
 }

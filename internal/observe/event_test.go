@@ -16,55 +16,55 @@ type sinkFunc func(*Event)
 // Done implements Sink.
 func (f sinkFunc) Done(e *Event) { f(e) }
 
-// Every sink is told of every request.
-func TestSinks(t *testing.T) {
-	told := map[string]string{}
+// Every sink receives every request.
+func TestSinksReceiveEveryRequest(t *testing.T) {
+	calls := map[string]string{}
 	sinks := Sinks{
-		sinkFunc(func(e *Event) { told["one"] = e.AuditID }), sinkFunc(func(e *Event) { told["two"] = e.AuditID }),
+		sinkFunc(func(e *Event) { calls["one"] = e.AuditID }), sinkFunc(func(e *Event) { calls["two"] = e.AuditID }),
 	}
 	sinks.Done(&Event{AuditID: "x"})
-	if told["one"] != "x" || told["two"] != "x" {
-		t.Errorf("told: %v", told)
+	if calls["one"] != "x" || calls["two"] != "x" {
+		t.Errorf("got calls %v", calls)
 	}
 }
 
-// Followers among the sinks are told of requests on their way, and any of them can refuse one.
-func TestFollowers(t *testing.T) {
+// Followers among the sinks receive requests in flight, and each of them can refuse a request.
+func TestFollowersCanRefuse(t *testing.T) {
 	first, second := &follower{}, &follower{err: errors.New("no")}
 	sinks := Sinks{first, sinkFunc(func(*Event) {}), second}
 	err := sinks.Received(&Event{})
 	sinks.Answering(&Event{})
 	sinks.Lagging(&Event{}, Lag{})
-	if !errors.Is(err, second.err) || first.told != 3 || second.told != 3 {
-		t.Errorf("%v, %d and %d", err, first.told, second.told)
+	if !errors.Is(err, second.err) || first.calls != 3 || second.calls != 3 {
+		t.Errorf("got %v, and %d and %d calls", err, first.calls, second.calls)
 	}
 }
 
-// follower is a Follower that counts.
+// follower counts the calls of its methods.
 type follower struct {
-	told int
-	err  error
+	calls int
+	err   error
 }
 
 func (f *follower) Done(*Event)           {}
-func (f *follower) Received(*Event) error { f.told++; return f.err }
-func (f *follower) Answering(*Event)      { f.told++ }
-func (f *follower) Lagging(*Event, Lag)   { f.told++ }
+func (f *follower) Received(*Event) error { f.calls++; return f.err }
+func (f *follower) Answering(*Event)      { f.calls++ }
+func (f *follower) Lagging(*Event, Lag)   { f.calls++ }
 
-// What bytes took to make is what is left of the time when the client's part is taken off.
+// The time of encoding does not include the time that the client takes to accept bytes.
 func TestEncoded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e Event
 		e.Waits[Writing] = 3 * time.Second
 		e.Encoded(time.Now().Add(-time.Hour), time.Second)
 		if got := e.Waits[Encoding]; got != time.Hour-2*time.Second {
-			t.Errorf("encoding took %s", got)
+			t.Errorf("got %s of encoding", got)
 		}
 	})
 }
 
-// A step may be waited for more than once.
-func TestWaited(t *testing.T) {
+// A request may wait in the same step several times.
+func TestWaitedAddsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e Event
 		e.Waited(Proving, time.Now().Add(-time.Hour))
@@ -75,7 +75,7 @@ func TestWaited(t *testing.T) {
 	})
 }
 
-// The log names the waits that there were, and is silent above its level.
+// The log contains the steps that took time, and nothing above its level.
 func TestRequestLog(t *testing.T) {
 	e := &Event{AuditID: "x", Source: FromUpstream, Reason: Unproven}
 	e.Waits[Asking] = time.Second

@@ -6,62 +6,62 @@ import (
 	"time"
 )
 
-// A History reaches back a quarter of an hour, in steps of ten seconds.
+// A History covers the last 15 minutes, in steps of ten seconds.
 const (
 	HistoryStep  = 10 * time.Second
 	HistorySteps = 90
 )
 
-// History is what the last minutes were like: requests and how long they took, what the upstream was asked and how it
-// answered, which lanes were listed again. It takes 60 KB whatever happens. Safe for concurrent use; nil keeps nothing.
+// History records the last minutes: requests with their durations, requests to the upstream with their results, and
+// relists. It uses 60 KB of memory at all times. Safe for concurrent use. A nil History records nothing.
 type History struct {
-	mu      sync.Mutex // guards what follows; held for some tens of nanoseconds by whoever tells
+	mu      sync.Mutex // guards the fields below; a report holds it for some tens of nanoseconds
 	ring    [HistorySteps]moment
-	relists map[relisted][]time.Time // the last of each resource, oldest first
+	relists map[relisted][]time.Time // the last relists of each resource, oldest first
 	failure *UpstreamFailure
 }
 
-// moment is what one step keeps.
+// moment is the record of one step.
 type moment struct {
-	number int64 // steps since the Unix epoch; 0: nothing was told in it
+	number int64 // steps since the Unix epoch; 0 if nothing was recorded
 
-	cache, upstream, facade uint32 // requests that are over, by who answered
-	failed, refused         uint32 // of them, with 5xx but 501, and with 429
-	took                    spread // of those that do not run long and that the cache or the upstream answered
+	cache, upstream, facade uint32 // requests that ended, by source
+	failed, refused         uint32 // of these, requests with 5xx except 501, and with 429
+	took                    spread // durations of requests that are not long-running, from the cache or the upstream
 
 	asked  [len(Questions)]questions
-	waited spread // until the upstream began to answer; watches, which wait for a first event, and pass-throughs aside
-	lost   uint32 // events of the audit log
+	waited spread // times until the upstream began to answer, except for watches and forwarded requests
+	lost   uint32 // audit events that were lost
 }
 
-// Questions are what the upstream is asked for, in the words that Asked is told.
+// Questions are the kinds of requests to the upstream, as passed to Asked.
 var Questions = [...]string{"document", "passthrough", "probe", "read", "review", "watch"}
 
-// questions are those of one kind.
+// questions counts the requests of one kind.
 type questions struct {
 	all, unanswered, throttled, refused, failed uint32
-	took, longest                               time.Duration // of those that were answered
+	took, longest                               time.Duration // of answered requests
 }
 
 type relisted struct{ group, resource string }
 
-// keptRelists is how many of a resource's relists are remembered, and relistsWithin for how long.
+// Bounds of the relists that are remembered for each resource: their number and their age.
 const (
 	keptRelists   = 16
 	relistsWithin = 30 * time.Minute
 )
 
-// UpstreamFailure is the last question that the upstream did not answer well.
+// UpstreamFailure is a failed request to the upstream.
 type UpstreamFailure struct {
 	At      time.Time `json:"at"`
 	Request string    `json:"request"`
-	Code    int       `json:"code"` // 0: there was no answer
+	Code    int       `json:"code"` // 0 if there was no response
 }
 
-// NewHistory begins to remember.
+// NewHistory returns an empty History.
 func NewHistory() *History { return &History{relists: map[relisted][]time.Time{}} }
 
-// now is the step that is under way. The mutex is held.
+// now returns the current step. The caller holds mu.
 func (h *History) now(at time.Time) *moment {
 	number := at.Unix() / int64(HistoryStep/time.Second)
 	m := &h.ring[number%HistorySteps]
@@ -71,7 +71,7 @@ func (h *History) now(at time.Time) *moment {
 	return m
 }
 
-// Done implements Sink. What is asked about the facade itself is left out.
+// Done implements Sink. It ignores requests about the facade itself, such as health and metrics.
 func (h *History) Done(e *Event) {
 	if h == nil || e.Source == FromFacade && e.Resource == "" {
 		return
@@ -90,7 +90,7 @@ func (h *History) Done(e *Event) {
 	switch {
 	case e.Code == 429:
 		m.refused++
-	case e.Code >= 500 && e.Code != 501: // which is a request's fault, as 405 is
+	case e.Code >= 500 && e.Code != 501: // 501 is the fault of the request, like 405
 		m.failed++
 	}
 	if !e.LongRunning && e.Source != FromFacade {
@@ -98,8 +98,8 @@ func (h *History) Done(e *Event) {
 	}
 }
 
-// Asked tells of a question to the upstream: what for, the answer's code, 0 where there was none, and how long it took
-// to begin.
+// Asked records a request to the upstream: its kind, the status code of the response or 0 if there was none, and the
+// time until the response began.
 func (h *History) Asked(request string, code int, took time.Duration) {
 	kind := slices.Index(Questions[:], request)
 	if h == nil || kind < 0 {
@@ -110,7 +110,7 @@ func (h *History) Asked(request string, code int, took time.Duration) {
 	at := time.Now()
 	m := h.now(at)
 	m.asked[kind].add(code, took)
-	if ours := request != "passthrough"; ours && code != 0 && request != "watch" {
+	if request != "passthrough" && code != 0 && request != "watch" {
 		m.waited.add(took)
 	}
 	if code == 0 || code == 429 || code >= 500 || (code == 401 || code == 403) && request != "passthrough" {
@@ -135,7 +135,7 @@ func (q *questions) add(code int, took time.Duration) {
 	q.longest = max(q.longest, took)
 }
 
-// Relisted tells of a lane that lost the upstream's window.
+// Relisted records a lane that is listed again because it lost the upstream's window.
 func (h *History) Relisted(group, resource string) {
 	if h == nil {
 		return
@@ -147,7 +147,8 @@ func (h *History) Relisted(group, resource string) {
 	h.relists[key] = times[max(0, len(times)-keptRelists):]
 }
 
-// Relists is how often a resource was listed again in the last half hour, at most 16, and when the last time was.
+// Relists returns how often a resource was listed again in the last 30 minutes, at most 16, and when it was listed
+// again last.
 func (h *History) Relists(group, resource string) (times int, last time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -159,7 +160,7 @@ func (h *History) Relists(group, resource string) (times int, last time.Time) {
 	return times, last
 }
 
-// AuditLost tells of events that are not in the audit log.
+// AuditLost records audit events that were lost.
 func (h *History) AuditLost(events int) {
 	if h == nil {
 		return
@@ -169,7 +170,7 @@ func (h *History) AuditLost(events int) {
 	h.now(time.Now()).lost += uint32(events)
 }
 
-// LastFailure is the last question that the upstream did not answer well; nil when there was none.
+// LastFailure returns the last failed request to the upstream; nil if there was none.
 func (h *History) LastFailure() *UpstreamFailure {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What is told is found in the step in which it was, and is gone after a quarter of an hour.
+// A report appears in the step of its time, and disappears after 15 minutes.
 func TestHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := NewHistory()
@@ -15,8 +15,8 @@ func TestHistory(t *testing.T) {
 		}
 		h.Done(&Event{Source: FromUpstream, Code: 503, Resource: "pods", Took: 2 * time.Second})
 		h.Done(&Event{Source: FromFacade, Code: 429, Resource: "pods", Took: time.Hour})
-		h.Done(&Event{Source: FromFacade, Code: 501, Resource: "secrets", Took: time.Hour})              // the client's
-		h.Done(&Event{Source: FromFacade, Code: 200, Took: time.Hour})                                   // about itself
+		h.Done(&Event{Source: FromFacade, Code: 501, Resource: "secrets", Took: time.Hour})              // client's fault
+		h.Done(&Event{Source: FromFacade, Code: 200, Took: time.Hour})                                   // not counted
 		h.Done(&Event{Source: FromCache, Code: 200, Resource: "pods", LongRunning: true, Took: 1 << 60}) // a watch
 		h.Asked("probe", 200, time.Millisecond)
 		h.Asked("probe", 0, time.Second)
@@ -60,7 +60,7 @@ func TestHistory(t *testing.T) {
 	})
 }
 
-// Relists of half an hour are counted, and no more of them are kept than a loop needs to be seen.
+// Relists of the last 30 minutes are counted, up to 16.
 func TestHistoryRelists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := NewHistory()
@@ -80,8 +80,8 @@ func TestHistoryRelists(t *testing.T) {
 	})
 }
 
-// A quantile is within a fifth of what it is of.
-func TestSpread(t *testing.T) {
+// A quantile is within a fifth of the true value.
+func TestSpreadIsAccurate(t *testing.T) {
 	for _, d := range []time.Duration{150 * time.Microsecond, time.Millisecond, 37 * time.Millisecond, time.Second, 59 * time.Second} {
 		var s spread
 		s.add(d)
@@ -97,7 +97,7 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// BenchmarkHistory is what remembering a request costs it.
+// BenchmarkHistory measures the cost of recording a request.
 func BenchmarkHistory(b *testing.B) {
 	h, e := NewHistory(), &Event{Source: FromCache, Code: 200, Resource: "pods", Took: 10 * time.Millisecond}
 	b.ReportAllocs()

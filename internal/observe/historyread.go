@@ -2,29 +2,30 @@ package observe
 
 import "time"
 
-// Moment is one step of a History, as operators are shown it.
+// Moment is one step of a History, as operators see it.
 type Moment struct {
 	At time.Time `json:"at"` // when it began
-	// Requests that ended in it, by who answered; Failed and Refused of them with 5xx but 501, and with 429.
+	// Requests that ended in this step, by source. Failed are those with 5xx except 501, and Refused those with 429.
 	Cache    int `json:"cache"`
 	Upstream int `json:"upstream"`
 	Facade   int `json:"facade"`
 	Failed   int `json:"failed"`
 	Refused  int `json:"refused"`
-	// P50Seconds and P99Seconds are of those that do not run long, within a fifth of what they were; 0 where there were
-	// none.
+	// P50Seconds and P99Seconds are of requests that are not long-running, within a fifth of the true value; 0 if there
+	// were none.
 	P50Seconds float64 `json:"p50Seconds"`
 	P99Seconds float64 `json:"p99Seconds"`
-	// Asked is how often the upstream was asked; Unanswered and Throttled of them without an answer and with 429.
+	// Asked is the number of requests to the upstream. Unanswered are those without a response, and Throttled those with
+	// 429.
 	Asked      int `json:"asked"`
 	Unanswered int `json:"unanswered"`
 	Throttled  int `json:"throttled"`
-	// AskedP99Seconds is how long the facade's own questions took, watches aside.
+	// AskedP99Seconds is the time until the upstream began to answer, without watches and forwarded requests.
 	AskedP99Seconds float64 `json:"askedP99Seconds"`
 	AuditLost       int     `json:"auditLost"`
 }
 
-// Moments are the steps, the oldest first; the last is under way.
+// Moments returns the steps, oldest first. The last one has not ended.
 func (h *History) Moments() []Moment {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -52,21 +53,22 @@ func (m *moment) show(to *Moment) {
 	to.AuditLost = int(m.lost)
 }
 
-// Question is what the upstream was asked of one kind.
+// Question summarizes the requests of one kind to the upstream.
 type Question struct {
 	Request string `json:"request"`
 	Count   int    `json:"count"`
-	// Of them: without an answer, with 429, with 401 or 403, with 5xx.
+	// Parts of Count: without a response, with 429, with 401 or 403, and with 5xx.
 	Unanswered int `json:"unanswered"`
 	Throttled  int `json:"throttled"`
 	Refused    int `json:"refused"`
 	Failed     int `json:"failed"`
-	// How long it took to begin to answer.
+	// Time until the upstream began to answer.
 	MeanSeconds    float64 `json:"meanSeconds"`
 	LongestSeconds float64 `json:"longestSeconds"`
 }
 
-// Questions are what the upstream was asked in a window, of each kind, in their order.
+// Questions returns a summary of the window for each kind of request to the upstream, in the order of
+// observe.Questions.
 func (h *History) Questions(window time.Duration) []Question {
 	var sums [len(Questions)]questions
 	h.mu.Lock()

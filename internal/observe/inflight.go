@@ -5,33 +5,34 @@ import (
 	"sync"
 )
 
-// Inflight is all requests under way. The zero Inflight has none; nil keeps none. Safe for concurrent use.
+// Inflight is the set of requests in flight. The zero Inflight is empty; a nil one stays empty. Safe for concurrent
+// use.
 type Inflight struct {
 	shards [inflightShards]inflightShard
 }
 
-// inflightShards are so many that who looks at fifty thousand watches holds requests up for microseconds.
+// inflightShards is large enough that a reader of 50,000 watches delays requests by microseconds only.
 const inflightShards = 64
 
-// inflightShard is a list, so that to enter and to leave it costs no memory of its own.
+// inflightShard is a linked list. Adding and removing a request allocates no memory.
 type inflightShard struct {
 	mu    sync.Mutex
-	first *Progress // guarded by mu, as are the links of all in the list
-	_     [40]byte  // shards that are next to each other share no cache line
+	first *Progress // guarded by mu, as are the links of all elements
+	_     [40]byte  // padding that keeps neighbouring shards on different cache lines
 }
 
-// links are a request's place among those under way.
+// links are the position of a request in its shard.
 type links struct {
 	shard          uint8
 	previous, next *Progress
 }
 
-// Enter begins to show a request.
+// Enter adds a request.
 func (i *Inflight) Enter(p *Progress) {
 	if i == nil {
 		return
 	}
-	p.shard = uint8(rand.Uint32N(inflightShards)) //nolint:gosec // which is of no importance
+	p.shard = uint8(rand.Uint32N(inflightShards)) //nolint:gosec // needs no secure randomness
 	s := &i.shards[p.shard]
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,7 +42,7 @@ func (i *Inflight) Enter(p *Progress) {
 	s.first = p
 }
 
-// Leave ends it.
+// Leave removes a request.
 func (i *Inflight) Leave(p *Progress) {
 	if i == nil {
 		return
@@ -60,7 +61,7 @@ func (i *Inflight) Leave(p *Progress) {
 	p.previous, p.next = nil, nil
 }
 
-// All returns the requests that are under way, in no order. Some may be over when they are looked at.
+// All returns the requests in flight, in no order. Some may end before the caller reads them.
 func (i *Inflight) All() []*Progress {
 	if i == nil {
 		return nil

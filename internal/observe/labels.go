@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// requestKey is what the labels of a request's series say. Each of its values is one of a closed set: a method that
-// kube-apiserver knows, a name that discovery knows, a code that HTTP knows; what a client makes up is no label.
+// requestKey is the labels of a request's series. Each value comes from a closed set: methods of kube-apiserver, names
+// in discovery, status codes of HTTP. Text that a client can choose is never a label.
 type requestKey struct {
 	verb                                  string // kube-apiserver's: GET, LIST, WATCH ...
 	read                                  string // get, list, watch or other
@@ -33,7 +33,7 @@ func keyOf(e *Event) requestKey {
 	return k
 }
 
-// Verbs as kube-apiserver's metrics have them.
+// Verbs as in kube-apiserver's metrics.
 const (
 	verbGet     = "GET"
 	verbList    = "LIST"
@@ -42,8 +42,8 @@ const (
 	verbOther   = "other"
 )
 
-// verbLabel is what kube-apiserver makes of a method: GET and HEAD of a collection are LIST, and reads that open a
-// connection or a stream of bytes are CONNECT.
+// verbLabel returns the verb that kube-apiserver's metrics have for a request: GET and HEAD of a collection are LIST,
+// and reads that open a connection or a stream of bytes are CONNECT.
 func verbLabel(e *Event, scope string) string {
 	if e.Scope != "" && connects(e.Subresource) {
 		return verbConnect
@@ -63,7 +63,7 @@ func verbLabel(e *Event, scope string) string {
 	return verbOther
 }
 
-// connects tells the subresources that are no reads of an object.
+// connects reports whether a subresource opens a connection or a stream of bytes.
 func connects(subresource string) bool {
 	switch subresource {
 	case "log", "exec", "portforward", "attach", "proxy":
@@ -79,8 +79,8 @@ const (
 	scopeCluster   = "cluster"
 )
 
-// scopeLabel is the scope that a path has. A list or a watch whose field selector names one object has a collection's
-// path all the same.
+// scopeLabel returns the scope of the request's path. The path of a list or watch is that of a collection, even if its
+// field selector selects one object.
 func scopeLabel(e *Event) string {
 	switch {
 	case e.Scope != scopeResource || e.Verb != readList && e.Verb != readWatch:
@@ -91,7 +91,7 @@ func scopeLabel(e *Event) string {
 	return scopeCluster
 }
 
-// Reads of objects, as RequestInfo calls them.
+// Verbs of reads, as in RequestInfo.
 const (
 	readGet   = "get"
 	readList  = "list"
@@ -99,8 +99,8 @@ const (
 	readOther = "other"
 )
 
-// readLabel keeps the reads of objects apart; documents, health, logs and whatever else a path or a method may say are
-// one value: their times and sizes have nothing in common with those of objects.
+// readLabel returns get, list or watch for reads of objects. Everything else, such as documents, health and logs, is
+// other, because its times and sizes are not comparable.
 func readLabel(e *Event) string {
 	switch e.Verb {
 	case readGet, readList, readWatch:
@@ -111,7 +111,7 @@ func readLabel(e *Event) string {
 	return readOther
 }
 
-// probeLabel is the path of a probe, which is where kube-apiserver says that it was one.
+// probeLabel returns the path of a probe. kube-apiserver also puts it into the label subresource.
 func probeLabel(e *Event) string {
 	path, _, _ := strings.Cut(e.URI, "?")
 	switch {
@@ -123,5 +123,5 @@ func probeLabel(e *Event) string {
 	return ""
 }
 
-// codeLabel is a status code; 0 where none was sent, or none that HTTP knows.
+// codeLabel returns the label for a status code. Code 0 stands for no response and for codes unknown to HTTP.
 func codeLabel(code int) string { return strconv.Itoa(code) }

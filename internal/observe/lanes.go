@@ -6,31 +6,31 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// LaneStats is what one lane tells about itself at a scrape.
+// LaneStats are the numbers of one lane at a scrape.
 type LaneStats struct {
 	Group, Version, Resource string
 	Encoding                 string        // json or protobuf; a resource may have a lane for each
 	Began                    time.Time     // when the lane was made
-	AuditAge                 time.Duration // since the lane was compared with the upstream, or was made
-	Differing                int           // objects that the self-audit found to differ, and that are still so
+	AuditAge                 time.Duration // since the self-audit last finished a pass, or else since Began
+	Differing                int           // objects that differ from the upstream according to the self-audit
 	Synced                   bool
-	StaleSeconds             float64 // since the upstream was last heard; 0 while the watch is open and it answers
+	StaleSeconds             float64 // since the last message of the upstream; 0 while the watch is open and it answers
 	ResourceVersion          uint64
 	Objects                  int
-	Filled, Expected         int64 // objects of the listing under way; 0 when there is none, or nobody knows
+	Filled, Expected         int64 // objects received and expected of the current list; 0 if none, or unknown
 	ObjectBytes              int64
 	ObjectMemory             int64
-	Indexes, OwnIndexes      int // in all, and those that the lane has built by itself
+	Indexes, OwnIndexes      int // all indexes, and those that the lane built because of requests
 	IndexBytes               int64
 	HistoryBytes, FillBytes  int64
 	Feeds, Watchers          int
-	Lag                      int64  // events that the lane has and its feeds have not been offered yet
-	Epochs                   uint64 // lists that it was filled from, since the lane started
-	Applied, Expired         uint64 // since the lane started
-	Indexed                  uint64 // indexes built by itself since then
+	Lag                      int64  // events of the lane that its feeds have not received yet
+	Epochs                   uint64 // lists that filled the lane, since it started
+	Applied, Expired         uint64 // events applied and watches expired, since the lane started
+	Indexed                  uint64 // indexes that the lane built because of requests, since it started
 }
 
-// LaneSource lists the running lanes.
+// LaneSource returns the running lanes.
 type LaneSource func() []LaneStats
 
 type laneCollector struct {
@@ -47,34 +47,34 @@ type laneMetric struct {
 func newLaneCollector(lanes LaneSource) *laneCollector {
 	c := &laneCollector{lanes: lanes}
 	gauge, counter := prometheus.GaugeValue, prometheus.CounterValue
-	c.add(gauge, "synced", "1 when the lane answers.", func(s LaneStats) float64 {
+	c.add(gauge, "synced", "1 if the lane can serve reads, else 0.", func(s LaneStats) float64 {
 		if s.Synced {
 			return 1
 		}
 		return 0
 	})
-	c.add(gauge, "stale_seconds", "Seconds since the upstream was heard; 0 while its watch is open and the upstream answers.",
+	c.add(gauge, "stale_seconds", "Seconds since the last message of the upstream; 0 while the lane's watch is open and the upstream answers.",
 		func(s LaneStats) float64 { return s.StaleSeconds })
-	c.add(gauge, "lag_events", "Events that the lane has and its watches have not been offered yet.",
+	c.add(gauge, "lag_events", "Events of the lane that have not been offered to its watches yet.",
 		func(s LaneStats) float64 { return float64(s.Lag) })
-	c.add(gauge, "fill_objects", "Objects that have arrived of the list that fills the lane; 0 when it is filled.",
+	c.add(gauge, "fill_objects", "Objects received of the list that fills the lane; 0 once the lane is filled.",
 		func(s LaneStats) float64 { return float64(s.Filled) })
-	c.add(gauge, "fill_expected_objects", "Objects that there are in that list, as far as is known; 0 when it is not.",
+	c.add(gauge, "fill_expected_objects", "Objects expected in the list that fills the lane; 0 if unknown.",
 		func(s LaneStats) float64 { return float64(s.Expected) })
-	c.add(gauge, "object_bytes", "Bytes of the objects held.", func(s LaneStats) float64 { return float64(s.ObjectBytes) })
-	c.add(gauge, "object_memory_bytes", "Bytes of memory that the objects held take; fewer where they are kept compressed.",
+	c.add(gauge, "object_bytes", "Bytes of the cached objects.", func(s LaneStats) float64 { return float64(s.ObjectBytes) })
+	c.add(gauge, "object_memory_bytes", "Bytes of memory of the cached objects, which may be compressed.",
 		func(s LaneStats) float64 { return float64(s.ObjectMemory) })
-	c.add(gauge, "indexes", "Indexes, those of --index and --label-index included.", func(s LaneStats) float64 { return float64(s.Indexes) })
-	c.add(gauge, "own_indexes", "Indexes that the lane has built because they were asked for.",
+	c.add(gauge, "indexes", "Indexes of the lane, those of --index and --label-index included.", func(s LaneStats) float64 { return float64(s.Indexes) })
+	c.add(gauge, "own_indexes", "Indexes that the lane has built because of requests.",
 		func(s LaneStats) float64 { return float64(s.OwnIndexes) })
-	c.add(gauge, "index_bytes", "Bytes of the indexes, beside the objects.", func(s LaneStats) float64 { return float64(s.IndexBytes) })
-	c.add(counter, "built_indexes_total", "Indexes that the lane has built because they were asked for, since it started.",
+	c.add(gauge, "index_bytes", "Bytes of memory of the indexes, without the objects.", func(s LaneStats) float64 { return float64(s.IndexBytes) })
+	c.add(counter, "built_indexes_total", "Indexes that the lane has built because of requests, since it started.",
 		func(s LaneStats) float64 { return float64(s.Indexed) })
-	c.add(gauge, "history_bytes", "Bytes that only the history keeps.", func(s LaneStats) float64 { return float64(s.HistoryBytes) })
-	c.add(gauge, "fill_bytes", "Bytes of memory that the objects take that have arrived of the list that fills the lane.",
+	c.add(gauge, "history_bytes", "Bytes of memory that only the history references.", func(s LaneStats) float64 { return float64(s.HistoryBytes) })
+	c.add(gauge, "fill_bytes", "Bytes of memory of the objects received of the list that fills the lane.",
 		func(s LaneStats) float64 { return float64(s.FillBytes) })
-	c.add(gauge, "feeds", "Different filters that are watched.", func(s LaneStats) float64 { return float64(s.Feeds) })
-	c.add(gauge, "watchers", "Open watches.", func(s LaneStats) float64 { return float64(s.Watchers) })
+	c.add(gauge, "feeds", "Feeds: distinct filters among the open watches.", func(s LaneStats) float64 { return float64(s.Feeds) })
+	c.add(gauge, "watchers", "Open watches that the lane serves.", func(s LaneStats) float64 { return float64(s.Watchers) })
 	return c
 }
 

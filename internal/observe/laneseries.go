@@ -7,17 +7,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// seriesKept is how long the counters of a lane stay when the lane is gone: each scraper sees how they ended. If they
-// stayed forever, a client that creates and deletes custom resources would make the number of series grow without end.
+// seriesKept is how long the counters of a lane remain after the lane has ended, which gives every scraper time to read
+// the last values. They must not remain forever: a client that creates and deletes custom resources would otherwise add
+// series without limit.
 const seriesKept = 15 * time.Minute
 
-// lifetimes says which of some series have had nothing to count for seriesKept. Not safe for concurrent use.
+// lifetimes maps each series to the time when it was last in use. Not safe for concurrent use.
 type lifetimes[K comparable] map[K]time.Time
 
-// lives notes that a series has a lane, or was counted in.
+// lives marks a series as in use.
 func (l lifetimes[K]) lives(key K) { l[key] = time.Now() }
 
-// over returns the series that are to end, and forgets them.
+// over removes and returns the series that were not in use for seriesKept.
 func (l lifetimes[K]) over() (ended []K) {
 	for key, last := range l {
 		if time.Since(last) > seriesKept {
@@ -31,11 +32,11 @@ func (l lifetimes[K]) over() (ended []K) {
 // laneLabels name a lane.
 type laneLabels struct{ group, version, resource, encoding string }
 
-// laneSeries are the counters by lane, and by the resource of lanes, with how long they live. Safe for concurrent use.
+// laneSeries are the counters by lane and by resource, with their lifetimes. Safe for concurrent use.
 type laneSeries struct {
 	byLane, byResource []*prometheus.CounterVec
 
-	mu        sync.Mutex // guards the rest
+	mu        sync.Mutex // guards the fields below
 	lanes     lifetimes[laneLabels]
 	resources lifetimes[groupResource]
 }
@@ -46,21 +47,21 @@ func newLaneSeries(byLane, byResource []*prometheus.CounterVec) *laneSeries {
 	}
 }
 
-// countsLane is for before something of a lane is counted.
+// countsLane marks the series of a lane as in use. Call it before counting.
 func (s *laneSeries) countsLane(lane laneLabels) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lanes.lives(lane)
 }
 
-// countsResource is for before something of the lanes of a resource is counted.
+// countsResource marks the series of a resource as in use. Call it before counting.
 func (s *laneSeries) countsResource(of groupResource) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.resources.lives(of)
 }
 
-// end ends the series of lanes that are gone. These are the lanes that run.
+// end marks the series of the running lanes as in use, and deletes the series of lanes that ended seriesKept ago.
 func (s *laneSeries) end(running []LaneStats) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,7 +22,7 @@ func (m *Metrics) scrape(word string) (lines []string) {
 	return lines
 }
 
-// countAll counts everything that is counted by lane.
+// countAll increments all counters with labels of a lane.
 func (m *Metrics) countAll(gvr schema.GroupVersionResource) {
 	m.Relisted(gvr.Group, gvr.Resource)
 	m.Contradicted(gvr.Group, gvr.Resource)
@@ -34,8 +34,8 @@ func (m *Metrics) countAll(gvr schema.GroupVersionResource) {
 	m.SelfAuditMended(gvr, "json")
 }
 
-// TestSeriesOfGoneLanesEnd: the counters of a lane stay for a while after it, so that each scraper sees how it ended,
-// and then end, also those of a lane that no scrape has seen.
+// TestSeriesOfGoneLanesEnd: the counters of a lane that has ended remain for seriesKept and are then deleted. So are
+// those of a lane that no scrape has seen.
 func TestSeriesOfGoneLanesEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pods := LaneStats{Version: "v1", Resource: "pods", Encoding: "json", Synced: true, Applied: 1}
@@ -45,7 +45,7 @@ func TestSeriesOfGoneLanesEnd(t *testing.T) {
 			m.countAll(schema.GroupVersionResource{Group: "ex.io", Version: "v1", Resource: resource})
 		}
 		m.countAll(schema.GroupVersionResource{Version: "v1", Resource: "pods"})
-		m.scrape("") // collectors run at once: what one of them adds in a scrape, others may show in the next
+		m.scrape("") // collectors run concurrently: a series that one creates may appear only in the next scrape
 		before := len(m.scrape(`"pods"`))
 		lanes = []LaneStats{pods}
 		pass(seriesKept / 2)

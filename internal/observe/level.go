@@ -9,53 +9,55 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// debugFrom is the verbosity of klog from which on the facade's own log is at level debug: what Kubernetes calls
-// debugging. Below it, the log is at level info.
+// debugFrom is the klog verbosity from which on the facade's own log is at level debug. Kubernetes' conventions call it
+// debug verbosity. Below it, the log is at level info.
 const debugFrom = 4
 
-// Volume is how much is logged.
+// Volume is the amount of logging.
 type Volume struct {
-	Level zapcore.Level // of the facade's own lines
-	// Verbosity is klog's, of the Kubernetes libraries. Their lines are at level debug, whatever it is.
+	Level zapcore.Level // lowest level of the facade's log
+	// Verbosity is the klog verbosity of the Kubernetes libraries. Their lines always have level debug.
 	Verbosity uint32
 }
 
-// Level is how much the log says, which can be changed while the process runs. Each change is logged, whatever the
-// level is. Safe for concurrent use.
+// Level controls the amount of logging at run time. Each change is logged, whatever the level is. Safe for concurrent
+// use.
 type Level struct {
 	atomic    zap.AtomicLevel
-	notices   *zap.Logger // of changes
+	notices   *zap.Logger // logs the changes
 	libraries func(verbosity uint32)
 
 	mu       sync.Mutex
 	now      Volume
-	standing Volume      // what a change that ends goes back to
-	end      *time.Timer // of the change that ends; nil when none does
-	changes  int         // so that the end of an earlier change is not the end of this one
+	standing Volume      // the volume after a temporary change has expired
+	end      *time.Timer // of a temporary change; nil if there is none
+	changes  int         // number of changes, by which an expired timer of an earlier change is recognized
 }
 
-// NewLevel makes the control of a log at a level. notices is a log of its own, which is never silenced; libraries sets
-// the verbosity of the Kubernetes libraries, which is 0 now.
+// NewLevel returns the control of a log at a level. notices must log at every level. libraries sets the klog verbosity
+// of the Kubernetes libraries, which must be 0 at first.
 func NewLevel(level zap.AtomicLevel, notices *zap.Logger, libraries func(verbosity uint32)) *Level {
 	now := Volume{Level: level.Level()}
 	return &Level{atomic: level, notices: notices, libraries: libraries, now: now, standing: now}
 }
 
-// Now is how much is logged.
+// Now returns the current volume.
 func (l *Level) Now() Volume {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.now
 }
 
-// SetLevel changes the level, for a time or with 0 until the next change. By says who does, for the log.
+// SetLevel changes the level for a duration, or until the next change if the duration is 0. by names the caller in the
+// log.
 func (l *Level) SetLevel(by string, to zapcore.Level, lasts time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.set(by, Volume{Level: to, Verbosity: l.now.Verbosity}, lasts)
 }
 
-// SetVerbosity changes the libraries' verbosity, and the level with it, for a time or with 0 until the next change.
+// SetVerbosity changes the libraries' verbosity and the level for a duration, or until the next change if the duration
+// is 0. by names the caller in the log.
 func (l *Level) SetVerbosity(by string, to uint32, lasts time.Duration) {
 	level := zap.InfoLevel
 	if to >= debugFrom {
@@ -66,7 +68,7 @@ func (l *Level) SetVerbosity(by string, to uint32, lasts time.Duration) {
 	l.set(by, Volume{Level: level, Verbosity: to}, lasts)
 }
 
-// Stop ends nothing but the waiting for a change's end.
+// Stop stops the timer of a temporary change. The volume stays as it is.
 func (l *Level) Stop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,7 +88,7 @@ func (l *Level) set(by string, to Volume, lasts time.Duration) {
 	l.apply(by, to, until)
 }
 
-// forgetEnd lets what is set stand: an earlier change does not end any more.
+// forgetEnd cancels the expiry of an earlier change.
 func (l *Level) forgetEnd() {
 	l.changes++
 	if l.end != nil {
@@ -95,25 +97,25 @@ func (l *Level) forgetEnd() {
 	}
 }
 
-// endOf ends a change that no other has come after.
+// endOf expires a change, unless another change followed.
 func (l *Level) endOf(change int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if change == l.changes {
 		l.end = nil
-		l.apply("its end", l.standing, zap.Skip())
+		l.apply("expiry", l.standing, zap.Skip())
 	}
 }
 
 func (l *Level) apply(by string, to Volume, until zap.Field) {
-	was := l.now
+	before := l.now
 	l.now = to
 	l.atomic.SetLevel(to.Level)
 	l.libraries(to.Verbosity)
-	l.notices.Warn("the log's level was changed", zap.String("by", by), zap.Stringer("from", was), zap.Stringer("to", to), until)
+	l.notices.Warn("Changed log level", zap.String("by", by), zap.Stringer("from", before), zap.Stringer("to", to), until)
 }
 
-// String is the level and, where it is not 0, the libraries' verbosity.
+// String returns the level and, if it is not 0, the libraries' verbosity.
 func (v Volume) String() string {
 	if v.Verbosity == 0 {
 		return v.Level.String()

@@ -13,23 +13,24 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// The paths of a Level: the first as in kube-apiserver, the second as zap has it.
+// The paths of Level.Handler. VerbosityPath is that of kube-apiserver, and LevelPath serves the protocol of
+// zap.AtomicLevel.
 const (
 	VerbosityPath = "/debug/flags/v"
 	LevelPath     = "/debug/log/level"
 )
 
 const (
-	// maxLevelBody is how many bytes of a request are read.
+	// maxLevelBody is the maximum size of a request's body in bytes.
 	maxLevelBody = 1 << 10
-	// maxVerbosity is the most that libraries have a use for.
+	// maxVerbosity is the highest klog verbosity that the libraries use.
 	maxVerbosity = 10
-	// maxLasts bounds how far off an end may be.
+	// maxLasts is the maximum duration of a temporary change.
 	maxLasts = 7 * 24 * time.Hour
 )
 
-// Handler answers below /debug/flags and at LevelPath for somebody, who is named in the log. It asks nobody whether he
-// may.
+// Handler serves the paths below /debug/flags and LevelPath. by names the caller in the log. The handler does not
+// authorize requests.
 func (l *Level) Handler(by string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc(VerbosityPath, func(w http.ResponseWriter, r *http.Request) { l.serveVerbosity(w, r, by) })
@@ -44,7 +45,7 @@ func serveFlags(w http.ResponseWriter, _ *http.Request) {
 	writeText(w, http.StatusOK, "/debug/flags/\n\nv")
 }
 
-// serveVerbosity answers as kube-apiserver does.
+// serveVerbosity serves VerbosityPath with the responses of kube-apiserver.
 func (l *Level) serveVerbosity(w http.ResponseWriter, r *http.Request, by string) {
 	if r.Method != http.MethodPut {
 		writeText(w, http.StatusNotAcceptable, "unsupported http method")
@@ -57,7 +58,7 @@ func (l *Level) serveVerbosity(w http.ResponseWriter, r *http.Request, by string
 	}
 	verbosity, err := strconv.ParseUint(string(body), 10, 32)
 	if err == nil && verbosity > maxVerbosity {
-		err = fmt.Errorf("failed set klog.logging.verbosity %d: it is %d at most", verbosity, maxVerbosity)
+		err = fmt.Errorf("failed set klog.logging.verbosity %d: maximum is %d", verbosity, maxVerbosity)
 	}
 	lasts, lastsErr := lastsOf(r)
 	if err = errors.Join(err, lastsErr); err != nil {
@@ -68,12 +69,12 @@ func (l *Level) serveVerbosity(w http.ResponseWriter, r *http.Request, by string
 	writeText(w, http.StatusOK, fmt.Sprintf("successfully set klog.logging.verbosity to %d", verbosity))
 }
 
-// leveled is what is said and heard at LevelPath.
+// leveled is the body of requests and responses at LevelPath.
 type leveled struct {
 	Level *zapcore.Level `json:"level"`
 }
 
-// serveLevel answers as zap.AtomicLevel does.
+// serveLevel serves LevelPath with the responses of zap.AtomicLevel.
 func (l *Level) serveLevel(w http.ResponseWriter, r *http.Request, by string) {
 	switch r.Method {
 	case http.MethodGet:
@@ -93,7 +94,7 @@ func (l *Level) serveLevel(w http.ResponseWriter, r *http.Request, by string) {
 	}
 }
 
-// levelOf reads a level from a form or a query, as curl sends it, or from JSON.
+// levelOf reads a level from a form, as curl sends it, or from JSON.
 func levelOf(w http.ResponseWriter, r *http.Request) (level zapcore.Level, err error) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxLevelBody)
 	if r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" {
@@ -103,25 +104,25 @@ func levelOf(w http.ResponseWriter, r *http.Request) (level zapcore.Level, err e
 		}
 		err = level.UnmarshalText([]byte(text))
 	} else {
-		var said leveled
-		switch err = json.NewDecoder(r.Body).Decode(&said); {
+		var body leveled
+		switch err = json.NewDecoder(r.Body).Decode(&body); {
 		case err != nil:
 			err = fmt.Errorf("malformed request body: %w", err)
-		case said.Level == nil:
+		case body.Level == nil:
 			return 0, errNoLevel
 		default:
-			level = *said.Level
+			level = *body.Level
 		}
 	}
 	if err == nil && (level < zap.DebugLevel || level > zap.ErrorLevel) {
-		err = fmt.Errorf("unusable level %q: debug, info, warn or error", level)
+		err = fmt.Errorf("invalid level %q: must be debug, info, warn or error", level)
 	}
 	return level, err
 }
 
 var errNoLevel = errors.New("must specify logging level")
 
-// lastsOf is how long a change is to last; 0 is until the next.
+// lastsOf returns how long a change lasts; 0 means until the next change.
 func lastsOf(r *http.Request) (time.Duration, error) {
 	text := r.URL.Query().Get("for")
 	if text == "" {
@@ -132,7 +133,7 @@ func lastsOf(r *http.Request) (time.Duration, error) {
 	case err != nil:
 		return 0, fmt.Errorf("for: %w", err)
 	case lasts <= 0 || lasts > maxLasts:
-		return 0, fmt.Errorf("for: %s is not between 0 and %s", lasts, maxLasts)
+		return 0, fmt.Errorf("for: %s must be above 0 and at most %s", lasts, maxLasts)
 	}
 	return lasts, nil
 }
@@ -141,7 +142,7 @@ func writeText(w http.ResponseWriter, code int, text string) {
 	w.Header().Set("Content-Type", "text/plain")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(code)
-	_, _ = fmt.Fprintln(w, text) // whoever asked may be gone
+	_, _ = fmt.Fprintln(w, text) // the client may have disconnected
 }
 
 func writeJSON(w http.ResponseWriter, code int, content any) {

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// dialed is a Level with what it sets.
+// dialed is a Level with the values that it sets.
 type dialed struct {
 	*Level
 	atomic    zap.AtomicLevel
@@ -37,7 +37,7 @@ func (d *dialed) ask(method, target, contentType, body string) *httptest.Respons
 	return w
 }
 
-// The answers are kube-apiserver's at its path, and zap's at the other.
+// The responses are those of kube-apiserver at VerbosityPath, and those of zap at LevelPath.
 func TestLevelAnswers(t *testing.T) {
 	const form = "application/x-www-form-urlencoded"
 	for _, test := range []struct {
@@ -50,10 +50,10 @@ func TestLevelAnswers(t *testing.T) {
 		{"PUT", VerbosityPath, "", "3", 200, "successfully set klog.logging.verbosity to 3\n", Volume{zap.InfoLevel, 3}},
 		{"PUT", VerbosityPath, "", "x", 400, "strconv.ParseUint: parsing \"x\": invalid syntax\n", Volume{}},
 		{"PUT", VerbosityPath, "", "-1", 400, "strconv.ParseUint: parsing \"-1\": invalid syntax\n", Volume{}},
-		{"PUT", VerbosityPath, "", "11", 400, "failed set klog.logging.verbosity 11: it is 10 at most\n", Volume{}},
+		{"PUT", VerbosityPath, "", "11", 400, "failed set klog.logging.verbosity 11: maximum is 10\n", Volume{}},
 		{"PUT", VerbosityPath, "", strings.Repeat("4", 2000), 400, "error reading request body: http: request body too large\n", Volume{}},
 		{"PUT", VerbosityPath + "?for=x", "", "4", 400, "for: time: invalid duration \"x\"\n", Volume{}},
-		{"PUT", VerbosityPath + "?for=-1s", "", "4", 400, "for: -1s is not between 0 and 168h0m0s\n", Volume{}},
+		{"PUT", VerbosityPath + "?for=-1s", "", "4", 400, "for: -1s must be above 0 and at most 168h0m0s\n", Volume{}},
 		{"GET", VerbosityPath, "", "", 406, "unsupported http method\n", Volume{}},
 		{"GET", "/debug/flags", "", "", 200, "/debug/flags/\n\nv\n", Volume{}},
 		{"GET", "/debug/flags/", "", "", 200, "/debug/flags/\n\nv\n", Volume{}},
@@ -65,7 +65,7 @@ func TestLevelAnswers(t *testing.T) {
 		{"PUT", LevelPath + "?level=debug", form, "", 200, `{"level":"debug"}` + "\n", Volume{Level: zap.DebugLevel}},
 		{"PUT", LevelPath, form, "", 400, `{"error":"must specify logging level"}` + "\n", Volume{}},
 		{"PUT", LevelPath, "", `{}`, 400, `{"error":"must specify logging level"}` + "\n", Volume{}},
-		{"PUT", LevelPath, "", `{"level":"fatal"}`, 400, `{"error":"unusable level \"fatal\": debug, info, warn or error"}` + "\n", Volume{}},
+		{"PUT", LevelPath, "", `{"level":"fatal"}`, 400, `{"error":"invalid level \"fatal\": must be debug, info, warn or error"}` + "\n", Volume{}},
 		{"PUT", LevelPath, "", `debug`, 400, `{"error":"malformed request body: invalid character 'd' looking for beginning of value"}` + "\n", Volume{}},
 		{"POST", LevelPath, "", `{"level":"debug"}`, 405, `{"error":"Only GET and PUT are supported."}` + "\n", Volume{}},
 	} {
@@ -75,35 +75,35 @@ func TestLevelAnswers(t *testing.T) {
 			t.Errorf("%s %s %q: %d %s", test.method, test.target, test.body, w.Code, w.Body)
 		}
 		if got := d.Now(); got != test.want || d.atomic.Level() != test.want.Level {
-			t.Errorf("%s %s %q: it is at %+v, want %+v", test.method, test.target, test.body, got, test.want)
+			t.Errorf("%s %s %q: got volume %+v, want %+v", test.method, test.target, test.body, got, test.want)
 		}
 		changed := test.code == http.StatusOK && test.method == http.MethodPut
-		if said := d.notices.FilterField(zap.String("by", "alice")).Len(); said != map[bool]int{true: 1}[changed] {
-			t.Errorf("%s %s %q: %d lines", test.method, test.target, test.body, said)
+		if logged := d.notices.FilterField(zap.String("by", "alice")).Len(); logged != map[bool]int{true: 1}[changed] {
+			t.Errorf("%s %s %q: got %d lines in the log", test.method, test.target, test.body, logged)
 		}
 		if changed && d.libraries[0] != test.want.Verbosity {
-			t.Errorf("the libraries are at %d", d.libraries)
+			t.Errorf("got verbosity %d of the libraries", d.libraries)
 		}
 	}
 }
 
-// A change ends by itself when its time is over: what stood before it stands again, not an earlier change that was to
-// end, too. A later change replaces an earlier's end.
-func TestLevelEnds(t *testing.T) {
+// A temporary change expires, and the last permanent volume returns. A later change cancels the expiry of an earlier
+// one.
+func TestTemporaryLevelExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDialed()
 		at := func(want string) {
 			t.Helper()
 			synctest.Wait()
 			if got := d.Now().String(); got != want {
-				t.Errorf("it is at %s, want %s", got, want)
+				t.Errorf("got %s, want %s", got, want)
 			}
 		}
 		d.ask(http.MethodPut, VerbosityPath+"?for=10m", "", "6")
 		at("debug, libraries at 6")
 		<-time.After(10*time.Minute + 1)
 		at("info")
-		if last := d.notices.All()[d.notices.Len()-1].ContextMap(); last["by"] != "its end" || last["from"] != "debug, libraries at 6" || last["to"] != "info" {
+		if last := d.notices.All()[d.notices.Len()-1].ContextMap(); last["by"] != "expiry" || last["from"] != "debug, libraries at 6" || last["to"] != "info" {
 			t.Errorf("%v", last)
 		}
 		d.SetLevel("alice", zap.DebugLevel, time.Minute)

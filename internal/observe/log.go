@@ -7,26 +7,26 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// linesPerMinute is how many lines of a kind Few lets through in a minute.
+// linesPerMinute is how many lines with the same message Few writes per minute.
 const linesPerMinute = 5
 
-// Few is a log for what clients can bring about as often as they like: of the lines that say the same, but for their
-// fields, it writes the first few of each minute.
+// Few returns a log for lines that clients can cause as often as they want. It writes only the first few lines per
+// minute with the same level and message.
 func Few(log *zap.Logger) *zap.Logger {
 	return log.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core {
 		return zapcore.NewSamplerWithOptions(core, time.Minute, linesPerMinute, 0)
 	}))
 }
 
-// requestLog writes a line for each request, at level debug.
+// requestLog logs each request.
 type requestLog struct{ log *zap.Logger }
 
-// NewRequestLog makes a sink that writes all that an Event says into the log, at level debug.
+// NewRequestLog returns a Sink that logs the Event of each request at level debug.
 func NewRequestLog(log *zap.Logger) Sink { return requestLog{log: log} }
 
 // Done implements Sink.
 func (l requestLog) Done(e *Event) {
-	entry := l.log.Check(zap.DebugLevel, "answered")
+	entry := l.log.Check(zap.DebugLevel, "Answered request")
 	if entry == nil {
 		return
 	}
@@ -41,7 +41,7 @@ func (l requestLog) Done(e *Event) {
 	entry.Write(append(fields, waits(&e.Waits)...)...)
 }
 
-// waits names the steps at which the request waited at all.
+// waits returns a field for each step that took time.
 func waits(all *[steps]time.Duration) []zap.Field {
 	var fields []zap.Field
 	for step, wait := range all {

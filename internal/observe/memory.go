@@ -2,17 +2,17 @@ package observe
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// MemoryStats is what the memory budget tells about itself at a scrape.
+// MemoryStats are the numbers of the memory budget at a scrape.
 type MemoryStats struct {
-	Budget       int64 // bytes; 0: none
+	Budget       int64 // bytes; 0 means no limit
 	Used, Mapped int64
 	Accounted    map[string]int64 // bytes, by account
-	Relieved     map[string]int64 // how often something was let go, by step
-	RelievedOf   map[string]int64 // and of how many bytes
-	Refused      map[string]int64 // how often there was no memory, by what for
+	Relieved     map[string]int64 // number of times that memory was freed, by step
+	RelievedOf   map[string]int64 // bytes freed, by step
+	Refused      map[string]int64 // requests refused for lack of memory, by purpose
 }
 
-// MemorySource tells the numbers of the moment.
+// MemorySource returns the current numbers.
 type MemorySource func() MemoryStats
 
 type memoryCollector struct {
@@ -26,14 +26,14 @@ func newMemoryCollector(read MemorySource) *memoryCollector {
 	}
 	return &memoryCollector{
 		read:   read,
-		budget: desc("budget_bytes", "Bytes of memory that the process may take; 0 is any number."),
-		used: desc("used_bytes", "Bytes of memory that are not garbage: what the last collection left, and what has come and gone since. "+
-			"Things are let go by it."),
-		mapped:     desc("mapped_bytes", "Bytes of memory that Go has of the system, garbage included."),
-		accounted:  desc("accounted_bytes", "Bytes of memory by what takes them, as far as they are counted.", "account"),
-		relieved:   desc("relieved_total", "Times that something was let go to have memory, by what.", "step"),
-		relievedOf: desc("relieved_bytes_total", "Bytes that were let go to have memory, by what.", "step"),
-		refusals:   desc("refused_total", "Requests that were refused because there was no memory for them, by what it was for.", "account"),
+		budget: desc("budget_bytes", "Bytes of memory that the process may use; 0 means no limit."),
+		used: desc("used_bytes", "Bytes of memory in use, without garbage: estimated from the last garbage collection and the changes since. "+
+			"It is compared with the budget."),
+		mapped:     desc("mapped_bytes", "Bytes of memory that the Go runtime has mapped, garbage included."),
+		accounted:  desc("accounted_bytes", "Bytes of memory that are accounted for, by account.", "account"),
+		relieved:   desc("relieved_total", "Times that memory was freed to stay within the budget, by step.", "step"),
+		relievedOf: desc("relieved_bytes_total", "Bytes of memory freed to stay within the budget, by step.", "step"),
+		refusals:   desc("refused_total", "Requests that were refused for lack of memory, by account.", "account"),
 	}
 }
 

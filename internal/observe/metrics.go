@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Metrics is every metric of one facade, in a registry of its own. Safe for concurrent use.
+// Metrics contains all metrics of one facade in its own registry. Safe for concurrent use.
 type Metrics struct {
 	registry       *prometheus.Registry
 	health         healthMetrics
@@ -30,7 +30,7 @@ type Metrics struct {
 	ofLanes        *laneSeries
 }
 
-// Sources are what is read at each scrape.
+// Sources are the functions that each scrape calls. Metrics of a nil source are not registered.
 type Sources struct {
 	Lanes         LaneSource
 	Precompressed PrecompressedSource
@@ -38,26 +38,26 @@ type Sources struct {
 	Certificates  CertificateSource
 	Endpoints     EndpointSource
 	Audit         AuditSource
-	// SelfAudit is within what time each lane is to be compared with the upstream; 0 where none is.
+	// SelfAudit is the time within which each lane is compared with the upstream once; 0 disables its metrics.
 	SelfAudit time.Duration
 }
 
-// NewMetrics registers the metrics. What has no source has none.
+// NewMetrics creates and registers the metrics.
 func NewMetrics(sources Sources) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(), health: newHealthMetrics(), requests: newRequestMetrics(), underway: newUnderway(),
 		watches: newWatchMetrics(), reads: newReadMetrics(), upstream: newUpstreamMetrics(), access: newAccessMetrics(),
 	}
-	m.relists = counter("upstream_relists_total", "Times that a lane lost the upstream's window and was listed again.",
+	m.relists = counter("upstream_relists_total", "Times that a lane was listed again because it lost the upstream's window.",
 		"group", "resource")
 	m.contradictions = counter("upstream_contradictions_total",
-		"Times that a lane had other objects than the upstream at the same resourceVersion.", "group", "resource")
-	m.reconnects = counter("upstream_reconnects_total", "Times that a lane's watch ended and was resumed.", "group", "resource")
-	m.questions = counter("upstream_questions_total", "Questions of freshness checks to the upstream: probe, roll-call, progress-watch or definition.", "kind")
+		"Times that a lane's objects differed from the upstream's at the same resourceVersion.", "group", "resource")
+	m.reconnects = counter("upstream_reconnects_total", "Times that a lane's watch of the upstream ended and was resumed.", "group", "resource")
+	m.questions = counter("upstream_questions_total", "Requests of freshness checks to the upstream, by kind: probe, roll-call, progress-watch or definition.", "kind")
 	m.lostWindows = counter("lost_windows_total",
-		"Times that events of a lane were lost, by what became of its watches: bridged, or why they were ended.",
+		"Lost windows of lanes, by outcome: bridged if the differences were replayed to the watches, else why the watches ended.",
 		"group", "resource", "outcome")
-	m.fills = counter("lane_fills_total", "Times that a lane was filled, by whose list it was: upstream, peer or snapshot.", "source")
+	m.fills = counter("lane_fills_total", "Times that a lane was filled, by the source of its list: upstream, peer or snapshot.", "source")
 	m.audit, m.selfAudit = newAuditMetrics(), newSelfAuditMetrics()
 	m.ofLanes = newLaneSeries(m.selfAudit.byLane(), []*prometheus.CounterVec{m.relists, m.contradictions, m.reconnects, m.lostWindows})
 	for _, some := range [][]prometheus.Collector{
@@ -73,7 +73,7 @@ func NewMetrics(sources Sources) *Metrics {
 	return m
 }
 
-// begin begins counters whose labels are known at 0: what comes into being with a first event has not grown by it.
+// begin creates counters with known labels at 0. Otherwise rate() and increase() would miss the first event.
 func (m *Metrics) begin() {
 	for _, kind := range []string{"probe", "roll-call", "progress-watch", "definition"} {
 		m.questions.WithLabelValues(kind)
@@ -89,7 +89,7 @@ func (m *Metrics) begin() {
 	}
 }
 
-// counted begins the counters of each lane's resource in the same way, and ends those of lanes that are gone.
+// counted returns a source that also creates the counters of each lane at 0, and deletes those of ended lanes.
 func (m *Metrics) counted(lanes LaneSource) LaneSource {
 	if lanes == nil {
 		return nil
@@ -107,7 +107,7 @@ func (m *Metrics) counted(lanes LaneSource) LaneSource {
 	}
 }
 
-// Describe implements prometheus.Collector, for both of /metrics and /metrics/slis.
+// Describe implements prometheus.Collector for the metrics of /metrics and /metrics/slis.
 func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 	m.registry.Describe(out)
 	m.health.registry.Describe(out)
@@ -152,8 +152,8 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// ExposeSLI adds the histogram that kube-apiserver's service level objectives are computed from. It is for before the
-// first request.
+// ExposeSLI adds the histogram from which the service level objectives of kube-apiserver are computed. It must be
+// called before the first request.
 func (m *Metrics) ExposeSLI() {
 	m.requests.sli = newSLI()
 	m.registry.MustRegister(m.requests.sli)
@@ -165,32 +165,32 @@ func (m *Metrics) Done(e *Event) {
 	m.reads.done(e)
 }
 
-// Contradicted counts a lane that had other objects than the upstream at the same resourceVersion.
+// Contradicted counts a lane whose objects differed from the upstream's at the same resourceVersion.
 func (m *Metrics) Contradicted(group, resource string) {
 	m.ofLanes.countsResource(groupResource{group, resource})
 	m.contradictions.WithLabelValues(group, resource).Inc()
 }
 
-// Relisted counts a lane that lost the upstream's window.
+// Relisted counts a lane that is listed again because it lost the upstream's window.
 func (m *Metrics) Relisted(group, resource string) {
 	m.ofLanes.countsResource(groupResource{group, resource})
 	m.relists.WithLabelValues(group, resource).Inc()
 }
 
-// Reconnected counts a lane's watch that was resumed.
+// Reconnected counts a lane's watch of the upstream that was resumed.
 func (m *Metrics) Reconnected(group, resource string) {
 	m.ofLanes.countsResource(groupResource{group, resource})
 	m.reconnects.WithLabelValues(group, resource).Inc()
 }
 
-// Filled counts a lane that was filled.
+// Filled counts a lane that was filled, by the source of its list.
 func (m *Metrics) Filled(source string) { m.fills.WithLabelValues(source).Inc() }
 
-// LostWindow counts a gap in the events of a lane.
+// LostWindow counts a lost window of a lane, by its outcome.
 func (m *Metrics) LostWindow(group, resource, outcome string) {
 	m.ofLanes.countsResource(groupResource{group, resource})
 	m.lostWindows.WithLabelValues(group, resource, outcome).Inc()
 }
 
-// Questioned counts a question that proves the cache fresh.
+// Questioned counts a request of a freshness check to the upstream.
 func (m *Metrics) Questioned(kind string) { m.questions.WithLabelValues(kind).Inc() }

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// filled is every metric with at least one series.
+// filled returns Metrics in which every metric has a series.
 func filled() *Metrics {
 	m := NewMetrics(Sources{
 		Lanes: func() []LaneStats {
@@ -75,8 +75,7 @@ func filled() *Metrics {
 	return m
 }
 
-// The names are an interface: dashboards and alerts are made of them. A change here is one that operators have to be
-// told.
+// Dashboards and alerts use the names. Operators must be informed of every change here.
 func TestNames(t *testing.T) {
 	const want = `
 apiserver_audit_error_total counter plugin
@@ -194,7 +193,7 @@ listfacade_watch_terminations_total counter reason
 	}
 }
 
-// What is counted is what happened, and only names that discovery knows become labels.
+// Metrics count events correctly, and only discovered names become labels.
 func TestCounts(t *testing.T) {
 	w, m := httptest.NewRecorder(), filled()
 	m.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
@@ -203,7 +202,7 @@ func TestCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if cache, own := m.Answered("cache"), m.Answered("facade"); cache != 2 || own != 4 {
-		t.Errorf("%d requests were answered by the cache, %d by the facade itself", cache, own)
+		t.Errorf("got %d requests answered by the cache and %d by the facade", cache, own)
 	}
 	for _, line := range []string{
 		`listfacade_requests_total{group="apps",resource="deployments",source="cache",verb="list",version="v1"} 1`,
@@ -243,12 +242,12 @@ func TestCounts(t *testing.T) {
 		`listfacade_certificate_expiration_timestamp_seconds{certificate="serving"} 1`,
 	} {
 		if !strings.Contains(string(text), line+"\n") {
-			t.Errorf("%s is not told", line)
+			t.Errorf("got no line %s", line)
 		}
 	}
 	for _, line := range []string{`nonsense`, `duration_seconds_count{source="cache",verb="watch"}`, `reason=""`, `made/up`, `BREW`, `4711`} {
 		if strings.Contains(string(text), line) {
-			t.Errorf("%s is told", line)
+			t.Errorf("got the line %s, want none", line)
 		}
 	}
 }

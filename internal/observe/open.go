@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Open is a request under way, as operators are shown it. What is not known yet is empty.
+// Open is a request in flight, as operators see it. Fields that are not known yet are empty.
 type Open struct {
 	AuditID    string  `json:"auditID"`
 	AgeSeconds float64 `json:"ageSeconds"`
@@ -16,7 +16,7 @@ type Open struct {
 	Verb        string `json:"verb"`
 	Group       string `json:"group,omitempty"`
 	Version     string `json:"version,omitempty"`
-	Resource    string `json:"resource,omitempty"` // the path where it is no resource's
+	Resource    string `json:"resource,omitempty"` // the path if it is not that of a resource
 	Subresource string `json:"subresource,omitempty"`
 	Namespace   string `json:"namespace,omitempty"`
 	Name        string `json:"name,omitempty"`
@@ -30,8 +30,8 @@ type Open struct {
 	Source               string `json:"source,omitempty"`
 	Reason               string `json:"forwardReason,omitempty"`
 
-	// State is the Step at which it waits, writing, idle (a watch to which there is nothing to say) or working; WaitsFor
-	// is who keeps it there: client, upstream, facade, events, or nobody.
+	// State is the name of the Step in which the request waits, or writing, working, or idle (a watch that has sent all
+	// events). WaitsFor is the cause of the wait: client, upstream, facade or events; empty if there is none.
 	State        string  `json:"state"`
 	StateSeconds float64 `json:"stateSeconds"`
 	WaitsFor     string  `json:"waitsFor,omitempty"`
@@ -40,26 +40,26 @@ type Open struct {
 	*OpenWatch
 }
 
-// OpenWatch is what there is to say of a watch besides.
+// OpenWatch is the additional data of a watch.
 type OpenWatch struct {
-	Events int64 `json:"events"` // sent, bookmarks included; 0 where the upstream answers
-	// At is the resourceVersion up to which it was told everything; 0 where the upstream answers.
+	Events int64 `json:"events"` // sent, bookmarks included; 0 if the upstream answers
+	// At is the resourceVersion up to which the watch has received all events; 0 if the upstream answers.
 	At uint64 `json:"atResourceVersion,omitempty"`
-	// LagEvents is about how many events wait for it, LagSeconds for how long it has not had all that there was.
+	// LagEvents is the approximate number of pending events, and LagSeconds the time since none was pending.
 	LagEvents  int64   `json:"lagEvents"`
 	LagSeconds float64 `json:"lagSeconds"`
 }
 
-// What is shown of a text, and the longest URI that is read for what is asked by it, in bytes.
+// Maximum bytes of a text that is shown, and of a URI that is parsed.
 const (
 	mostShown = 256
 	mostURI   = 4 << 10
 )
 
-// isWatch tells a watch from other requests, once it is known.
+// isWatch reports whether the request is a watch; false until Known was called.
 func (p *Progress) isWatch() bool { return p.settled.Load() >= known && p.event.Verb == "watch" }
 
-// open is the request as it is now.
+// open returns the current state of the request.
 func (p *Progress) open() Open {
 	settled, e := p.settled.Load(), p.event
 	age := time.Since(e.Began)
@@ -81,7 +81,7 @@ func (p *Progress) open() Open {
 	return o
 }
 
-// describe adds what the request says.
+// describe sets the fields that come from the request itself.
 func (o *Open) describe(e *Event) {
 	o.User, o.Verb = Printable(e.User, mostShown), Printable(e.Verb, mostShown)
 	o.Group, o.Version, o.Resource = Printable(e.Group, mostShown), Printable(e.Version, mostShown), Printable(e.Resource, mostShown)
@@ -91,14 +91,14 @@ func (o *Open) describe(e *Event) {
 		o.LabelSelector = "(not shown: the URL is long)"
 		return
 	}
-	asked, err := url.ParseRequestURI(uri)
+	parsed, err := url.ParseRequestURI(uri)
 	if err != nil {
 		return
 	}
 	if e.Resource == "" {
-		o.Resource = Printable(asked.Path, mostShown)
+		o.Resource = Printable(parsed.Path, mostShown)
 	}
-	query := asked.Query()
+	query := parsed.Query()
 	for name, to := range map[string]*string{
 		"labelSelector": &o.LabelSelector, "fieldSelector": &o.FieldSelector, "resourceVersion": &o.ResourceVersion,
 		"resourceVersionMatch": &o.ResourceVersionMatch, "limit": &o.Limit,
@@ -107,7 +107,7 @@ func (o *Open) describe(e *Event) {
 	}
 }
 
-// state says what is done or waited for, for how many seconds, and who it waits for.
+// state returns the state, since how many seconds it lasts, and the cause of the wait.
 func (p *Progress) state(age time.Duration) (state string, seconds float64, waitsFor string) {
 	what, since := unpacked(p.pause.Load())
 	seconds = max(age-since, 0).Seconds()
@@ -126,7 +126,7 @@ func (p *Progress) state(age time.Duration) (state string, seconds float64, wait
 	return step.String(), seconds, "upstream"
 }
 
-// watch is what there is to say of a watch that is of this age.
+// watch returns the additional data of a watch of this age.
 func (p *Progress) watch(settled phase, age time.Duration) *OpenWatch {
 	w := &OpenWatch{Events: p.events.Load(), LagSeconds: p.lag(settled, age).Seconds()}
 	if settled >= answering && p.cursor != nil {
@@ -135,8 +135,8 @@ func (p *Progress) watch(settled phase, age time.Duration) *OpenWatch {
 	return w
 }
 
-// lag is for how long a watch has not had all that there was. Of one that the upstream answers, only what the client
-// does not take is known.
+// lag returns the time since a watch had no pending events. If the upstream answers the watch, only a blocked write to
+// the client counts.
 func (p *Progress) lag(settled phase, age time.Duration) time.Duration {
 	what, since := unpacked(p.pause.Load())
 	switch {

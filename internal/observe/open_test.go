@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// place is where a watch is.
+// placed is the position of a watch.
 type placed struct {
 	at     uint64
 	behind int64
@@ -27,7 +27,7 @@ func (p placed) Behind() int64 { return p.behind }
 // pass lets virtual time pass.
 func pass(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // virtual time
 
-// newOpen is a request that has just come.
+// newOpen returns a request that has just arrived.
 func newOpen(inflight *Inflight, verb, uri string) (*Event, *Progress) {
 	e := &Event{AuditID: "id", Client: "1.2.3.4:5", UserAgent: "agent", Method: "GET", URI: uri, Source: FromFacade, Began: time.Now()}
 	p := new(Progress)
@@ -37,7 +37,7 @@ func newOpen(inflight *Inflight, verb, uri string) (*Event, *Progress) {
 	return e, p
 }
 
-// What is shown of a request grows as it goes on, and says who it waits for.
+// Operators see more of a request as it proceeds, and the cause of its wait.
 func TestOpenRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inflight := new(Inflight)
@@ -81,10 +81,10 @@ func TestOpenRequest(t *testing.T) {
 		is()
 		e.Waited(Asking, began)
 		if waited := e.Waits[Asking]; waited != 3*time.Second {
-			t.Errorf("asked for %s", waited)
+			t.Errorf("got %s in the step Asking", waited)
 		}
 		if busy := p.busy(time.Since(e.Began)); busy != time.Second+writeWork+100*writtenByte {
-			t.Errorf("busy for %s", busy)
+			t.Errorf("got a busy time of %s", busy)
 		}
 		inflight.Leave(p)
 		if list := inflight.Requests("age", 10); list.Total != 0 {
@@ -93,7 +93,7 @@ func TestOpenRequest(t *testing.T) {
 	})
 }
 
-// Of a watch is shown how far behind it is, and for how long.
+// Operators see how far a watch lags behind, and for how long.
 func TestOpenWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inflight := new(Inflight)
@@ -127,7 +127,7 @@ func TestOpenWatch(t *testing.T) {
 	})
 }
 
-// A watch that the upstream answers has no place here; that its client does not take what comes is known.
+// A watch that the upstream answers has no position. Its lag is the time of a blocked write.
 func TestOpenForwardedWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inflight := new(Inflight)
@@ -147,7 +147,7 @@ func TestOpenForwardedWatch(t *testing.T) {
 	})
 }
 
-// Lists are sorted by what is asked for, and no longer than they may be.
+// Lists are sorted by the requested order and truncated.
 func TestOpenOrders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inflight := new(Inflight)
@@ -177,7 +177,7 @@ func TestOpenOrders(t *testing.T) {
 	})
 }
 
-// What clients make up is shown cut and printable, and as JSON that can be read.
+// Text from clients is truncated and printable, and valid in JSON.
 func TestOpenIsPrintable(t *testing.T) {
 	inflight := new(Inflight)
 	e, p := newOpen(inflight, "watch", "/api/v1/pods?labelSelector=%1b%5b2J&limit="+strings.Repeat("x", 3000))
@@ -199,8 +199,8 @@ func TestOpenIsPrintable(t *testing.T) {
 	}
 }
 
-// Requests come and go while others look at them and charge them: what is charged is what they took.
-func TestInflightTogether(t *testing.T) {
+// Requests begin and end while other goroutines read and charge them. The charges add up to their costs.
+func TestInflightConcurrently(t *testing.T) {
 	inflight, began := new(Inflight), time.Now()
 	var requests, lookers sync.WaitGroup
 	var mu sync.Mutex
@@ -254,11 +254,11 @@ func TestInflightTogether(t *testing.T) {
 	requests.Wait()
 	close(done)
 	lookers.Wait()
-	all := at * time.Since(began) // that requests can have been under way
+	all := at * time.Since(began) // the longest time that requests can have been in flight
 	if charged.Bytes != at*each*3*bytes || charged.Events != at*each*3 || charged.CPU < 0 || charged.CPU > all {
-		t.Errorf("%+v in %s", charged, all)
+		t.Errorf("got charges of %+v in %s", charged, all)
 	}
 	if left := inflight.All(); len(left) != 0 {
-		t.Errorf("%d are left", len(left))
+		t.Errorf("got %d requests in flight, want none", len(left))
 	}
 }

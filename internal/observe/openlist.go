@@ -6,29 +6,29 @@ import (
 	"time"
 )
 
-// OpenList is a part of what is under way.
+// OpenList is a list of requests in flight, possibly truncated.
 type OpenList struct {
-	Total int    `json:"total"` // how many there are, of which Items may be a part
+	Total int    `json:"total"` // number of all, of which Items may be a part
 	Items []Open `json:"items"`
 }
 
-// What requests and watches are sorted by, the highest first; the first of each is what hurts most.
+// The orders of requests and watches, each with the highest value first. The first element is the default.
 var (
 	RequestOrders = []string{"age", "bytes"}
 	WatchOrders   = []string{"lag", "events", "bytes", "age"}
 )
 
-// candidate is a request under way and what it is sorted by.
+// candidate is a request in flight with its sort keys.
 type candidate struct {
 	of    *Progress
 	first int64
 	then  int64
 }
 
-// Requests returns what is under way and no watch, by one of RequestOrders; at most so many.
+// Requests returns at most most requests in flight that are not watches, by one of RequestOrders.
 func (i *Inflight) Requests(by string, most int) OpenList { return i.list(false, by, most) }
 
-// Watches returns the watches under way, by one of WatchOrders; at most so many.
+// Watches returns at most most open watches, by one of WatchOrders.
 func (i *Inflight) Watches(by string, most int) OpenList { return i.list(true, by, most) }
 
 func (i *Inflight) list(watches bool, by string, most int) OpenList {
@@ -48,7 +48,7 @@ func (i *Inflight) list(watches bool, by string, most int) OpenList {
 	return list
 }
 
-// candidate says where a request stands in an order.
+// candidate returns the sort keys of a request for an order.
 func (p *Progress) candidate(by string) candidate {
 	age := time.Since(p.event.Began)
 	c := candidate{of: p, first: int64(age)}

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// column is one of a table of requests under way.
+// column is a column in a table of requests in flight.
 type column struct {
 	title string
 	of    func(*Open) string
 }
 
-// columns are those of requests, and with the others those of watches.
+// The columns of tables: requests have columns and callerColumns, and watches have watchColumns between them.
 var (
 	columns = []column{
 		{"AGE", func(o *Open) string { return shortly(o.AgeSeconds) }},
@@ -30,7 +30,7 @@ var (
 		{"BEHIND", func(o *Open) string { return strconv.FormatInt(o.LagEvents, 10) }},
 		{"AT-RV", func(o *Open) string { return numbered(o.At) }},
 	}
-	whoColumns = []column{
+	callerColumns = []column{
 		{"VERB", func(o *Open) string { return o.Verb }},
 		{"RESOURCE", (*Open).resource},
 		{"NAMESPACE", func(o *Open) string { return o.Namespace }},
@@ -50,7 +50,7 @@ var (
 
 // WriteText writes the list as a table, one request a line.
 func (l *OpenList) WriteText(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "%d under way, %d listed\n", l.Total, len(l.Items)); err != nil {
+	if _, err := fmt.Fprintf(w, "%d in flight, %d listed\n", l.Total, len(l.Items)); err != nil {
 		return err
 	}
 	if len(l.Items) == 0 {
@@ -60,7 +60,7 @@ func (l *OpenList) WriteText(w io.Writer) error {
 	if l.Items[0].OpenWatch != nil {
 		shown = append(shown[:len(shown):len(shown)], watchColumns...)
 	}
-	shown = append(shown[:len(shown):len(shown)], whoColumns...)
+	shown = append(shown[:len(shown):len(shown)], callerColumns...)
 	return WriteTable(w, len(l.Items), titlesOf(shown), func(row int, cells []string) {
 		for i := range shown {
 			cells[i] = shown[i].of(&l.Items[row])
@@ -76,7 +76,8 @@ func titlesOf(columns []column) []string {
 	return titles
 }
 
-// WriteTable writes rows below titles, as kubectl does: what is empty is <none>. fill writes the cells of a row.
+// WriteTable writes rows below titles in the style of kubectl, with <none> for empty cells. fill sets the cells of a
+// row.
 func WriteTable(w io.Writer, rows int, titles []string, fill func(row int, cells []string)) error {
 	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	if _, err := fmt.Fprintln(table, strings.Join(titles, "\t")); err != nil {
@@ -97,10 +98,10 @@ func WriteTable(w io.Writer, rows int, titles []string, fill func(row int, cells
 	return table.Flush()
 }
 
-// resource is the resource with its group and subresource, as in deployments.apps/scale.
+// resource returns the resource with its group and subresource, for example deployments.apps/scale.
 func (o *Open) resource() string { return ResourceName(o.Resource, o.Group, o.Subresource) }
 
-// ResourceName is a resource as operators write it: deployments.apps, pods/log.
+// ResourceName returns a resource with its group and subresource: deployments.apps, pods/log.
 func ResourceName(resource, group, subresource string) string {
 	if group != "" {
 		resource += "." + group

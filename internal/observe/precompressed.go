@@ -2,13 +2,13 @@ package observe
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// PrecompressedStats is what the compressed parts of lists tell about themselves at a scrape.
+// PrecompressedStats are the numbers of the precompressed pages at a scrape.
 type PrecompressedStats struct {
-	Bytes, Kept          int64 // at the moment
+	Bytes, Kept          int64 // now
 	Found, Made, Evicted int64 // since the start
 }
 
-// PrecompressedSource tells the numbers of the moment.
+// PrecompressedSource returns the current numbers.
 type PrecompressedSource func() PrecompressedStats
 
 type precompressedCollector struct {
@@ -25,11 +25,11 @@ type precompressedMetric struct {
 func newPrecompressedCollector(read PrecompressedSource) *precompressedCollector {
 	c := &precompressedCollector{read: read}
 	gauge, counter := prometheus.GaugeValue, prometheus.CounterValue
-	c.add(gauge, "bytes", "Bytes of lists that are kept compressed.", func(s PrecompressedStats) int64 { return s.Bytes })
-	c.add(gauge, "kept", "Parts of lists that are kept compressed.", func(s PrecompressedStats) int64 { return s.Kept })
-	c.add(counter, "found_total", "Parts of lists that were sent as they were compressed before.", func(s PrecompressedStats) int64 { return s.Found })
-	c.add(counter, "made_total", "Parts of lists that were compressed to be kept.", func(s PrecompressedStats) int64 { return s.Made })
-	c.add(counter, "evicted_total", "Kept parts of lists that had to go for others.", func(s PrecompressedStats) int64 { return s.Evicted })
+	c.add(gauge, "bytes", "Bytes of precompressed pages.", func(s PrecompressedStats) int64 { return s.Bytes })
+	c.add(gauge, "kept", "Precompressed pages that are kept.", func(s PrecompressedStats) int64 { return s.Kept })
+	c.add(counter, "found_total", "Pages of lists that were sent precompressed.", func(s PrecompressedStats) int64 { return s.Found })
+	c.add(counter, "made_total", "Pages of lists that were compressed and kept.", func(s PrecompressedStats) int64 { return s.Made })
+	c.add(counter, "evicted_total", "Precompressed pages that were evicted to make space for others.", func(s PrecompressedStats) int64 { return s.Evicted })
 	return c
 }
 

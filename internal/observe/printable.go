@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// Printable is a text of a client's as it may be shown on a terminal: no longer than so many bytes, and with a question
-// mark for what is not printed or is no UTF-8.
+// Printable makes a client's text safe for a terminal. It truncates the text to most bytes, and replaces characters
+// that are not printable or not UTF-8 by question marks.
 func Printable(text string, most int) string {
 	if len(text) > most {
 		text = text[:most]

@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// Progress is what others see of a request while it is under way. The goroutine that answers it writes, and never
-// waits for who reads; a mark costs it some nanoseconds. The zero Progress is made ready by Follow.
+// Progress is the part of a request in flight that other goroutines read. Only the goroutine that answers the request
+// writes, and it never waits for readers: each update takes some nanoseconds. Follow initializes the zero Progress.
 //
-// Of the Event others read only what is settled by then: Known and Answering say how much that is.
+// Readers may read only settled fields of the Event. Known and Answering mark fields as settled.
 type Progress struct {
 	event  *Event
-	links         // in the list of requests under way
+	links         // in the list of requests in flight
 	cursor Cursor // of a watch that the cache answers; settled by Answering
 
 	settled atomic.Uint32 // a phase
-	pause   atomic.Int64  // what is waited for now, and since when: see packed; 0 when nothing is
-	outer   int64         // the pause that a write interrupts; the owner's alone
-	paused  atomic.Int64  // nanoseconds of the pauses that are over
+	pause   atomic.Int64  // current pause and its start, see packed; 0 if there is none
+	outer   int64         // the pause that a write interrupts; used only by the request's goroutine
+	paused  atomic.Int64  // nanoseconds of pauses that have ended
 	spent   atomic.Int64  // nanoseconds of writes that count as work
-	woken   atomic.Int64  // when a watch last had something to do, in nanoseconds since the request began
-	bytes   atomic.Int64  // of the body, as they were sent
-	events  atomic.Int64  // of a watch, as they were sent
+	woken   atomic.Int64  // when a watch last had work, in nanoseconds since the request began
+	bytes   atomic.Int64  // bytes sent of the body
+	events  atomic.Int64  // events sent by a watch
 
-	charging sync.Mutex
-	charged  Cost // guarded by charging, as is
-	over     bool // all of it was charged
+	charging sync.Mutex // guards charged and over
+	charged  Cost
+	over     bool // the complete cost is charged
 }
 
-// Cursor tells where a watch is. Its methods are safe for concurrent use.
+// Cursor is the position of a watch in its lane. Its methods are safe for concurrent use.
 type Cursor interface {
-	// Position is the resourceVersion up to which the watch was told everything that it selects.
+	// Position returns the resourceVersion up to which the watch has received all events that it selects.
 	Position() uint64
-	// Behind is about how many events there are for the watch that it was not told yet.
+	// Behind returns the approximate number of events that the watch has not received yet.
 	Behind() int64
 }
 
@@ -41,38 +41,39 @@ type Cursor interface {
 type phase = uint32
 
 const (
-	arrived   phase = iota // what the request itself says, before it is read
-	known                  // also who asks, and what the path says
-	answering              // also what it means, who answers and why
+	arrived   phase = iota // the fields set before the request is parsed
+	known                  // also the caller and the fields of the path
+	answering              // also Plan, Source, Reason, Discovered and Selector
 )
 
-// Follow makes the Progress that of an Event.
+// Follow connects the Progress with an Event.
 func (p *Progress) Follow(e *Event) {
 	p.event, e.Progress = e, p
 }
 
-// Known says that the User, and what the path says, are in the Event and stay as they are.
+// Known settles the User and the fields of the path.
 func (p *Progress) Known() { p.settled.Store(known) }
 
-// Answering says the same of Plan, Source, Reason, Discovered and Selector: the answer begins.
+// Answering settles Plan, Source, Reason, Discovered and Selector. It is called when the response begins.
 func (p *Progress) Answering() { p.settled.Store(answering) }
 
-// Watching is Answering for a watch that the cache answers.
+// Watching replaces Answering for a watch that the cache answers.
 func (p *Progress) Watching(at Cursor) {
 	p.cursor = at
 	p.Answering()
 }
 
-// A pause is a Step, or one of these.
+// A pause is the value of pauseOf for a Step, or one of these.
 const (
 	noPause = 0
-	resting = int64(steps) + 1 // a watch has sent all that there is
-	writing = int64(steps) + 2 // the client is to accept what is sent
+	resting = int64(steps) + 1 // a watch has sent all events
+	writing = int64(steps) + 2 // waits for the client to accept bytes
 )
 
 func pauseOf(step Step) int64 { return int64(step) + 1 }
 
-// pauseBits are enough for what is waited for; the rest is nanoseconds since the request began: two years of them.
+// pauseBits is the number of bits for the pause. The other bits are its start in nanoseconds since the request began,
+// which is enough for two years.
 const pauseBits = 8
 
 func packed(what int64, since time.Duration) int64 { return int64(since)<<pauseBits | what }
@@ -81,13 +82,13 @@ func unpacked(pause int64) (what int64, since time.Duration) {
 	return pause & (1<<pauseBits - 1), time.Duration(pause >> pauseBits)
 }
 
-// pauses marks that something is waited for.
+// pauses begins a pause.
 func (p *Progress) pauses(what int64, now time.Time) {
 	p.pause.Store(packed(what, now.Sub(p.event.Began)))
 }
 
-// resumes ends a pause, if it is the one that there is. What is over is counted before the pause is gone, so that who
-// looks meanwhile takes too much for waiting, and never for work (busy).
+// resumes ends the current pause if it is from. It adds the time before it clears the pause: a concurrent busy may then
+// return too little work, but never too much.
 func (p *Progress) resumes(from int64, waited time.Duration) {
 	if what, _ := unpacked(p.pause.Load()); what == from {
 		p.paused.Add(int64(waited))
@@ -95,7 +96,7 @@ func (p *Progress) resumes(from int64, waited time.Duration) {
 	}
 }
 
-// Rests marks that a watch has sent all that there is.
+// Rests marks that a watch has sent all events.
 func (p *Progress) Rests() { p.pauses(resting, time.Now()) }
 
 // Wakes marks that a watch may have more to send.
@@ -106,42 +107,42 @@ func (p *Progress) Wakes() {
 	p.resumes(resting, now-since)
 }
 
-// Writes marks that a piece is being sent. It may interrupt a step, as that of asking the upstream does for as long as
-// its answer is passed on.
+// Writes marks that a write to the client begins. It may interrupt a step, such as Asking while the upstream's response
+// is forwarded.
 func (p *Progress) Writes(now time.Time) {
 	p.outer = p.pause.Load()
 	p.pauses(writing, now)
 }
 
-// What a write takes of a processor where the client accepts at once: system calls and encryption, mostly. What it
-// takes beyond that is time of the client's.
+// CPU time of a write, per call and per byte, mostly for system calls and encryption. The remaining time of a write is
+// waiting for the client.
 const (
 	writeWork   = 20 * time.Microsecond
 	writtenByte = time.Nanosecond
 )
 
-// Wrote marks that the piece was accepted, or was not.
+// Wrote marks that a write to the client has ended, with or without an error.
 func (p *Progress) Wrote(bytes int) {
 	_, since := unpacked(p.pause.Load())
 	took := time.Since(p.event.Began) - since
 	p.bytes.Add(int64(bytes))
 	p.spent.Add(int64(min(took, writeWork+time.Duration(bytes)*writtenByte)))
 	if p.outer == noPause {
-		p.paused.Add(int64(took)) // else it is part of the other pause
+		p.paused.Add(int64(took)) // otherwise it is part of the outer pause
 	}
 	p.pause.Store(p.outer)
 }
 
-// Bytes are those of the body that were sent so far.
+// Bytes returns the number of bytes of the body sent so far.
 func (p *Progress) Bytes() int64 { return p.bytes.Load() }
 
-// Sent sets how many events of a watch were sent.
+// Sent sets the number of events that a watch has sent.
 func (p *Progress) Sent(events int) { p.events.Store(int64(events)) }
 
-// busy is how long the request was not waiting, of its first so much time. It may say too little while the request
-// goes on, and then says more later.
+// busy returns how long the request did not wait, up to the given age. While the request is in flight it may return too
+// little, which a later call corrects.
 func (p *Progress) busy(age time.Duration) time.Duration {
-	pause := p.pause.Load() // before what is over is: see resumes
+	pause := p.pause.Load() // must be read before paused, see resumes
 	work := age - time.Duration(p.paused.Load())
 	if what, since := unpacked(pause); what != noPause {
 		work -= max(age-since, 0)

@@ -2,7 +2,7 @@ package observe
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// readMetrics count what reads that the cache answers, or was to answer, cost.
+// readMetrics count the cost of reads that the cache serves or should serve, under kube-apiserver's names.
 type readMetrics struct {
 	wait       *prometheus.HistogramVec // apiserver_watch_cache_read_wait_seconds
 	consistent *prometheus.CounterVec   // apiserver_watch_cache_consistent_read_total
@@ -18,17 +18,17 @@ func newReadMetrics() readMetrics {
 	}
 	return readMetrics{
 		wait: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "apiserver_watch_cache_read_wait_seconds", Help: "Time that a GET or LIST waited until the cache was proven fresh enough.",
+			Name: "apiserver_watch_cache_read_wait_seconds", Help: "Time in seconds that a GET or LIST waited for the cache to be fresh enough.",
 			Buckets: []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3},
 		}, []string{"group", "resource"}),
 		consistent: count("watch_cache_consistent_read_total",
-			"Lists of everything written before them, by whether they were answered well, and whether it was the upstream that answered.",
+			"Consistent lists, by whether they succeeded and whether they fell back to the upstream.",
 			"success", "fallback"),
-		lists: count("storage_list_total", "Lists that the cache answered.", "storage", "index"),
-		fetched: count("storage_list_fetched_objects_total", "Objects that were looked at for these lists; fewer where an index was used.",
+		lists: count("storage_list_total", "Lists served from the cache.", "storage", "index"),
+		fetched: count("storage_list_fetched_objects_total", "Objects examined for lists from the cache; indexes reduce their number.",
 			"storage", "index"),
-		evaluated: count("storage_list_evaluated_objects_total", "Objects that were compared with what these lists select by.", "storage"),
-		returned:  count("storage_list_returned_objects_total", "Objects in these lists.", "storage"),
+		evaluated: count("storage_list_evaluated_objects_total", "Objects compared with the selectors of lists from the cache.", "storage"),
+		returned:  count("storage_list_returned_objects_total", "Objects returned by lists from the cache.", "storage"),
 	}
 }
 
@@ -36,21 +36,21 @@ func (r readMetrics) all() []prometheus.Collector {
 	return []prometheus.Collector{r.wait, r.consistent, r.lists, r.fetched, r.evaluated, r.returned}
 }
 
-// What kube-apiserver calls its own cache, and a list without one of its indexes. Which labels are indexed is for
-// clients to bring about, so that no index is named.
+// Label values of kube-apiserver for its cache and for a list without an index. The label never names an index here,
+// because clients decide which labels are indexed.
 const (
 	watchCache = "watchcache"
 	noIndex    = ""
 )
 
-// Plans of reads that need no proof, and of consistent ones.
+// Plans of reads that need no freshness check, and of consistent reads.
 const (
 	planNone       = ""
 	planAny        = "Any"
 	planMostRecent = "MostRecent"
 )
 
-// done counts a read of a resource that discovery knows.
+// done counts a read of a discovered resource.
 func (r readMetrics) done(e *Event) {
 	read := readLabel(e)
 	if !e.Discovered || e.Plan == planNone || read != readGet && read != readList {

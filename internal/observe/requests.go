@@ -8,11 +8,11 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// component tells the facade's series under kube-apiserver's names from kube-apiserver's own.
+// component distinguishes the facade's series with kube-apiserver's names from kube-apiserver's own.
 const component = "listfacade"
 
-// requestMetrics count requests that are over: under kube-apiserver's names what means there what it means here, with
-// its labels and buckets, and under our own who answered, and why.
+// requestMetrics count requests that have ended. Metrics that mean the same as in kube-apiserver have its names, labels
+// and buckets. The facade's own metrics add the source of the response and the reason.
 type requestMetrics struct {
 	total     *prometheus.CounterVec   // apiserver_request_total
 	durations *prometheus.HistogramVec // apiserver_request_duration_seconds
@@ -31,72 +31,72 @@ type requestMetrics struct {
 	series map[requestKey]*requestSeries
 }
 
-// requestSeries are the series that a request counts in; what it does not count in is nil.
+// requestSeries are the series in which a request is counted; nil for those in which it is not.
 type requestSeries struct {
 	total, answers, forwarded, bytes, stalled prometheus.Counter
 	duration, sli, sizes, took                prometheus.Observer
 }
 
-// durationBuckets are those of kube-apiserver's durations; its service level indicator begins with the third.
+// durationBuckets are the buckets of kube-apiserver's durations. Its service level indicator begins with the third.
 var durationBuckets = []float64{
 	0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 }
 
 func newRequestMetrics() *requestMetrics {
 	return &requestMetrics{
-		total: kubeCounter("request_total", "Requests answered, whoever answered them; those that were refused are counted, too.",
+		total: kubeCounter("request_total", "Requests answered from any source, refused ones included, by verb, resource, scope and status code.",
 			"verb", "dry_run", "group", "version", "resource", "subresource", "scope", "code"),
-		durations: kubeHistogram("request_duration_seconds", "Time to answer a request, or that a watch lasted.", durationBuckets,
+		durations: kubeHistogram("request_duration_seconds", "Duration of requests in seconds; for watches, their lifetime.", durationBuckets,
 			"verb", "dry_run", "group", "version", "resource", "subresource", "scope"),
-		sizes: kubeHistogram("response_sizes", "Bytes of the bodies of answers to GET and LIST, after compression.",
+		sizes: kubeHistogram("response_sizes", "Size of response bodies of GET and LIST in bytes, after compression.",
 			prometheus.ExponentialBuckets(1000, 10, 7), "verb", "group", "version", "resource", "subresource", "scope"),
-		answers: counter("requests_total", "Requests answered, by who answered: cache, upstream or facade.",
+		answers: counter("requests_total", "Requests answered, by source: cache, upstream or facade.",
 			"verb", "group", "version", "resource", "source"),
-		forwarded: counter("forwarded_requests_total", "Requests that the upstream answered, by why the cache did not.",
+		forwarded: counter("forwarded_requests_total", "Requests forwarded to the upstream, by the reason why the cache could not answer.",
 			"verb", "group", "version", "resource", "reason"),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "listfacade_request_duration_seconds", Help: "Time to answer a request, by who answered; watches are not counted.",
+			Name: "listfacade_request_duration_seconds", Help: "Duration of requests in seconds, by source; watches are not counted.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 18),
 		}, []string{"verb", "source"}),
-		bytes: counter("response_bytes_total", "Bytes of bodies sent, after compression.", "verb", "source"),
-		stalled: counter("stalled_watches_total", "Watches that were broken off because their clients accepted nothing for --write-timeout.",
+		bytes: counter("response_bytes_total", "Bytes of response bodies sent, after compression, by source.", "verb", "source"),
+		stalled: counter("stalled_watches_total", "Watches that were terminated because their clients accepted no data for --write-timeout.",
 			"group", "version", "resource"),
 		displaced: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "listfacade_displaced_answers_total",
-			Help: "Answers that were broken off for others, because there were too many whose clients accepted nothing.",
+			Help: "Responses that were terminated in favour of others, because too many clients accepted no data.",
 		}),
 		yielded: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "listfacade_displaced_watches_total",
-			Help: "Watches and logs that ended for others, because all places were taken and their callers had the most.",
+			Help: "Watches and logs that were terminated in favour of others, because --max-watches was reached and their callers had the most.",
 		}),
 		series: map[requestKey]*requestSeries{},
 	}
 }
 
-// newSLI is the histogram that kube-apiserver's service level objectives are computed from.
+// newSLI returns the histogram from which the service level objectives of kube-apiserver are computed.
 func newSLI() *prometheus.HistogramVec {
-	return kubeHistogram("request_sli_duration_seconds", "Time to answer a request, but for what it waited for a turn.", durationBuckets[2:],
+	return kubeHistogram("request_sli_duration_seconds", "Duration of requests in seconds, without the time in queues.", durationBuckets[2:],
 		"verb", "group", "version", "resource", "subresource", "scope")
 }
 
 func kubeCounter(name, help string, labels ...string) *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_" + name, Help: help, ConstLabels: ours}, labels)
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_" + name, Help: help, ConstLabels: componentLabel}, labels)
 }
 
 func kubeHistogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "apiserver_" + name, Help: help, Buckets: buckets, ConstLabels: ours,
+		Name: "apiserver_" + name, Help: help, Buckets: buckets, ConstLabels: componentLabel,
 	}, labels)
 }
 
-// ours is the label by which recording rules and alerts tell components apart.
-var ours = prometheus.Labels{"component": component}
+// componentLabel is the label by which recording rules and alerts distinguish components.
+var componentLabel = prometheus.Labels{"component": component}
 
 func (r *requestMetrics) all() []prometheus.Collector {
 	return []prometheus.Collector{r.total, r.durations, r.sizes, r.answers, r.forwarded, r.took, r.bytes, r.stalled, r.displaced, r.yielded}
 }
 
-// done counts a request. It allocates nothing for a request like one before.
+// done counts a request. It allocates memory only for the first request with its labels.
 func (r *requestMetrics) done(e *Event) {
 	s := r.of(keyOf(e))
 	s.total.Inc()
@@ -127,7 +127,7 @@ func (r *requestMetrics) done(e *Event) {
 	}
 }
 
-// of is the series of requests that are alike.
+// of returns the series for a key.
 func (r *requestMetrics) of(key requestKey) *requestSeries {
 	r.mu.RLock()
 	s := r.series[key]
@@ -135,7 +135,7 @@ func (r *requestMetrics) of(key requestKey) *requestSeries {
 	if s != nil {
 		return s
 	}
-	key = key.clone() // the strings are parts of a request's
+	key = key.clone() // its strings share memory with the request
 	s = r.make(key)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -169,7 +169,7 @@ func (r *requestMetrics) make(k requestKey) *requestSeries {
 	return s
 }
 
-// Answered is how many requests a source has answered so far: cache, upstream or facade.
+// Answered returns how many requests a source has answered: cache, upstream or facade.
 func (m *Metrics) Answered(source string) int {
 	series := make(chan prometheus.Metric)
 	go func() { defer close(series); m.requests.answers.Collect(series) }()
@@ -177,7 +177,7 @@ func (m *Metrics) Answered(source string) int {
 	for one := range series {
 		var read dto.Metric
 		if err := one.Write(&read); err != nil {
-			continue // no counter gives one
+			continue // counters return no error
 		}
 		for _, label := range read.GetLabel() {
 			if label.GetName() == "source" && label.GetValue() == source {
@@ -188,7 +188,7 @@ func (m *Metrics) Answered(source string) int {
 	return int(answered)
 }
 
-// clone has strings of its own.
+// clone returns a copy that shares no memory with the strings of k.
 func (k requestKey) clone() requestKey {
 	for _, s := range []*string{&k.group, &k.version, &k.resource, &k.subresource} {
 		*s = strings.Clone(*s)

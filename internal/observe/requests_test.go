@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// warmGet is a request for one object that the cache answers.
+// warmGet returns a GET of one object that the cache answers.
 func warmGet() *Event {
 	return &Event{
 		Method: "GET", Scope: "resource", Verb: "get", Version: "v1", Resource: "pods", Namespace: "ns", Name: "a", Discovered: true,
@@ -22,14 +22,14 @@ func warmGet() *Event {
 	}
 }
 
-// count is what the metrics do for a request that does not run long.
+// count makes the calls for a request that is not long-running.
 func count(m *Metrics, e *Event) {
 	m.Entered(e)
 	m.Left(e)
 	m.Done(e)
 }
 
-// BenchmarkDone is what the metrics cost a warm GET.
+// BenchmarkDone measures the cost of the metrics for a GET from the cache.
 func BenchmarkDone(b *testing.B) {
 	m := NewMetrics(Sources{})
 	m.ExposeSLI()
@@ -41,7 +41,7 @@ func BenchmarkDone(b *testing.B) {
 	})
 }
 
-// BenchmarkSent is what the metrics cost an event that a watch sends by itself.
+// BenchmarkSent measures the cost of the metrics for one event of a watch.
 func BenchmarkSent(b *testing.B) {
 	m := NewMetrics(Sources{})
 	b.ReportAllocs()
@@ -53,21 +53,21 @@ func BenchmarkSent(b *testing.B) {
 	})
 }
 
-// told are the lines of what is told whose names begin in one of these ways.
-func told(t *testing.T, by prometheus.Gatherer, beginnings ...string) []string {
+// gathered returns the lines of metrics whose names have one of the prefixes.
+func gathered(t *testing.T, from prometheus.Gatherer, prefixes ...string) []string {
 	t.Helper()
 	w := httptest.NewRecorder()
-	promhttp.HandlerFor(by, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	promhttp.HandlerFor(from, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	var lines []string
 	for line := range strings.Lines(w.Body.String()) {
-		if slices.ContainsFunc(beginnings, func(beginning string) bool { return strings.HasPrefix(line, beginning) }) {
+		if slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(line, prefix) }) {
 			lines = append(lines, strings.TrimSpace(line))
 		}
 	}
 	return lines
 }
 
-// A request like one before makes no garbage.
+// A request with known labels allocates no memory.
 func TestDoneAllocatesNothing(t *testing.T) {
 	m := NewMetrics(Sources{})
 	m.ExposeSLI()
@@ -81,8 +81,8 @@ func TestDoneAllocatesNothing(t *testing.T) {
 	}
 }
 
-// What clients make up brings no series about: of each label there are as many values as there are in its closed set.
-func TestNothingMadeUpIsALabel(t *testing.T) {
+// Text from clients creates no series: the values of each label come from a closed set.
+func TestClientsCannotAddLabels(t *testing.T) {
 	m := NewMetrics(Sources{})
 	flood := func(from, to int) {
 		for i := from; i < to; i++ {
@@ -101,15 +101,14 @@ func TestNothingMadeUpIsALabel(t *testing.T) {
 		}
 	}
 	flood(0, 1)
-	before := told(t, m.registry, "apiserver_", "listfacade_")
+	before := gathered(t, m.registry, "apiserver_", "listfacade_")
 	flood(1, 1000)
-	if after := told(t, m.registry, "apiserver_", "listfacade_"); len(before) == 0 || len(after) != len(before) {
-		t.Errorf("%d series became %d", len(before), len(after))
+	if after := gathered(t, m.registry, "apiserver_", "listfacade_"); len(before) == 0 || len(after) != len(before) {
+		t.Errorf("got %d series, want %d", len(after), len(before))
 	}
 }
 
-// Verbs and scopes are those that kube-apiserver has for the same requests; a field selector may name one object of a
-// list.
+// Verbs and scopes are those of kube-apiserver for the same requests, also if a field selector selects one object.
 func TestVerbsAndScopes(t *testing.T) {
 	for _, c := range []struct {
 		e    Event
@@ -135,10 +134,10 @@ func TestVerbsAndScopes(t *testing.T) {
 	}
 }
 
-// The most that was under way is told for a second and the next, and what is under way in any case.
+// The peak is the maximum of this second and the one before, and at least the current number.
 func TestPeak(t *testing.T) {
 	var p peak
-	at := time.Unix(1<<32-1, 0) // of which the lower half goes round
+	at := time.Unix(1<<32-1, 0) // the lower 32 bits overflow
 	p.enter(at)
 	p.enter(at)
 	p.now.Add(-1)
@@ -150,11 +149,11 @@ func TestPeak(t *testing.T) {
 	p.enter(at.Add(5 * time.Second))
 	p.now.Add(-2)
 	if got := p.most(at.Add(6 * time.Second)); got != 2 {
-		t.Errorf("in the next second: %d, want 2", got)
+		t.Errorf("got %d in the next second, want 2", got)
 	}
 }
 
-// An event counts in the first bucket that is large enough.
+// An event counts in the smallest bucket that it fits into.
 func TestSizeBucket(t *testing.T) {
 	for bytes, want := range map[int]int{0: 0, 1: 0, 1024: 0, 1025: 1, 2048: 1, 2049: 2, 128 << 10: 7, 128<<10 + 1: 8, 1 << 30: 8} {
 		if got := sizeBucket(bytes); got != want {
@@ -163,8 +162,7 @@ func TestSizeBucket(t *testing.T) {
 	}
 }
 
-// Counters of a resource never go back when one of its lanes ends or starts again, and gauges are told once for all of
-// its lanes.
+// Counters of a resource do not decrease when one of its lanes ends or restarts, and its lanes share one gauge.
 func TestLanesCountTogether(t *testing.T) {
 	var lanes []LaneStats
 	c := newWatchCacheCollector(func() []LaneStats { return lanes })
@@ -185,10 +183,10 @@ func TestLanesCountTogether(t *testing.T) {
 		{[]LaneStats{pods("json", 1, 10, 7, 300), pods("protobuf", 1, 5, 6, 100)}, "6", 100, 15},
 		{[]LaneStats{pods("protobuf", 1, 6, 8, 100), pods("json", 1, 10, 9, 300)}, "8", 100, 16},
 		{[]LaneStats{pods("json", 1, 11, 10, 300)}, "10", 300, 17},
-		{[]LaneStats{pods("json", 2, 4, 1_000_000_000_000_011, 300)}, "11", 300, 21}, // another lane, which counts from 0
+		{[]LaneStats{pods("json", 2, 4, 1_000_000_000_000_011, 300)}, "11", 300, 21}, // a new lane, whose counters begin at 0
 	} {
 		lanes = step.lanes
-		got := told(t, registry, "apiserver_resource_size", "apiserver_watch_cache_events", "apiserver_watch_cache_resource")
+		got := gathered(t, registry, "apiserver_resource_size", "apiserver_watch_cache_events", "apiserver_watch_cache_resource")
 		want := []string{
 			fmt.Sprintf(`apiserver_resource_size_estimate_bytes{group="",resource="pods"} %d`, step.bytes),
 			fmt.Sprintf(`apiserver_watch_cache_events_received_total{group="",resource="pods"} %d`, step.received),
@@ -200,7 +198,7 @@ func TestLanesCountTogether(t *testing.T) {
 	}
 }
 
-// Health is told as the last probe found it, and counted.
+// The last result of each health check is exported, and results are counted.
 func TestHealthChecks(t *testing.T) {
 	m := NewMetrics(Sources{})
 	m.Checked("ping", "livez", nil)
@@ -213,7 +211,7 @@ func TestHealthChecks(t *testing.T) {
 		`kubernetes_healthchecks_total{name="preload",status="error",type="readyz"} 1`,
 		`kubernetes_healthchecks_total{name="preload",status="success",type="readyz"} 1`,
 	}
-	if diff := cmp.Diff(want, told(t, m.health.registry, "kubernetes_")); diff != "" {
+	if diff := cmp.Diff(want, gathered(t, m.health.registry, "kubernetes_")); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -7,39 +7,39 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// selfAuditMetrics count what the self-audit finds.
+// selfAuditMetrics count the results of the self-audit.
 type selfAuditMetrics struct {
-	objects, passes, pages, differences, mends *prometheus.CounterVec
+	objects, passes, pages, differences, relists *prometheus.CounterVec
 }
 
 func newSelfAuditMetrics() selfAuditMetrics {
 	const group, version, resource, encoding = "group", "version", "resource", "encoding"
 	return selfAuditMetrics{
-		objects: counter("self_audit_objects_total", "Objects of lanes that were compared with the upstream's.", group, version, resource, encoding),
-		passes:  counter("self_audit_passes_total", "Times that all objects of a lane were compared with the upstream's.", group, version, resource, encoding),
+		objects: counter("self_audit_objects_total", "Objects of lanes that the self-audit compared with the upstream.", group, version, resource, encoding),
+		passes:  counter("self_audit_passes_total", "Times that the self-audit compared all objects of a lane with the upstream.", group, version, resource, encoding),
 		pages: counter("self_audit_pages_total",
-			"Pages of objects that were compared: same, different, doubtful (looked at again), unsure (the upstream or the lane changed meanwhile) or failed.", "result"),
+			"Pages of objects that the self-audit compared, by result: same, different, doubtful (compared again), unsure (changed meanwhile) or failed.", "result"),
 		differences: counter("self_audit_differences_total",
-			"Objects of lanes that were not as the upstream has them: missing, surplus, version or content.", group, version, resource, encoding, "kind"),
-		mends: counter("self_audit_relists_total", "Times that a lane was listed again because it was not what the upstream has.", group, version, resource, encoding),
+			"Objects of lanes that differ from the upstream, by kind: missing, surplus, version or content.", group, version, resource, encoding, "kind"),
+		relists: counter("self_audit_relists_total", "Times that a lane was listed again because the self-audit found differences.", group, version, resource, encoding),
 	}
 }
 
 func (m selfAuditMetrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.objects, m.passes, m.pages, m.differences, m.mends}
+	return []prometheus.Collector{m.objects, m.passes, m.pages, m.differences, m.relists}
 }
 
-// byLane are the counters by lane.
+// byLane returns the counters with labels of a lane.
 func (m selfAuditMetrics) byLane() []*prometheus.CounterVec {
-	return []*prometheus.CounterVec{m.objects, m.passes, m.differences, m.mends}
+	return []*prometheus.CounterVec{m.objects, m.passes, m.differences, m.relists}
 }
 
-// begin begins what a lane's differences are counted by, so that the first one is a rise.
+// begin creates the counters of a lane at 0. Otherwise rate() and increase() would miss the first difference.
 func (m selfAuditMetrics) begin(lane LaneStats) {
 	for _, kind := range []string{"missing", "surplus", "version", "content"} {
 		m.differences.WithLabelValues(lane.Group, lane.Version, lane.Resource, lane.Encoding, kind)
 	}
-	for _, counter := range []*prometheus.CounterVec{m.passes, m.objects, m.mends} {
+	for _, counter := range []*prometheus.CounterVec{m.passes, m.objects, m.relists} {
 		counter.WithLabelValues(lane.Group, lane.Version, lane.Resource, lane.Encoding)
 	}
 }
@@ -51,29 +51,29 @@ func (m *Metrics) SelfAudited(gvr schema.GroupVersionResource, encoding, result 
 	m.selfAudit.objects.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, encoding).Add(float64(objects))
 }
 
-// SelfAuditPassed counts a lane that was compared from one end to the other.
+// SelfAuditPassed counts a lane that was compared completely.
 func (m *Metrics) SelfAuditPassed(gvr schema.GroupVersionResource, encoding string) {
 	m.ofLanes.countsLane(labelsOf(gvr, encoding))
 	m.selfAudit.passes.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, encoding).Inc()
 }
 
-// SelfAuditDiffered counts an object that is not as the upstream has it.
+// SelfAuditDiffered counts an object that differs from the upstream's, by the kind of difference.
 func (m *Metrics) SelfAuditDiffered(gvr schema.GroupVersionResource, encoding, kind string) {
 	m.ofLanes.countsLane(labelsOf(gvr, encoding))
 	m.selfAudit.differences.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, encoding, kind).Inc()
 }
 
-// SelfAuditMended counts a lane that is listed again for that.
+// SelfAuditMended counts a lane that is listed again because of differences.
 func (m *Metrics) SelfAuditMended(gvr schema.GroupVersionResource, encoding string) {
 	m.ofLanes.countsLane(labelsOf(gvr, encoding))
-	m.selfAudit.mends.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, encoding).Inc()
+	m.selfAudit.relists.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, encoding).Inc()
 }
 
 func labelsOf(gvr schema.GroupVersionResource, encoding string) laneLabels {
 	return laneLabels{gvr.Group, gvr.Version, gvr.Resource, encoding}
 }
 
-// selfAuditCollector tells how old what is known of lanes is, and what of it is wrong.
+// selfAuditCollector collects the age of each lane's last comparison and its remaining differences.
 type selfAuditCollector struct {
 	lanes                   LaneSource
 	every                   time.Duration
@@ -85,11 +85,11 @@ func newSelfAuditCollector(lanes LaneSource, every time.Duration) *selfAuditColl
 	return &selfAuditCollector{
 		lanes: lanes, every: every,
 		age: prometheus.NewDesc("listfacade_self_audit_age_seconds",
-			"Seconds since all objects of a lane had been compared with the upstream's; since the lane was made if they never were.",
+			"Seconds since the self-audit last compared all objects of a lane with the upstream; if it never did, since the lane was created.",
 			lane, nil),
 		differing: prometheus.NewDesc("listfacade_self_audit_differing_objects",
-			"Objects that were not as the upstream has them when they were last compared, and that the lane was not listed again for.", lane, nil),
-		between: prometheus.NewDesc("listfacade_self_audit_interval_seconds", "Seconds within which each lane is to be compared with the upstream once.", nil, nil),
+			"Objects that differed from the upstream in the last comparison, and for which the lane was not listed again.", lane, nil),
+		between: prometheus.NewDesc("listfacade_self_audit_interval_seconds", "Value of --self-audit-interval in seconds.", nil, nil),
 	}
 }
 

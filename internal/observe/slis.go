@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// healthMetrics are what /metrics/slis has, as every component of Kubernetes does: what each check of health said when
-// a probe last asked (KEP-3466).
+// healthMetrics are the metrics of /metrics/slis: the last result of each health check, as for every component of
+// Kubernetes (KEP-3466).
 type healthMetrics struct {
 	registry *prometheus.Registry
 	last     *prometheus.GaugeVec
@@ -19,10 +19,10 @@ func newHealthMetrics() healthMetrics {
 	h := healthMetrics{
 		registry: prometheus.NewRegistry(),
 		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "kubernetes_healthcheck", Help: "1 when a check of health held as a probe last asked.",
+			Name: "kubernetes_healthcheck", Help: "1 if a health check succeeded at the last probe, else 0, by check and probe.",
 		}, []string{"name", "type"}),
 		results: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "kubernetes_healthchecks_total", Help: "Results of checks of health, by probe.",
+			Name: "kubernetes_healthchecks_total", Help: "Results of health checks, by check, probe and status: success or error.",
 		}, []string{"name", "type", "status"}),
 	}
 	h.registry.MustRegister(h.last, h.results)
@@ -34,7 +34,7 @@ func (m *Metrics) SLIs() http.Handler {
 	return promhttp.HandlerFor(m.health.registry, promhttp.HandlerOpts{})
 }
 
-// Checked notes what a check of health said to a probe, of healthz, livez and readyz.
+// Checked records the result of a health check for a probe: healthz, livez or readyz.
 func (m *Metrics) Checked(check, probe string, err error) {
 	value, status := 1.0, "success"
 	if err != nil {

@@ -9,40 +9,39 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// SlowLimits say what is slow. 0 says that nothing is.
+// SlowLimits are the durations above which requests and watches are slow. 0 disables a limit.
 type SlowLimits struct {
-	// Request is how long a request may take, and how long one that runs long may take to begin: --slow-request-threshold.
+	// Request limits the duration of a request, and of a long-running one the time until its response begins:
+	// --slow-request-threshold.
 	Request time.Duration
-	// WatchLag is how long a watch may be behind its lane: --slow-watch-lag.
+	// WatchLag limits how long a watch may lag behind its lane: --slow-watch-lag.
 	WatchLag time.Duration
 }
 
-// How many lines about what is slow are written: so many in a second, and so many at once. Whoever reads them wants to
-// see one of each kind, and when everything is slow, writing must not be what makes it slower.
+// Rate and burst of lines about slow requests, per second. When everything is slow, logging must not make it slower.
 const (
 	slowLines      = 5
 	slowLinesAtOne = 50
 )
 
-// maxSlowText is how many bytes of a URI and a user agent a line has at most, and maxSlowName of what else a client
-// sends.
+// Maximum bytes in a line: maxSlowText of a URI or a user agent, maxSlowName of other text from a client.
 const (
 	maxSlowText = 2 << 10
 	maxSlowName = 256
 )
 
-// SlowLog writes a line for each request that is slow, at level info, and keeps the last of them (Recent), those too
-// that no line was written for.
+// SlowLog logs each slow request at level info. It keeps the last ones (Recent), including those that the rate limit
+// kept out of the log.
 type SlowLog struct {
 	log    *zap.Logger
 	limits SlowLimits
 	rate   *rate.Limiter
-	left   atomic.Int64 // lines that were left out since the last
+	left   atomic.Int64 // lines omitted since the last one that was written
 	kept   slowRing
 }
 
-// NewSlowLog makes a Follower that writes what an Event says about a request that is slow. Of many lines some are left
-// out; the next that is written says how many.
+// NewSlowLog returns a Follower that logs slow requests. It omits lines above a rate limit. The next line that it
+// writes contains the number of omitted ones.
 func NewSlowLog(log *zap.Logger, limits SlowLimits) *SlowLog {
 	return &SlowLog{log: log, limits: limits, rate: rate.NewLimiter(slowLines, slowLinesAtOne)}
 }
@@ -50,16 +49,16 @@ func NewSlowLog(log *zap.Logger, limits SlowLimits) *SlowLog {
 // Received implements Follower.
 func (*SlowLog) Received(*Event) error { return nil }
 
-// Answering implements Follower: of what runs long, the way to its beginning is what may be slow.
+// Answering implements Follower. A long-running request is slow if its response takes long to begin.
 func (l *SlowLog) Answering(e *Event) {
 	if l.isSlow(e.Started) {
-		l.write("slow request", e, e.Started, zap.Duration("took", e.Started))
+		l.write("Slow request", e, e.Started, zap.Duration("took", e.Started))
 	}
 }
 
 // Lagging implements Follower.
 func (l *SlowLog) Lagging(e *Event, by Lag) {
-	l.write("slow watch", e, by.For, zap.Duration("age", time.Since(e.Began)), zap.Duration("behind", by.For), zap.Bool("initialEvents", by.Initial),
+	l.write("Slow watch", e, by.For, zap.Duration("age", time.Since(e.Began)), zap.Duration("behind", by.For), zap.Bool("initialEvents", by.Initial),
 		zap.Int("objectsSent", by.Sent), zap.Uint64("sentRV", by.SentRV), zap.Uint64("laneNowRV", by.LaneRV))
 }
 
@@ -67,9 +66,9 @@ func (l *SlowLog) Lagging(e *Event, by Lag) {
 func (l *SlowLog) Done(e *Event) {
 	switch {
 	case e.LongRunning && e.Lagged > 0:
-		l.write("slow watch ended", e, e.Lagged, zap.Duration("took", e.Took), zap.Duration("behind", e.Lagged), zap.Bool("brokenOff", e.Stalled))
+		l.write("Slow watch ended", e, e.Lagged, zap.Duration("took", e.Took), zap.Duration("behind", e.Lagged), zap.Bool("brokenOff", e.Stalled))
 	case !e.LongRunning && l.isSlow(e.Took):
-		l.write("slow request", e, e.Took, zap.Duration("took", e.Took))
+		l.write("Slow request", e, e.Took, zap.Duration("took", e.Took))
 	}
 }
 
@@ -77,7 +76,7 @@ func (l *SlowLog) isSlow(took time.Duration) bool {
 	return l.limits.Request > 0 && took > l.limits.Request
 }
 
-// write keeps what was slow for so long, and writes a line or counts one that is left out.
+// write keeps the request and logs it, or counts an omitted line.
 func (l *SlowLog) write(message string, e *Event, slowFor time.Duration, first ...zap.Field) {
 	l.kept.keep(message, slowFor, e)
 	entry := l.log.Check(zap.InfoLevel, message)
@@ -95,7 +94,7 @@ func (l *SlowLog) write(message string, e *Event, slowFor time.Duration, first .
 	entry.Write(fields...)
 }
 
-// slowFields are what is asked first when something was slow: who asked for what, who answered, why, and what it cost.
+// slowFields returns the fields of a line: caller, request, source, reason and cost.
 func slowFields(e *Event) []zap.Field {
 	address, _, err := net.SplitHostPort(e.Client)
 	if err != nil {
@@ -113,7 +112,7 @@ func slowFields(e *Event) []zap.Field {
 	return append(fields, zap.Dict("steps", waits(&e.Waits)...))
 }
 
-// lane names the lane that was read: its resource and its encoding.
+// lane returns the resource and encoding of the lane that was read; empty if none was.
 func lane(e *Event) string {
 	if e.Encoding == "" {
 		return ""
@@ -124,7 +123,7 @@ func lane(e *Event) string {
 	return e.Resource + "." + e.Group + " " + e.Encoding
 }
 
-// shortField is a field with a text of a client's.
+// shortField returns a field with text from a client, made printable and truncated.
 func shortField(name, text string, most int) zap.Field {
 	return zap.String(name, Printable(text, most))
 }

@@ -10,8 +10,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// A slow request leaves one line, with what is asked first; a fast one leaves none.
-func TestSlowRequest(t *testing.T) {
+// A slow request is logged once, with its caller, source and cost. A fast one is not logged.
+func TestSlowRequestIsLogged(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
 	slow := NewSlowLog(zap.New(core), SlowLimits{Request: 500 * time.Millisecond})
 	e := &Event{
@@ -38,11 +38,11 @@ func TestSlowRequest(t *testing.T) {
 			"proof": "probe", "took": took,
 		} {
 			if fields[name] != want {
-				t.Errorf("%s is %v, want %v", name, fields[name], want)
+				t.Errorf("%s: got %v, want %v", name, fields[name], want)
 			}
 		}
 		if len(fields["userAgent"].(string)) != maxSlowText {
-			t.Errorf("a user agent of %d bytes", len(fields["userAgent"].(string)))
+			t.Errorf("got a user agent of %d bytes", len(fields["userAgent"].(string)))
 		}
 		steps := fields["steps"].(map[string]any)
 		if len(steps) != 2 || steps["proving"] != 400*time.Millisecond || steps["writing"] != 200*time.Millisecond {
@@ -51,7 +51,7 @@ func TestSlowRequest(t *testing.T) {
 	}
 }
 
-// What a client sends goes to a terminal, and neither steers it nor fills it.
+// Text from clients is shown on terminals. It must not contain control characters, nor be long.
 func TestSlowLinesArePrintable(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
 	bad := "\x1b[2J" + strings.Repeat("x", 1000)
@@ -67,8 +67,8 @@ func TestSlowLinesArePrintable(t *testing.T) {
 	}
 }
 
-// What runs long is slow when it takes long to begin, and is not for its age.
-func TestSlowBeginning(t *testing.T) {
+// A long-running request is slow if its response takes long to begin, but not because of its age.
+func TestLongRunningRequestIsSlowToBegin(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
 	slow := NewSlowLog(zap.New(core), SlowLimits{Request: time.Second})
 	slow.Answering(&Event{Verb: "watch", LongRunning: true, Started: 2 * time.Second})
@@ -77,13 +77,13 @@ func TestSlowBeginning(t *testing.T) {
 		t.Errorf("%v", logs.All())
 	}
 	slow.Done(&Event{Verb: "watch", LongRunning: true, Took: time.Hour, Lagged: time.Minute})
-	if logs.FilterMessage("slow watch ended").Len() != 1 {
+	if logs.FilterMessage("Slow watch ended").Len() != 1 {
 		t.Errorf("%v", logs.All())
 	}
 }
 
-// Without a threshold nothing is slow, and above the level nothing is counted as left out.
-func TestSlowOff(t *testing.T) {
+// Without a threshold nothing is slow, and lines above the log's level do not count as omitted.
+func TestSlowLogCanBeDisabled(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
 	NewSlowLog(zap.New(core), SlowLimits{}).Done(&Event{Took: time.Hour})
 	if logs.Len() != 0 {
@@ -91,8 +91,8 @@ func TestSlowOff(t *testing.T) {
 	}
 }
 
-// However much is slow, few lines are written, and the next says how many were left out.
-func TestSlowLinesAreFew(t *testing.T) {
+// The rate of lines is limited, and the next line contains the number of omitted ones.
+func TestSlowLinesAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, logs := observer.New(zap.InfoLevel)
 		slow := NewSlowLog(zap.New(core), SlowLimits{Request: time.Second})

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Slow is a request that was slow, or a watch that was behind, as operators are shown it.
+// Slow is a slow request or a lagging watch, as operators see it.
 type Slow struct {
 	At   time.Time `json:"at"`   // when it was noticed
-	What string    `json:"what"` // as the log's line begins: slow request, slow watch, slow watch ended
-	// TookSeconds is how long it took; of a watch, how long it was behind.
+	What string    `json:"what"` // message in the log: Slow request, Slow watch, Slow watch ended
+	// TookSeconds is the duration of a request, or the lag of a watch.
 	TookSeconds float64 `json:"tookSeconds"`
 
 	AuditID   string `json:"auditID"`
@@ -33,35 +33,35 @@ type Slow struct {
 	Scanned int    `json:"objectsScanned"`
 	Sent    int    `json:"objectsReturned"`
 	Bytes   int64  `json:"wireBytes"`
-	// Steps are the parts of its time in seconds, of those that took any, and Longest is the one that took most.
+	// Steps is the time per step in seconds, without steps that took none. Longest is the step that took longest.
 	Steps   map[string]float64 `json:"steps,omitempty"`
 	Longest string             `json:"longest,omitempty"`
 }
 
-// SlowList is what was slow lately.
+// SlowList is a list of recent slow requests.
 type SlowList struct {
-	Total int64  `json:"total"` // since the start; a watch that is behind counts again and again
+	Total int64  `json:"total"` // since the start; a lagging watch counts once for each line
 	Items []Slow `json:"items"`
 }
 
-// SlowOrders are what a SlowList is sorted by, the highest first.
+// SlowOrders are the orders of a SlowList, each with the highest value first.
 var SlowOrders = []string{"at", "took"}
 
-// keptSlow is how many are kept, and shortText how many bytes of a URI and of a user agent.
+// keptSlow is the number of requests kept, and shortText the maximum bytes of a URI or a user agent.
 const (
 	keptSlow  = 64
 	shortText = 512
 )
 
-// slowRing keeps the last that were slow. Of a watch that stays behind only the last line is kept.
+// slowRing keeps the last slow requests. It keeps only the last line of each watch.
 type slowRing struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	items []Slow
 	next  int
 	total int64
 }
 
-// keep remembers one. It does not keep the Event.
+// keep adds a request. It does not keep the Event.
 func (r *slowRing) keep(what string, took time.Duration, e *Event) {
 	s := slowOf(what, took, e)
 	r.mu.Lock()
@@ -108,7 +108,7 @@ func slowOf(what string, took time.Duration, e *Event) Slow {
 	return s
 }
 
-// Recent returns the last that were slow, by one of SlowOrders; at most so many.
+// Recent returns at most most recent slow requests, by one of SlowOrders.
 func (l *SlowLog) Recent(by string, most int) SlowList {
 	l.kept.mu.Lock()
 	list := SlowList{Total: l.kept.total, Items: slices.Clone(l.kept.items)}

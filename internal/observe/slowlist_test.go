@@ -9,7 +9,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// The last that were slow are kept, of a watch that stays behind one line, and none of them is larger than it may be.
+// The last slow requests are kept, with one entry for each lagging watch, and with truncated texts.
 func TestSlowRequestsAreKept(t *testing.T) {
 	slow := NewSlowLog(zap.NewNop(), SlowLimits{Request: time.Second})
 	long := strings.Repeat("<x>", 1<<16)
@@ -24,7 +24,7 @@ func TestSlowRequestsAreKept(t *testing.T) {
 	}
 	list := slow.Recent("took", 1000)
 	if list.Total != 3*keptSlow+5 || len(list.Items) != keptSlow {
-		t.Fatalf("%d of %d are kept", len(list.Items), list.Total)
+		t.Fatalf("got %d of %d requests", len(list.Items), list.Total)
 	}
 	if first := list.Items[0]; first.AuditID != "watch" || first.TookSeconds != 5*3600 {
 		t.Errorf("%+v", first)
@@ -34,7 +34,7 @@ func TestSlowRequestsAreKept(t *testing.T) {
 		t.Errorf("%+v", second)
 	}
 	if len(second.URI) > shortText || len(second.UserAgent) > shortText || len(second.User) > maxSlowName || len(second.Verb) > maxSlowName || len(second.Resource) > maxSlowName {
-		t.Errorf("%d bytes of a URI, %d of a user agent, %d of a user", len(second.URI), len(second.UserAgent), len(second.User))
+		t.Errorf("got %d bytes of a URI, %d of a user agent, %d of a user", len(second.URI), len(second.UserAgent), len(second.User))
 	}
 	if recent := slow.Recent("at", 3); len(recent.Items) != 3 || recent.Items[0].AuditID != "watch" {
 		t.Errorf("%+v", recent)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// spread counts durations by about how long they are: each bucket is half as long again as the one before, from
-// 100 µs to two minutes.
+// spread is a histogram of durations. Each bucket's limit is 1.5 times that of the bucket before, from 100 µs to two
+// minutes.
 type spread [36]uint32
 
 const (
@@ -24,7 +24,7 @@ func (s *spread) add(d time.Duration) {
 	s[min(len(s)-1, 1+int(math.Log(float64(d)/float64(shortest))*perBucket))]++
 }
 
-// quantile is the middle of the bucket that it lies in, as ratios go; 0 when nothing was counted.
+// quantile returns the geometric middle of the bucket that contains the quantile; 0 if nothing was counted.
 func (s *spread) quantile(q float64) time.Duration {
 	all := uint64(0)
 	for _, n := range s {

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// underway counts requests that are not over.
+// underway counts requests in flight.
 type underway struct {
 	long               *prometheus.GaugeVec // apiserver_longrunning_requests
 	readOnly, mutating peak
@@ -17,19 +17,19 @@ type underway struct {
 func newUnderway() *underway {
 	return &underway{
 		long: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "apiserver_longrunning_requests", Help: "Watches, logs and connections that are open.", ConstLabels: ours,
+			Name: "apiserver_longrunning_requests", Help: "Open watches, logs and connections, by verb, resource and scope.", ConstLabels: componentLabel,
 		}, []string{"verb", "group", "version", "resource", "subresource", "scope"}),
 		inflight: prometheus.NewDesc("apiserver_current_inflight_requests",
-			"The most requests that were under way at a time in the last second, but for those that run long.", []string{"request_kind"}, nil),
+			"Maximum number of concurrent requests in the last second, without long-running ones, by kind: readOnly or mutating.", []string{"request_kind"}, nil),
 	}
 }
 
-// runsLong tells what kube-apiserver counts apart from other requests.
+// runsLong reports whether kube-apiserver counts a request as long-running.
 func runsLong(e *Event) bool {
 	return e.Verb == readWatch || e.Verb == "proxy" || connects(e.Subresource)
 }
 
-// of is the peak that a request counts in.
+// of returns the peak for a request.
 func (u *underway) of(e *Event) *peak {
 	switch e.Verb {
 	case readGet, readList, "":
@@ -38,13 +38,13 @@ func (u *underway) of(e *Event) *peak {
 	return &u.mutating
 }
 
-// gauge is the gauge that a request counts in which runs long.
+// gauge returns the gauge for a long-running request.
 func (u *underway) gauge(e *Event) prometheus.Gauge {
 	k := keyOf(e)
 	return u.long.WithLabelValues(k.verb, k.group, k.version, k.resource, k.subresource, k.scope)
 }
 
-// Entered counts a request in that was let in. Its Event says by now what it is about.
+// Entered counts a request as in flight. The fields of its path must be in the Event.
 func (m *Metrics) Entered(e *Event) {
 	if runsLong(e) {
 		m.underway.gauge(e).Inc()
@@ -53,7 +53,7 @@ func (m *Metrics) Entered(e *Event) {
 	m.underway.of(e).enter(time.Now())
 }
 
-// Left counts a request out that Entered had counted in.
+// Left ends the counting of a request that Entered counted.
 func (m *Metrics) Left(e *Event) {
 	if runsLong(e) {
 		m.underway.gauge(e).Dec()
@@ -72,10 +72,10 @@ func (u *underway) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// peak is a number that goes up and down, and the most that it was in a second.
+// peak is a number with its maximum within a second.
 type peak struct {
 	now  atomic.Int64
-	best atomic.Uint64 // the second, of its Unix time the lower half, above the number
+	best atomic.Uint64 // upper 32 bits: the second (Unix time), lower 32 bits: the maximum
 }
 
 func (p *peak) enter(at time.Time) {
@@ -88,7 +88,7 @@ func (p *peak) enter(at time.Time) {
 	}
 }
 
-// most is the most of the second that a moment lies in, or of the one before.
+// most returns the maximum of the current second or of the one before.
 func (p *peak) most(at time.Time) int64 {
 	now, best := p.now.Load(), p.best.Load()
 	if age := uint32(at.Unix()) - uint32(best>>32); age > 1 {

@@ -7,8 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// upstreamMetrics count what the upstream is asked, and how it answers. The facade's requests are few, so that nothing
-// of them is kept at hand.
+// upstreamMetrics count the requests to the upstream. They are few, and their series are looked up each time.
 type upstreamMetrics struct {
 	requests  *prometheus.CounterVec
 	durations *prometheus.HistogramVec
@@ -17,9 +16,9 @@ type upstreamMetrics struct {
 func newUpstreamMetrics() upstreamMetrics {
 	return upstreamMetrics{
 		requests: counter("upstream_requests_total",
-			"Requests to the upstream, by what for and its answer's code; 0 where there was no answer.", "request", "code"),
+			"Requests to the upstream, by kind of request and status code; 0 if there was no response.", "request", "code"),
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "listfacade_upstream_request_duration_seconds", Help: "Time until the upstream began to answer, by what it was asked for.",
+			Name: "listfacade_upstream_request_duration_seconds", Help: "Time in seconds until the upstream began to answer, by kind of request.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 17),
 		}, []string{"request"}),
 	}
@@ -29,7 +28,7 @@ func (u upstreamMetrics) all() []prometheus.Collector {
 	return []prometheus.Collector{u.requests, u.durations}
 }
 
-// Asked counts a request to the upstream. code is 0 when there was no answer.
+// Asked counts a request to the upstream. code is 0 if there was no response.
 func (m *Metrics) Asked(request string, code int, took time.Duration) {
 	if http.StatusText(code) == "" {
 		code = 0

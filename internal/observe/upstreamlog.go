@@ -7,28 +7,28 @@ import (
 	"go.uber.org/zap"
 )
 
-// UpstreamLog writes a line when the upstream does not answer the facade as it should, a few a minute about each of the
-// things that it is asked for. Safe for concurrent use.
+// UpstreamLog logs failed requests to the upstream, a few per minute for each kind of failure and request. Safe for
+// concurrent use.
 type UpstreamLog struct{ log *zap.Logger }
 
-// NewUpstreamLog makes one that writes warnings.
+// NewUpstreamLog returns an UpstreamLog that logs warnings.
 func NewUpstreamLog(log *zap.Logger) UpstreamLog { return UpstreamLog{log: Few(log)} }
 
-// passedThrough is what is asked in the names of clients, with their credentials.
+// passedThrough is the kind of requests that are forwarded with a client's credentials.
 const passedThrough = "passthrough"
 
-// Asked is told of a request to the upstream, as Metrics is.
+// Asked logs a request to the upstream if it failed. Its arguments are those of Metrics.Asked.
 func (l UpstreamLog) Asked(request string, code int, took time.Duration) {
-	said := ""
+	message := ""
 	switch {
 	case code == 0:
-		said = "the upstream gives no answer: "
+		message = "No response from the upstream: "
 	case code == http.StatusTooManyRequests:
-		said = "the upstream sends the facade away with 429: "
+		message = "Throttled by the upstream with 429: "
 	case code == http.StatusUnauthorized && request != passedThrough:
-		said = "the upstream does not accept the facade's credentials: "
+		message = "Credentials of the facade rejected by the upstream: "
 	default:
 		return
 	}
-	l.log.Warn(said+request, zap.Duration("took", took))
+	l.log.Warn(message+request, zap.Duration("took", took)) // in the message, because Few limits by message
 }

@@ -11,8 +11,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// What the upstream refuses the facade is said, a few times a minute; what it refuses clients is not.
-func TestUpstreamLog(t *testing.T) {
+// Failed requests of the facade are logged, a few times per minute. Rejected credentials of clients are not.
+func TestFailedUpstreamRequestsAreLogged(t *testing.T) {
 	core, logs := observer.New(zap.DebugLevel)
 	l := NewUpstreamLog(zap.New(core))
 	for range 100 {
@@ -27,8 +27,8 @@ func TestUpstreamLog(t *testing.T) {
 	for _, line := range logs.All() {
 		said = append(said, line.Level.String()+" "+line.Message)
 	}
-	want := strings.Repeat("warn the upstream sends the facade away with 429: probe\n", linesPerMinute) +
-		"warn the upstream gives no answer: watch\nwarn the upstream does not accept the facade's credentials: read"
+	want := strings.Repeat("warn Throttled by the upstream with 429: probe\n", linesPerMinute) +
+		"warn No response from the upstream: watch\nwarn Credentials of the facade rejected by the upstream: read"
 	if diff := cmp.Diff(want, strings.Join(said, "\n")); diff != "" {
 		t.Error(diff)
 	}

@@ -8,13 +8,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// watchCacheCollector tells of lanes what kube-apiserver tells of its watch caches, which it has one of for each
-// resource: lanes of one resource count together.
+// watchCacheCollector collects the metrics that kube-apiserver has for its watch caches. kube-apiserver has one watch
+// cache for each resource, and so the lanes of a resource are combined.
 type watchCacheCollector struct {
 	lanes                                 LaneSource
 	version, objects, bytes               *prometheus.Desc
 	initializations, received, terminated *prometheus.Desc
-	mu                                    sync.Mutex // guards what follows
+	mu                                    sync.Mutex // guards the fields below
 	last                                  map[laneID]laneCounts
 	totals                                map[groupResource]laneCounts
 	lifetimes                             lifetimes[groupResource] // of totals
@@ -22,14 +22,14 @@ type watchCacheCollector struct {
 
 type groupResource struct{ group, resource string }
 
-// laneID is one lane, from its start to its end; the next one of the resource counts from 0 again.
+// laneID identifies one lane from its start to its end. The counters of the next lane of the resource begin at 0.
 type laneID struct {
 	of                groupResource
 	version, encoding string
 	began             time.Time
 }
 
-// laneCounts are counters of a lane.
+// laneCounts are the counters of a lane.
 type laneCounts struct{ epochs, received, terminated uint64 }
 
 func newWatchCacheCollector(lanes LaneSource) *watchCacheCollector {
@@ -39,12 +39,12 @@ func newWatchCacheCollector(lanes LaneSource) *watchCacheCollector {
 	return &watchCacheCollector{
 		lanes: lanes, last: map[laneID]laneCounts{}, totals: map[groupResource]laneCounts{}, lifetimes: lifetimes[groupResource]{},
 		version: desc("watch_cache_resource_version",
-			"The resourceVersion that the cache is complete up to, of several encodings the least; its last 15 digits."),
-		objects:         desc("resource_objects", "Objects that the cache has of a resource."),
-		bytes:           desc("resource_size_estimate_bytes", "Bytes of these objects as the upstream sent them, in protobuf if they are cached so."),
+			"Last 15 digits of the resourceVersion up to which the cache is complete; of several encodings, the lowest."),
+		objects:         desc("resource_objects", "Cached objects of a resource."),
+		bytes:           desc("resource_size_estimate_bytes", "Bytes of the cached objects as the upstream sent them; of several encodings, in protobuf."),
 		initializations: desc("watch_cache_initializations_total", "Times that the cache was filled from a list."),
-		received:        desc("watch_cache_events_received_total", "Events of the upstream that the cache took."),
-		terminated:      desc("terminated_watchers_total", "Watches that read so slowly that history had lost their place."),
+		received:        desc("watch_cache_events_received_total", "Events from the upstream that were applied to the cache."),
+		terminated:      desc("terminated_watchers_total", "Watches that ended because their clients read so slowly that the history no longer contained their next event."),
 	}
 }
 
@@ -55,8 +55,7 @@ func (c *watchCacheCollector) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// versionDigits bounds what is told of a resourceVersion, as kube-apiserver does: a number of more digits would lose
-// the last ones.
+// versionDigits limits a resourceVersion to its last 15 digits, as in kube-apiserver. A float64 cannot represent more.
 const versionDigits = 1_000_000_000_000_000
 
 // Collect implements prometheus.Collector.
@@ -74,8 +73,8 @@ func (c *watchCacheCollector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// look returns the lanes, and the counters of each resource. Scrapes take turns: one that added what it had read before
-// another did would set back what was counted last, and have it added twice.
+// look returns the lanes and the counters of each resource. The mutex covers reading and adding: if a concurrent scrape
+// added older values later, the difference would be counted twice.
 func (c *watchCacheCollector) look() ([]LaneStats, map[groupResource]laneCounts) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,7 +82,7 @@ func (c *watchCacheCollector) look() ([]LaneStats, map[groupResource]laneCounts)
 	return lanes, c.add(lanes)
 }
 
-// together are the gauges of each resource that has a lane which answers.
+// together combines the gauges of the synced lanes of each resource.
 func together(lanes []LaneStats) map[groupResource]LaneStats {
 	all := map[groupResource]LaneStats{}
 	for _, lane := range lanes {
@@ -103,8 +102,8 @@ func together(lanes []LaneStats) map[groupResource]LaneStats {
 	return all
 }
 
-// add adds what lanes have counted since they were last looked at, so that a counter never goes back when a lane ends;
-// what that one counted after the last look is lost. The caller holds mu.
+// add adds the counts of the lanes since the last call to the totals. Counters thus do not decrease when a lane ends.
+// Counts between the last call and the end of a lane are lost. The caller holds mu.
 func (c *watchCacheCollector) add(lanes []LaneStats) map[groupResource]laneCounts {
 	now := make(map[laneID]laneCounts, len(lanes))
 	for _, lane := range lanes {

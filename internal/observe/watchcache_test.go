@@ -10,16 +10,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Scrapes at the same time count each event once: an old look is never added after a newer one, for which a lane that
-// has ended since would be a new one.
-func TestScrapesAtOnce(t *testing.T) {
+// Concurrent scrapes count each event once: older values of a lane are never added after newer ones.
+func TestConcurrentScrapesCountOnce(t *testing.T) {
 	const scrapers, scrapes = 4, 250
 	var looks atomic.Int64
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(newWatchCacheCollector(func() []LaneStats {
 		look := looks.Add(1) - 1
 		runtime.Gosched()
-		// Each lane is seen twice, with an event more the second time.
+		// Each lane is scraped twice, with one more event the second time.
 		return []LaneStats{{Version: "v1", Resource: "pods", Synced: true, Began: time.Unix(look/2, 0), Applied: uint64(1 + look%2)}}
 	}))
 	var scraping sync.WaitGroup
@@ -36,11 +35,11 @@ func TestScrapesAtOnce(t *testing.T) {
 		last = received(t, registry)
 	}
 	if last != scrapers*scrapes {
-		t.Errorf("%v events are counted of %d", last, scrapers*scrapes)
+		t.Errorf("got %v events, want %d", last, scrapers*scrapes)
 	}
 }
 
-// received is how many events a scrape says were received.
+// received returns the total of received events in a scrape.
 func received(t *testing.T, from prometheus.Gatherer) (events float64) {
 	t.Helper()
 	families, err := from.Gather()

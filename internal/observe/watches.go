@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// watchMetrics count what watches that the cache answers are sent, while they are open.
+// watchMetrics count the events of open watches that the cache answers.
 type watchMetrics struct {
 	events, sizes *prometheus.Desc         // apiserver_watch_events_total, apiserver_watch_events_sizes
 	listed        *prometheus.HistogramVec // apiserver_watch_list_duration_seconds
@@ -21,33 +21,33 @@ type watchMetrics struct {
 
 type watchedKey struct{ group, version, resource string }
 
-// The buckets of sizes are 1, 2, 4 ... 128 KiB and what is larger.
+// The buckets of sizes are 1, 2, 4 ... 128 KiB, and larger.
 const (
-	smallestEvent = 10 // the binary logarithm of the first
+	smallestEvent = 10 // binary logarithm of the first bucket
 	sizeBuckets   = 8
 )
 
-// watchSeries are the events of all watches on a resource. They are counted by hand, since thousands may be sent at a
-// time: a watch adds once for all that it sends together.
+// watchSeries counts the events of all watches of a resource. It is not a prometheus.Histogram, because a watch adds
+// thousands of events with one call.
 type watchSeries struct {
-	counts [sizeBuckets + 1]atomic.Uint64 // by size, the last of what has no bucket
+	counts [sizeBuckets + 1]atomic.Uint64 // by size; the last one for events larger than all buckets
 	bytes  atomic.Uint64
 }
 
 func newWatchMetrics() *watchMetrics {
 	labels := []string{"group", "version", "resource"}
 	return &watchMetrics{
-		events: prometheus.NewDesc("apiserver_watch_events_total", "Events that watches were sent from the cache, bookmarks included.", labels, nil),
-		sizes:  prometheus.NewDesc("apiserver_watch_events_sizes", "Bytes of these events, before compression.", labels, nil),
+		events: prometheus.NewDesc("apiserver_watch_events_total", "Events sent to watches from the cache, bookmarks included.", labels, nil),
+		sizes:  prometheus.NewDesc("apiserver_watch_events_sizes", "Size of events sent to watches from the cache in bytes, before compression.", labels, nil),
 		listed: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "apiserver_watch_list_duration_seconds", Help: "Time until a streaming list had its initial events.",
+			Name: "apiserver_watch_list_duration_seconds", Help: "Time in seconds until a streaming list had sent its initial events.",
 			Buckets: append(durationBuckets[2:len(durationBuckets):len(durationBuckets)], 90, 120, 180, 300),
 		}, append(labels, "scope")),
 		series: map[watchedKey]*watchSeries{},
 	}
 }
 
-// of are the series of a resource that discovery named.
+// of returns the series of a discovered resource.
 func (w *watchMetrics) of(e *Event) *watchSeries {
 	key := watchedKey{e.Group, e.Version, e.Resource}
 	w.mu.Lock()
@@ -83,18 +83,18 @@ func (w *watchMetrics) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// WatchMeter counts what one watch sends. A nil one counts nothing. Used by one goroutine.
+// WatchMeter counts the events of one watch. A nil WatchMeter counts nothing. Not safe for concurrent use.
 type WatchMeter struct {
 	series *watchSeries
 	listed prometheus.Observer
 	began  time.Time
-	ended  bool // the initial events did, and it was not counted yet
+	ended  bool // the initial events have ended, and Sent has not counted that yet
 	any    bool
-	counts [sizeBuckets + 1]uint32 // which are not in the series yet
+	counts [sizeBuckets + 1]uint32 // added, but not sent yet
 	bytes  uint64
 }
 
-// Watch is for a watch that the cache answers.
+// Watch returns the meter of a watch that the cache answers.
 func (m *Metrics) Watch(e *Event) *WatchMeter {
 	if !e.Discovered {
 		return nil
@@ -104,7 +104,7 @@ func (m *Metrics) Watch(e *Event) *WatchMeter {
 	}
 }
 
-// Add adds events that have so many bytes together, about the same each.
+// Add adds events with a total of bytes, of about the same size each.
 func (w *WatchMeter) Add(events, bytes int) {
 	if w == nil || events <= 0 {
 		return
@@ -114,19 +114,19 @@ func (w *WatchMeter) Add(events, bytes int) {
 	w.bytes += uint64(bytes)
 }
 
-// sizeBucket is the first bucket that an event is not too large for.
+// sizeBucket returns the index of the smallest bucket that an event fits into.
 func sizeBucket(bytes int) int {
 	return min(bits.Len(uint(max(bytes, 1)-1)>>smallestEvent), sizeBuckets)
 }
 
-// InitialEnd adds that the initial events are over.
+// InitialEnd marks that all initial events are added.
 func (w *WatchMeter) InitialEnd() {
 	if w != nil {
 		w.ended = true
 	}
 }
 
-// Sent counts what was added: it is with the client now.
+// Sent counts the added events, which have been sent to the client.
 func (w *WatchMeter) Sent() {
 	if w == nil || !w.any {
 		return

@@ -198,7 +198,7 @@ func slowColumns(now time.Time) []column[observe.Slow] {
 // mostOf is the step that took most, and what the others took.
 func mostOf(s *observe.Slow) cell {
 	switch {
-	case s.What != "slow request":
+	case s.What != "Slow request":
 		return text("behind its lane")
 	case s.Longest == "":
 		return cell{}

@@ -52,7 +52,7 @@ func TestExpiredClientCertificate(t *testing.T) {
 	if said := recent.gets(t, http.StatusServiceUnavailable); !strings.Contains(said, "authentication and authorization by kube-apiserver are unavailable") {
 		t.Errorf("%s", said)
 	}
-	o.said(t, "the upstream does not accept the facade's credentials: review", "", "")
+	o.said(t, "Credentials of the facade rejected by the upstream: review", "", "")
 	o.said(t, "Request failed", "error", "401")
 	operatorAt(run, socket).pageSays(t, "The upstream certificate has ended, ")
 	m.passes(t, 8) // in which Prometheus is nobody, either

@@ -158,7 +158,7 @@ func TestStuckDisk(t *testing.T) {
 	})
 	d.recover()
 	<-over
-	o.said(t, "slow request", "steps", "auditing")
+	o.said(t, "Slow request", "steps", "auditing")
 	testkit.Eventually(t, "every event is in the log", func() error { return o.accounted(t, d) })
 	if lost, lines := o.counted(t, "apiserver_audit_error_total"), d.lines.Load(); lost > 0 || lines < 4*requests {
 		t.Errorf("%d lines, and %v are lost", lines, lost)

@@ -51,7 +51,7 @@ func TestListsEachSecond(t *testing.T) {
 	if first := o.page(t).Clients.Clients[0]; first.User != user || first.UserAgent != "inventory/v2" || first.Resource != "pods" {
 		t.Errorf("the operator's page: %+v", first)
 	}
-	line := o.said(t, "slow request", "userAgent", "inventory/v2")
+	line := o.said(t, "Slow request", "userAgent", "inventory/v2")
 	if line["user"] != user || line["resource"] != "pods" || line["scope"] != "cluster" || line["objectsReturned"].(int64) < manyPods {
 		t.Errorf("the slow line: %v", line)
 	}

@@ -36,8 +36,8 @@ func TestLostNetwork(t *testing.T) {
 		}
 		return nil
 	})
-	o.said(t, "the upstream gives no answer: ", "", "")
-	o.said(t, "slow request", "code", "504")
+	o.said(t, "No response from the upstream: ", "", "")
+	o.said(t, "Slow request", "code", "504")
 	m.passes(t, 20)
 	m.firesBeside([]string{"ListfacadeErrorBudgetBurn"}, `ListfacadeLaneStale{pod="a",resource="configmaps"}`)
 	if said := old.gets(t, http.StatusOK); !strings.Contains(said, "has not responded for") {

@@ -49,11 +49,11 @@ func TestStalledWatcher(t *testing.T) {
 		return nil
 	})
 	o.pageSays(t, "stuck/v1")
-	line := o.said(t, "slow watch", "userAgent", "stuck/v1")
+	line := o.said(t, "Slow watch", "userAgent", "stuck/v1")
 	if line["verb"] != "watch" || line["resource"] != "podtemplates" || line["behind"].(time.Duration) < 500*time.Millisecond || line["laneNowRV"].(uint64) < last {
 		t.Errorf("the slow line: %v", line)
 	}
-	o.said(t, "slow watch ended", "brokenOff", "true")
+	o.said(t, "Slow watch ended", "brokenOff", "true")
 	m.passes(t, 27)
 	m.fires(`ListfacadeWatchesStall{pod="a",resource="podtemplates"}`)
 	if line := o.topLine(t, "events"); !strings.Contains(line, "stuck/v1 watch podtemplates v1 namespace") {

@@ -26,7 +26,7 @@ func TestThrottled(t *testing.T) {
 	m.passes(t, 18)
 	m.firesBeside([]string{"ListfacadeForwardsReads"}, `ListfacadeUpstreamThrottles{pod="a"}`)
 	r.gets(t, http.StatusTooManyRequests)
-	o.said(t, "the upstream sends the facade away with 429: passthrough", "", "")
+	o.said(t, "Throttled by the upstream with 429: passthrough", "", "")
 	o.pageSays(t, "kube-apiserver throttles: ")
 	if line := o.topLine(t, "forwarded"); !strings.Contains(line, "controller/v1 list configmaps v1 namespace <none> MostRecent upstream") {
 		t.Errorf("top --by forwarded: %s", line)
