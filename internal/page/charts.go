@@ -10,21 +10,21 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// chart is a drawing of the last minutes, in units of its own viewBox.
+// chart is a chart of the last minutes, in units of its viewBox.
 type chart struct {
 	ID, Title string
-	// Says is what it shows in words, for who does not see it.
+	// Says describes the chart in words, for screen readers.
 	Says   string
 	Series []series
-	Kind   string // line, or empty for areas
-	// Lines are horizontal, each with what it stands for.
+	Kind   string // line, or empty for bars
+	// Lines are the horizontal grid lines with their labels.
 	Lines []line
 }
 
-// series is one of a chart: its area or line as a path.
+// series is one series of a chart, as a path.
 type series struct {
 	Name, Class, Path string
-	Last              string // its value now
+	Last              string // its latest value
 }
 
 type line struct {
@@ -32,21 +32,21 @@ type line struct {
 	Text string
 }
 
-// The drawing's place in the viewBox 0 0 400 120: labels stand left of it and below.
+// The area of the data in the viewBox 0 0 400 120. Labels are to the left of it and below.
 const (
 	chartLeft, chartRight  = 44.0, 398.0
 	chartTop, chartBottom  = 8.0, 100.0
 	chartHeight            = chartBottom - chartTop
 	barWidth               = (chartRight - chartLeft) / observe.HistorySteps
-	shortestDrawn, decades = 1e-3, 5 // of latencies: 1 ms to 100 s
+	shortestDrawn, decades = 1e-3, 5 // range of latencies: 1 ms to 100 s
 )
 
-// bars draws values above each other, a bar for each moment.
+// bars draws one stacked bar for each moment.
 func bars(id, title, unit string, moments []observe.Moment, parts []part) chart {
 	c := chart{ID: id, Title: title}
 	highest, last := 0.0, &observe.Moment{}
 	if len(moments) > 1 {
-		last = &moments[len(moments)-2] // the one that is under way has not ended
+		last = &moments[len(moments)-2] // the last one has not ended
 	}
 	sums := make([]float64, len(moments))
 	for i := range moments {
@@ -77,22 +77,22 @@ func bars(id, title, unit string, moments []observe.Moment, parts []part) chart 
 		c.Series = append(c.Series, series{Name: p.name, Class: p.class, Path: path.String(), Last: shown})
 		now = append(now, p.name+" "+shown)
 	}
-	c.Says = fmt.Sprintf("%s in the last quarter of an hour; the most was %s%s. In the last ten seconds: %s.", title, short(highest), unit, strings.Join(now, ", "))
+	c.Says = fmt.Sprintf("%s in the last 15 minutes; the maximum was %s%s. In the last ten seconds: %s.", title, short(highest), unit, strings.Join(now, ", "))
 	return c
 }
 
-// part is what of a moment is drawn.
+// part is one value of a moment that a chart shows.
 type part struct {
 	name, class string
 	of          func(*observe.Moment) float64
 }
 
-// perSecond makes a rate of what was counted in a moment.
+// perSecond converts the count of a moment to a rate.
 func perSecond(count func(*observe.Moment) int) func(*observe.Moment) float64 {
 	return func(m *observe.Moment) float64 { return float64(count(m)) / observe.HistoryStep.Seconds() }
 }
 
-// times draws durations as lines, from 1 ms to 100 s, each decade as high as another.
+// times draws durations as lines on a logarithmic scale from 1 ms to 100 s.
 func times(id, title string, moments []observe.Moment, parts []part) chart {
 	c := chart{ID: id, Title: title, Kind: "line"}
 	for decade, name := range []string{"1ms", "10ms", "100ms", "1s", "10s", "100s"} {
@@ -105,7 +105,7 @@ func times(id, title string, moments []observe.Moment, parts []part) chart {
 		for i := range moments {
 			value := p.of(&moments[i])
 			if value <= 0 {
-				continue // nothing was asked: the line goes on where something was
+				continue // no requests: the line connects the neighbouring moments
 			}
 			last = value
 			level := min(max(math.Log10(value/shortestDrawn)/decades, 0), 1)
@@ -115,7 +115,7 @@ func times(id, title string, moments []observe.Moment, parts []part) chart {
 			}
 			fmt.Fprintf(&path, "%s%.1f %.1f", command, chartLeft+(float64(i)+0.5)*barWidth, chartBottom-level*chartHeight)
 			if command == "M" {
-				path.WriteString("h0.01") // a single point is seen
+				path.WriteString("h0.01") // makes a single point visible
 			}
 		}
 		shown := "–"
@@ -125,34 +125,34 @@ func times(id, title string, moments []observe.Moment, parts []part) chart {
 		c.Series = append(c.Series, series{Name: p.name, Class: p.class, Path: path.String(), Last: shown})
 		now = append(now, p.name+" "+shown)
 	}
-	c.Says = title + " in the last quarter of an hour, at last: " + strings.Join(now, ", ") + "."
+	c.Says = title + " in the last 15 minutes. Latest value: " + strings.Join(now, ", ") + "."
 	return c
 }
 
-// charts are those of the page.
+// charts returns the charts of the page.
 func charts(s *Status) []chart {
 	return []chart{
-		bars("rate", "Requests a second", "/s", s.History, []part{
+		bars("rate", "Requests per second", "/s", s.History, []part{
 			{"cache", "c1", perSecond(func(m *observe.Moment) int { return m.Cache })},
 			{"kube-apiserver", "c2", perSecond(func(m *observe.Moment) int { return m.Upstream })},
-			{"refused here", "c3", perSecond(func(m *observe.Moment) int { return m.Facade })},
+			{"refused by the facade", "c3", perSecond(func(m *observe.Moment) int { return m.Facade })},
 		}),
-		times("latency", "Time to answer", s.History, []part{
+		times("latency", "Request duration", s.History, []part{
 			{"99 %", "c2", func(m *observe.Moment) float64 { return m.P99Seconds }},
 			{"median", "c1", func(m *observe.Moment) float64 { return m.P50Seconds }},
 		}),
-		bars("asked", "Asked of kube-apiserver a second", "/s", s.History, []part{
+		bars("asked", "Requests to kube-apiserver per second", "/s", s.History, []part{
 			{"answered", "c1", perSecond(func(m *observe.Moment) int { return m.Asked - m.Unanswered - m.Throttled })},
 			{"429", "c2", perSecond(func(m *observe.Moment) int { return m.Throttled })},
-			{"no answer", "cbad", perSecond(func(m *observe.Moment) int { return m.Unanswered })},
+			{"no response", "cbad", perSecond(func(m *observe.Moment) int { return m.Unanswered })},
 		}),
-		times("waited", "Time of kube-apiserver to answer", s.History, []part{
+		times("waited", "Response time of kube-apiserver", s.History, []part{
 			{"99 %", "c2", func(m *observe.Moment) float64 { return m.AskedP99Seconds }},
 		}),
 	}
 }
 
-// rounded is the next of 1, 2, 5, 10 ... and at least 0.2.
+// rounded returns the next larger value of the series 1, 2, 5, 10 ..., but at least 0.2.
 func rounded(value float64) float64 {
 	if value <= 0.2 {
 		return 0.2
@@ -166,7 +166,7 @@ func rounded(value float64) float64 {
 	return 10 * power
 }
 
-// short is a rate in few characters.
+// short formats a rate with few characters.
 func short(value float64) string {
 	switch {
 	case value >= 10_000:
@@ -177,11 +177,11 @@ func short(value float64) string {
 	return strconv.FormatFloat(math.Round(value*10)/10, 'f', -1, 64)
 }
 
-// stack is memory by kind, in a bar that is as long as the budget, or as what is used where there is none.
+// stack is a bar of memory by kind. Its full length is the largest of the budget, the used and the mapped memory.
 type stack struct {
 	Says  string
 	Parts []stacked
-	Mark  float64 // where the budget ends, of 400; 0 where there is none
+	Mark  float64 // position of the budget, of 400; 0 if there is none
 }
 
 type stacked struct {
@@ -189,7 +189,7 @@ type stacked struct {
 	X, Width          float64
 }
 
-// stackOf draws the kinds, and what the process takes beside them.
+// stackOf draws the kinds, the remaining used memory and the remaining mapped memory.
 func stackOf(m *Memory) stack {
 	const width = 400.0
 	whole := float64(max(m.Budget, m.Used, m.Mapped, 1))
@@ -207,8 +207,8 @@ func stackOf(m *Memory) stack {
 		add(kind.Name, "c"+strconv.Itoa(1+i%6), kind.Bytes)
 		counted += kind.Bytes
 	}
-	add("the rest of what is used", "crest", m.Used-counted)
-	add("garbage and what Go keeps", "cfree", m.Mapped-max(m.Used, counted))
+	add("other used memory", "crest", m.Used-counted)
+	add("garbage and unused memory of Go", "cfree", m.Mapped-max(m.Used, counted))
 	says := []string{"Memory: " + size(m.Used) + " used"}
 	if m.Budget > 0 {
 		b.Mark = float64(m.Budget) / whole * width
@@ -218,10 +218,10 @@ func stackOf(m *Memory) stack {
 	return b
 }
 
-// figure is one of the numbers on top.
+// figure is one of the numbers at the top of the page.
 type figure struct{ Name, Value, Note, Class string }
 
-// figures are what is looked at first.
+// figures returns the numbers at the top of the page.
 func figures(s *Status) []figure {
 	var all, cached int
 	for _, m := range recent(s) {
@@ -245,15 +245,15 @@ func figures(s *Status) []figure {
 		}
 	}
 	fs = append(fs, figure{Name: "Lanes synced", Value: fmt.Sprintf("%d of %d", synced, len(s.Lanes))}, figure{Name: "Open watches", Value: count(s.Watches.Total)},
-		figure{Name: "Under way", Value: count(s.Requests.Total), Note: "requests"})
+		figure{Name: "In flight", Value: count(s.Requests.Total), Note: "requests"})
 	memory := figure{Name: "Memory", Value: size(s.Memory.Used), Note: "no budget"}
 	if s.Memory.Budget > 0 {
 		memory.Note = fmt.Sprintf("%d%% of %s", 100*s.Memory.Used/s.Memory.Budget, size(s.Memory.Budget))
 	}
 	fs = append(fs, memory)
-	up := figure{Name: "kube-apiserver", Value: "answers", Class: "good", Note: s.Upstream.Endpoint}
-	if unheard := seconds(s.Upstream.SilentSeconds); unheard > 0 {
-		up.Value, up.Class = "silent "+duration(unheard), "bad"
+	up := figure{Name: "kube-apiserver", Value: "responds", Class: "good", Note: s.Upstream.Endpoint}
+	if silent := seconds(s.Upstream.SilentSeconds); silent > 0 {
+		up.Value, up.Class = "silent "+duration(silent), "bad"
 	}
 	return append(fs, up, figure{Name: "Up", Value: duration(s.At.Sub(s.Process.Started).Truncate(time.Second)), Note: "since " + s.Process.Started.UTC().Format("Jan 2 15:04")})
 }

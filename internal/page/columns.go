@@ -11,7 +11,7 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// The tables' names, in links, queries and paths.
+// Names of the tables in links, queries and paths.
 const (
 	lanes     = "lanes"
 	clients   = "clients"
@@ -40,7 +40,7 @@ func laneColumns(now time.Time) []column[Lane] {
 			}
 			return cell{Text: ago(now, now.Add(-seconds(l.LastEventSeconds))), number: l.LastEventSeconds}
 		}},
-		{key: "unheard", title: "Unheard", right: true, of: func(l *Lane) cell {
+		{key: "unheard", title: "No message for", right: true, of: func(l *Lane) cell {
 			return lasting(l.StaleSeconds).or(dim("0s")).as("bad", seconds(l.StaleSeconds) > behindAfter)
 		}},
 		{key: "relists", title: "Relists, 30m", right: true, of: func(l *Lane) cell {
@@ -49,21 +49,21 @@ func laneColumns(now time.Time) []column[Lane] {
 		{key: "watches", title: "Watches", right: true, of: func(l *Lane) cell { return number(l.Watches) }},
 		{key: "lag", title: "Not offered", right: true, of: func(l *Lane) cell {
 			c := number(l.LagEvents).or(dim("0"))
-			c.Title = "events that the lane has and its watches have not been offered yet"
+			c.Title = "events of the lane that have not been offered to its watches yet"
 			return c
 		}},
 		{key: "why", title: "Why not synced", of: func(l *Lane) cell { return text(strings.TrimPrefix(cmp.Or(l.Why, filled(l)), ": ")) }},
 	}
 }
 
-// stateCell sorts what is worst to the top.
+// stateCell returns a cell that sorts the worst state first.
 func stateCell(l *Lane) cell {
 	order := []State{Failing, NoMemory, Stale, Syncing, Relisting, Refused, Synced}
 	class := map[State]string{Synced: "good", Stale: "bad", Failing: "bad", NoMemory: "bad", Refused: "warn", Syncing: "warn", Relisting: "warn"}
 	return cell{Text: string(l.State), number: float64(slices.Index(order, l.State)), Class: class[l.State]}
 }
 
-// amount is what a client took, in its unit.
+// amount formats a cost in its unit.
 func amount(by string, n int64) string {
 	switch by {
 	case "bytes":
@@ -79,7 +79,7 @@ func clientColumns(r *accounting.Ranking) []column[accounting.Client] {
 		{title: map[string]string{"bytes": "Bytes", "cpu": "CPU", "objects": "Objects", "forwarded": "Requests", "events": "Events"}[r.By], right: true, of: func(c *accounting.Client) cell {
 			shown := cell{Text: amount(r.By, c.Estimate)}
 			if c.Error > 0 {
-				shown.Title = "at most; at least " + amount(r.By, c.Estimate-c.Error)
+				shown.Title = "upper bound; the lower bound is " + amount(r.By, c.Estimate-c.Error)
 			}
 			return shown
 		}},
@@ -92,12 +92,12 @@ func clientColumns(r *accounting.Ranking) []column[accounting.Client] {
 		{title: "Resource", of: func(c *accounting.Client) cell { return text(observe.ResourceName(c.Resource, c.Group, c.Subresource)) }},
 		{title: "Scope", of: func(c *accounting.Client) cell { return text(c.Scope) }},
 		{title: "Selector", of: func(c *accounting.Client) cell { return text(c.Selector) }},
-		{title: "RV means", of: func(c *accounting.Client) cell { return text(c.Mode) }},
+		{title: "RV mode", of: func(c *accounting.Client) cell { return text(c.Mode) }},
 		{title: "Answered by", of: func(c *accounting.Client) cell { return source(string(c.Source)) }},
 	}
 }
 
-// source names who answers as the page does.
+// source returns the cell for the source of a response.
 func source(s string) cell {
 	if s == string(observe.FromUpstream) {
 		return text("kube-apiserver")
@@ -105,7 +105,7 @@ func source(s string) cell {
 	return text(s)
 }
 
-// agent is the beginning of a user agent, which says what there is to say.
+// agent returns a cell with the beginning of a user agent, which identifies the program.
 func agent(s string) cell {
 	const most = 48
 	if len(s) <= most {
@@ -162,7 +162,7 @@ func watchColumns(slowLag time.Duration) []column[observe.Open] {
 		})},
 		{title: "Behind", right: true, of: of(func(w *observe.OpenWatch) cell {
 			c := number(w.LagEvents).or(dim("0"))
-			c.Title = "events that wait for it"
+			c.Title = "events that the watch has not received yet"
 			return c
 		})},
 		{key: "events", title: "Events", right: true, of: of(func(w *observe.OpenWatch) cell { return number(w.Events) })},
@@ -175,7 +175,7 @@ func slowColumns(now time.Time) []column[observe.Slow] {
 	return []column[observe.Slow]{
 		{key: "at", title: "When", right: true, of: func(s *observe.Slow) cell { return cell{Text: ago(now, s.At), Title: stamp(s.At)} }},
 		{key: "took", title: "Took", right: true, of: func(s *observe.Slow) cell { return lasting(s.TookSeconds) }},
-		{title: "Most of it", of: mostOf},
+		{title: "Longest step", of: mostOf},
 		{title: "Verb", of: func(s *observe.Slow) cell { return cell{Text: s.Verb, Title: s.What} }},
 		{title: "URI", of: func(s *observe.Slow) cell { return uriCell(s.URI) }},
 		{title: "Code", right: true, of: func(s *observe.Slow) cell { return text(fmt.Sprint(s.Code)).as("bad", s.Code >= 500) }},
@@ -195,11 +195,11 @@ func slowColumns(now time.Time) []column[observe.Slow] {
 	}
 }
 
-// mostOf is the step that took most, and what the others took.
+// mostOf returns a cell with the longest step. Its title lists all steps.
 func mostOf(s *observe.Slow) cell {
 	switch {
 	case s.What != "Slow request":
-		return text("behind its lane")
+		return text("lags behind its lane")
 	case s.Longest == "":
 		return cell{}
 	}
@@ -228,11 +228,11 @@ func questionColumns() []column[observe.Question] {
 		return func(q *observe.Question) cell { n := read(q); return number(n).or(dim("0")).as("bad", n > 0) }
 	}
 	return []column[observe.Question]{
-		{key: "for", title: "For", of: func(q *observe.Question) cell { return text(q.Request) }},
-		{key: "count", title: "Questions, 5m", right: true, of: func(q *observe.Question) cell { return number(q.Count) }},
+		{key: "for", title: "Request", of: func(q *observe.Question) cell { return text(q.Request) }},
+		{key: "count", title: "Count, 5m", right: true, of: func(q *observe.Question) cell { return number(q.Count) }},
 		{key: "mean", title: "Mean", right: true, of: func(q *observe.Question) cell { return lasting(q.MeanSeconds).or(dim("–")) }},
 		{key: "longest", title: "Longest", right: true, of: func(q *observe.Question) cell { return lasting(q.LongestSeconds).or(dim("–")) }},
-		{key: "unanswered", title: "No answer", right: true, of: bad(func(q *observe.Question) int { return q.Unanswered })},
+		{key: "unanswered", title: "No response", right: true, of: bad(func(q *observe.Question) int { return q.Unanswered })},
 		{key: "throttled", title: "429", right: true, of: bad(func(q *observe.Question) int { return q.Throttled })},
 		{key: "refused", title: "401, 403", right: true, of: bad(func(q *observe.Question) int { return q.Refused })},
 		{key: "failed", title: "5xx", right: true, of: bad(func(q *observe.Question) int { return q.Failed })},
@@ -255,10 +255,10 @@ func kindColumns(m *Memory) []column[Kind] {
 func limitColumns() []column[Limit] {
 	return []column[Limit]{
 		{title: "Limit", of: func(l *Limit) cell { return text(l.Name) }},
-		{title: "Taken", right: true, of: func(l *Limit) cell {
+		{title: "Used", right: true, of: func(l *Limit) cell {
 			return number(l.Taken).as("bad", l.All > 0 && float64(l.Taken) > nearLimit*float64(l.All))
 		}},
-		{title: "Of", right: true, of: func(l *Limit) cell { return number(l.All).or(dim("any")) }},
+		{title: "Maximum", right: true, of: func(l *Limit) cell { return number(l.All).or(dim("none")) }},
 		{title: "Unit", of: func(l *Limit) cell { return dim(l.Unit) }},
 		{title: "Waiting", right: true, of: func(l *Limit) cell { return number(l.Waiting).or(dim("0")).as("bad", l.Waiting > 0) }},
 		{title: "Flag", of: func(l *Limit) cell { return cell{Text: l.Flag, Class: "code"} }},

@@ -1,16 +1,18 @@
-// Package page is the operator's page: what is wrong, and then the state of one facade in tables and charts, as HTML,
-// JSON or text.
+// Package page renders the operator's page as HTML, JSON or text. The page lists the problems of one facade first, and
+// then its state in tables and charts.
 //
-// A Source gathers a Status when somebody asks, and nothing is done while nobody does. What is wrong is judged from the
-// Status alone (problems.go), and says which section of docs/runbook.md is about it.
+// A Source gathers a Status for each request. The package does no work between requests and starts no goroutine.
+// Problems are derived from the Status alone (problems.go). Each links to its section of docs/runbook.md or
+// docs/operating.md.
 //
-// It promises:
-//   - whatever clients have sent is text on the page: html/template escapes it, and the Content-Security-Policy lets
-//     no script and no style run but page.js and page.css of this package;
-//   - the page is whole without script: tables are sorted by links, and a meta element loads it again. The script does
-//     the same without losing the reader's place, and says so when there is no answer;
-//   - links are relative, so that the page works behind a proxy that serves it at a longer path;
-//   - a query that is not understood is an error that says what would be, and is not passed over.
+// The package promises:
+//   - Text from clients stays text: html/template escapes it. The Content-Security-Policy allows no script and no style
+//     except page.js and page.css of this package.
+//   - The page works without script: links sort the tables, and a meta element reloads the page. The script reloads
+//     without losing the scroll position, and shows a message if the facade does not respond.
+//   - Links are relative: the page also works behind a proxy that serves it at a longer path.
+//   - An invalid query is an error that names the valid values; it is not ignored.
 //
-// It knows nothing of HTTP servers, nor who may see it: handlers and the debug socket ask it for an Answer.
+// The package contains no HTTP server and does not authorize requests. Package handlers and the debug socket do that,
+// and call Page.Answer.
 package page

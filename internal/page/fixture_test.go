@@ -8,13 +8,13 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// noon is when the tests' pages are of.
+// noon is the time of the tests' pages.
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// hostile is what a client may call itself.
+// hostile is a text that a client may send.
 const hostile = `<script>alert("x")</script><img src=x onerror=alert(1)>' " --> javascript:alert(1)`
 
-// wellStatus is of a facade that does well.
+// wellStatus returns the Status of a healthy facade.
 func wellStatus() *Status {
 	s := &Status{
 		At:      noon,
@@ -87,7 +87,7 @@ func wellHistory() []observe.Moment {
 	return all
 }
 
-// illStatus is of one whose upstream is gone, and that has other troubles.
+// illStatus returns the Status of a facade whose upstream is unreachable, with other problems.
 func illStatus() *Status {
 	s := wellStatus()
 	s.Upstream.SilentSeconds, s.Upstream.LastError, s.Upstream.LastErrorAt = 73, `Get "https://10.96.0.1:443/api/v1/pods?watch=1": dial tcp 10.96.0.1:443: connect: connection refused`, noon.Add(-2*time.Second)

@@ -7,7 +7,7 @@ import (
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// duration is a time in two units at most, as in 3m12s, 4d6h or 5s.
+// duration formats a duration with at most two units, for example 3m12s, 4d6h or 5s.
 func duration(d time.Duration) string {
 	switch {
 	case d <= 0:
@@ -28,7 +28,7 @@ func duration(d time.Duration) string {
 	return units(int(d.Hours())/24, "d", int(d.Hours())%24, "h")
 }
 
-// units leaves the second out where it is 0.
+// units formats two numbers with their units, and omits the second if it is 0.
 func units(large int, first string, small int, second string) string {
 	if small == 0 {
 		return strconv.Itoa(large) + first
@@ -36,7 +36,7 @@ func units(large int, first string, small int, second string) string {
 	return strconv.Itoa(large) + first + strconv.Itoa(small) + second
 }
 
-// size is a number of bytes with three digits and a unit.
+// size formats a number of bytes with three digits and a unit.
 func size(bytes int64) string {
 	value, units := float64(bytes), []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	for value >= 1000 && len(units) > 1 {
@@ -53,7 +53,7 @@ func size(bytes int64) string {
 	return strconv.FormatFloat(value, 'f', 0, 64) + " " + units[0]
 }
 
-// count is a number with its thousands apart.
+// count formats a number with thousands separators.
 func count[N int | int64 | uint64](n N) string {
 	text := strconv.FormatInt(int64(n), 10)
 	for at := len(text) - 3; at > 0; at -= 3 {
@@ -62,7 +62,7 @@ func count[N int | int64 | uint64](n N) string {
 	return text
 }
 
-// ago is how long before a moment another was.
+// ago formats the time between at and now.
 func ago(now, at time.Time) string {
 	if at.IsZero() {
 		return "never"

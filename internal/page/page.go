@@ -15,41 +15,41 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// Path is where the page is; tables, and what it is drawn with, are below it.
+// Path is the path of the page. Its tables and assets are below it.
 const Path = "/debug/status"
 
-// Policy is the Content-Security-Policy that the page is shown under.
+// Policy is the Content-Security-Policy of the page.
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Orders are what lists are asked for by.
+// Orders are the sort orders of the lists.
 type Orders struct {
 	Clients                 accounting.By
 	Watches, Requests, Slow string
 }
 
-// Source gathers what is shown, but for Problems and Limits.
+// Source gathers a Status without Problems and Limits, which the Page adds.
 type Source func(Orders) *Status
 
-// Page answers with the state of the moment. Safe for concurrent use, once it is made.
+// Page renders the current state. Safe for concurrent use after ShowLimits.
 type Page struct {
 	source Source
 	limits func() []Limit
 }
 
-// New makes a page of what a source gathers.
+// New returns a page that renders the Status of a source.
 func New(source Source) *Page { return &Page{source: source, limits: func() []Limit { return nil }} }
 
-// ShowLimits has the page show what holds callers to limits. It is for before the first Answer.
+// ShowLimits sets the source of Status.Limits. It must be called before the first Answer.
 func (p *Page) ShowLimits(limits func() []Limit) { p.limits = limits }
 
-// Answer is what a request is answered.
+// Answer is the response to a request.
 type Answer struct {
 	ContentType string
 	Body        []byte
 }
 
-// Header are what the answer begins with. Nothing that is shown may be kept, and no other site may show it.
+// Header returns the headers of the response. They forbid browsers to store it, and other sites to embed it.
 func (a *Answer) Header() map[string]string {
 	return map[string]string{
 		"Content-Type": a.ContentType, "Content-Security-Policy": Policy, "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
@@ -57,15 +57,15 @@ func (a *Answer) Header() map[string]string {
 	}
 }
 
-// ErrNoSuchPage says that there is nothing at a path below Path.
+// ErrNoSuchPage is returned for unknown paths below Path.
 var ErrNoSuchPage = errors.New("no such page")
 
-// QueryError says what of a query is not understood.
+// QueryError is returned for invalid queries.
 type QueryError struct{ Text string }
 
 func (e *QueryError) Error() string { return e.Text }
 
-// NotAcceptableError says that a client takes none of the Types.
+// NotAcceptableError is returned when a client accepts none of Types.
 type NotAcceptableError struct{ Types []string }
 
 func (e *NotAcceptableError) Error() string {
@@ -77,23 +77,23 @@ var assets embed.FS
 
 var templates = template.Must(template.New("").ParseFS(assets, "assets/*.html"))
 
-// assetTypes are the files that the page is drawn with.
+// assetTypes are the media types of the page's assets, by file name.
 var assetTypes = map[string]string{
 	"page.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8", "good.svg": "image/svg+xml", "bad.svg": "image/svg+xml",
 }
 
-// What the page comes in, by what ?output= says and by what a client accepts.
+// The formats of the page: values of ?output=, and the media types for the Accept header.
 var (
 	outputs    = []string{"html", "json", "text"}
 	mediaTypes = []string{"text/html", "application/json", "text/plain"}
 )
 
-// Answer answers a GET of a path: Path, or what is below it. Errors are ErrNoSuchPage, a *QueryError and a
-// *NotAcceptableError.
+// Answer answers a GET of Path or a path below it. It returns ErrNoSuchPage, a *QueryError or a *NotAcceptableError if
+// it cannot.
 func (p *Page) Answer(path string, values url.Values, accept string) (*Answer, error) {
 	name := strings.TrimPrefix(strings.TrimPrefix(path, Path), "/")
 	if name == "" && path != Path {
-		return nil, ErrNoSuchPage // links would lead elsewhere
+		return nil, ErrNoSuchPage // relative links would be wrong
 	}
 	if media, ok := assetTypes[name]; ok {
 		body, err := assets.ReadFile("assets/" + name)
@@ -128,13 +128,13 @@ func (p *Page) Answer(path string, values url.Values, accept string) (*Answer, e
 	return &Answer{ContentType: "text/html; charset=utf-8", Body: body.Bytes()}, err
 }
 
-// output is what a request is to be answered in. A single table is no page.
+// output returns the format of the response. A single table has no HTML.
 func (q *query) output(accept, name string) (string, error) {
 	choices, types := outputs, mediaTypes
 	if name != "" {
 		choices, types = outputs[1:], mediaTypes[1:]
 	}
-	if asked := q.values.Get("output"); asked != "" || accept == "" {
+	if requested := q.values.Get("output"); requested != "" || accept == "" {
 		return q.one("output", choices), nil
 	}
 	chosen := goautoneg.Negotiate(accept, types)
@@ -146,7 +146,7 @@ func (q *query) output(accept, name string) (string, error) {
 	return "", &NotAcceptableError{Types: types}
 }
 
-// part is one table of the Status; nil when there is none of that name.
+// part returns one table of the Status; nil if there is none with that name.
 func (s *Status) part(name string) any {
 	switch name {
 	case "problems":
@@ -173,7 +173,7 @@ func (s *Status) part(name string) any {
 	return nil
 }
 
-// gather asks the source, and judges.
+// gather returns the complete Status.
 func (p *Page) gather(q *query) *Status {
 	by := q.one(clients, accounting.Names[:])
 	orders := Orders{

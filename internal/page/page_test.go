@@ -14,7 +14,7 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// of is a page of one Status.
+// of returns a page of one Status.
 func of(s *Status) *Page {
 	p := New(func(Orders) *Status { return s })
 	limits := s.Limits
@@ -22,7 +22,7 @@ func of(s *Status) *Page {
 	return p
 }
 
-// answered asks a page, and fails the test on an error.
+// answered returns the body of the page's answer, and fails the test on an error.
 func answered(t *testing.T, p *Page, path, query, accept string) string {
 	t.Helper()
 	values, err := url.ParseQuery(query)
@@ -36,7 +36,7 @@ func answered(t *testing.T, p *Page, path, query, accept string) string {
 	return string(answer.Body)
 }
 
-// Whatever a client calls itself is text.
+// Text from clients is never markup.
 func TestHostileTextsAreEscaped(t *testing.T) {
 	s := illStatus()
 	for _, field := range []*string{
@@ -50,19 +50,19 @@ func TestHostileTextsAreEscaped(t *testing.T) {
 	html := answered(t, of(s), Path, "", "text/html")
 	for _, bad := range []string{"<script>", "<img", `" '`} {
 		if strings.Contains(html, bad) {
-			t.Errorf("%s is in the page as it was sent", bad)
+			t.Errorf("got %s unescaped in the page", bad)
 		}
 	}
 	if n := strings.Count(html, "<script"); n != 1 {
-		t.Errorf("%d scripts", n)
+		t.Errorf("got %d scripts, want 1", n)
 	}
 	if strings.Count(html, "&lt;script&gt;") < 10 {
-		t.Error("what was sent is not shown")
+		t.Error("got fewer than 10 escaped texts of clients")
 	}
 }
 
-// Nothing that the policy forbids is in the page, and no link leads to a path from the root.
-func TestPageKeepsToItsPolicy(t *testing.T) {
+// The page contains nothing that its Content-Security-Policy forbids, and no absolute links.
+func TestPageObeysItsPolicy(t *testing.T) {
 	for name, s := range map[string]*Status{"well": wellStatus(), "ill": illStatus()} {
 		html := answered(t, of(s), Path, "", "text/html")
 		for _, forbidden := range []string{`<[^>]*\sstyle=`, `<style`, `<[a-z]+(\s[a-z-]+="[^"]*")*\son[a-z]+=`, `href="javascript:`, `(href|src)="/`, `<script>`, `ZgotmplZ`} {
@@ -78,8 +78,8 @@ func TestPageKeepsToItsPolicy(t *testing.T) {
 	}
 }
 
-// Each table is there as JSON and as text, in the whole and by itself.
-func TestEveryTableHasOtherForms(t *testing.T) {
+// Each table exists as JSON and as text, on the complete page and alone.
+func TestEveryTableIsJSONAndText(t *testing.T) {
 	p := of(illStatus())
 	var whole map[string]any
 	if err := json.Unmarshal([]byte(answered(t, p, Path, "output=json", "text/html")), &whole); err != nil {
@@ -91,13 +91,13 @@ func TestEveryTableHasOtherForms(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if whole[name] == nil {
-			t.Errorf("%s is not in the whole", name)
+			t.Errorf("got no %s in the complete page", name)
 		}
 	}
 	text := answered(t, p, Path, "output=text", "")
-	for _, want := range []string{"critical: kube-apiserver gives no answer", "Lanes\n", "endpointslices.discovery.k8s.io", "--max-watches"} {
+	for _, want := range []string{"critical: kube-apiserver has not responded", "Lanes\n", "endpointslices.discovery.k8s.io", "--max-watches"} {
 		if !strings.Contains(text, want) {
-			t.Errorf("%q is not in the text:\n%s", want, text)
+			t.Errorf("got no %q in the text:\n%s", want, text)
 		}
 	}
 	if text := answered(t, p, Path+"/lanes", "output=text", ""); !strings.HasPrefix(text, "Resource") {
@@ -105,8 +105,8 @@ func TestEveryTableHasOtherForms(t *testing.T) {
 	}
 }
 
-// What a client accepts decides, where the query does not: a browser gets the page, kubectl JSON.
-func TestFormIsNegotiated(t *testing.T) {
+// Without a format in the query, the Accept header decides: browsers get the page, kubectl gets JSON.
+func TestFormatIsNegotiated(t *testing.T) {
 	p := of(wellStatus())
 	for accept, want := range map[string]string{
 		"text/html,application/xhtml+xml,*/*;q=0.8": "text/html; charset=utf-8", "application/json, */*": "application/json", "text/plain": "text/plain; charset=utf-8", "": "text/html; charset=utf-8",
@@ -121,8 +121,8 @@ func TestFormIsNegotiated(t *testing.T) {
 	}
 }
 
-// A query that means nothing is refused by name.
-func TestQueryIsRead(t *testing.T) {
+// An invalid query is refused, and the error names the parameter.
+func TestInvalidQueryIsRefused(t *testing.T) {
 	p := of(wellStatus())
 	for query, want := range map[string]string{
 		"lanes=size": `lanes: Unsupported value: "size": supported values: "resource"`, "clients=cost": `clients: Unsupported value`, "watches=-lag": "watches: Unsupported value",
@@ -141,7 +141,7 @@ func TestQueryIsRead(t *testing.T) {
 	}
 }
 
-// Tables are sorted by what is asked for; what is wrong comes first where nothing is.
+// Tables are sorted as requested. By default the worst lanes come first.
 func TestLanesAreSorted(t *testing.T) {
 	p := of(illStatus())
 	names := func(query string) string {
@@ -166,67 +166,67 @@ func TestLanesAreSorted(t *testing.T) {
 	}
 }
 
-// Whole and well formed, whatever there is and however little.
+// A page without data is complete.
 func TestEmptyStatusIsShown(t *testing.T) {
 	html := answered(t, of(&Status{At: noon}), Path, "", "text/html")
-	for _, want := range []string{"Nothing is wrong", "Nothing is cached", "</html>"} {
+	for _, want := range []string{"No problems", "Nothing is cached", "</html>"} {
 		if !strings.Contains(html, want) {
 			t.Errorf("%q is missing", want)
 		}
 	}
 }
 
-// Each kind of trouble is said, with how bad it is, and where the runbook has it. Well is well.
-func TestProblems(t *testing.T) {
+// Each kind of problem is reported with its severity and a link. A healthy facade has none.
+func TestProblemsAreReported(t *testing.T) {
 	if found := judge(wellStatus()); len(found) != 0 {
-		t.Errorf("well: %+v", found)
+		t.Errorf("got %+v of a healthy facade, want none", found)
 	}
 	for name, c := range map[string]struct {
 		set      func(*Status)
 		severity Severity
 		what     string
 	}{
-		"upstream":           {func(s *Status) { s.Upstream.SilentSeconds = 42 }, Critical, "kube-apiserver gives no answer, for 42s"},
-		"upstream, a moment": {func(s *Status) { s.Upstream.SilentSeconds = 3 }, Warning, "kube-apiserver gives no answer"},
-		"stale":              {func(s *Status) { s.Lanes[0].State, s.Lanes[0].StaleSeconds = Stale, 90 }, Critical, "1 resource is stale: not heard of for 1m30s"},
+		"upstream":           {func(s *Status) { s.Upstream.SilentSeconds = 42 }, Critical, "kube-apiserver has not responded for 42s"},
+		"upstream, a moment": {func(s *Status) { s.Upstream.SilentSeconds = 3 }, Warning, "kube-apiserver has not responded"},
+		"stale":              {func(s *Status) { s.Lanes[0].State, s.Lanes[0].StaleSeconds = Stale, 90 }, Critical, "1 resource is stale: no message from kube-apiserver for 1m30s"},
 		"syncing": {func(s *Status) {
 			s.Lanes[0].State, s.Lanes[0].Filled, s.Lanes[0].Expected = Syncing, 10, 1000
 			s.Lanes[0].AgeSeconds = 3
 		}, Notice, "pods (json) is being listed: 10 of about 1,000 objects"},
 		"relisting":   {func(s *Status) { s.Lanes[0].State = Relisting }, Notice, "pods (json) is being listed again"},
-		"relist loop": {func(s *Status) { s.Lanes[0].Relists = 4 }, Warning, "pods (json) was listed again 4 times in half an hour"},
+		"relist loop": {func(s *Status) { s.Lanes[0].Relists = 4 }, Warning, "pods (json) was listed again 4 times in 30 minutes"},
 		"a difference": {func(s *Status) {
 			s.Lanes[0].Differed = &Difference{At: noon.Add(-12 * time.Minute), Objects: 3, Mended: true}
 			s.Lanes[1].Differed = &Difference{At: noon.Add(-2 * time.Hour), Objects: 3, Mended: true} // long ago
-		}, Critical, "pods (json) was not what kube-apiserver has: 3 objects, 12m ago"},
-		"a difference that is not mended": {func(s *Status) {
+		}, Critical, "pods (json) differed from kube-apiserver: 3 objects, 12m ago"},
+		"a difference without a relist": {func(s *Status) {
 			s.Lanes[0].Differed = &Difference{At: noon.Add(-5 * time.Hour), Objects: 3}
-		}, Critical, "pods (json) was not what kube-apiserver has: 3 objects, 5h ago"},
+		}, Critical, "pods (json) differed from kube-apiserver: 3 objects, 5h ago"},
 		"not compared": {func(s *Status) { s.Lanes[1].AuditAgeSeconds, s.Lanes[2].AuditAgeSeconds = 7e4, 18*3600 }, Warning,
-			"1 resource was not compared with kube-apiserver for 19h26m"},
+			"1 resource has not been compared with kube-apiserver for 19h26m"},
 		"failing":           {func(s *Status) { s.Lanes[0].State = Failing }, Critical, "pods (json) is not filled"},
-		"refused":           {func(s *Status) { s.Lanes[0].State = Refused }, Warning, "kube-apiserver does not let pods (json) be read"},
-		"no memory":         {func(s *Status) { s.Lanes[0].State = NoMemory }, Critical, "there is no memory for pods (json)"},
+		"refused":           {func(s *Status) { s.Lanes[0].State = Refused }, Warning, "kube-apiserver does not allow the facade to read pods (json)"},
+		"no memory":         {func(s *Status) { s.Lanes[0].State = NoMemory }, Critical, "Not enough memory to cache pods (json)"},
 		"budget":            {func(s *Status) { s.Memory.Used = s.Memory.Budget * 9 / 10 }, Warning, "Memory is near its budget"},
-		"refusals":          {func(s *Status) { s.Memory.Refused = map[string]int64{"watches": 2} }, Notice, "2 requests were refused for want of memory"},
-		"certificate":       {func(s *Status) { s.Certificates[0].NotAfter = noon.Add(5 * 24 * time.Hour) }, Warning, "The serving certificate ends in 5d"},
-		"certificate, over": {func(s *Status) { s.Certificates[0].NotAfter = noon.Add(-time.Hour) }, Critical, "The serving certificate has ended, 1h ago"},
-		"authorities":       {func(s *Status) { s.Untrusted = "there is none" }, Warning, "Certificate authorities of callers cannot be read"},
+		"refusals":          {func(s *Status) { s.Memory.Refused = map[string]int64{"watches": 2} }, Notice, "2 requests were refused for lack of memory"},
+		"certificate":       {func(s *Status) { s.Certificates[0].NotAfter = noon.Add(5 * 24 * time.Hour) }, Warning, "The serving certificate expires in 5d"},
+		"certificate, over": {func(s *Status) { s.Certificates[0].NotAfter = noon.Add(-time.Hour) }, Critical, "The serving certificate expired 1h ago"},
+		"authorities":       {func(s *Status) { s.Untrusted = "there is none" }, Warning, "CA certificates that verify callers cannot be read"},
 		"leaving":           {func(s *Status) { s.Process.Leaving = true }, Warning, "This replica is shutting down"},
 		"draining":          {func(s *Status) { s.Process.Draining = true }, Warning, "This replica is shutting down: watches end"},
 		"not ready":         {func(s *Status) { s.Health[1].Error = "not read" }, Critical, "Not ready: discovery"},
 		"throttled":         {func(s *Status) { s.Upstream.Questions[3].Throttled = 9 }, Warning, "kube-apiserver throttles"},
 		"reviews":           {func(s *Status) { s.Upstream.Questions[4].Refused = 100 }, Critical, "Reviews of callers fail: 100 of 902"},
-		"lag":               {func(s *Status) { s.Behind[0].LagSeconds = 9 }, Warning, "1 watch is behind by more than 5s"},
+		"lag":               {func(s *Status) { s.Behind[0].LagSeconds = 9 }, Warning, "1 watch lags behind by more than 5s"},
 		"errors":            {func(s *Status) { s.History[len(s.History)-1].Failed = 2000 }, Warning, "2,000 of"},
-		"429":               {func(s *Status) { s.History[len(s.History)-1].Refused = 1 }, Notice, "1 request was answered 429"},
-		"forwarded":         {func(s *Status) { s.History[len(s.History)-1].Upstream = 1 << 20 }, Notice, "of requests go on to kube-apiserver"},
-		"limit":             {func(s *Status) { s.Limits[2].Taken = 49_000 }, Warning, "open watches: 49,000 of 50,000 taken"},
+		"429":               {func(s *Status) { s.History[len(s.History)-1].Refused = 1 }, Notice, "1 request was refused with 429"},
+		"forwarded":         {func(s *Status) { s.History[len(s.History)-1].Upstream = 1 << 20 }, Notice, "of requests are forwarded to kube-apiserver"},
+		"limit":             {func(s *Status) { s.Limits[2].Taken = 49_000 }, Warning, "open watches: 49,000 of 50,000 in use"},
 		"queue":             {func(s *Status) { s.Limits[0].Waiting = 3 }, Warning, "3 waiting"},
 		"an endpoint": {
 			func(s *Status) {
-				s.Upstream.Endpoints = []observe.Endpoint{{Host: "a:1", InUse: true, Ready: true}, {Host: "b:1", Why: "it leads to another cluster"}}
-			}, Warning, "kube-apiserver b:1 cannot be relied upon",
+				s.Upstream.Endpoints = []observe.Endpoint{{Host: "a:1", InUse: true, Ready: true}, {Host: "b:1", Why: "belongs to another cluster"}}
+			}, Warning, "kube-apiserver b:1 is not ready",
 		},
 		"audit": {func(s *Status) { s.History[len(s.History)-2].AuditLost = 5 }, Critical, "The audit log lost 5 events"},
 	} {
@@ -243,7 +243,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// Every link to the documents leads to a heading that is there.
+// Every link to the documents leads to an existing heading.
 func TestProblemsLeadToHeadings(t *testing.T) {
 	headings := map[string]bool{}
 	for _, file := range []string{"runbook.md", "operating.md"} {
@@ -273,11 +273,11 @@ func TestProblemsLeadToHeadings(t *testing.T) {
 		}
 	}
 	if links < 15 {
-		t.Errorf("only %d links were found", links)
+		t.Errorf("got %d links, want at least 15", links)
 	}
 }
 
-// Numbers keep three digits, and say their units.
+// Numbers have three digits and a unit.
 func TestFormats(t *testing.T) {
 	for got, want := range map[string]string{
 		size(0): "0 B", size(999): "999 B", size(1024): "1.00 KiB", size(123_456_789): "118 MiB", size(5 << 30): "5.00 GiB",
@@ -285,12 +285,12 @@ func TestFormats(t *testing.T) {
 		duration(1500 * time.Microsecond): "1ms", duration(2300 * time.Millisecond): "2.3s", duration(40 * time.Second): "40s", duration(-1): "0s",
 	} {
 		if got != want {
-			t.Errorf("%s, want %s", got, want)
+			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 }
 
-// BenchmarkPage is what it costs that somebody looks.
+// BenchmarkPage measures the cost of one request for the page.
 func BenchmarkPage(b *testing.B) {
 	p := of(wellStatus())
 	b.ReportAllocs()

@@ -10,22 +10,22 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// Severity says how urgent a problem is.
+// Severity is the urgency of a problem.
 type Severity string
 
-// The severities, as alerts have them; Notice is what may be as it should.
+// The severities. Critical and Warning are as in the alerts. A Notice may be normal operation.
 const (
 	Critical Severity = "critical"
 	Warning  Severity = "warning"
 	Notice   Severity = "notice"
 )
 
-// Problem is something that is wrong, or about to be.
+// Problem is something that is wrong or will soon be.
 type Problem struct {
 	Severity Severity `json:"severity"`
-	What     string   `json:"what"`             // in one line
-	Detail   string   `json:"detail,omitempty"` // what else is known of it
-	// Runbook is the URL of what is said about it: what it means, what to look at, what to do.
+	What     string   `json:"what"`             // one line
+	Detail   string   `json:"detail,omitempty"` // additional facts
+	// Runbook is the URL of the document about the problem.
 	Runbook string `json:"runbook,omitempty"`
 }
 
@@ -35,13 +35,13 @@ const (
 	operating = docs + "operating.md#"
 )
 
-// judge says what is wrong, the worst first.
+// judge returns the problems, worst first.
 func judge(s *Status) []Problem {
 	var found []Problem
-	for _, look := range []func(*Status) []Problem{
+	for _, check := range []func(*Status) []Problem{
 		leaving, unready, upstreamWrong, endpointsWrong, lanesWrong, lanesDiffer, watchesWrong, answersWrong, memoryWrong, limitsWrong, certificatesWrong, trustWrong, auditWrong,
 	} {
-		found = append(found, look(s)...)
+		found = append(found, check(s)...)
 	}
 	order := []Severity{Critical, Warning, Notice}
 	slices.SortStableFunc(found, func(a, b Problem) int {
@@ -54,18 +54,18 @@ func one(severity Severity, what, detail, at string) []Problem {
 	return []Problem{{Severity: severity, What: what, Detail: detail, Runbook: at}}
 }
 
-// leaving is a process that ends.
+// leaving reports that the process is shutting down.
 func leaving(s *Status) []Problem {
 	switch {
 	case s.Process.Draining:
-		return one(Warning, "This replica is shutting down: watches end", "New watches are refused, and requests under way finish.", operating+"the-operators-page")
+		return one(Warning, "This replica is shutting down: watches end", "New watches are refused, and requests in flight finish.", operating+"the-operators-page")
 	case s.Process.Leaving:
-		return one(Warning, "This replica is shutting down: it is not ready, and serves on until load balancers have noticed", "", operating+"the-operators-page")
+		return one(Warning, "This replica is shutting down: it is not ready, but still serves while load balancers remove it", "", operating+"the-operators-page")
 	}
 	return nil
 }
 
-// unready is a condition of readiness that does not hold, but for what a process that ends has.
+// unready reports readiness checks that fail, except the one for shutdown.
 func unready(s *Status) (found []Problem) {
 	for _, check := range s.Health {
 		if check.Error != "" && check.Name != "shutdown" {
@@ -75,41 +75,42 @@ func unready(s *Status) (found []Problem) {
 	return found
 }
 
-// How long the upstream may give no answer before that is urgent, and how many of its questions it may answer 429.
+// Silence of the upstream above which it is critical, and the number of 429 responses that are tolerated.
 const (
 	silentLong   = 10 * time.Second
 	throttledFew = 3
 )
 
+// upstreamWrong reports an upstream that does not respond, throttles, or fails reviews.
 func upstreamWrong(s *Status) (found []Problem) {
 	u := &s.Upstream
-	if unheard := seconds(u.SilentSeconds); unheard > time.Second {
+	if silent := seconds(u.SilentSeconds); silent > time.Second {
 		severity := Warning
-		if unheard > silentLong {
+		if silent > silentLong {
 			severity = Critical
 		}
-		detail := "It is " + u.Endpoint + ". Open watches stay open and hear nothing; consistent reads are refused (503)"
+		detail := "Its address is " + u.Endpoint + ". Open watches stay open but receive no events, and consistent reads are refused (503)."
 		if s.Bounds.MaxStaleness > 0 {
-			detail += "; others too when nothing was heard for " + duration(s.Bounds.MaxStaleness) + " (--max-staleness)"
+			detail += " After " + duration(s.Bounds.MaxStaleness) + " without a message (--max-staleness), all other reads are refused, too."
 		}
 		if u.LastError != "" {
-			detail += ". Last error: " + u.LastError
+			detail += " Last error: " + u.LastError
 		}
 		found = append(found, Problem{
-			Severity: severity, What: "kube-apiserver gives no answer, for " + duration(unheard), Detail: detail, Runbook: runbook + "listfacadelanestale",
+			Severity: severity, What: "kube-apiserver has not responded for " + duration(silent), Detail: detail, Runbook: runbook + "listfacadelanestale",
 		})
 	}
 	for _, q := range u.Questions {
 		if q.Throttled > throttledFew {
 			found = append(found, Problem{
-				Severity: Warning, What: fmt.Sprintf("kube-apiserver throttles: %s of %s questions (%s) answered 429 in five minutes", count(q.Throttled), count(q.Count), q.Request),
+				Severity: Warning, What: fmt.Sprintf("kube-apiserver throttles: %s of %s requests (%s) got 429 in five minutes", count(q.Throttled), count(q.Count), q.Request),
 				Runbook: runbook + "listfacadeupstreamthrottles",
 			})
 		}
 		if bad := q.Unanswered + q.Refused + q.Failed + q.Throttled; q.Request == "review" && bad*20 > q.Count && u.SilentSeconds == 0 {
 			found = append(found, Problem{
 				Severity: Critical, What: fmt.Sprintf("Reviews of callers fail: %s of %s in five minutes", count(bad), count(q.Count)),
-				Detail:  fmt.Sprintf("No answer %d, 401 or 403 %d, 429 %d, 5xx %d.", q.Unanswered, q.Refused, q.Throttled, q.Failed),
+				Detail:  fmt.Sprintf("No response: %d, 401 or 403: %d, 429: %d, 5xx: %d.", q.Unanswered, q.Refused, q.Throttled, q.Failed),
 				Runbook: runbook + "listfacadereviewsfail",
 			})
 		}
@@ -117,22 +118,22 @@ func upstreamWrong(s *Status) (found []Problem) {
 	return found
 }
 
-// endpointsWrong is of several kube-apiservers of which some could not be asked.
+// endpointsWrong reports endpoints of --upstream that are not ready.
 func endpointsWrong(s *Status) (found []Problem) {
 	for _, e := range s.Upstream.Endpoints {
 		if e.Ready || e.Why == "" {
 			continue
 		}
-		detail := e.Why + ". It is one of --upstream, and not the one that is asked."
+		detail := e.Why + ". It is listed in --upstream, but not in use."
 		if e.InUse {
-			detail = e.Why + ". It is the one of --upstream that is asked, and there is no other."
+			detail = e.Why + ". It is in use, because no other endpoint of --upstream is ready."
 		}
-		found = append(found, Problem{Severity: Warning, What: "kube-apiserver " + e.Host + " cannot be relied upon", Detail: detail, Runbook: runbook + "listfacadeendpointnotready"})
+		found = append(found, Problem{Severity: Warning, What: "kube-apiserver " + e.Host + " is not ready", Detail: detail, Runbook: runbook + "listfacadeendpointnotready"})
 	}
 	return found
 }
 
-// watchesWrong is of watches that are behind.
+// watchesWrong reports watches that lag behind.
 func watchesWrong(s *Status) []Problem {
 	bound := s.Bounds.SlowWatchLag.Seconds()
 	if bound == 0 {
@@ -149,19 +150,20 @@ func watchesWrong(s *Status) []Problem {
 	if behind == 0 {
 		return nil
 	}
-	detail := fmt.Sprintf("The furthest is %s's on %s (%s), behind by %s: it waits for %s.", cmp.Or(worst.User, "nobody"), worst.Resource, worst.UserAgent,
-		duration(seconds(worst.LagSeconds)), cmp.Or(worst.WaitsFor, "nobody"))
-	return one(Warning, plural(behind, "watch is behind", "watches are behind")+" by more than "+duration(s.Bounds.SlowWatchLag), detail, runbook+"listfacadewatchesexpire")
+	detail := fmt.Sprintf("The worst one lags by %s: user %s, resource %s, user agent %s. It waits for: %s.", duration(seconds(worst.LagSeconds)),
+		cmp.Or(worst.User, "unknown"), worst.Resource, worst.UserAgent, cmp.Or(worst.WaitsFor, "nothing"))
+	return one(Warning, plural(behind, "watch lags behind", "watches lag behind")+" by more than "+duration(s.Bounds.SlowWatchLag), detail, runbook+"listfacadewatchesexpire")
 }
 
-// What share of answers may fail, and how many there are at least for a share to mean something.
+// Tolerated shares of failed and forwarded requests, and the number of requests below which the share of forwarded ones
+// is ignored.
 const (
 	failedShare    = 0.01
 	forwardedShare = 0.3
 	enoughAnswers  = 100
 )
 
-// answersWrong is of what clients were answered in the last five minutes.
+// answersWrong reports failed, refused and forwarded requests of the last five minutes.
 func answersWrong(s *Status) (found []Problem) {
 	var all, failed, refused, forwarded int
 	for _, m := range recent(s) {
@@ -175,25 +177,25 @@ func answersWrong(s *Status) (found []Problem) {
 	}
 	if refused > 0 {
 		found = append(found, Problem{
-			Severity: Notice, What: plural(refused, "request was", "requests were") + " answered 429 in five minutes", Detail: "Limits and memory say for want of what.",
+			Severity: Notice, What: plural(refused, "request was", "requests were") + " refused with 429 in five minutes", Detail: "The tables Limits and Memory show the cause.",
 			Runbook: runbook + "listfacadeheavylists",
 		})
 	}
 	if all >= enoughAnswers && float64(forwarded) > forwardedShare*float64(all) {
 		found = append(found, Problem{
-			Severity: Notice, What: fmt.Sprintf("%d%% of requests go on to kube-apiserver", 100*forwarded/all), Detail: "Top clients by forwarded requests say whose, and why.",
+			Severity: Notice, What: fmt.Sprintf("%d%% of requests are forwarded to kube-apiserver", 100*forwarded/all), Detail: "The table Top clients, by forwarded, shows the callers.",
 			Runbook: runbook + "listfacadeforwardsreads",
 		})
 	}
 	return found
 }
 
-// recent are the moments of the last five minutes.
+// recent returns the moments of the last five minutes.
 func recent(s *Status) []observe.Moment {
 	return s.History[max(0, len(s.History)-int(Window/observe.HistoryStep)):]
 }
 
-// auditWrong is of events that the audit log has lost.
+// auditWrong reports lost audit events.
 func auditWrong(s *Status) []Problem {
 	lost := 0
 	for _, m := range recent(s) {
@@ -212,7 +214,7 @@ func plural(n int, single, many string) string {
 	return count(n) + " " + many
 }
 
-// list names some of what there is.
+// list joins at most five names, and adds the number of the others.
 func list(names []string) string {
 	const most = 5
 	if len(names) <= most {

@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// How long what the self-audit has found is told, and after how many intervals a lane should have been compared, as the
-// alerts have it. What a lane was not listed again for is told until a pass of the self-audit finds nothing.
+// Time for which a difference is shown after the lane was listed again, and the number of --self-audit-intervals after
+// which a comparison is overdue. Both are as in the alerts. A difference for which the lane was not listed again is
+// shown until the self-audit finds none.
 const (
 	differedFor  = time.Hour
 	overdueAfter = 3
 )
 
-// lanesDiffer is of lanes that were not what kube-apiserver has. Those that nobody knows it of are one problem.
+// lanesDiffer reports lanes that differed from kube-apiserver. All lanes whose comparison is overdue are one problem.
 func lanesDiffer(s *Status) (found []Problem) {
 	var overdue []string
 	oldest := time.Duration(0)
@@ -20,13 +21,13 @@ func lanesDiffer(s *Status) (found []Problem) {
 		lane := &s.Lanes[i]
 		name := lane.Name() + " (" + lane.Encoding + ")"
 		if d := lane.Differed; d != nil && (!d.Mended || s.At.Sub(d.At) < differedFor) {
-			detail := "It was listed again for it."
+			detail := "The resource was listed again because of it."
 			if !d.Mended {
-				detail = "It was not listed again for it, which did not help before."
+				detail = "The resource was not listed again, because that did not help before."
 			}
 			found = append(found, Problem{
-				Severity: Critical, What: name + " was not what kube-apiserver has: " + plural(d.Objects, "object", "objects") + ", " + ago(s.At, d.At),
-				Detail: detail + " The log says what differs.", Runbook: runbook + "listfacadeselfauditdiffers",
+				Severity: Critical, What: name + " differed from kube-apiserver: " + plural(d.Objects, "object", "objects") + ", " + ago(s.At, d.At),
+				Detail: detail + " The log contains the differences.", Runbook: runbook + "listfacadeselfauditdiffers",
 			})
 		}
 		age := seconds(lane.AuditAgeSeconds)
@@ -36,7 +37,7 @@ func lanesDiffer(s *Status) (found []Problem) {
 	}
 	if len(overdue) > 0 {
 		found = append(found, Problem{
-			Severity: Warning, What: plural(len(overdue), "resource was", "resources were") + " not compared with kube-apiserver for " + duration(oldest),
+			Severity: Warning, What: plural(len(overdue), "resource has", "resources have") + " not been compared with kube-apiserver for " + duration(oldest),
 			Detail: list(overdue) + ". --self-audit-interval is " + duration(s.Bounds.SelfAudit) + ".", Runbook: runbook + "listfacadeselfauditoverdue",
 		})
 	}

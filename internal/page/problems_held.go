@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// A lane is behind when it was not heard for so long, and stale when that has lasted as long as the alert waits.
+// Times without a message of the upstream after which a stale lane is reported, and after which that is critical, as in
+// the alert.
 const (
 	behindAfter = 10 * time.Second
 	staleAfter  = time.Minute
 )
 
-// How long a lane may take to be filled before that is no matter of course, and how often it may be listed again in
-// half an hour.
+// Time after which filling a lane is a warning, and the number of relists tolerated in 30 minutes.
 const (
 	fillLong    = 15 * time.Minute
 	relistsMany = 3
 )
 
-// lanesWrong is of lanes that are not as they should be. Those that are stale because of the upstream are one problem.
+// lanesWrong reports lanes that are not synced or relist often. All stale lanes together are one problem.
 func lanesWrong(s *Status) (found []Problem) {
 	var stale []string
 	oldest := time.Duration(0)
@@ -31,7 +31,7 @@ func lanesWrong(s *Status) (found []Problem) {
 		}
 		if lane.Relists > relistsMany {
 			found = append(found, Problem{
-				Severity: Warning, What: fmt.Sprintf("%s was listed again %d times in half an hour", name, lane.Relists), Detail: "Last " + ago(s.At, lane.LastRelist) + ".",
+				Severity: Warning, What: fmt.Sprintf("%s was listed again %d times in 30 minutes", name, lane.Relists), Detail: "Last time: " + ago(s.At, lane.LastRelist) + ".",
 				Runbook: runbook + "listfacaderelistloop",
 			})
 		}
@@ -43,10 +43,10 @@ func lanesWrong(s *Status) (found []Problem) {
 		}
 		detail := list(stale)
 		if limit := s.Bounds.MaxStaleness; limit > 0 && oldest > limit {
-			detail += ". Older than --max-staleness: reads are refused (503)"
+			detail += ". This exceeds --max-staleness: reads are refused (503)"
 		}
 		found = append(found, Problem{
-			Severity: severity, What: plural(len(stale), "resource is stale", "resources are stale") + ": not heard of for " + duration(oldest), Detail: detail,
+			Severity: severity, What: plural(len(stale), "resource is stale", "resources are stale") + ": no message from kube-apiserver for " + duration(oldest), Detail: detail,
 			Runbook: runbook + "listfacadelanestale",
 		})
 	}
@@ -64,15 +64,15 @@ func laneWrong(lane *Lane, name string) []Problem {
 	case Failing:
 		return one(Critical, name+" is not filled", lane.Why, runbook+"listfacadelanenotfilled")
 	case Refused:
-		return one(Warning, "kube-apiserver does not let "+name+" be read; requests are passed on", lane.Why, runbook+"listfacademaynotread")
+		return one(Warning, "kube-apiserver does not allow the facade to read "+name+"; requests are forwarded", lane.Why, runbook+"listfacademaynotread")
 	case NoMemory:
-		return one(Critical, "there is no memory for "+name, lane.Why, runbook+"listfacadememorynearbudget")
+		return one(Critical, "Not enough memory to cache "+name, lane.Why, runbook+"listfacadememorynearbudget")
 	case Synced, Stale:
 	}
 	return nil
 }
 
-// filled is how far a lane is.
+// filled describes the progress of filling a lane.
 func filled(lane *Lane) string {
 	switch {
 	case lane.Expected > 0:
@@ -83,7 +83,7 @@ func filled(lane *Lane) string {
 	return ""
 }
 
-// nearBudget is the share of the memory budget above which it is nearly taken.
+// nearBudget is the share of the memory budget above which its use is reported.
 const nearBudget = 0.8
 
 func memoryWrong(s *Status) (found []Problem) {
@@ -91,7 +91,7 @@ func memoryWrong(s *Status) (found []Problem) {
 	if m.Budget > 0 && float64(m.Used) > nearBudget*float64(m.Budget) {
 		found = append(found, Problem{
 			Severity: Warning, What: fmt.Sprintf("Memory is near its budget: %s of %s (%d%%)", size(m.Used), size(m.Budget), 100*m.Used/m.Budget),
-			Detail: "What is compressed ahead goes first, then history, then the resource that was read least recently.", Runbook: runbook + "listfacadememorynearbudget",
+			Detail: "Precompressed pages are dropped first, then history, then the least recently read resource.", Runbook: runbook + "listfacadememorynearbudget",
 		})
 	}
 	refused := int64(0)
@@ -100,13 +100,13 @@ func memoryWrong(s *Status) (found []Problem) {
 	}
 	if refused > 0 {
 		found = append(found, Problem{
-			Severity: Notice, What: plural(int(refused), "request was", "requests were") + " refused for want of memory since the start", Runbook: runbook + "listfacadememoryrefuses",
+			Severity: Notice, What: plural(int(refused), "request was", "requests were") + " refused for lack of memory since the start", Runbook: runbook + "listfacadememoryrefuses",
 		})
 	}
 	return found
 }
 
-// nearLimit is the share of a limit above which it is nearly reached.
+// nearLimit is the share of a limit above which its use is reported.
 const nearLimit = 0.9
 
 func limitsWrong(s *Status) (found []Problem) {
@@ -114,10 +114,10 @@ func limitsWrong(s *Status) (found []Problem) {
 		if l.All > 0 && float64(l.Taken) > nearLimit*float64(l.All) || l.Waiting > 0 {
 			detail := ""
 			if l.Flag != "" {
-				detail = "The limit is " + l.Flag + "."
+				detail = "The flag of the limit is " + l.Flag + "."
 			}
 			found = append(found, Problem{
-				Severity: Warning, What: fmt.Sprintf("%s: %s of %s taken, %s waiting", l.Name, count(l.Taken), count(l.All), count(l.Waiting)), Detail: detail,
+				Severity: Warning, What: fmt.Sprintf("%s: %s of %s in use, %s waiting", l.Name, count(l.Taken), count(l.All), count(l.Waiting)), Detail: detail,
 				Runbook: runbook + "listfacadeheavylists",
 			})
 		}
@@ -125,7 +125,7 @@ func limitsWrong(s *Status) (found []Problem) {
 	return found
 }
 
-// When the end of a certificate is near, and when it is urgent, as the alerts have it.
+// Remaining lifetime of a certificate below which it is reported, and below which it is critical, as in the alerts.
 const (
 	endsSoon = 7 * 24 * time.Hour
 	endsNow  = 24 * time.Hour
@@ -137,22 +137,22 @@ func certificatesWrong(s *Status) (found []Problem) {
 		if left > endsSoon {
 			continue
 		}
-		p := Problem{Severity: Warning, What: "The " + c.Name + " certificate ends in " + duration(left), Detail: "At " + stamp(c.NotAfter) + ".", Runbook: runbook + "listfacadecertificateexpires"}
+		p := Problem{Severity: Warning, What: "The " + c.Name + " certificate expires in " + duration(left), Detail: "Expires at " + stamp(c.NotAfter) + ".", Runbook: runbook + "listfacadecertificateexpires"}
 		if left < endsNow {
 			p.Severity = Critical
 		}
 		if left <= 0 {
-			p.What = "The " + c.Name + " certificate has ended, " + duration(-left) + " ago"
+			p.What = "The " + c.Name + " certificate expired " + duration(-left) + " ago"
 		}
 		found = append(found, p)
 	}
 	return found
 }
 
-// trustWrong is of certificate authorities that cannot be read, by which callers are known.
+// trustWrong reports CA certificates for callers that cannot be read.
 func trustWrong(s *Status) []Problem {
 	if s.Untrusted == "" {
 		return nil
 	}
-	return one(Warning, "Certificate authorities of callers cannot be read", s.Untrusted, operating+"certificate-authorities")
+	return one(Warning, "CA certificates that verify callers cannot be read", s.Untrusted, operating+"certificate-authorities")
 }

@@ -7,65 +7,65 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// Status is all that the page shows of one facade at one moment.
+// Status is the state of one facade at one moment.
 type Status struct {
 	At       time.Time `json:"at"`
 	Process  Process   `json:"process"`
-	Problems []Problem `json:"problems"` // the worst first; the Page fills them in
+	Problems []Problem `json:"problems"` // worst first; set by the Page
 
 	Lanes []Lane `json:"lanes"`
-	// Clients are who took most in the last five minutes.
+	// Clients are the most expensive clients of the last five minutes.
 	Clients accounting.Ranking `json:"clients"`
 	Watches observe.OpenList   `json:"watches"`
-	// Behind are the watches that are behind most, whatever Watches are sorted by.
+	// Behind are the watches with the largest lag, independent of the order of Watches.
 	Behind   []observe.Open   `json:"-"`
-	Requests observe.OpenList `json:"requests"` // under way, and no watches
+	Requests observe.OpenList `json:"requests"` // in flight, without watches
 	Slow     observe.SlowList `json:"slow"`
 
 	Memory       Memory        `json:"memory"`
 	Limits       []Limit       `json:"limits"`
 	Upstream     Upstream      `json:"upstream"`
 	Certificates []Certificate `json:"certificates"`
-	// Untrusted is why certificate authorities that certificates were verified by cannot be read; empty when all can.
+	// Untrusted is the error of reading CA certificates that verify callers; empty if there is none.
 	Untrusted string `json:"untrusted,omitempty"`
-	// Health are the conditions of readiness.
+	// Health are the readiness checks.
 	Health []Check `json:"health"`
-	// History is the last quarter of an hour in steps of ten seconds, the oldest first.
+	// History is the last 15 minutes in steps of ten seconds, oldest first.
 	History []observe.Moment `json:"history"`
 	Bounds  Bounds           `json:"bounds"`
 }
 
-// Process is who answers.
+// Process identifies the replica that answers.
 type Process struct {
-	Name    string    `json:"name"` // of the machine or the pod
+	Name    string    `json:"name"` // hostname of the machine or pod
 	Version string    `json:"version"`
 	Started time.Time `json:"started"`
-	// Leaving: the end was asked for, and the process is not ready. Draining: watches end, too.
+	// Leaving reports that the process is shutting down and is not ready. Draining reports that its watches end.
 	Leaving  bool   `json:"leaving"`
 	Draining bool   `json:"draining"`
 	LogLevel string `json:"logLevel,omitempty"`
 }
 
-// Bounds are flags that what is wrong is judged by.
+// Bounds are the values of flags that problems depend on.
 type Bounds struct {
-	MaxStaleness time.Duration `json:"maxStaleness"` // --max-staleness; 0 is without end
-	SlowWatchLag time.Duration `json:"slowWatchLag"` // --slow-watch-lag; 0: nothing is slow
-	SlowRequest  time.Duration `json:"slowRequest"`  // --slow-request-threshold
-	SelfAudit    time.Duration `json:"selfAudit"`    // --self-audit-interval; 0: nothing is compared
+	MaxStaleness time.Duration `json:"maxStaleness"` // --max-staleness; 0 means no limit
+	SlowWatchLag time.Duration `json:"slowWatchLag"` // --slow-watch-lag; 0 means that no watch is slow
+	SlowRequest  time.Duration `json:"slowRequest"`  // --slow-request-threshold; 0 means that no request is slow
+	SelfAudit    time.Duration `json:"selfAudit"`    // --self-audit-interval; 0 means that nothing is compared
 }
 
-// State is what a lane does.
+// State is the state of a lane.
 type State string
 
 // The states of lanes.
 const (
 	Synced    State = "synced"
-	Stale     State = "stale"     // it answers, and the upstream is not heard
+	Stale     State = "stale"     // it serves reads, but receives no messages from the upstream
 	Syncing   State = "syncing"   // it is being filled for the first time
 	Relisting State = "relisting" // it is being filled again
-	Failing   State = "failing"   // it is not filled, and tried again
-	Refused   State = "refused"   // the upstream does not let it be read; requests are passed on
-	NoMemory  State = "no memory" // there is no room for it
+	Failing   State = "failing"   // filling it failed and will be retried
+	Refused   State = "refused"   // the upstream does not allow the facade to read it; requests are forwarded
+	NoMemory  State = "no memory" // there is not enough memory for it
 )
 
 // Lane is one resource in one encoding.
@@ -76,55 +76,55 @@ type Lane struct {
 	Encoding string `json:"encoding"`
 
 	State State `json:"state"`
-	// Why it is not synced; empty when it is.
+	// Why is the reason why the lane is not synced; empty if it is.
 	Why string `json:"why,omitempty"`
-	// Filled of Expected objects have arrived of a list that fills it; Expected is 0 where nobody knows. LeftSeconds is an
-	// estimate.
+	// Filled is the number of objects received of the list that fills the lane, and Expected their total; 0 if unknown.
+	// LeftSeconds is the estimated remaining time.
 	Filled      int64   `json:"filled,omitempty"`
 	Expected    int64   `json:"expected,omitempty"`
 	LeftSeconds float64 `json:"leftSeconds,omitempty"`
 
-	AgeSeconds      float64 `json:"ageSeconds"` // since the lane was made
+	AgeSeconds      float64 `json:"ageSeconds"` // since the lane was created
 	Objects         int     `json:"objects"`
-	Bytes           int64   `json:"bytes"`  // of the objects as they came
-	Memory          int64   `json:"memory"` // that they take, with indexes and history; less where they are packed
+	Bytes           int64   `json:"bytes"`  // size of the objects as the upstream sent them
+	Memory          int64   `json:"memory"` // bytes of memory of the objects, which may be packed, the indexes and the history
 	ResourceVersion uint64  `json:"resourceVersion,omitempty"`
-	// LastEventSeconds is how long ago the upstream's watch last brought a change; -1 when it has brought none.
+	// LastEventSeconds is the time since the last change in the upstream's watch; -1 if there was none.
 	LastEventSeconds float64 `json:"lastEventSeconds"`
-	StaleSeconds     float64 `json:"staleSeconds"` // since the upstream was last heard
-	// Relists is how often the resource was listed again in the last half hour, and LastRelist when.
+	StaleSeconds     float64 `json:"staleSeconds"` // since the last message of the upstream
+	// Relists is how often the resource was listed again in the last 30 minutes, and LastRelist the last time.
 	Relists    int       `json:"relists"`
 	LastRelist time.Time `json:"lastRelist,omitzero"`
 	Watches    int       `json:"watches"`
-	LagEvents  int64     `json:"lagEvents"` // that watches were not offered yet
-	Expired    uint64    `json:"expired"`   // watches that ended because they were too slow, since the lane was made
-	// AuditAgeSeconds is how long ago all objects had been compared with kube-apiserver; since the lane was made if never.
+	LagEvents  int64     `json:"lagEvents"` // events that were not offered to watches yet
+	Expired    uint64    `json:"expired"`   // watches that ended because they were too slow, since the lane was created
+	// AuditAgeSeconds is the time since the self-audit last compared all objects, or else since the lane was created.
 	AuditAgeSeconds float64 `json:"auditAgeSeconds"`
-	// Differed is what the self-audit last found; null where it has found nothing since the lane was made, or
-	// nothing any more of what the lane was not listed again for.
+	// Differed is the last difference that the self-audit found. It is null if there was none since the lane was created,
+	// or if a later pass no longer found a difference for which the lane was not listed again.
 	Differed *Difference `json:"differed,omitempty"`
 }
 
-// Difference is objects of a lane that were not as kube-apiserver has them.
+// Difference describes objects of a lane that differed from kube-apiserver.
 type Difference struct {
 	At      time.Time `json:"at"`
 	Objects int       `json:"objects"`
-	Mended  bool      `json:"mended"` // the lane was listed again for it
+	Mended  bool      `json:"mended"` // the lane was listed again because of it
 }
 
-// Name is the lane's resource as operators write it.
+// Name returns the lane's resource with its group: deployments.apps.
 func (l *Lane) Name() string { return observe.ResourceName(l.Resource, l.Group, "") }
 
-// Memory is the memory budget. Bytes all of them.
+// Memory is the state of the memory budget, in bytes.
 type Memory struct {
-	Budget int64 `json:"budget"` // 0: none
-	Used   int64 `json:"used"`   // that are no garbage
-	Mapped int64 `json:"mapped"` // of the system, garbage included
-	// Kinds are what takes memory, as far as it is counted; the rest of Used is the process' own.
+	Budget int64 `json:"budget"` // 0 means no limit
+	Used   int64 `json:"used"`   // without garbage
+	Mapped int64 `json:"mapped"` // mapped by the Go runtime, garbage included
+	// Kinds are the accounted parts of Used.
 	Kinds []Kind `json:"kinds"`
-	// Refused is how often there was no memory for a request, since the start.
+	// Refused is the number of requests refused for lack of memory since the start, by purpose.
 	Refused map[string]int64 `json:"refused"`
-	// Relieved is how often something was let go, since the start.
+	// Relieved is the number of times that memory was freed since the start, by step.
 	Relieved map[string]int64 `json:"relieved"`
 }
 
@@ -134,43 +134,43 @@ type Kind struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// Limit is how much may be under way at a time.
+// Limit is a concurrency limit and its current use.
 type Limit struct {
 	Name    string `json:"name"`
 	Unit    string `json:"unit"` // requests, watches or MiB
 	Taken   int64  `json:"taken"`
-	All     int64  `json:"limit"` // 0: any number
+	All     int64  `json:"limit"` // 0 means no limit
 	Waiting int    `json:"waiting"`
-	Flag    string `json:"flag,omitempty"` // that sets it
+	Flag    string `json:"flag,omitempty"` // flag that sets the limit
 }
 
-// Upstream is the kube-apiserver that is read.
+// Upstream is the state of the upstream kube-apiserver.
 type Upstream struct {
-	Endpoint string `json:"endpoint"` // the one that is asked
-	// Endpoints are those of --upstream, where there are several.
+	Endpoint string `json:"endpoint"` // address of the endpoint in use
+	// Endpoints are those of --upstream, if there are several.
 	Endpoints []observe.Endpoint `json:"endpoints,omitempty"`
-	// SilentSeconds is for how long it has answered nothing; 0 while it answers.
+	// SilentSeconds is the time without a response; 0 while the upstream responds.
 	SilentSeconds float64 `json:"unheardSeconds"`
-	// LastError is why the last question that had no answer had none, and LastErrorAt when.
+	// LastError is the error of the last request without a response, and LastErrorAt its time.
 	LastError   string    `json:"lastError,omitempty"`
 	LastErrorAt time.Time `json:"lastErrorAt,omitzero"`
-	// LastFailure is the last answer that was none, or 401, 403, 429 or 5xx; null when there was none.
+	// LastFailure is the last request with no response, 401, 403, 429 or 5xx; null if there was none.
 	LastFailure *observe.UpstreamFailure `json:"lastFailure"`
-	// Questions are of the last five minutes.
+	// Questions are the requests to the upstream in the last five minutes, by kind.
 	Questions []observe.Question `json:"questions"`
 }
 
-// Certificate is one that the facade shows.
+// Certificate is a certificate that the facade presents.
 type Certificate struct {
-	Name     string    `json:"name"` // serving, or upstream for the one that it shows to kube-apiserver
+	Name     string    `json:"name"` // serving, or upstream for the client certificate that kube-apiserver receives
 	NotAfter time.Time `json:"notAfter"`
 }
 
-// Check is a condition of readiness.
+// Check is a readiness check.
 type Check struct {
 	Name  string `json:"name"`
-	Error string `json:"error,omitempty"` // empty when it holds
+	Error string `json:"error,omitempty"` // empty if it succeeds
 }
 
-// Window is how far back clients and questions are counted.
+// Window is the period for which clients and requests to the upstream are counted.
 const Window = 5 * time.Minute

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// cell is one value of a table: as it is shown, and as it is sorted and drawn.
+// cell is one value of a table.
 type cell struct {
 	Text string
-	// Title is what more there is to say of it, for who points at it.
+	// Title is the tooltip.
 	Title  string
-	number float64
-	// Class is how it looks: good, bad, warn, dim, code; empty for plain text.
+	number float64 // sort key
+	// Class is the style: good, bad, warn, dim or code; empty for plain text.
 	Class string
 }
 
@@ -28,7 +28,7 @@ func sized(n int64) cell { return cell{Text: size(n), Title: count(n) + " bytes"
 
 func lasting(s float64) cell { return cell{Text: duration(seconds(s)), number: s} }
 
-// or is another cell where a number is 0.
+// or returns other if the cell's number is 0.
 func (c cell) or(other cell) cell {
 	if c.number == 0 {
 		return other
@@ -36,7 +36,7 @@ func (c cell) or(other cell) cell {
 	return c
 }
 
-// as is the cell in another look, where a condition holds.
+// as returns the cell with another class if when is true.
 func (c cell) as(class string, when bool) cell {
 	if when {
 		c.Class = class
@@ -44,47 +44,46 @@ func (c cell) as(class string, when bool) cell {
 	return c
 }
 
-// column is one of a table of T. Those that have a key are sorted by it.
+// column is a column of a table of T. A table can be sorted by columns that have a key.
 type column[T any] struct {
 	key, title string
-	right      bool // numbers; the highest come first when it is sorted by
+	right      bool // contains numbers, which sort from the highest by default
 	of         func(*T) cell
 }
 
-// table is what the templates and the text show.
+// table is a table as templates and text show it.
 type table struct {
 	Name, Title string
 	Note        string // below the title
-	Empty       string // instead of rows
+	Empty       string // shown if there are no rows
 	Heads       []head
 	Rows        [][]cell
-	More        int // rows that are not shown
-	JSON        string
-	Choices     []choice // of what it is about
-	Key         int      // the column that says what a row is about
+	More        int    // number of rows that are not shown
+	JSON        string // link to the table as JSON
+	Choices     []choice
+	Key         int // column that identifies a row
 }
 
-// Narrow tells a table that ends with numbers, which stay beside the others.
+// Narrow reports whether the last column contains numbers. Such a table is not stretched to the full width.
 func (t *table) Narrow() bool { return len(t.Heads) > 0 && t.Heads[len(t.Heads)-1].Right }
 
-// Rest is how many rows are not shown.
+// Rest returns the number of rows that are not shown.
 func (t *table) Rest() string { return count(t.More) }
 
 type head struct {
 	Title  string
 	Right  bool
-	Link   string // sorts by it; empty when it is not sorted by
-	Sorted string // ascending or descending; empty when the table is not sorted by it
+	Link   string // sorts by the column; empty if that is not possible
+	Sorted string // ascending or descending; empty if the table is not sorted by the column
 }
 
-// choice is one of several, of which one is taken.
+// choice is an alternative order of a table. Taken marks the current one.
 type choice struct {
 	Title, Link string
 	Taken       bool
 }
 
-// tabled makes a table of rows, in the order that a query asks for; usual is the key that counts where it asks for
-// none.
+// tabled returns a table of rows, sorted as the query requests, or else by the key usual.
 func tabled[T any](q *query, name, title, usual string, columns []column[T], rows []T) *table {
 	by, down := q.order(name, usual, columnKeys(columns))
 	at := slices.IndexFunc(columns, func(c column[T]) bool { return c.key == by })
@@ -106,7 +105,7 @@ func tabled[T any](q *query, name, title, usual string, columns []column[T], row
 	return t
 }
 
-// listed makes a table of rows that come sorted by a key; empty where nothing is.
+// listed returns a table of rows that are already sorted by a key. by is empty if none of the columns has that key.
 func listed[T any](q *query, name, title string, columns []column[T], rows []T, by string) *table {
 	t := &table{Name: name, Title: title, Key: slices.IndexFunc(columns, func(c column[T]) bool { return !c.right })}
 	for _, c := range columns {
@@ -131,7 +130,7 @@ func listed[T any](q *query, name, title string, columns []column[T], rows []T, 
 	return t
 }
 
-// mostRows is how many rows of a table are shown; the JSON has all.
+// mostRows is the maximum number of rows of a table. JSON contains all rows.
 const mostRows = 200
 
 func columnKeys[T any](columns []column[T]) (keys []string) {
@@ -143,55 +142,55 @@ func columnKeys[T any](columns []column[T]) (keys []string) {
 	return keys
 }
 
-// query is what a request asks of the page.
+// query is the query of a request, with the errors found in it.
 type query struct {
 	values url.Values
 	errs   []string
 }
 
-// order reads by what a table is sorted: the usual key if the query says nothing. down is the usual way: numbers from
-// the highest, texts from A; a minus in front turns it around.
+// order returns the key by which a table is sorted; usual if the query names none. down reports the default direction:
+// numbers from the highest, texts from A. A leading minus in the query reverses it.
 func (q *query) order(name, usual string, keys []string) (by string, down bool) {
-	asked := q.values.Get(name)
-	by = strings.TrimPrefix(asked, "-")
+	requested := q.values.Get(name)
+	by = strings.TrimPrefix(requested, "-")
 	if by == "" {
 		return usual, true
 	}
 	if !slices.Contains(keys, by) {
-		q.unsupported(name, asked, keys)
+		q.unsupported(name, requested, keys)
 		return usual, true
 	}
-	return by, asked == by
+	return by, requested == by
 }
 
-// one is a parameter with a closed set of values, of which the first is the default.
+// one returns the value of a parameter with a closed set of values, of which the first is the default.
 func (q *query) one(name string, values []string) string {
-	asked := q.values.Get(name)
-	if asked == "" {
+	requested := q.values.Get(name)
+	if requested == "" {
 		return values[0]
 	}
-	if !slices.Contains(values, asked) {
-		q.unsupported(name, asked, values)
+	if !slices.Contains(values, requested) {
+		q.unsupported(name, requested, values)
 		return values[0]
 	}
-	return asked
+	return requested
 }
 
-// refresh is after how many seconds the page is to be loaded again; 0 is never.
+// refresh returns the interval in seconds after which the page reloads; 0 means never.
 func (q *query) refresh() int {
-	asked := q.values.Get("refresh")
-	if asked == "" {
+	requested := q.values.Get("refresh")
+	if requested == "" {
 		return usualRefresh
 	}
-	every, err := strconv.Atoi(asked)
+	every, err := strconv.Atoi(requested)
 	if err != nil || every != 0 && (every < leastRefresh || every > mostRefresh) {
-		q.errs = append(q.errs, "refresh: Invalid value: "+quoted(asked)+": must be 0 for never, or "+strconv.Itoa(leastRefresh)+" to "+
+		q.errs = append(q.errs, "refresh: Invalid value: "+quoted(requested)+": must be 0 for never, or "+strconv.Itoa(leastRefresh)+" to "+
 			strconv.Itoa(mostRefresh)+" seconds")
 	}
 	return every
 }
 
-// How often the page is loaded again, in seconds.
+// Default, minimum and maximum of the reload interval in seconds.
 const (
 	usualRefresh = 5
 	leastRefresh = 2
@@ -206,10 +205,10 @@ func (q *query) unsupported(name, value string, values []string) {
 	q.errs = append(q.errs, name+": Unsupported value: "+quoted(value)+": supported values: "+strings.Join(all, ", "))
 }
 
-// quoted is as much of a value as a refusal repeats.
+// quoted quotes at most 64 bytes of a value for an error message.
 func quoted(value string) string { return strconv.QuoteToASCII(value[:min(len(value), 64)]) }
 
-// with is the query with one parameter changed, as a relative link.
+// with returns a relative link with the query, in which one parameter is changed.
 func (q *query) with(name, value string) string {
 	values := url.Values{}
 	for _, known := range parameters {
@@ -223,5 +222,5 @@ func (q *query) with(name, value string) string {
 	return "?" + values.Encode()
 }
 
-// parameters are those that links keep.
+// parameters are the parameters that links keep.
 var parameters = []string{lanes, clients, watches, requests, slow, upstreams, "refresh"}

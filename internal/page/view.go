@@ -10,7 +10,7 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// view is what the template shows.
+// view is the data of the template.
 type view struct {
 	*Status
 	Answered string
@@ -18,15 +18,15 @@ type view struct {
 	Charts   []chart
 	Stack    stack
 	Tables   []*table
-	Pair     []*table // the last, small enough to stand beside each other
-	Refresh  int      // seconds; 0: never
-	Pause    string   // the link that stops loading again, or goes on with it
+	Pair     []*table // the last two tables, which are next to each other
+	Refresh  int      // reload interval in seconds; 0 means never
+	Pause    string   // link that pauses or resumes reloading
 	Icon     string
-	Whole    bool // not a single table
+	Whole    bool // the complete page, not a single table
 	problems bool
 }
 
-// view gathers and arranges.
+// view gathers the Status and builds the view.
 func (p *Page) view(q *query) *view {
 	every := q.refresh()
 	s := p.gather(q)
@@ -50,10 +50,10 @@ func (p *Page) view(q *query) *view {
 	return v
 }
 
-// Named are all tables, as links on top name them.
+// Named returns all tables in the order of the page.
 func (v *view) Named() []*table { return slices.Concat(v.Tables, v.Pair) }
 
-// Trouble is how many problems are more than a notice.
+// Trouble returns the number of problems that are not notices.
 func (v *view) Trouble() (n int) {
 	for _, p := range v.Problems {
 		if p.Severity != Notice {
@@ -63,7 +63,7 @@ func (v *view) Trouble() (n int) {
 	return n
 }
 
-// Title is what the browser's tab says.
+// Title returns the title of the browser's tab.
 func (v *view) Title() string {
 	if n := v.Trouble(); n > 0 {
 		return plural(n, "problem", "problems") + " · listfacade " + v.Process.Name
@@ -71,12 +71,12 @@ func (v *view) Title() string {
 	return "listfacade " + v.Process.Name
 }
 
-// Calm is what is said when nothing is wrong.
+// Calm returns the message for a facade without problems.
 func (v *view) Calm() string {
-	return fmt.Sprintf("Nothing is wrong: kube-apiserver answers, %s synced, no limit is near.", plural(len(v.Lanes), "lane is", "lanes are"))
+	return fmt.Sprintf("No problems: kube-apiserver responds, %s synced, no limit is near.", plural(len(v.Lanes), "lane is", "lanes are"))
 }
 
-// keep leaves one table.
+// keep removes all tables except one.
 func (v *view) keep(name string) {
 	v.Whole, v.problems = false, name == "problems"
 	v.Tables, v.Pair = slices.DeleteFunc(v.Named(), func(t *table) bool { return t.Name != name }), nil
@@ -84,16 +84,16 @@ func (v *view) keep(name string) {
 
 func (v *view) lanesTable(q *query) *table {
 	t := tabled(q, lanes, "Lanes", "state", laneColumns(v.At), v.Lanes)
-	t.Note = "What is cached, each resource in each encoding that is asked for."
-	t.Empty = "Nothing is cached: nobody has asked for anything yet."
+	t.Note = "Cached resources, one line for each encoding that clients request."
+	t.Empty = "Nothing is cached: no client has read anything yet."
 	return t
 }
 
 func (v *view) clientsTable(q *query) *table {
 	r := &v.Clients
 	t := listed(q, clients, "Top clients, by "+r.By, clientColumns(r), r.Clients, "")
-	t.Note = fmt.Sprintf("The last five minutes; %s in all, of %s.", amount(r.By, r.Total), plural(r.Keys, "kind of request", "kinds of requests"))
-	t.Empty = "None in the last five minutes."
+	t.Note = fmt.Sprintf("In the last five minutes: %s in total, by %s.", amount(r.By, r.Total), plural(r.Keys, "kind of request", "kinds of requests"))
+	t.Empty = "No requests in the last five minutes."
 	t.JSON = "clients?output=json&by=" + url.QueryEscape(r.By)
 	for _, by := range accounting.Names {
 		t.Choices = append(t.Choices, choice{Title: by, Link: q.with(clients, by) + "#" + clients, Taken: by == r.By})
@@ -104,26 +104,26 @@ func (v *view) clientsTable(q *query) *table {
 func (v *view) watchesTable(q *query) *table {
 	by := q.one(watches, observe.WatchOrders)
 	t := listed(q, watches, "Open watches", watchColumns(v.Bounds.SlowWatchLag), v.Watches.Items, by)
-	t.More, t.Empty, t.JSON = v.Watches.Total-len(t.Rows), "None is open.", "watches?output=json&by="+by
-	t.Note = "Lag is for how long a watch has not had all that there was for it."
+	t.More, t.Empty, t.JSON = v.Watches.Total-len(t.Rows), "No watch is open.", "watches?output=json&by="+by
+	t.Note = "Lag is the time since a watch had received all of its events."
 	return t
 }
 
 func (v *view) requestsTable(q *query) *table {
 	by := q.one(requests, observe.RequestOrders)
-	t := listed(q, requests, "Requests under way", requestColumns(), v.Requests.Items, by)
-	t.More, t.Empty, t.JSON = v.Requests.Total-len(t.Rows), "None is.", "requests?output=json&by="+by
+	t := listed(q, requests, "Requests in flight", requestColumns(), v.Requests.Items, by)
+	t.More, t.Empty, t.JSON = v.Requests.Total-len(t.Rows), "No request is in flight.", "requests?output=json&by="+by
 	return t
 }
 
 func (v *view) slowTable(q *query) *table {
 	by := q.one(slow, observe.SlowOrders)
 	t := listed(q, slow, "Slow requests", slowColumns(v.At), v.Slow.Items, by)
-	t.Empty = "None since the start."
-	t.Note = "The last that took longer than " + duration(v.Bounds.SlowRequest) + ", and watches that were behind for longer than " + duration(v.Bounds.SlowWatchLag) +
-		"; " + count(v.Slow.Total) + " since the start. The log has them by their Audit-Id."
+	t.Empty = "No slow requests since the start."
+	t.Note = "The last requests that took longer than " + duration(v.Bounds.SlowRequest) + ", and watches that lagged longer than " + duration(v.Bounds.SlowWatchLag) +
+		". " + count(v.Slow.Total) + " since the start. The log contains them with their Audit-Id."
 	if v.Bounds.SlowRequest == 0 && v.Bounds.SlowWatchLag == 0 {
-		t.Note = "Nothing is slow: --slow-request-threshold and --slow-watch-lag are 0."
+		t.Note = "Not recorded: --slow-request-threshold and --slow-watch-lag are 0."
 	}
 	return t
 }
@@ -131,16 +131,16 @@ func (v *view) slowTable(q *query) *table {
 func (v *view) upstreamTable(q *query) *table {
 	u := &v.Upstream
 	t := tabled(q, upstreams, "kube-apiserver", "for", questionColumns(), u.Questions)
-	t.Note = u.Endpoint + ": answers."
+	t.Note = u.Endpoint + " responds."
 	if u.SilentSeconds > 0 {
-		t.Note = u.Endpoint + ": no answer for " + duration(seconds(u.SilentSeconds)) + "."
+		t.Note = u.Endpoint + " has not responded for " + duration(seconds(u.SilentSeconds)) + "."
 	}
 	if f := u.LastFailure; f != nil {
-		said := "no answer"
+		response := "no response"
 		if f.Code > 0 {
-			said = fmt.Sprint(f.Code)
+			response = fmt.Sprint(f.Code)
 		}
-		t.Note += " Last bad answer: " + said + " to a " + f.Request + ", " + ago(v.At, f.At) + "."
+		t.Note += " Last failure: " + response + " to a " + f.Request + " request, " + ago(v.At, f.At) + "."
 	}
 	if u.LastError != "" {
 		t.Note += " Last error: " + u.LastError + ", " + ago(v.At, u.LastErrorAt) + "."
@@ -150,7 +150,7 @@ func (v *view) upstreamTable(q *query) *table {
 
 func (v *view) memoryTable(q *query) *table {
 	m := &v.Memory
-	kinds := append(slices.Clone(m.Kinds), Kind{Name: "used in all", Bytes: m.Used}, Kind{Name: "of the system, garbage included", Bytes: m.Mapped})
+	kinds := append(slices.Clone(m.Kinds), Kind{Name: "used in total", Bytes: m.Used}, Kind{Name: "mapped by Go, garbage included", Bytes: m.Mapped})
 	if m.Budget > 0 {
 		kinds = append(kinds, Kind{Name: "budget (--memory-budget)", Bytes: m.Budget})
 	}
@@ -159,6 +159,6 @@ func (v *view) memoryTable(q *query) *table {
 
 func (v *view) limitsTable(q *query) *table {
 	t := listed(q, limits, "Limits", limitColumns(), v.Limits, "")
-	t.Empty = "None."
+	t.Empty = "No limits."
 	return t
 }

@@ -54,7 +54,7 @@ func TestExpiredClientCertificate(t *testing.T) {
 	}
 	o.said(t, "Credentials of the facade rejected by the upstream: review", "", "")
 	o.said(t, "Request failed", "error", "401")
-	operatorAt(run, socket).pageSays(t, "The upstream certificate has ended, ")
+	operatorAt(run, socket).pageSays(t, "The upstream certificate expired ")
 	m.passes(t, 8) // in which Prometheus is nobody, either
 	m.firesBeside([]string{"ListfacadeErrorBudgetBurn", "ListfacadeLaneStale", "ListfacadeReplicaDown", "ListfacadeReviewsFail"}, "ListfacadeDown",
 		`ListfacadeCertificateExpires{certificate="upstream",pod="a"}`)

@@ -50,7 +50,7 @@ func TestMemoryBudget(t *testing.T) {
 	if first := o.requests(t, "bytes").Items[0]; first.UserAgent != "slow/v1" || first.State != "writing" || first.WaitsFor != "client" {
 		t.Errorf("/debug/requests: %+v", first)
 	}
-	o.pageSays(t, "refused for want of memory")
+	o.pageSays(t, "refused for lack of memory")
 	o.topLine(t, "bytes")
 	let()
 	list.gets(t, http.StatusOK)

@@ -43,7 +43,7 @@ func TestLostNetwork(t *testing.T) {
 	if said := old.gets(t, http.StatusOK); !strings.Contains(said, "has not responded for") {
 		t.Errorf("what is old is not said to be: %s", said)
 	}
-	o.pageSays(t, "kube-apiserver gives no answer, for ")
+	o.pageSays(t, "kube-apiserver has not responded for ")
 	if line := o.topLine(t, "forwarded"); !strings.Contains(line, "controller/v1 list configmaps v1 namespace <none> MostRecent upstream") {
 		t.Errorf("top --by forwarded: %s", line)
 	}

@@ -37,7 +37,7 @@ func TestWrongRight(t *testing.T) {
 	m.passes(t, 24)
 	m.firesBeside([]string{"ListfacadeForwardsReads", "ListfacadeLaneNotFilled"}, `ListfacadeMayNotRead{resource="configmaps"}`)
 	who := "system:serviceaccount:" + s.Namespace + ":reader"
-	o.pageSays(t, "kube-apiserver does not let configmaps (json) be read")
+	o.pageSays(t, "kube-apiserver does not allow the facade to read configmaps (json)")
 	if line := o.topLine(t, "forwarded"); !strings.Contains(line, who+" controller/v1 list configmaps v1 namespace") {
 		t.Errorf("top --by forwarded: %s", line)
 	}

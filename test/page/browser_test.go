@@ -19,10 +19,11 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// browser is one Chromium, of which tabs are made.
+// browser is one Chromium process.
 type browser struct{ ctx context.Context }
 
-// newBrowser starts one that ends with the test. It takes any certificate: the facades' are their own.
+// newBrowser starts a browser that ends with the test. It accepts any certificate, because those of the facades are
+// self-signed.
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
@@ -43,16 +44,16 @@ func newBrowser(t *testing.T) *browser {
 	return &browser{ctx: ctx}
 }
 
-// tab is one page, and what its console says.
+// tab is one page with the messages of its console.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
 
 	mu   sync.Mutex
-	said []string // errors, violations of the policy, requests that failed
+	said []string // errors, violations of the policy, failed requests
 }
 
-// look is how a page is looked at.
+// look is the screen and the settings of a tab.
 type look struct {
 	width, height int64
 	scheme        string // light or dark
@@ -92,7 +93,7 @@ func called[P, R any](ctx context.Context, command cdp.Command[P, R], params P) 
 	return err
 }
 
-// console keeps what is said there, until the tab is closed.
+// console records the messages of the console until the tab is closed.
 func (p *tab) console() {
 	messages := chromedp.Console(p.ctx)
 	go func() {
@@ -105,7 +106,7 @@ func (p *tab) console() {
 	}()
 }
 
-// listen keeps answers that are errors.
+// listen records responses that are errors.
 func (p *tab) listen(event any) {
 	if e, ok := event.(*network.EventResponseReceived); ok && e.Response.Status >= 400 {
 		p.says(fmt.Sprintf("%d %s", e.Response.Status, e.Response.URL))
@@ -118,7 +119,7 @@ func (p *tab) says(what string) {
 	p.said = append(p.said, what)
 }
 
-// quiet fails the test if the console said anything, or the page says that it is old and not for a moment only.
+// quiet fails the test if the console has messages, or if the page permanently says that it is old.
 func (p *tab) quiet() {
 	p.t.Helper()
 	p.eventually("the page does not say that it is old", func() error {
@@ -130,7 +131,7 @@ func (p *tab) quiet() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.said) > 0 {
-		p.t.Errorf("the console says:\n%s", strings.Join(p.said, "\n"))
+		p.t.Errorf("got messages in the console:\n%s", strings.Join(p.said, "\n"))
 	}
 }
 
@@ -147,7 +148,7 @@ func (p *tab) try(steps ...chromedp.Action[chromedp.Void]) error {
 	return chromedp.Do(ctx, steps...)
 }
 
-// value is what an expression of JavaScript is, of a page that may have no script of its own.
+// value evaluates a JavaScript expression in a page, which may itself have no script.
 func value[T any](p *tab, expression string) T {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, suite.Patience)
@@ -163,33 +164,33 @@ func value[T any](p *tab, expression string) T {
 	}
 }
 
-// isLoading tells that a page went away while it was asked, for the one that comes in its place.
+// isLoading reports whether the page was replaced by its next load during the evaluation.
 func isLoading(err error) bool {
 	return slices.ContainsFunc([]string{
 		"Execution context was destroyed", "Inspected target navigated or closed", "Cannot find context with specified id",
 	}, func(said string) bool { return strings.Contains(err.Error(), said) })
 }
 
-// text is the text of an element, as it is seen.
+// text returns the visible text of an element.
 func (p *tab) text(selector string) string {
 	p.t.Helper()
 	return value[string](p, fmt.Sprintf("document.querySelector(%q)?.innerText ?? ''", selector))
 }
 
-// column is the texts of a table's column, from 1.
+// column returns the texts of a table's column; number begins at 1.
 func (p *tab) column(table string, number int) []string {
 	p.t.Helper()
 	return value[[]string](p, fmt.Sprintf("[...document.querySelectorAll('#%s tbody tr > :nth-child(%d)')].map((c) => c.textContent)", table, number))
 }
 
-// follow clicks a link, and waits until it has led somewhere.
+// follow clicks a link and waits until its page is loaded.
 func (p *tab) follow(selector string) {
 	p.t.Helper()
 	leads := value[string](p, fmt.Sprintf("document.querySelector(%q).href", selector))
 	p.run(chromedp.Click(selector))
-	p.eventually("the link has led to where it leads", func() error {
+	p.eventually("the page of the link is loaded", func() error {
 		if now := value[string](p, "document.readyState + ' ' + location.href"); now != "complete "+leads {
-			return fmt.Errorf("%s, not %s", now, leads)
+			return fmt.Errorf("got %s, want %s", now, leads)
 		}
 		return nil
 	})
@@ -200,7 +201,7 @@ func (p *tab) eventually(what string, check func() error) {
 	testkit.Eventually(p.t, what, check)
 }
 
-// shot is a picture of what is seen of the page.
+// shot returns a screenshot of the visible part of the page.
 func (p *tab) shot() []byte {
 	p.t.Helper()
 	png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())

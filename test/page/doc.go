@@ -1,3 +1,3 @@
-// Package page asks whether a person on call can read the operator's page: in a real browser, before a real
-// kube-apiserver, as it is and through a proxy, while all is well and while the upstream is gone.
+// Package page tests the operator's page in a real browser, with a real kube-apiserver. It opens the page directly and
+// through proxies, while the facade is healthy and while the upstream is unreachable.
 package page

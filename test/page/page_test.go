@@ -19,10 +19,10 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// screenshots is a directory for pictures of the page; none are kept without it.
+// screenshots is the environment variable with a directory for screenshots. Without it, none are kept.
 const screenshots = "LISTFACADE_SCREENSHOTS"
 
-// keep writes a picture, where pictures are wanted.
+// keep writes a screenshot if they are enabled.
 func (p *tab) keep(name string) {
 	p.t.Helper()
 	if dir := os.Getenv(screenshots); dir != "" {
@@ -32,8 +32,8 @@ func (p *tab) keep(name string) {
 	}
 }
 
-// What is seen is whole on every screen: nothing is complained about, and the page never scrolls sideways.
-func TestPageIsShown(t *testing.T) {
+// The page is complete on every screen, without errors in the console, and never scrolls horizontally.
+func TestPageIsCompleteOnEveryScreen(t *testing.T) {
 	b := newBrowser(t)
 	s := newScene(t)
 	s.busy(t)
@@ -43,9 +43,9 @@ func TestPageIsShown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := b.open(t, s.page(), how)
-			p.eventually("nothing is wrong", func() error { // a moment in which kube-apiserver was slow is past soon
-				if said := p.text("#verdict"); !strings.Contains(said, "Nothing is wrong") {
-					return fmt.Errorf("it says %q:\n%s", said, p.text("#problems"))
+			p.eventually("no problems are shown", func() error { // kube-apiserver may be slow for a moment
+				if verdict := p.text("#verdict"); !strings.Contains(verdict, "No problems") {
+					return fmt.Errorf("got %q:\n%s", verdict, p.text("#problems"))
 				}
 				return nil
 			})
@@ -59,21 +59,21 @@ func TestPageIsShown(t *testing.T) {
 				t.Errorf("watches: %q", open)
 			}
 			if wide := value[int](p, "document.documentElement.scrollWidth"); wide > int(how.width) {
-				t.Errorf("the page is %d wide, of %d", wide, how.width)
+				t.Errorf("got a page %d wide, want at most %d", wide, how.width)
 			}
 			background := value[string](p, "getComputedStyle(document.body).backgroundColor")
 			if isDark := strings.HasPrefix(background, "rgb(19,"); isDark != (how.scheme == "dark") {
-				t.Errorf("the background is %s", background)
+				t.Errorf("got background %s", background)
 			}
 			if unnamed := value[int](p, "document.querySelectorAll('th:not([scope]), table:not(:has(caption)), svg:not([aria-label]):not([aria-labelledby])').length"); unnamed != 0 {
-				t.Errorf("%d elements say nothing to who does not see them", unnamed)
+				t.Errorf("got %d elements without a text for screen readers", unnamed)
 			}
 			p.quiet()
 		})
 	}
 }
 
-// Tables are sorted by their heads, one without another.
+// A click on a column's head sorts its table, and no other.
 func TestPageSorts(t *testing.T) {
 	settings.Long(t)
 	b := newBrowser(t)
@@ -86,10 +86,10 @@ func TestPageSorts(t *testing.T) {
 	}
 	p.follow("#lanes th:nth-child(4) a")
 	if names := p.column("lanes", 1); !slices.Equal(names, []string{"namespaces", "configmaps"}) {
-		t.Errorf("by objects, turned around: %q", names)
+		t.Errorf("by objects, reversed: %q", names)
 	}
 	if sorted := value[string](p, "document.querySelector('#lanes th:nth-child(4)').ariaSort"); sorted != "ascending" {
-		t.Errorf("aria-sort is %q", sorted)
+		t.Errorf("got aria-sort %q, want ascending", sorted)
 	}
 	p.follow(`#clients .choices li:nth-child(5) a`)
 	if title := p.text("#h-clients"); title != "Top clients, by events" {
@@ -101,13 +101,13 @@ func TestPageSorts(t *testing.T) {
 	p.quiet()
 }
 
-// The page shows what comes after it was opened, keeps who reads it where he is, and stops when it is told to.
+// The page shows new data, keeps the scroll position, and can be paused.
 func TestPageUpdates(t *testing.T) {
 	settings.Long(t)
 	b := newBrowser(t)
 	s := newScene(t)
 	p := b.open(t, s.page()+"?refresh=2", look{width: 390, height: 844, scheme: "light"})
-	value[bool](p, "window.marked = true") // a page that is loaded anew has forgotten it
+	value[bool](p, "window.marked = true") // lost if the page is loaded again
 	value[int](p, "document.querySelector('#s-lanes').scrollLeft = 120")
 	if _, err := s.client(t, "late-comer/v1").Resource(suite.ConfigMaps).List(t.Context(), metav1.ListOptions{ResourceVersion: "0"}); err != nil {
 		t.Fatal(err)
@@ -119,11 +119,11 @@ func TestPageUpdates(t *testing.T) {
 		return nil
 	})
 	if !value[bool](p, "window.marked === true") || value[int](p, "document.querySelector('#s-lanes').scrollLeft") != 120 {
-		t.Error("the page was loaded anew, or lost its place")
+		t.Error("the page was loaded again, or lost its scroll position")
 	}
 	p.follow("#meta a")
 	if scripts := value[int](p, "document.scripts.length"); scripts != 0 {
-		t.Errorf("a page that is paused has %d scripts", scripts)
+		t.Errorf("got %d scripts in a paused page, want none", scripts)
 	}
 	p.quiet()
 
@@ -131,14 +131,14 @@ func TestPageUpdates(t *testing.T) {
 	first := without.text("time")
 	without.eventually("a page without script is loaded again", func() error {
 		if now := without.text("time"); now == first {
-			return fmt.Errorf("it is of %s", now)
+			return fmt.Errorf("still from %s", now)
 		}
 		return nil
 	})
 	without.quiet()
 }
 
-// While the upstream is gone, that is what is said first, and when it is back nothing is.
+// While the upstream is unreachable, that is the first problem. It disappears when the upstream is back.
 func TestPageWhileTheUpstreamIsDown(t *testing.T) {
 	settings.Long(t)
 	b := newBrowser(t)
@@ -146,16 +146,16 @@ func TestPageWhileTheUpstreamIsDown(t *testing.T) {
 	s.busy(t)
 	p := b.open(t, s.page()+"?refresh=2", look{width: 1280, height: 1150, scheme: "light"})
 	s.wire.cut()
-	p.eventually("it is said that the upstream is down", func() error {
+	p.eventually("the page shows that the upstream is down", func() error {
 		said, lanes := p.text("#problems"), p.column("lanes", 3)
-		if !strings.Contains(said, "kube-apiserver gives no answer") || !strings.Contains(said, "2 resources are stale") || !slices.Equal(lanes, []string{"stale", "stale"}) ||
+		if !strings.Contains(said, "kube-apiserver has not responded") || !strings.Contains(said, "2 resources are stale") || !slices.Equal(lanes, []string{"stale", "stale"}) ||
 			!strings.Contains(value[string](p, "document.title"), "problem") || !strings.HasSuffix(value[string](p, "document.querySelector('#icon').href"), "bad.svg") {
 			return fmt.Errorf("%q %q", said, lanes)
 		}
 		return nil
 	})
 	if link := value[string](p, "document.querySelector('.runbook').href"); !strings.Contains(link, "/runbook.md#listfacadelanestale") {
-		t.Errorf("what to do: %s", link)
+		t.Errorf("got runbook link %s", link)
 	}
 	p.keep("status-upstream-down")
 	phone := b.open(t, s.page(), look{width: 390, height: 844, scheme: "dark"})
@@ -163,9 +163,9 @@ func TestPageWhileTheUpstreamIsDown(t *testing.T) {
 		t.Errorf("the page is %d wide", wide)
 	}
 	phone.keep("status-phone")
-	s.wire.mend()
-	p.eventually("all is well again", func() error {
-		if said := p.text("#verdict"); !strings.Contains(said, "Nothing is wrong") && !strings.Contains(p.text("#problems"), "requests failed") {
+	s.wire.restore()
+	p.eventually("no problems are shown again", func() error {
+		if said := p.text("#verdict"); !strings.Contains(said, "No problems") && !strings.Contains(p.text("#problems"), "requests failed") {
 			return fmt.Errorf("%q", p.text("#problems"))
 		}
 		return nil
@@ -173,15 +173,15 @@ func TestPageWhileTheUpstreamIsDown(t *testing.T) {
 	p.quiet()
 
 	s.facade.Close(t)
-	p.eventually("a page that gets no answer says that it is old", func() error {
-		if said := p.text("#silent"); !strings.Contains(said, "The facade gives no answer. What is below is of ") {
+	p.eventually("a page without a response says that it is old", func() error {
+		if said := p.text("#silent"); !strings.Contains(said, "The facade does not respond. The data below is from ") {
 			return fmt.Errorf("%q", said)
 		}
 		return nil
 	})
 }
 
-// The page works below a longer path, as some proxies have it.
+// The page works behind a proxy that serves it at a longer path.
 func TestPageBehindAPrefix(t *testing.T) {
 	b := newBrowser(t)
 	s := newScene(t)
@@ -211,7 +211,7 @@ func TestPageBehindAPrefix(t *testing.T) {
 	p.quiet()
 }
 
-// serve answers over plain HTTP until the test ends.
+// serve serves plain HTTP until the test ends.
 func serve(t *testing.T, handler http.Handler) string {
 	t.Helper()
 	server := httptest.NewServer(handler)

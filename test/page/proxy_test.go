@@ -14,7 +14,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// An operator who shows a certificate or a token comes to the page through kubectl's own proxy, and sees who asks.
+// An operator with a certificate or a token reaches the page through kubectl proxy, and sees the user of each request.
 func TestPageThroughKubectlProxy(t *testing.T) {
 	settings.Long(t)
 	b := newBrowser(t)
@@ -41,7 +41,7 @@ func TestPageThroughKubectlProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := proxied(t, testkit.NewKubectl(t, cluster.Binaries["kubectl"], f.ConfigOf(reader)))
-	testkit.Eventually(t, "the right is known", func() error {
+	testkit.Eventually(t, "the reader is authorized", func() error {
 		answer := f.As(t, reader).Facade.MustAsk(t, testkit.Question{Path: "/debug/status?output=json"})
 		if answer.Code != http.StatusOK {
 			return fmt.Errorf("%d %s", answer.Code, answer.Body)
@@ -59,7 +59,7 @@ func TestPageThroughKubectlProxy(t *testing.T) {
 	p.quiet()
 }
 
-// proxied runs kubectl proxy, as docs/operating.md has it, until the test ends, and returns where it listens.
+// proxied runs kubectl proxy as in docs/operating.md until the test ends, and returns its URL.
 func proxied(t *testing.T, kubectl *testkit.Kubectl) string {
 	t.Helper()
 	lines := kubectl.Follow(t, "proxy", "--port", "0", "--accept-paths", "^/debug/status")
@@ -67,7 +67,7 @@ func proxied(t *testing.T, kubectl *testkit.Kubectl) string {
 	case line := <-lines:
 		return "http://" + regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(line)
 	case <-time.After(suite.Patience):
-		t.Fatal("kubectl proxy does not say where it listens")
+		t.Fatal("kubectl proxy did not print its address")
 		return ""
 	}
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// wire is a way to the upstream that can be cut.
+// wire is a connection to the upstream that can be cut.
 type wire struct {
 	next http.Handler
-	down atomic.Pointer[chan struct{}] // closed while it is cut
+	down atomic.Pointer[chan struct{}] // closed while cut
 }
 
 func newWire(next http.Handler) *wire {
@@ -29,7 +29,7 @@ func newWire(next http.Handler) *wire {
 	return w
 }
 
-// ServeHTTP passes on what comes, or breaks it off.
+// ServeHTTP forwards requests, or terminates them while the wire is cut.
 func (w *wire) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	down := *w.down.Load()
 	ctx, cancel := context.WithCancel(r.Context())
@@ -51,19 +51,19 @@ func (w *wire) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 
 func (w *wire) cut() { close(*w.down.Load()) }
 
-func (w *wire) mend() {
+func (w *wire) restore() {
 	whole := make(chan struct{})
 	w.down.Store(&whole)
 }
 
-// scene is a facade that somebody uses.
+// scene is a facade with clients.
 type scene struct {
 	*suite.Fixture
 	facade *suite.Facade
 	wire   *wire
 }
 
-// newScene has some lanes, clients who list and watch, and one that does not read.
+// newScene starts a facade with two preloaded resources and some objects.
 func newScene(t *testing.T, settings ...func(*facade.Config)) *scene {
 	t.Helper()
 	cluster := suite.Cluster(t)
@@ -80,7 +80,7 @@ func newScene(t *testing.T, settings ...func(*facade.Config)) *scene {
 	return s
 }
 
-// client asks the facade by a name of its own.
+// client returns a client with its own user agent.
 func (s *scene) client(t *testing.T, agent string) dynamic.Interface {
 	t.Helper()
 	config := *s.facade.Config
@@ -92,7 +92,7 @@ func (s *scene) client(t *testing.T, agent string) dynamic.Interface {
 	return client
 }
 
-// busy has clients list and watch.
+// busy runs clients that list and watch.
 func (s *scene) busy(t *testing.T) {
 	t.Helper()
 	for agent, times := range map[string]int{"kube-scheduler/v1.37.1 (linux/amd64)": 4, "my-controller/v0.3.1": 40, "kubectl/v1.37.1 (linux/amd64) kubernetes/0b1a2c3": 3} {
@@ -113,11 +113,11 @@ func (s *scene) busy(t *testing.T) {
 	}
 	testkit.Eventually(t, "the watches are open", func() error {
 		if open := s.facade.Watchers("configmaps"); open < 3 {
-			return fmt.Errorf("%d are", open)
+			return fmt.Errorf("%d are open", open)
 		}
 		return nil
 	})
 }
 
-// page is the page's address.
+// page returns the URL of the page.
 func (s *scene) page() string { return s.facade.URL + "/debug/status" }

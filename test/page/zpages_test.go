@@ -13,18 +13,18 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// Both servers are asked in each form for what they tell of themselves, and answer alike: codes, headers, errors, and
-// the shape of what is told.
-func TestZPagesAreAsKubernetes(t *testing.T) {
+// Both servers respond alike to requests for statusz and flagz in each format: codes, headers, errors, and the names of
+// the fields.
+func TestZPagesMatchKubernetes(t *testing.T) {
 	cluster := suite.Cluster(t)
 	f := suite.StartDelegating(t, cluster, func(c *facade.Config) {
 		c.Version, c.Flags = "v1.2.3", map[string]string{"secure-port": "6443", "kubeconfig": ""}
 	})
-	who, err := cluster.Config("admin")
+	admin, err := cluster.Config("admin")
 	if err != nil {
 		t.Fatal(err)
 	}
-	both := f.As(t, who)
+	both := f.As(t, admin)
 	for _, path := range []string{"/statusz", "/flagz"} {
 		kind := map[string]string{"/statusz": "Statusz", "/flagz": "Flagz"}[path]
 		for _, accept := range []string{
@@ -33,18 +33,18 @@ func TestZPagesAreAsKubernetes(t *testing.T) {
 			"application/json;v=v1;g=config.k8s.io;as=" + kind, "application/json;v=v1beta1;g=config.k8s.io;as=Other", "text/plain;v=v1beta1;g=config.k8s.io;as=" + kind,
 		} {
 			q := testkit.Question{Path: path, Header: http.Header{"Accept": {accept}}}
-			theirs, ours := both.Upstream.MustAsk(t, q), both.Facade.MustAsk(t, q)
-			if ours.Code != theirs.Code {
-				t.Errorf("%s %q: %d, kube-apiserver %d: %s", path, accept, ours.Code, theirs.Code, ours.Body)
+			want, got := both.Upstream.MustAsk(t, q), both.Facade.MustAsk(t, q)
+			if got.Code != want.Code {
+				t.Errorf("%s %q: got %d, want %d: %s", path, accept, got.Code, want.Code, got.Body)
 				continue
 			}
 			for _, name := range []string{"Content-Type", "Warning", "Cache-Control", "X-Content-Type-Options"} {
-				if ours, theirs := ours.Header.Get(name), theirs.Header.Get(name); ours != theirs {
-					t.Errorf("%s %q: %s: %q, kube-apiserver %q", path, accept, name, ours, theirs)
+				if got, want := got.Header.Get(name), want.Header.Get(name); got != want {
+					t.Errorf("%s %q: %s: got %q, want %q", path, accept, name, got, want)
 				}
 			}
-			if ours, theirs := shapeOf(ours), shapeOf(theirs); ours != theirs {
-				t.Errorf("%s %q:\n%s\nkube-apiserver:\n%s", path, accept, ours, theirs)
+			if got, want := shapeOf(got), shapeOf(want); got != want {
+				t.Errorf("%s %q: got\n%s\nwant\n%s", path, accept, got, want)
 			}
 		}
 	}
@@ -54,12 +54,12 @@ func TestZPagesAreAsKubernetes(t *testing.T) {
 	}
 	for _, path := range []string{"/statusz", "/flagz", "/debug/status"} {
 		if answer := f.As(t, alice).Facade.MustAsk(t, testkit.Question{Path: path}); answer.Code != http.StatusForbidden {
-			t.Errorf("alice gets %s: %d", path, answer.Code)
+			t.Errorf("%s: got %d for alice, want 403", path, answer.Code)
 		}
 	}
 }
 
-// shapeOf is what does not depend on which server it is: names without their values, or the whole of an error.
+// shapeOf returns the part of a response that is equal for both servers: names without values, or the complete error.
 func shapeOf(a *testkit.Answer) string {
 	body := string(a.Body)
 	if a.Code != http.StatusOK {

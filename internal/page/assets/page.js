@@ -1,5 +1,5 @@
-// Loads the page again and puts in place what is new, so that who reads it keeps place, focus and selection. Without it
-// the page loads itself by a meta element. It says so when there is no answer: an old page must not look like a new one.
+// Reloads the page and replaces the changed parts. The reader keeps the scroll position, focus and selection. Without
+// script, a meta element reloads the page. If the facade does not respond, a message says that the page is old.
 "use strict";
 
 (() => {
@@ -7,7 +7,7 @@
   const silent = document.getElementById("silent");
   let last = document.querySelector("time").textContent;
 
-  // isRead tells that somebody selects text, which would be lost.
+  // isRead reports whether text is selected. Replacing the page would lose the selection.
   const isRead = () => !document.getSelection().isCollapsed;
 
   const replace = (next) => {
@@ -23,15 +23,15 @@
       if (focused) [...part.querySelectorAll("a")].find((a) => a.getAttribute("href") === focused)?.focus({ preventScroll: true });
     }
     const verdict = document.getElementById("verdict");
-    const said = next.getElementById("verdict");
-    if (verdict.textContent !== said.textContent) verdict.textContent = said.textContent;
-    verdict.className = said.className;
+    const newVerdict = next.getElementById("verdict");
+    if (verdict.textContent !== newVerdict.textContent) verdict.textContent = newVerdict.textContent;
+    verdict.className = newVerdict.className;
     document.title = next.title;
     document.getElementById("icon").href = next.getElementById("icon").href;
   };
 
   const complain = (why) => {
-    silent.textContent = `${why} What is below is of ${last}.`;
+    silent.textContent = `${why} The data below is from ${last}.`;
     silent.hidden = false;
   };
 
@@ -46,7 +46,7 @@
       replace(new DOMParser().parseFromString(await answer.text(), "text/html"));
       silent.hidden = true;
     } catch {
-      complain("The facade gives no answer.");
+      complain("The facade does not respond.");
     }
   };
 
