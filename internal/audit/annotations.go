@@ -7,7 +7,8 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// decide says what the authorizer decided. Of what is passed through, the upstream's answer shows what it did.
+// decide annotates the authorizer's decision. For forwarded requests the upstream decides, and its status code shows
+// the decision.
 func (r *record) decide() {
 	decision := r.Decision
 	if decision == observe.Allowed && r.PassedThrough && r.Source == observe.FromUpstream && r.Code == http.StatusForbidden {
@@ -21,14 +22,14 @@ func (r *record) decide() {
 	}
 }
 
-// slow is from which time on a request's latencies are written, as in kube-apiserver.
+// slow is the duration above which the latencies of a request are annotated, as in kube-apiserver.
 const slow = 500 * time.Millisecond
 
-// latencies is how many annotations say what took how long.
+// latencies is the number of annotations for latencies.
 const latencies = 7
 
-// addLatencies says where the time of a slow request went, under kube-apiserver's names. What is waited for upstream
-// here is what is waited for in etcd there; and there, too, the time of writing is part of the time of serializing.
+// addLatencies annotates the latencies of a slow request, under kube-apiserver's names. Waiting for the upstream counts
+// as etcd. As in kube-apiserver, the time of serializing includes that of writing.
 func (r *record) addLatencies() {
 	if r.Took <= slow {
 		return

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// The modes: how requests and the writing of their lines go together.
+// The modes: how requests wait for their lines.
 const (
-	Batch          = "batch"           // requests do not wait; what finds no room is dropped
+	Batch          = "batch"           // requests do not wait; events are dropped when the buffer is full
 	Blocking       = "blocking"        // a request waits until its line is written
-	BlockingStrict = "blocking-strict" // and is refused when its first one cannot be
+	BlockingStrict = "blocking-strict" // like Blocking, and a request whose first line cannot be written is rejected
 )
 
 // The formats of lines.
@@ -19,44 +19,45 @@ const (
 	Legacy = "legacy" // one line of text with a few of the fields
 )
 
-// Config says what is written and where, in the words of kube-apiserver's flags. Nothing is written while PolicyFile
-// and Path are empty.
+// Config configures the audit log. Its fields correspond to kube-apiserver's flags. Without PolicyFile and Path there
+// is no audit log.
 type Config struct {
-	// PolicyFile is a Policy of audit.k8s.io/v1.
+	// PolicyFile is the path of a file with a Policy of audit.k8s.io/v1.
 	PolicyFile string
-	// Path is the file to write; - is stdout.
+	// Path is the path of the log; - means stdout.
 	Path string
-	// MaxAge is after how many days files that were full are removed, MaxBackups how many of them are kept, MaxSize at
-	// how many MiB a file is full; 0 removes none, and has no end. None is below 0.
+	// MaxAge is the maximum age of rotated files in days, MaxBackups their maximum number, and MaxSize the size in MiB at
+	// which the file is rotated. 0 means no limit. None is negative.
 	MaxAge, MaxBackups, MaxSize int
-	// Compress compresses files that are full.
+	// Compress reports whether rotated files are compressed with gzip.
 	Compress bool
-	// Mode is one of the modes, Format one of the formats.
+	// Mode is one of the modes, and Format one of the formats.
 	Mode, Format string
 }
 
-// DefaultConfig writes nothing. Its sizes are kube-apiserver's; its mode is not, which is blocking there.
+// DefaultConfig returns a Config without an audit log. Its sizes are those of kube-apiserver. Its mode is Batch, while
+// kube-apiserver's default is blocking.
 func DefaultConfig() Config {
 	return Config{MaxAge: 366, MaxBackups: 100, MaxSize: 100, Mode: Batch, Format: JSON}
 }
 
-// Validate refuses what cannot be meant, by the flag's name. The policy file is read by New.
+// Validate returns an error for invalid values that names the flag. It does not read the policy file, which New does.
 func (c Config) Validate() error {
 	switch {
 	case (c.PolicyFile == "") != (c.Path == ""):
-		return errors.New("--audit-policy-file and --audit-log-path go together")
+		return errors.New("--audit-policy-file and --audit-log-path must be set together")
 	case !slices.Contains([]string{Batch, Blocking, BlockingStrict}, c.Mode):
-		return fmt.Errorf("--audit-log-mode %q: batch, blocking or blocking-strict", c.Mode)
+		return fmt.Errorf("--audit-log-mode %q: must be batch, blocking or blocking-strict", c.Mode)
 	case c.Format != JSON && c.Format != Legacy:
-		return fmt.Errorf("--audit-log-format %q: json or legacy", c.Format)
+		return fmt.Errorf("--audit-log-format %q: must be json or legacy", c.Format)
 	}
 	for flag, value := range map[string]int{"audit-log-maxage": c.MaxAge, "audit-log-maxbackup": c.MaxBackups, "audit-log-maxsize": c.MaxSize} {
 		if value < 0 {
-			return fmt.Errorf("--%s %d is below 0", flag, value)
+			return fmt.Errorf("--%s %d: must not be negative", flag, value)
 		}
 	}
 	return nil
 }
 
-// Enabled tells whether anything is to be written.
+// Enabled reports whether there is an audit log.
 func (c Config) Enabled() bool { return c.PolicyFile != "" && c.Path != "" }

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// open opens what is written to.
+// open opens the output.
 func open(c Config) (io.WriteCloser, error) {
 	if c.Path == "-" {
 		return stdout{}, nil
@@ -26,7 +26,7 @@ func open(c Config) (io.WriteCloser, error) {
 	return f, f.open()
 }
 
-// stdout is not closed with the log.
+// stdout is os.Stdout, which Close does not close.
 type stdout struct{}
 
 // Write implements io.Writer.
@@ -35,15 +35,15 @@ func (stdout) Write(p []byte) (int, error) { return os.Stdout.Write(p) }
 // Close implements io.Closer.
 func (stdout) Close() error { return nil }
 
-// file is a file that is set aside when it is full, as kube-apiserver's is: under a name with the time in it,
-// compressed if that is wanted, and removed when it is too old or there are too many. Used under one lock.
+// file is a file that is rotated as in kube-apiserver. A full file is renamed to a name with the time, optionally
+// compressed, and later removed because of its age or the number of files. Not safe for concurrent use.
 type file struct {
 	config  Config
-	limit   int64 // bytes; 0 is none
+	limit   int64 // bytes; 0 means no limit
 	out     *os.File
 	size    int64
 	tidying sync.WaitGroup
-	turn    sync.Mutex // of tidying up: one at a time
+	turn    sync.Mutex // held by tidy
 }
 
 func (f *file) open() error {
@@ -59,14 +59,14 @@ func (f *file) open() error {
 	return nil
 }
 
-// Write implements io.Writer. What is written at once stays together.
+// Write implements io.Writer. It writes p to one file, never to two.
 func (f *file) Write(p []byte) (int, error) {
 	if f.limit > 0 && f.size > 0 && f.size+int64(len(p)) > f.limit {
 		if err := f.rotate(); err != nil {
 			return 0, err
 		}
 	}
-	if f.out == nil { // it could not be opened again
+	if f.out == nil { // an earlier rotation could not open the file
 		if err := f.open(); err != nil {
 			return 0, err
 		}
@@ -76,7 +76,7 @@ func (f *file) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer. It waits for what is being compressed.
+// Close implements io.Closer. It waits until compression has ended.
 func (f *file) Close() error {
 	defer f.tidying.Wait()
 	if f.out == nil {
@@ -85,10 +85,10 @@ func (f *file) Close() error {
 	return f.out.Close()
 }
 
-// backupTime is how the time stands in the name of a file that was full.
+// backupTime is the format of the time in the names of rotated files.
 const backupTime = "2006-01-02T15-04-05.000"
 
-// rotate sets the file aside and begins another.
+// rotate renames the file and begins another.
 func (f *file) rotate() error {
 	if f.out != nil {
 		err := f.out.Close()
@@ -100,7 +100,7 @@ func (f *file) rotate() error {
 	beginning, end := f.nameParts()
 	aside := beginning + time.Now().UTC().Format(backupTime) + end
 	if _, err := os.Lstat(aside); err == nil {
-		return fmt.Errorf("%s: %w", aside, fs.ErrExist) // the file is full twice in a millisecond: try again
+		return fmt.Errorf("%s: %w", aside, fs.ErrExist) // second rotation within a millisecond; the next write tries again
 	}
 	if err := os.Rename(f.config.Path, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -110,16 +110,16 @@ func (f *file) rotate() error {
 	return f.open()
 }
 
-// nameParts are what stands before and after the time in the names of files that were full.
+// nameParts returns the parts before and after the time in the names of rotated files.
 func (f *file) nameParts() (beginning, end string) {
 	end = filepath.Ext(f.config.Path)
 	return strings.TrimSuffix(f.config.Path, end) + "-", end
 }
 
-// compressed ends the names of files that were compressed.
+// compressed is the suffix of compressed files.
 const compressed = ".gz"
 
-// tidy removes and compresses files that were full. What fails is tried again when the next one is.
+// tidy removes and compresses rotated files. Errors are ignored, because the next rotation tries again.
 func (f *file) tidy() {
 	f.turn.Lock()
 	defer f.turn.Unlock()
@@ -141,7 +141,7 @@ type backup struct {
 	at   time.Time
 }
 
-// backups are the files that were full, the newest first.
+// backups returns the rotated files, newest first.
 func (f *file) backups() []backup {
 	beginning, end := f.nameParts()
 	dir, err := os.ReadDir(filepath.Dir(f.config.Path))
@@ -161,7 +161,7 @@ func (f *file) backups() []backup {
 	return all
 }
 
-// compress puts a compressed file in the place of one.
+// compress replaces a file by a compressed one.
 func compress(path string) (err error) {
 	in, err := os.Open(path)
 	if err != nil {

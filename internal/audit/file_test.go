@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// fill writes so many files full, of a MiB each, and begins another.
+// fill fills a number of files of 1 MiB each, and begins another.
 func fill(t *testing.T, f io.Writer, files int) {
 	t.Helper()
 	half := []byte(strings.Repeat("x", 1<<19))
@@ -20,7 +20,7 @@ func fill(t *testing.T, f io.Writer, files int) {
 		if _, err := f.Write(half); err != nil {
 			t.Fatal(err)
 		}
-		<-time.After(2 * time.Millisecond) // names have the time in them, in milliseconds
+		<-time.After(2 * time.Millisecond) // the names of rotated files contain milliseconds
 	}
 }
 
@@ -37,9 +37,9 @@ func names(t *testing.T, dir string) []string {
 	return all
 }
 
-// A file that is full is set aside with the time in its name; of those the newest are kept, compressed if it is wanted,
-// and nothing else in the directory is touched.
-func TestRotation(t *testing.T) {
+// A full file is renamed. The newest rotated files are kept, optionally compressed, and no other file of the directory
+// is changed.
+func TestFileIsRotated(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*Config)
 		want   int
@@ -88,7 +88,7 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// sizeOf is how many bytes a file has, or has when it is decompressed.
+// sizeOf returns the size of a file in bytes, decompressed if it is compressed.
 func sizeOf(t *testing.T, path string) int64 {
 	t.Helper()
 	file, err := os.Open(path)
@@ -109,8 +109,8 @@ func sizeOf(t *testing.T, path string) int64 {
 	return size
 }
 
-// A file that was there goes on, whose rest counts.
-func TestFileGoesOn(t *testing.T) {
+// An existing file is appended to, and its size counts.
+func TestExistingFileIsAppended(t *testing.T) {
 	c := DefaultConfig()
 	c.Path, c.MaxSize = filepath.Join(t.TempDir(), "audit.log"), 1
 	for range 3 {

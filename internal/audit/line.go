@@ -11,8 +11,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// appendLine appends a record as a line of JSON, as kube-apiserver's log backend writes it. Its own way by a codec
-// takes seven times as long, most of which is reflection.
+// appendLine appends a record as a line of JSON, with the bytes of kube-apiserver's log backend. The codec of that
+// backend takes seven times as long, most of it for reflection.
 func (r *record) appendLine(b []byte) []byte {
 	b = append(b, `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"`...)
 	b = append(b, r.Audited.Level...)
@@ -39,18 +39,18 @@ func (r *record) appendLine(b []byte) []byte {
 	return append(b, '}', '\n')
 }
 
-func appendUser(b []byte, who user.Info) []byte {
-	if who == nil {
+func appendUser(b []byte, caller user.Info) []byte {
+	if caller == nil {
 		return append(b, `{}`...)
 	}
 	b = append(b, '{')
 	begin := len(b)
-	b = appendField(b, `,"username":`, who.GetName())
-	b = appendField(b, `,"uid":`, who.GetUID())
-	if groups := who.GetGroups(); len(groups) > 0 {
+	b = appendField(b, `,"username":`, caller.GetName())
+	b = appendField(b, `,"uid":`, caller.GetUID())
+	if groups := caller.GetGroups(); len(groups) > 0 {
 		b = appendStrings(append(b, `,"groups":`...), groups)
 	}
-	if extra := who.GetExtra(); len(extra) > 0 {
+	if extra := caller.GetExtra(); len(extra) > 0 {
 		b = append(b, `,"extra":{`...)
 		b = append(appendExtra(b, extra), '}')
 	}
@@ -58,7 +58,7 @@ func appendUser(b []byte, who user.Info) []byte {
 }
 
 func appendExtra(b []byte, extra map[string][]string) []byte {
-	if len(extra) == 1 { // almost always: the credential's id
+	if len(extra) == 1 { // usually the credential's ID; needs no sorting
 		for key, values := range extra {
 			b = appendStrings(append(appendString(b, key), ':'), values)
 		}
@@ -102,7 +102,7 @@ func (r *record) appendObject(b []byte) []byte {
 	return append(withoutComma(b, begin), '}')
 }
 
-// appendStatus appends what was answered: almost always a code.
+// appendStatus appends the status of the response, which usually is only a code.
 func (r *record) appendStatus(b []byte) []byte {
 	if r.code != 0 {
 		b = strconv.AppendInt(append(b, `,"responseStatus":{"metadata":{},"code":`...), int64(r.code), 10)
@@ -114,18 +114,18 @@ func (r *record) appendStatus(b []byte) []byte {
 	b = append(b, `,"responseStatus":`...)
 	text, err := json.Marshal(r.status)
 	if err != nil {
-		panic("BUG: a Status cannot be encoded: " + err.Error())
+		panic("BUG: audit: cannot encode Status: " + err.Error())
 	}
 	return append(b, text...)
 }
 
-// appendTime appends a time as metav1.MicroTime is written.
+// appendTime appends a time in the format of metav1.MicroTime.
 func appendTime(b []byte, t time.Time) []byte {
 	b = t.UTC().AppendFormat(append(b, '"'), "2006-01-02T15:04:05.000000Z07:00")
 	return append(b, '"')
 }
 
-// appendField appends a field unless it is empty. name has the comma before it.
+// appendField appends a field unless it is empty. name begins with a comma.
 func appendField(b []byte, name, value string) []byte {
 	if value == "" {
 		return b
@@ -147,7 +147,7 @@ func appendStrings(b []byte, values []string) []byte {
 	return append(b, ']')
 }
 
-// withoutComma takes away the comma that the first field of an object that begins there has before it.
+// withoutComma removes the comma before the first field of an object whose fields start at begin.
 func withoutComma(b []byte, begin int) []byte {
 	if len(b) == begin {
 		return b
@@ -161,7 +161,7 @@ func appendString(b []byte, s string) []byte {
 		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
 			text, err := json.Marshal(s)
 			if err != nil {
-				panic("BUG: a string cannot be encoded: " + err.Error())
+				panic("BUG: audit: cannot encode string: " + err.Error())
 			}
 			return append(b, text...)
 		}

@@ -20,14 +20,14 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// oracle writes an event as kube-apiserver's log backend does.
+// oracle returns the line of kube-apiserver's log backend for an event.
 func oracle(e *auditinternal.Event) string {
 	var out bytes.Buffer
 	pluginlog.NewBackend(&out, pluginlog.FormatJson, auditv1.SchemeGroupVersion).ProcessEvents(e)
 	return out.String()
 }
 
-// texts are what is difficult in JSON, and what is not.
+// texts are strings with and without characters that JSON escapes.
 var texts = []string{
 	"", "", "pods", "system:serviceaccount:a:b", `q"uote`, `back\slash`, "<&>", "\x00\n\t\x7f", "ümlaut", "\u2028", "bad\xffutf8", "日本", "a b/c=d",
 	strings.Repeat("long", 2000),
@@ -45,7 +45,7 @@ func someTexts(r *rand.Rand) []string {
 	return some
 }
 
-// randomEvent has anything in every field that a line has.
+// randomEvent returns an event with random values in every field of a line.
 func randomEvent(r *rand.Rand) *observe.Event {
 	e := &observe.Event{
 		AuditID: text(r), UserAgent: text(r), URI: text(r), Verb: text(r), Group: text(r), Version: text(r), Resource: text(r), Subresource: text(r),
@@ -59,14 +59,14 @@ func randomEvent(r *rand.Rand) *observe.Event {
 		e.Waits[step] = pick(r, 0, time.Duration(r.Int64N(int64(time.Minute))))
 	}
 	if r.IntN(3) > 0 {
-		who := &user.DefaultInfo{Name: text(r), UID: text(r), Groups: someTexts(r)}
+		caller := &user.DefaultInfo{Name: text(r), UID: text(r), Groups: someTexts(r)}
 		for range r.IntN(4) {
-			if who.Extra == nil {
-				who.Extra = map[string][]string{}
+			if caller.Extra == nil {
+				caller.Extra = map[string][]string{}
 			}
-			who.Extra[text(r)] = pick(r, someTexts(r), []string{})
+			caller.Extra[text(r)] = pick(r, someTexts(r), []string{})
 		}
-		e.Caller = who
+		e.Caller = caller
 	}
 	if r.IntN(2) > 0 {
 		e.Status = &metav1.Status{Status: text(r), Message: text(r), Reason: metav1.StatusReason(text(r)), Code: 403, Details: pick(r, nil, &metav1.StatusDetails{Name: text(r)})}
@@ -79,8 +79,8 @@ func randomEvent(r *rand.Rand) *observe.Event {
 	return e
 }
 
-// Lines have the bytes that kube-apiserver's log backend writes for the same event.
-func TestLinesAreKubeAPIServers(t *testing.T) {
+// Lines have the bytes of kube-apiserver's log backend for the same event.
+func TestLinesMatchKubeAPIServer(t *testing.T) {
 	r := settings.Random(t)
 	for range 1000 {
 		e := randomEvent(r)
@@ -91,13 +91,13 @@ func TestLinesAreKubeAPIServers(t *testing.T) {
 			for at < min(len(got), len(want)) && got[at] == want[at] {
 				at++
 			}
-			t.Fatalf("from byte %d on it is\n%.200s\nwant\n%.200s", at, got[max(at-50, 0):], want[max(at-50, 0):])
+			t.Fatalf("differs from byte %d on: got\n%.200s\nwant\n%.200s", at, got[max(at-50, 0):], want[max(at-50, 0):])
 		}
 	}
 }
 
-// However much a client sends, a line of it is not long, and has the address that it came from.
-func TestLinesAreNotLong(t *testing.T) {
+// A line is bounded, whatever a client sends, and contains the address of the connection.
+func TestLinesAreBounded(t *testing.T) {
 	much := strings.Repeat("\x01", 128<<10)
 	e := &observe.Event{
 		URI: "/" + much, Verb: much, UserAgent: much, Scope: "resource", Group: much, Version: much, Resource: much, Subresource: much, Namespace: much,
@@ -107,12 +107,12 @@ func TestLinesAreNotLong(t *testing.T) {
 	r := newRecord(e, auditinternal.StageResponseStarted)
 	line := string(r.appendLine(nil))
 	if len(line) > 256<<10 || strings.Count(line, "...TRUNCATED") != 9 || !strings.Contains(line, `"1.2.3.4","10.0.0.1"]`) {
-		t.Errorf("%d bytes: %.200s", len(line), line)
+		t.Errorf("got %d bytes: %.200s", len(line), line)
 	}
 }
 
-// A record has what kube-apiserver's would have of a request at each stage.
-func TestRecords(t *testing.T) {
+// A record at each stage has the content of kube-apiserver's event.
+func TestRecordsMatchKubeAPIServer(t *testing.T) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
 	base := func() *observe.Event {
 		return &observe.Event{
@@ -145,7 +145,7 @@ func TestRecords(t *testing.T) {
 		"refused upstream": {auditinternal.StageResponseComplete, func(e *observe.Event) {
 			e.DecisionReason, e.PassedThrough, e.Source, e.Code = "", true, observe.FromUpstream, 403
 		}, "403   ", map[string]string{decision: "forbid", reason: ""}},
-		"nobody": {auditinternal.StageResponseStarted, func(e *observe.Event) {
+		"unauthenticated": {auditinternal.StageResponseStarted, func(e *observe.Event) {
 			e.Caller, e.Decision, e.DecisionReason, e.Code = nil, "", "", 401
 			e.Status = &metav1.Status{Status: "Failure", Reason: "Unauthorized", Message: "Unauthorized", Code: 401}
 		}, "401 Failure Unauthorized Unauthorized", nil},
@@ -167,7 +167,7 @@ func TestRecords(t *testing.T) {
 			t.Errorf("%s: %s, %v", name, status(got.ResponseStatus), got.Annotations)
 		}
 		if received := test.stage == auditinternal.StageRequestReceived; got.StageTimestamp.Equal(&got.RequestReceivedTimestamp) != received {
-			t.Errorf("%s: at %s, received at %s", name, got.StageTimestamp, got.RequestReceivedTimestamp)
+			t.Errorf("%s: got stage at %s, received at %s", name, got.StageTimestamp, got.RequestReceivedTimestamp)
 		}
 	}
 }
@@ -186,7 +186,7 @@ func benchEvent() *observe.Event {
 	}
 }
 
-// BenchmarkLine is what one event takes to encode, here and by kube-apiserver's log backend.
+// BenchmarkLine measures encoding one event, here and by kube-apiserver's log backend.
 func BenchmarkLine(b *testing.B) {
 	e := benchEvent()
 	b.Run("listfacade", func(b *testing.B) {

@@ -17,42 +17,41 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// Counts is told what becomes of the log.
+// Counts counts the events of the log.
 type Counts interface {
-	// AuditLevel counts a request by what of it is written; level is one of the policy's.
+	// AuditLevel counts a request by its audit level; empty means None.
 	AuditLevel(level string)
-	// AuditEvent counts an event that was made.
+	// AuditEvent counts an event that was generated.
 	AuditEvent()
-	// AuditErrors counts events that are not in the log, by what lost them: buffered, for want of room, or log.
+	// AuditErrors counts lost events by plugin: buffered if the buffer was full, log if the write failed.
 	AuditErrors(plugin string, events int)
-	// AuditRejected counts a request that was refused because it could not be written down.
+	// AuditRejected counts a request that was rejected because its event could not be written.
 	AuditRejected()
 }
 
 const (
-	// mostWaiting is how many lines wait to be written in batch mode, as in kube-apiserver, and mostBytes what they may
-	// take.
+	// mostWaiting is the maximum number of lines in the buffer in batch mode, as in kube-apiserver, and mostBytes their
+	// maximum memory.
 	mostWaiting = 10_000
 	mostBytes   = 32 << 20
-	// unknownShare is which part of both may be taken when an event is left whose caller is not known: anybody can send as
-	// many of those as he likes.
+	// unknownShare divides both limits for events of unauthenticated callers, because anyone can cause such events.
 	unknownShare = 4
-	// batchBytes is about how much is written at once.
+	// batchBytes is the approximate size of a write in batch mode.
 	batchBytes = 64 << 10
-	// slowWrite is from when on it is said that a write took long.
+	// slowWrite is the duration above which a write is logged as slow.
 	slowWrite = 500 * time.Millisecond
 )
 
-// The plugins of kube-apiserver, whose names are the values of a label.
+// The plugins of kube-apiserver, as values of the label plugin.
 const (
 	buffered = "buffered"
 	plugin   = "log"
 )
 
-// errEnded is why an event is not written that is told when Run has ended.
-var errEnded = errors.New("the audit log has ended")
+// errEnded is the cause of the loss of events after Run has ended.
+var errEnded = errors.New("audit log is closed")
 
-// errNotStored is what a request is refused with in mode blocking-strict.
+// errNotStored is the error of rejected requests in mode blocking-strict, as in kube-apiserver.
 var errNotStored = errors.New("failed to store audit event")
 
 // Log writes the audit log. It is an observe.Follower.
@@ -62,16 +61,16 @@ type Log struct {
 	counts Counts
 	log    *zap.Logger
 	queue  chan *[]byte
-	queued atomic.Int64 // bytes that the queue holds
+	queued atomic.Int64 // bytes of memory of the lines in the queue
 
-	open sync.RWMutex // held for reading while a line is put into the queue
-	over bool         // nobody reads the queue any more
+	open sync.RWMutex // guards over; held for reading while a line is put into the queue
+	over bool         // the queue is no longer read
 
-	mu  sync.Mutex // of out
+	mu  sync.Mutex // guards out
 	out io.WriteCloser
 }
 
-// New reads the policy and opens the file. Run closes it.
+// New reads the policy and opens the output. Run closes it.
 func New(c Config, counts Counts, log *zap.Logger) (*Log, error) {
 	rules, bodies, err := readRules(c.PolicyFile)
 	if err != nil {
@@ -82,7 +81,7 @@ func New(c Config, counts Counts, log *zap.Logger) (*Log, error) {
 		return nil, fmt.Errorf("--audit-log-path: %w", err)
 	}
 	if bodies {
-		log.Warn("the audit policy has rules of level RequestResponse: what is in answers is not written, their events are of level Request")
+		log.Warn("Audit policy has rules of level RequestResponse; events are written with level Request, without response bodies")
 	}
 	return &Log{rules: rules, config: c, counts: counts, log: observe.Few(log), queue: make(chan *[]byte, mostWaiting), out: out}, nil
 }
@@ -90,7 +89,7 @@ func New(c Config, counts Counts, log *zap.Logger) (*Log, error) {
 // Received implements observe.Follower.
 func (l *Log) Received(e *observe.Event) error {
 	l.evaluate(e)
-	if l.tell(e, auditinternal.StageRequestReceived) || l.config.Mode != BlockingStrict {
+	if l.record(e, auditinternal.StageRequestReceived) || l.config.Mode != BlockingStrict {
 		return nil
 	}
 	e.Audited = observe.Audited{}
@@ -101,25 +100,25 @@ func (l *Log) Received(e *observe.Event) error {
 // Answering implements observe.Follower.
 func (l *Log) Answering(e *observe.Event) {
 	if e.Caller != nil {
-		l.tell(e, auditinternal.StageResponseStarted)
+		l.record(e, auditinternal.StageResponseStarted)
 	}
 }
 
 // Lagging implements observe.Follower.
 func (*Log) Lagging(*observe.Event, observe.Lag) {}
 
-// Done implements observe.Sink. Who was refused before it was known who he is has one event, and no other stage.
+// Done implements observe.Sink. A request that failed authentication has only the event of this stage.
 func (l *Log) Done(e *observe.Event) {
 	if e.Caller == nil {
 		l.evaluate(e)
 	}
 	switch {
 	case e.Panicked != "":
-		l.tell(e, auditinternal.StagePanic)
+		l.record(e, auditinternal.StagePanic)
 	case e.Caller == nil:
-		l.tell(e, auditinternal.StageResponseStarted)
+		l.record(e, auditinternal.StageResponseStarted)
 	default:
-		l.tell(e, auditinternal.StageResponseComplete)
+		l.record(e, auditinternal.StageResponseComplete)
 	}
 }
 
@@ -128,14 +127,14 @@ func (l *Log) evaluate(e *observe.Event) {
 	l.counts.AuditLevel(e.Audited.Level)
 }
 
-// lines are the buffers of lines.
+// lines is a pool of buffers for lines.
 var lines = sync.Pool{New: func() any { return new([]byte) }}
 
-// keepLine is how large in bytes a buffer may be that is used again.
+// keepLine is the maximum capacity in bytes of a buffer that returns to the pool.
 const keepLine = 4 << 10
 
-// tell writes a stage of a request if the policy wants it, and tells whether it did.
-func (l *Log) tell(e *observe.Event, stage auditinternal.Stage) bool {
+// record writes or enqueues the event of a stage if the policy selects it. It returns false if the event is lost.
+func (l *Log) record(e *observe.Event, stage auditinternal.Stage) bool {
 	if !wants(e, stage) {
 		return true
 	}
@@ -154,10 +153,10 @@ func (l *Log) tell(e *observe.Event, stage auditinternal.Stage) bool {
 	return l.write(*line, 1)
 }
 
-// isUnknown tells a caller of whom nothing was proven.
+// isUnknown reports whether a caller is not authenticated.
 func isUnknown(caller user.Info) bool { return caller == nil || caller.GetName() == user.Anonymous }
 
-// enqueue leaves a line to Run, if there is room.
+// enqueue puts a line into the queue of Run, or drops it if the queue is full.
 func (l *Log) enqueue(line *[]byte, unknown bool) bool {
 	l.open.RLock()
 	defer l.open.RUnlock()
@@ -170,7 +169,7 @@ func (l *Log) enqueue(line *[]byte, unknown bool) bool {
 	if unknown {
 		share = unknownShare
 	}
-	size := int64(cap(*line)) // what it holds while it waits
+	size := int64(cap(*line)) // its memory while it waits
 	if l.queued.Add(size) <= int64(mostBytes/share) && len(l.queue) < mostWaiting/share {
 		select {
 		case l.queue <- line:
@@ -181,11 +180,11 @@ func (l *Log) enqueue(line *[]byte, unknown bool) bool {
 	l.queued.Add(-size)
 	recycle(line)
 	l.counts.AuditErrors(buffered, 1)
-	l.log.Error("audit events were dropped: they come faster than they are written")
+	l.log.Error("Dropped audit events: the log cannot keep up")
 	return false
 }
 
-// Waiting is how many lines wait to be written, and the bytes of memory that they take.
+// Waiting returns the number of lines that wait to be written, and their bytes of memory.
 func (l *Log) Waiting() (lines int, bytes int64) { return len(l.queue), l.queued.Load() }
 
 func recycle(line *[]byte) {
@@ -194,14 +193,14 @@ func recycle(line *[]byte) {
 	}
 }
 
-// write writes lines.
+// write writes the lines of so many events.
 func (l *Log) write(text []byte, events int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	began := time.Now()
 	_, err := l.out.Write(text)
 	if took := time.Since(began); took > slowWrite {
-		l.log.Warn("the audit log is slow to write", zap.Duration("took", took), zap.Int("bytes", len(text)))
+		l.log.Warn("Audit log write was slow", zap.Duration("took", took), zap.Int("bytes", len(text)))
 	}
 	if err != nil {
 		l.lost(events, err)
@@ -210,18 +209,17 @@ func (l *Log) write(text []byte, events int) bool {
 	return true
 }
 
-// lost counts events that are not written, and says why.
+// lost counts and logs events that could not be written.
 func (l *Log) lost(events int, why error) {
 	l.counts.AuditErrors(plugin, events)
-	l.log.Error("audit events were not written", zap.Error(why))
+	l.log.Error("Failed to write audit events", zap.Error(why))
 }
 
-// finishWithin is for how long the end waits for a disk that takes nothing.
+// finishWithin is how long Run waits for the disk after its context has ended.
 const finishWithin = 10 * time.Second
 
-// Run writes what waits until the context ends, and then what waits still. What is told after that is lost, which is
-// counted and said. A disk that takes nothing does not keep the process from ending for longer than finishWithin: what
-// it has not taken by then is lost.
+// Run writes the queued lines until the context ends, and then the remaining ones, for at most finishWithin. Lines that
+// are not written by then are lost. Events after the end of Run are lost, too. All losses are counted and logged.
 func (l *Log) Run(ctx context.Context) {
 	written := make(chan struct{})
 	go func() { defer close(written); l.writeAll(ctx) }()
@@ -233,11 +231,11 @@ func (l *Log) Run(ctx context.Context) {
 	case <-late.C:
 		lines, _ := l.Waiting()
 		l.counts.AuditErrors(plugin, lines)
-		l.log.Error("the audit log is not written to its end: the disk takes nothing", zap.Int("lines", lines))
+		l.log.Error("Failed to flush audit log before the timeout", zap.Int("linesLost", lines))
 	}
 }
 
-// writeAll writes what waits until the context ends, and what waits then.
+// writeAll writes queued lines until the context ends, then the remaining ones, and closes the output.
 func (l *Log) writeAll(ctx context.Context) {
 	defer l.close()
 	var batch []byte
@@ -248,7 +246,7 @@ func (l *Log) writeAll(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
-	l.open.Lock() // whoever has found it open has put his line into the queue
+	l.open.Lock() // waits for enqueue calls that read over before
 	l.over = true
 	l.open.Unlock()
 	for len(l.queue) > 0 {
@@ -256,7 +254,7 @@ func (l *Log) writeAll(ctx context.Context) {
 	}
 }
 
-// writeBatch writes a line with those that wait behind it.
+// writeBatch writes a line together with lines that follow it in the queue.
 func (l *Log) writeBatch(batch []byte, line *[]byte) []byte {
 	events := 0
 	for line != nil {
@@ -280,12 +278,12 @@ func (l *Log) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.out.Close(); err != nil {
-		l.log.Error("the audit log was not closed", zap.Error(err))
+		l.log.Error("Failed to close audit log", zap.Error(err))
 	}
 	l.out = ended{}
 }
 
-// ended is what is written to when the log is closed.
+// ended is the output of a closed log.
 type ended struct{}
 
 // Write implements io.Writer.

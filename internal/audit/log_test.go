@@ -19,7 +19,7 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// counted keeps what a Log counts.
+// counted records the counts of a Log.
 type counted struct {
 	mu               sync.Mutex
 	levels, errors   map[string]int
@@ -39,7 +39,7 @@ func (c *counted) AuditRejected() { c.mu.Lock(); c.rejected++; c.mu.Unlock() }
 
 const everything = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: Metadata\n"
 
-// logOf makes a Log of a policy in a directory of its own.
+// logOf returns a Log with a policy in a temporary directory.
 func logOf(t testing.TB, policy string, change func(*Config)) (*Log, *counted) {
 	t.Helper()
 	c := DefaultConfig()
@@ -56,14 +56,14 @@ func logOf(t testing.TB, policy string, change func(*Config)) (*Log, *counted) {
 	return l, counts
 }
 
-// finish lets a Log write what waits.
+// finish makes a Log write all queued lines and end.
 func (l *Log) finish() {
 	ended, end := context.WithCancel(context.Background())
 	end()
 	l.Run(ended)
 }
 
-// written are the lines of a Log, by what is looked for in each.
+// written returns the written lines of a Log.
 func written(t *testing.T, l *Log) []string {
 	t.Helper()
 	text, err := os.ReadFile(l.config.Path)
@@ -83,7 +83,7 @@ func eventOf(verb, resource string) *observe.Event {
 	}
 }
 
-// goThrough tells a Log of a whole request.
+// goThrough passes all stages of a request to a Log.
 func goThrough(l *Log, e *observe.Event) {
 	if e.Caller != nil {
 		_ = l.Received(e)
@@ -94,8 +94,8 @@ func goThrough(l *Log, e *observe.Event) {
 	l.Done(e)
 }
 
-// The first rule that fits says what is written, stages that are left out are, and nothing above Request is.
-func TestStages(t *testing.T) {
+// The first matching rule decides: omitted stages are not written, and the level is at most Request.
+func TestPolicySelectsStages(t *testing.T) {
 	const policy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -105,7 +105,7 @@ rules:
 - {level: RequestResponse, resources: [{group: "", resources: [secrets]}]}
 - {level: Metadata, nonResourceURLs: [/metrics]}
 - {level: Request, verbs: [list], omitStages: []}
-- {level: Metadata, userGroups: [nobody]}
+- {level: Metadata, userGroups: [none]}
 `
 	for name, test := range map[string]struct {
 		event *observe.Event
@@ -122,12 +122,12 @@ rules:
 		}(), ""},
 		"a path":  {&observe.Event{Verb: "get", Path: "/metrics", Caller: &user.DefaultInfo{}, Code: 200}, "Metadata ResponseComplete"},
 		"a panic": {func() *observe.Event { e := eventOf("list", "pods"); e.Panicked = "x"; return e }(), "Request Panic"},
-		"nobody's panic": {func() *observe.Event {
+		"panic before authentication": {func() *observe.Event {
 			e := eventOf("list", "pods")
 			e.Caller, e.Panicked = nil, "x"
 			return e
 		}(), "Request Panic"},
-		"nobody": {func() *observe.Event { e := eventOf("watch", "pods"); e.Caller, e.Code = nil, 401; return e }(), "Metadata ResponseStarted"},
+		"unauthenticated": {func() *observe.Event { e := eventOf("watch", "pods"); e.Caller, e.Code = nil, 401; return e }(), "Metadata ResponseStarted"},
 	} {
 		l, counts := logOf(t, policy, func(*Config) {})
 		goThrough(l, test.event)
@@ -144,8 +144,8 @@ rules:
 	}
 }
 
-// A request of every stage has a line for each, in order.
-func TestAllStages(t *testing.T) {
+// A request with all stages has one line for each, in order.
+func TestEachStageHasALine(t *testing.T) {
 	l, counts := logOf(t, everything, func(*Config) {})
 	goThrough(l, eventOf("watch", "pods"))
 	l.finish()
@@ -163,13 +163,13 @@ func TestAllStages(t *testing.T) {
 	}
 }
 
-// broken is a disk that is full.
+// broken is an output on a full disk.
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 func (broken) Close() error              { return nil }
 
-// While nothing can be written, requests go on and what is lost is counted; in mode blocking-strict they are refused.
+// On a full disk, requests continue and lost events are counted. In mode blocking-strict, requests are rejected.
 func TestFullDisk(t *testing.T) {
 	for mode, test := range map[string]struct {
 		refused          bool
@@ -190,9 +190,9 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// In batch mode no request waits: what finds no room is dropped, counted and said, and what found room is written.
-func TestDropped(t *testing.T) {
-	core, said := observer.New(zap.InfoLevel)
+// In batch mode no request waits: events above the limits are dropped, counted and logged, and all others are written.
+func TestEventsAboveLimitAreDropped(t *testing.T) {
+	core, logged := observer.New(zap.InfoLevel)
 	l, counts := logOf(t, everything, func(*Config) {})
 	l.log = observe.Few(zap.New(core))
 	e := eventOf("list", "pods")
@@ -203,12 +203,12 @@ func TestDropped(t *testing.T) {
 	if counts.errors[buffered] != 100 {
 		t.Errorf("%+v", counts)
 	}
-	if n := said.FilterMessageSnippet("dropped").Len(); n == 0 || n > 10 {
-		t.Errorf("said %d times", n)
+	if n := logged.FilterMessageSnippet("Dropped").Len(); n == 0 || n > 10 {
+		t.Errorf("got %d lines, want 1 to 10", n)
 	}
 	l.finish()
 	if lines := written(t, l); len(lines) != mostWaiting || l.queued.Load() != 0 {
-		t.Errorf("%d lines, %d bytes wait", len(lines), l.queued.Load())
+		t.Errorf("got %d lines, and %d bytes in the queue", len(lines), l.queued.Load())
 	}
 	l, counts = logOf(t, everything, func(*Config) {})
 	e.Status = &metav1.Status{Message: strings.Repeat("x", 1<<20)}
@@ -216,13 +216,13 @@ func TestDropped(t *testing.T) {
 		l.Done(e)
 	}
 	if dropped := counts.errors[buffered]; dropped < 8 || l.queued.Load() > mostBytes {
-		t.Errorf("%d dropped, %d bytes wait", dropped, l.queued.Load())
+		t.Errorf("got %d dropped events, and %d bytes in the queue", dropped, l.queued.Load())
 	}
 	l.finish()
 }
 
-// Who is not known has a quarter of the room, and others have the rest.
-func TestUnknownHaveLessRoom(t *testing.T) {
+// Events of unauthenticated callers fill at most a quarter of the queue.
+func TestUnauthenticatedCallersUseAQuarterOfTheQueue(t *testing.T) {
 	l, counts := logOf(t, everything, func(*Config) {})
 	for range mostWaiting {
 		e := eventOf("list", "pods")
@@ -230,7 +230,7 @@ func TestUnknownHaveLessRoom(t *testing.T) {
 		l.Done(e)
 	}
 	if waiting := mostWaiting - counts.errors[buffered]; waiting != mostWaiting/unknownShare {
-		t.Errorf("%d events of nobody wait", waiting)
+		t.Errorf("got %d events of unauthenticated callers in the queue, want %d", waiting, mostWaiting/unknownShare)
 	}
 	before := counts.errors[buffered]
 	for range mostWaiting / 5 {
@@ -242,8 +242,8 @@ func TestUnknownHaveLessRoom(t *testing.T) {
 	l.finish()
 }
 
-// What is told when the log has ended is counted as lost, and nothing of what was told before is.
-func TestToldAfterTheEnd(t *testing.T) {
+// Events after the end of the log are counted as lost. No earlier event is lost.
+func TestEventsAfterTheEndAreLost(t *testing.T) {
 	for _, mode := range []string{Batch, Blocking} {
 		l, counts := logOf(t, everything, func(c *Config) { c.Mode = mode })
 		ctx, end := context.WithCancel(t.Context())
@@ -263,13 +263,13 @@ func TestToldAfterTheEnd(t *testing.T) {
 		running.Wait()
 		goThrough(l, eventOf("list", "pods"))
 		if lost, lines := counts.errors[plugin], len(written(t, l)); lost < 2 || lost+lines != 2*requests+2 || l.queued.Load() != 0 {
-			t.Errorf("%s: %d events are lost, %d written", mode, lost, lines)
+			t.Errorf("%s: got %d lost and %d written events", mode, lost, lines)
 		}
 	}
 }
 
-// Many requests at once leave whole lines, all of them.
-func TestConcurrently(t *testing.T) {
+// Concurrent requests leave complete lines, and none is lost.
+func TestConcurrentRequestsLeaveCompleteLines(t *testing.T) {
 	for _, mode := range []string{Batch, Blocking} {
 		l, counts := logOf(t, everything, func(c *Config) { c.Mode = mode })
 		ctx, end := context.WithCancel(t.Context())
@@ -296,7 +296,7 @@ func TestConcurrently(t *testing.T) {
 			ids[strings.SplitN(rest, `"`, 2)[0]]++
 		}
 		if len(ids) != 1000 || ids["3-4"] != 2 || len(counts.errors) != 0 {
-			t.Errorf("%s: %d requests, %+v", mode, len(ids), counts)
+			t.Errorf("%s: got %d requests, %+v", mode, len(ids), counts)
 		}
 	}
 }
@@ -313,8 +313,8 @@ func TestLegacyFormat(t *testing.T) {
 	}
 }
 
-// What is wrong with a policy or a path is said at the start, by the flag's name.
-func TestWrongConfig(t *testing.T) {
+// An invalid configuration is an error that names the flag.
+func TestInvalidConfigIsRefused(t *testing.T) {
 	policy := func(text string) func(*Config) {
 		return func(c *Config) {
 			c.PolicyFile, c.Path = filepath.Join(t.TempDir(), "policy"), filepath.Join(t.TempDir(), "audit.log")
@@ -324,15 +324,15 @@ func TestWrongConfig(t *testing.T) {
 		}
 	}
 	for want, change := range map[string]func(*Config){
-		"--audit-policy-file and --audit-log-path go together": func(c *Config) { c.Path = "-" },
-		"--audit-log-mode \"x\"":                               func(c *Config) { c.Mode = "x" },
-		"--audit-log-format \"x\"":                             func(c *Config) { c.Format = "x" },
-		"--audit-log-maxsize -1":                               func(c *Config) { c.MaxSize = -1 },
-		"--audit-policy-file: failed to read file path":        func(c *Config) { c.PolicyFile, c.Path = "/nowhere", "-" },
-		"--audit-policy-file: failed decoding":                 policy("apiVersion: v1\nkind: Pod\n"),
-		"--audit-policy-file: loaded illegal policy with 0":    policy("apiVersion: audit.k8s.io/v1\nkind: Policy\n"),
-		"Unsupported value: \"Everything\"":                    policy("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Everything}]\n"),
-		"--audit-log-path: ":                                   func(c *Config) { policy(everything)(c); c.Path = t.TempDir() },
+		"--audit-policy-file and --audit-log-path must be set together": func(c *Config) { c.Path = "-" },
+		"--audit-log-mode \"x\"":                            func(c *Config) { c.Mode = "x" },
+		"--audit-log-format \"x\"":                          func(c *Config) { c.Format = "x" },
+		"--audit-log-maxsize -1":                            func(c *Config) { c.MaxSize = -1 },
+		"--audit-policy-file: failed to read file path":     func(c *Config) { c.PolicyFile, c.Path = "/nowhere", "-" },
+		"--audit-policy-file: failed decoding":              policy("apiVersion: v1\nkind: Pod\n"),
+		"--audit-policy-file: loaded illegal policy with 0": policy("apiVersion: audit.k8s.io/v1\nkind: Policy\n"),
+		"Unsupported value: \"Everything\"":                 policy("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Everything}]\n"),
+		"--audit-log-path: ":                                func(c *Config) { policy(everything)(c); c.Path = t.TempDir() },
 	} {
 		c := DefaultConfig()
 		change(&c)
@@ -341,12 +341,12 @@ func TestWrongConfig(t *testing.T) {
 			_, err = New(c, newCounted(), zap.NewNop())
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q in it", err, want)
+			t.Errorf("got %v, want %q in it", err, want)
 		}
 	}
 }
 
-// The policy that is shipped has lists and watches of objects, and who changes the log, and no single objects.
+// The shipped policy selects lists and watches of objects and changes of the log level, but no GETs of objects.
 func TestShippedPolicy(t *testing.T) {
 	text, err := os.ReadFile("../../deploy/audit/policy.yaml")
 	if err != nil {
@@ -371,7 +371,7 @@ func TestShippedPolicy(t *testing.T) {
 	}
 }
 
-// BenchmarkRequest is what a request costs: of two events, of none, and without an audit log.
+// BenchmarkRequest measures the cost of a request with two events, with none, and without an audit log.
 func BenchmarkRequest(b *testing.B) {
 	const lists = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- {level: Metadata, verbs: [list, watch]}\n"
 	for name, policy := range map[string]string{"two events": everything, "none": lists} {

@@ -14,13 +14,13 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// record is one event of the log: what there is to say of a request at a stage.
+// record is one event of the log: a request at a stage.
 type record struct {
 	*observe.Event
 	stage       auditinternal.Stage
 	at          time.Time
-	status      *metav1.Status // what was answered, but for a mere code; nil while nothing was
-	code        int32          // what was answered, where it is nothing but a code; else 0
+	status      *metav1.Status // status of the response; nil if it is only a code, or before the response
+	code        int32          // code of the response if that is all; else 0
 	annotations [2 + latencies]annotation
 	annotated   int
 }
@@ -28,10 +28,10 @@ type record struct {
 type annotation struct{ key, value string }
 
 const (
-	// maxUserAgent is how many bytes of a user agent are written, as in kube-apiserver.
+	// maxUserAgent is the maximum number of bytes of a user agent, as in kube-apiserver.
 	maxUserAgent = 1024
-	// maxText is how many bytes of a requestURI, a verb and each part of an objectRef are written, and maxSources how many
-	// sourceIPs: anybody may send long ones, and each byte may become six.
+	// maxText is the maximum number of bytes of a requestURI, a verb and each part of an objectRef, and maxSources the
+	// maximum number of sourceIPs. Any client can send long ones, and JSON may need six bytes for each.
 	maxText    = 4 << 10
 	maxSources = 32
 )
@@ -54,7 +54,7 @@ func newRecord(e *observe.Event, stage auditinternal.Stage) record {
 	return r
 }
 
-// cut is what is written of a text of a client's.
+// cut truncates a text from a client to most bytes, and marks it as truncated.
 func cut(text string, most int) string {
 	if len(text) > most {
 		return text[:most] + "...TRUNCATED"
@@ -62,14 +62,14 @@ func cut(text string, most int) string {
 	return text
 }
 
-// annotate adds an annotation. They are added in the order of their keys, which is that of their lines.
+// annotate adds an annotation. Callers add annotations in the order of their keys, which is the order in the line.
 func (r *record) annotate(key, value string) {
 	r.annotations[r.annotated] = annotation{key, value}
 	r.annotated++
 }
 
-// sources are the addresses that a request came by, the last of which is the connection's; of many, the first ones and
-// that.
+// sources returns the addresses in the request's forwarding headers, and last the address of the connection. If there
+// are too many, it keeps the first ones and the last.
 func (r *record) sources() []net.IP {
 	ips := utilnet.SourceIPs(&http.Request{Header: r.Header, RemoteAddr: r.Client})
 	if len(ips) > maxSources {
@@ -78,12 +78,12 @@ func (r *record) sources() []net.IP {
 	return ips
 }
 
-// isPlain tells whether a request came by its client's address alone.
+// isPlain reports whether a request has no forwarding headers.
 func (r *record) isPlain() bool {
 	return len(r.Header["X-Forwarded-For"]) == 0 && len(r.Header["X-Real-Ip"]) == 0
 }
 
-// event is the record as kube-apiserver's libraries have it.
+// event returns the record in the type of kube-apiserver's libraries.
 func (r *record) event() *auditinternal.Event {
 	e := &auditinternal.Event{
 		Level: auditinternal.Level(r.Audited.Level), AuditID: types.UID(r.AuditID), Stage: r.stage, RequestURI: cut(r.URI, maxText),

@@ -14,10 +14,10 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// rules say what of a request is written.
+// rules are the rules of an audit policy.
 type rules struct{ of audit.PolicyRuleEvaluator }
 
-// readRules reads a policy file. bodies tells whether it wants what is in answers, which is not written.
+// readRules reads a policy file. bodies reports whether a rule requests response bodies, which are never written.
 func readRules(file string) (r rules, bodies bool, err error) {
 	p, err := policy.LoadPolicyFromFile(file)
 	if err != nil {
@@ -29,13 +29,14 @@ func readRules(file string) (r rules, bodies bool, err error) {
 	return rules{of: policy.NewPolicyRuleEvaluator(p)}, bodies, nil
 }
 
-// stageBits are the bits of observe.Audited.
+// stageBits are the bits of observe.Audited.Omits.
 var stageBits = map[auditinternal.Stage]uint8{
 	auditinternal.StageRequestReceived: 1, auditinternal.StageResponseStarted: 2, auditinternal.StageResponseComplete: 4,
 	auditinternal.StagePanic: 8,
 }
 
-// apply finds the rule for a request. No answer is written, so that RequestResponse is no more than Request.
+// apply returns the level and the omitted stages for a request. RequestResponse becomes Request, because response
+// bodies are not written.
 func (r rules) apply(e *observe.Event) observe.Audited {
 	rule := r.of.EvaluatePolicyRule((*attributes)(e))
 	audited := observe.Audited{Level: string(rule.Level)}
@@ -52,12 +53,12 @@ func (r rules) apply(e *observe.Event) observe.Audited {
 	return audited
 }
 
-// wants tells whether a stage of the request is written.
+// wants reports whether the event of a stage is written.
 func wants(e *observe.Event, stage auditinternal.Stage) bool {
 	return e.Audited.Level != "" && e.Audited.Omits&stageBits[stage] == 0
 }
 
-// attributes are a request as policies look at it.
+// attributes adapts an Event to the interface of policies.
 type attributes observe.Event
 
 var _ authorizer.Attributes = (*attributes)(nil)

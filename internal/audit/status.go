@@ -8,20 +8,20 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// answered is what a request was answered with: an error's Status, or else its code.
+// answered returns the Status of an error response, or else the code of the response.
 func answered(e *observe.Event) (status *metav1.Status, code int32) {
-	said := e.Status
+	sent := e.Status
 	switch {
-	case said != nil:
-		return &metav1.Status{Status: said.Status, Message: said.Message, Reason: said.Reason, Details: said.Details, Code: said.Code}, 0
-	case e.Code == 0: // the client was gone before anything was sent
+	case sent != nil:
+		return &metav1.Status{Status: sent.Status, Message: sent.Message, Reason: sent.Reason, Details: sent.Details, Code: sent.Code}, 0
+	case e.Code == 0: // the client disconnected before the response
 		return &metav1.Status{Status: metav1.StatusSuccess, Message: "Connection closed early", Code: http.StatusOK}, 0
 	default:
-		return nil, int32(e.Code) //nolint:gosec // it has three digits
+		return nil, int32(e.Code) //nolint:gosec // a status code has three digits
 	}
 }
 
-// responseStatus is what was answered.
+// responseStatus returns the status of the response, also if it is only a code.
 func (r *record) responseStatus() *metav1.Status {
 	if r.code != 0 {
 		return &metav1.Status{Code: r.code}
@@ -29,7 +29,7 @@ func (r *record) responseStatus() *metav1.Status {
 	return r.status
 }
 
-// panicked is what is written of a request that panicked.
+// panicked returns the status of a request that panicked, with kube-apiserver's message.
 func panicked(reason string) *metav1.Status {
 	return &metav1.Status{
 		Status: metav1.StatusFailure, Reason: metav1.StatusReasonInternalError, Code: http.StatusInternalServerError,

@@ -87,7 +87,7 @@ type Lane struct {
 	AgeSeconds      float64 `json:"ageSeconds"` // since the lane was created
 	Objects         int     `json:"objects"`
 	Bytes           int64   `json:"bytes"`  // size of the objects as the upstream sent them
-	Memory          int64   `json:"memory"` // bytes of memory of the objects, which may be packed, the indexes and the history
+	Memory          int64   `json:"memory"` // bytes of memory of the (packed) objects, the indexes and the history
 	ResourceVersion uint64  `json:"resourceVersion,omitempty"`
 	// LastEventSeconds is the time since the last change in the upstream's watch; -1 if there was none.
 	LastEventSeconds float64 `json:"lastEventSeconds"`

@@ -1,6 +1,6 @@
-// Package top is the command that shows in a terminal who reads what from a facade at what cost, again and again, as
-// kubectl top shows what pods take.
+// Package top is the command "listfacade top". It repeatedly prints the clients of a facade with their costs, as
+// kubectl top prints the resource usage of pods.
 //
-// It is a client of /debug/clients and nothing else: whom it asks and with which credentials it is told by kubectl's
-// flags and kubeconfigs. It owns no goroutine, and ends with its context.
+// The command is a client of /debug/clients. The server and the credentials come from kubectl's flags and kubeconfigs.
+// It starts no goroutine, and ends with its context.
 package top

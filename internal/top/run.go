@@ -21,42 +21,42 @@ import (
 	"github.com/listfacade/listfacade/internal/accounting"
 )
 
-// Path is what the command asks a facade for.
+// Path is the path that the command requests.
 const Path = "/debug/clients"
 
-// mostBytes is more than any answer has.
+// mostBytes bounds a response. It is larger than any response of a facade.
 const mostBytes = 16 << 20
 
-// errInterval is an interval in which nothing could be asked.
+// errInterval is returned for an invalid interval.
 var errInterval = errors.New("--interval must be above 0")
 
-// Run asks a facade and writes what it says, once or until the context ends, which is no error. Where out is a
-// terminal, each table takes the place of the one before, and so does the error of a question that failed, after which
-// the next is asked; once, it is returned.
+// Run prints the ranking of a facade to out, once or until the context ends, which is not an error. On a terminal, each
+// table replaces the one before. If a request fails, Run prints the error in place of a table and continues. With
+// Options.Once it returns the error.
 func Run(ctx context.Context, config *rest.Config, o Options, out io.Writer) error {
 	if o.Interval <= 0 {
 		return errInterval
 	}
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
-		return fmt.Errorf("read the facade's address: %w", err)
+		return fmt.Errorf("parse facade address: %w", err)
 	}
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return fmt.Errorf("prepare to ask %s: %w", base, err)
+		return fmt.Errorf("create client for %s: %w", base, err)
 	}
 	defer client.CloseIdleConnections()
-	return look(ctx, &facade{client: client, at: base.JoinPath(Path)}, o, out)
+	return poll(ctx, &facade{client: client, at: base.JoinPath(Path)}, o, out)
 }
 
-// facade is whom is asked.
+// facade is the server of the requests.
 type facade struct {
 	client *http.Client
-	at     *url.URL // of Path
+	at     *url.URL // URL of Path
 }
 
-// look asks again and again. A question that fails is no end, unless it is the only one.
-func look(ctx context.Context, f *facade, o Options, out io.Writer) error {
+// poll sends requests at the interval. A failed request ends it only with Options.Once.
+func poll(ctx context.Context, f *facade, o Options, out io.Writer) error {
 	ticker := time.NewTicker(o.Interval)
 	defer ticker.Stop()
 	for {
@@ -66,7 +66,7 @@ func look(ctx context.Context, f *facade, o Options, out io.Writer) error {
 			return nil
 		case err == nil:
 			err = show(out, ranking, o.Once)
-		case !o.Once: // the next answer may be another
+		case !o.Once: // the next request may succeed
 			err = put(out, err.Error()+"\n", false)
 		}
 		if err != nil || o.Once {
@@ -80,36 +80,36 @@ func look(ctx context.Context, f *facade, o Options, out io.Writer) error {
 	}
 }
 
-// ask returns what the facade says.
+// ask requests the ranking.
 func (f *facade) ask(ctx context.Context, o Options) (*accounting.Ranking, error) {
 	query := url.Values{"by": {o.By}, "window": {o.Window.String()}, "limit": {strconv.Itoa(o.Limit)}, "output": {"json"}}
-	asked := *f.at
-	asked.RawQuery = query.Encode()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, asked.String(), nil)
+	target := *f.at
+	target.RawQuery = query.Encode()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
 	if err != nil {
-		return nil, fmt.Errorf("ask %s: %w", f.at, err)
+		return nil, fmt.Errorf("create request for %s: %w", f.at, err)
 	}
 	request.Header.Set("Accept", "application/json")
 	response, err := f.client.Do(request)
 	if err != nil {
-		return nil, err // which names the URL
+		return nil, err // already contains the URL
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, mostBytes))
 	if err != nil {
-		return nil, fmt.Errorf("read what %s says: %w", f.at, err)
+		return nil, fmt.Errorf("read response of %s: %w", f.at, err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s says %s: %s", f.at, response.Status, reasonOf(body))
+		return nil, fmt.Errorf("%s responded with %s: %s", f.at, response.Status, reasonOf(body))
 	}
 	var ranking accounting.Ranking
 	if err := json.Unmarshal(body, &ranking); err != nil {
-		return nil, fmt.Errorf("read what %s says, which may be no listfacade: %w", f.at, err)
+		return nil, fmt.Errorf("parse response of %s, which may not be a listfacade: %w", f.at, err)
 	}
 	return &ranking, nil
 }
 
-// reasonOf is the message of a Status, or the beginning of what is none.
+// reasonOf returns the message of a Status, or the beginning of another body.
 func reasonOf(body []byte) string {
 	var status metav1.Status
 	if json.Unmarshal(body, &status) == nil && status.Message != "" {
@@ -118,7 +118,7 @@ func reasonOf(body []byte) string {
 	return strconv.QuoteToGraphic(string(body[:min(len(body), 200)]))
 }
 
-// clearScreen empties a terminal and goes to its upper left corner.
+// clearScreen clears a terminal and moves the cursor to its upper left corner.
 const clearScreen = "\x1b[H\x1b[2J"
 
 // show writes a table.
@@ -131,8 +131,8 @@ func show(out io.Writer, ranking *accounting.Ranking, once bool) error {
 	return put(out, text.String(), once)
 }
 
-// put writes a text in the place of the one before. A terminal has as much of it as it is large, since a line that is
-// broken is hard to read.
+// put writes a text. On a terminal it replaces the text before, and cuts the new one to the size of the terminal,
+// because wrapped lines are hard to read.
 func put(out io.Writer, text string, once bool) error {
 	width, height, isTerminal := sizeOf(out)
 	switch {
@@ -146,7 +146,7 @@ func put(out io.Writer, text string, once bool) error {
 	return err
 }
 
-// sizeOf is how large a terminal is; ok is false where out is none.
+// sizeOf returns the size of a terminal; ok is false if out is not a terminal.
 func sizeOf(out io.Writer) (width, height int, ok bool) {
 	file, ok := out.(*os.File)
 	if !ok {
@@ -156,7 +156,7 @@ func sizeOf(out io.Writer) (width, height int, ok bool) {
 	return width, height, err == nil
 }
 
-// fitted is what of a text fits into a terminal, whose last line is left to the cursor.
+// fitted cuts a text to the size of a terminal. The last line stays free for the cursor.
 func fitted(text string, width, height int) string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	lines = lines[:min(len(lines), max(height-1, 1))]

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { testkit.VerifyTestMain(m) }
 const answer = `{"by":"bytes","unit":"bytes","from":"2030-01-02T03:04:00Z","to":"2030-01-02T03:05:30Z","total":4096,"clients":[` +
 	`{"user":"amy","userAgent":"\u001b[2Jkubectl","verb":"list","version":"v1","resource":"pods","scope":"cluster","source":"cache","estimate":4096,"error":0}],"keys":1,"unlisted":0}`
 
-// server answers like a facade, and counts who asks for what and shows which token.
+// server returns the configuration of a server with a fixed response, which counts requests and checks path and token.
 func server(t *testing.T, asked *atomic.Int64, code int, body string) *rest.Config {
 	t.Helper()
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -39,21 +39,21 @@ func server(t *testing.T, asked *atomic.Int64, code int, body string) *rest.Conf
 
 var options = Options{By: "cpu", Window: time.Minute, Limit: 7, Interval: time.Millisecond, Once: true}
 
-// One table, of what may be shown.
-func TestOnce(t *testing.T) {
+// With Once, one table is printed, with printable text.
+func TestOncePrintsOneTable(t *testing.T) {
 	var asked atomic.Int64
 	var out bytes.Buffer
 	if err := Run(t.Context(), server(t, &asked, http.StatusOK, answer), options, &out); err != nil || asked.Load() != 1 {
-		t.Fatalf("asked %d times: %v", asked.Load(), err)
+		t.Fatalf("got %d requests: %v", asked.Load(), err)
 	}
 	lines := strings.Split(out.String(), "\n")
-	if len(lines) != 5 || !strings.HasPrefix(lines[0], "bytes, 03:04:00 to 03:05:30 (1m30s): 4Ki in all") || !strings.HasPrefix(lines[2], "ESTIMATE") ||
+	if len(lines) != 5 || !strings.HasPrefix(lines[0], "bytes, 03:04:00 to 03:05:30 (1m30s): 4Ki in total") || !strings.HasPrefix(lines[2], "ESTIMATE") ||
 		!strings.HasPrefix(lines[3], "4Ki        0       100%    amy    ?[2Jkubectl   list") {
 		t.Errorf("%s", &out)
 	}
 }
 
-// ended is a writer that ends a context when so much was written.
+// ended is a writer that ends a context after a number of writes.
 type ended struct {
 	bytes.Buffer
 	tables int
@@ -69,8 +69,8 @@ func (e *ended) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Tables follow each other until the end, which is no error.
-func TestAgain(t *testing.T) {
+// Tables follow each other until the context ends, which is not an error.
+func TestTablesRepeatUntilContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var asked atomic.Int64
@@ -78,15 +78,15 @@ func TestAgain(t *testing.T) {
 	again := options
 	again.Once = false
 	if err := Run(ctx, server(t, &asked, http.StatusOK, answer), again, out); err != nil || asked.Load() < 3 {
-		t.Errorf("asked %d times: %v", asked.Load(), err)
+		t.Errorf("got %d requests: %v", asked.Load(), err)
 	}
 	if strings.Contains(out.String(), clearScreen) {
-		t.Error("a file is cleared like a screen")
+		t.Error("got a clear-screen sequence in output that is not a terminal")
 	}
 }
 
-// A question that fails stands in the place of a table, and the next one is asked.
-func TestFailsAndGoesOn(t *testing.T) {
+// The error of a failed request is printed in place of a table, and the requests continue.
+func TestContinuesAfterFailedRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var asked atomic.Int64
@@ -104,24 +104,24 @@ func TestFailsAndGoesOn(t *testing.T) {
 	again.Once = false
 	config := &rest.Config{Host: s.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
 	if err := Run(ctx, config, again, out); err != nil || asked.Load() < 3 || strings.Count(out.String(), `503 Service Unavailable: "not now"`) != 1 {
-		t.Errorf("asked %d times: %v\n%s", asked.Load(), err, out)
+		t.Errorf("got %d requests: %v\n%s", asked.Load(), err, out)
 	}
 }
 
-// What is wrong is said, whoever says it.
+// Errors of flags, connections and servers are returned.
 func TestErrors(t *testing.T) {
 	var asked atomic.Int64
 	for body, want := range map[string]string{
-		`{"kind":"Status","message":"no: \u001b[2J"}`: `/debug/clients says 403 Forbidden: "no: \x1b[2J"`,
-		"nonsense\x1b": `says 403 Forbidden: "nonsense\x1b"`,
+		`{"kind":"Status","message":"no: \u001b[2J"}`: `/debug/clients responded with 403 Forbidden: "no: \x1b[2J"`,
+		"nonsense\x1b": `responded with 403 Forbidden: "nonsense\x1b"`,
 	} {
 		var out bytes.Buffer
 		err := Run(t.Context(), server(t, &asked, http.StatusForbidden, body), options, &out)
 		if err == nil || !strings.Contains(err.Error(), want) || out.Len() > 0 {
-			t.Errorf("%v, want %s", err, want)
+			t.Errorf("got %v, want %s in it", err, want)
 		}
 	}
-	if err := Run(t.Context(), server(t, &asked, http.StatusOK, "<html>"), options, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "may be no listfacade") {
+	if err := Run(t.Context(), server(t, &asked, http.StatusOK, "<html>"), options, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "may not be a listfacade") {
 		t.Errorf("%v", err)
 	}
 	if err := Run(t.Context(), &rest.Config{Host: "https://127.0.0.1:1"}, options, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
@@ -134,7 +134,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// A table fits into the terminal, whatever is in it.
+// A text is cut to the size of the terminal.
 func TestFitted(t *testing.T) {
 	if diff := cmp.Diff("ab\nää\n", fitted("abc\nääää\nx\n", 2, 3)); diff != "" {
 		t.Error(diff)
@@ -144,7 +144,7 @@ func TestFitted(t *testing.T) {
 	}
 }
 
-// The command takes a kubeconfig, and flags as kubectl has them.
+// The command accepts a kubeconfig and kubectl's flags.
 func TestCommand(t *testing.T) {
 	var asked atomic.Int64
 	config := server(t, &asked, http.StatusOK, answer)
@@ -160,10 +160,10 @@ func TestCommand(t *testing.T) {
 		"--kubeconfig", kubeconfig, "--context", "x", "--server", config.Host, "--insecure-skip-tls-verify", "--by", "cpu", "--window", "1m", "--limit", "7", "--once",
 	})
 	if err := command.ExecuteContext(t.Context()); err != nil || asked.Load() != 1 || !strings.Contains(out.String(), "amy") {
-		t.Errorf("asked %d times: %v\n%s", asked.Load(), err, &out)
+		t.Errorf("got %d requests: %v\n%s", asked.Load(), err, &out)
 	}
 	command.SetArgs([]string{"--kubeconfig", kubeconfig + "x"})
-	if err := command.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "read the kubeconfig") {
+	if err := command.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "read kubeconfig") {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,11 +1,11 @@
-// Package zpages is what Kubernetes' components tell of themselves at /statusz and /flagz, in the forms of 1.37: text
-// for people, and the kinds Statusz and Flagz of config.k8s.io, v1beta1 and v1alpha1, for programs that name them in
-// their Accept header.
+// Package zpages implements /statusz and /flagz as in Kubernetes 1.37. People get text. Programs that name the kinds
+// Statusz or Flagz of config.k8s.io/v1beta1 or v1alpha1 in their Accept header get these objects.
 //
-// The kinds, and which of them may be asked for, are of k8s.io/apiserver; its handlers are not used, since they bring
-// half of kube-apiserver with them. A suite compares the answers with kube-apiserver's.
+// The kinds and the rules of negotiation come from k8s.io/apiserver. Its handlers are not used, because they would link
+// half of kube-apiserver into the program. A test suite compares the responses with kube-apiserver's.
 //
-// It promises that of a flag with the annotation "classified" no value is told, nor the user and password in a URL.
+// The package never shows the value of a flag with the annotation "classified", nor user and password in a URL.
 //
-// It knows nothing of requests: handlers negotiate by Codecs and Restrictions, and write what Text and Object return.
+// It contains no HTTP handler. Package handlers negotiates with Codecs and Restrictions, and writes the results of Text
+// and Object.
 package zpages

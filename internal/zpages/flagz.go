@@ -18,13 +18,13 @@ import (
 	"k8s.io/apiserver/pkg/server/flagz/negotiate"
 )
 
-// Classified is the annotation of a flag whose value nobody is told, and what is told instead in capitals.
+// Classified is the annotation of flags with secret values. In capitals it replaces these values.
 const Classified = "classified"
 
-// userinfo is the user and the password in a URL.
+// userinfo matches the user and password in a URL.
 var userinfo = regexp.MustCompile(`://[^/\s,]*@`)
 
-// Flags are the values of flags by name.
+// Flags returns the values of flags by name. Secrets are replaced.
 func Flags(sets ...*pflag.FlagSet) map[string]string {
 	values := map[string]string{}
 	for _, set := range sets {
@@ -38,7 +38,7 @@ func Flags(sets ...*pflag.FlagSet) map[string]string {
 	return values
 }
 
-// Flagz answers /flagz.
+// Flagz returns the page for FlagzPath.
 func Flagz(flags map[string]string) *Page {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
@@ -54,7 +54,8 @@ func Flagz(flags map[string]string) *Page {
 	}
 }
 
-// flagsText is made once: in other components, too, the delimiter is that of the first answer.
+// flagsText returns the text of the page. It is called once, because other components also keep the delimiter of the
+// first response.
 func flagsText(flags map[string]string) []byte {
 	between := delimiters[rand.IntN(len(delimiters))]
 	text := fmt.Sprintf("\n%s flagz\n%s", component, warning)

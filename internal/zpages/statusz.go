@@ -18,14 +18,14 @@ import (
 	"k8s.io/apiserver/pkg/server/statusz/negotiate"
 )
 
-// Process is what Statusz tells.
+// Process is the content of Statusz.
 type Process struct {
 	Version string
 	Started time.Time
-	Paths   []string // whose first elements are listed
+	Paths   []string // only their first elements are listed
 }
 
-// Statusz answers /statusz.
+// Statusz returns the page for StatuszPath.
 func Statusz(p Process) *Page {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
@@ -39,7 +39,7 @@ func Statusz(p Process) *Page {
 	}
 }
 
-// text is laid out as other components do, empty lines included: they have an emulated version, too.
+// text has the layout of other components, including the empty line in place of their emulated version.
 func (p Process) text() []byte {
 	between := delimiters[rand.IntN(len(delimiters))]
 	up := int64(time.Since(p.Started).Seconds())
@@ -49,7 +49,7 @@ func (p Process) text() []byte {
 		value("Go version", goVersion()) + value("Binary version", p.Version) + "\n" + value("Paths", strings.Join(p.folders(), " ")))
 }
 
-// object is the kind that was asked for. The kinds differ in their version alone.
+// object returns an object of the requested kind. The kinds differ only in their version.
 func (p Process) object(kind schema.GroupVersionKind) runtime.Object {
 	status := v1beta1.Statusz{
 		TypeMeta: metav1.TypeMeta{Kind: kind.Kind, APIVersion: kind.GroupVersion().String()}, ObjectMeta: metav1.ObjectMeta{Name: component},
@@ -63,7 +63,7 @@ func (p Process) object(kind schema.GroupVersionKind) runtime.Object {
 	return &status
 }
 
-// folders are the first elements of paths, but for those of the API.
+// folders returns the first elements of the paths, without those of the API.
 func (p Process) folders() []string {
 	var all []string
 	for _, path := range p.Paths {

@@ -8,10 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// errNoText is what text cannot do: it is negotiated over, and Page.Text is what is written.
-var errNoText = errors.New("text/plain holds no objects")
+// errNoText is returned by statusText, which only takes part in the negotiation. Page.Text is the response.
+var errNoText = errors.New("text/plain cannot encode objects")
 
-// statusText stands for text among the forms that are negotiated over.
+// statusText represents text/plain in the negotiation.
 type statusText struct{}
 
 // Encode implements runtime.Encoder.

@@ -9,36 +9,36 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 )
 
-// component is what the facade calls itself, as kube-apiserver calls itself apiserver.
+// component is the name of the facade's component, like apiserver for kube-apiserver.
 const component = "listfacade"
 
-// The paths.
+// The paths of the pages.
 const (
 	StatuszPath = "/statusz"
 	FlagzPath   = "/flagz"
 )
 
-// deprecated is the version that clients are told to leave.
+// deprecated is the version that causes a Warning header.
 const deprecated = "v1alpha1"
 
-// warning stands below the first line of each text, word for word as in other components.
+// warning is the line below the first line of each text, copied from other components.
 const warning = "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.\n"
 
-// delimiters stand between a name and its value. One is drawn for each text, so that nobody parses it.
+// delimiters separate a name from its value. Each text uses a random one, which discourages programs from parsing it.
 var delimiters = []string{":", ": ", "=", " "}
 
-// Page is one of the two. Safe for concurrent use.
+// Page is /statusz or /flagz. Safe for concurrent use.
 type Page struct {
 	// Name is statusz or flagz.
 	Name         string
 	Codecs       runtime.NegotiatedSerializer
 	Restrictions negotiation.EndpointRestrictions
-	// Text is the answer for people, and Object that of one of the kinds that Restrictions allow.
+	// Text returns the page as text, and Object the page as one of the kinds that Restrictions allow.
 	Text   func() []byte
 	Object func(schema.GroupVersionKind) runtime.Object
 }
 
-// Deprecated is what a client is told that asks for a version that is to go; empty for another.
+// Deprecated returns the Warning header for a deprecated version; empty for other versions.
 func (p *Page) Deprecated(version string) string {
 	if version != deprecated {
 		return ""
@@ -46,7 +46,7 @@ func (p *Page) Deprecated(version string) string {
 	return fmt.Sprintf(`299 - "This version of the %s endpoint is deprecated. Please use a newer version."`, p.Name)
 }
 
-// codecs are those of a scheme, without protobuf and with text.
+// codecs are the codecs of a scheme, without protobuf and with text.
 type codecs struct {
 	serializer.CodecFactory
 	types []runtime.SerializerInfo

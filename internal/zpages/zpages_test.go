@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A value that is a secret is not told, in any form.
+// The value of a secret flag is never shown.
 func TestSecretFlagsAreMasked(t *testing.T) {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.String("password", "hunter2", "")
@@ -27,7 +27,7 @@ func TestSecretFlagsAreMasked(t *testing.T) {
 	}
 }
 
-// What is listed are the first elements of paths, each once, and none of the API's.
+// Only the first elements of paths are listed, each once, without those of the API.
 func TestStatuszPaths(t *testing.T) {
 	p := Process{Version: "v1", Started: time.Now(), Paths: []string{"/metrics/slis", "/metrics", "/api/v1", "/apis", "/debug/status", "/"}}
 	if text := string(p.text()); !strings.Contains(text, "/debug /metrics\n") || strings.Contains(text, "/api") {

@@ -1,5 +1,5 @@
-// Package audit asks kube-apiserver and a facade in front of it the same, and compares what they write into their audit
-// logs by the same policy: every field but ids, times and latencies. What differs stands in docs/divergences.md.
+// Package audit sends the same requests to kube-apiserver and to a facade with the same audit policy, and compares
+// their audit logs: every field except IDs, times and latencies. docs/divergences.md lists the differences.
 //
-// The tests have a cluster of their own, whose kube-apiserver writes an audit log.
+// The tests use their own cluster, whose kube-apiserver writes an audit log.
 package audit

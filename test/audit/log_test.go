@@ -30,11 +30,11 @@ rules:
 - {level: Metadata}
 `
 
-// both are a kube-apiserver and a facade that write audit logs.
+// both is a kube-apiserver and a facade that write audit logs.
 type both struct {
 	cluster *testkit.Cluster
 	facade  *suite.Facade
-	logs    map[string]string // paths, by who writes there
+	logs    map[string]string // paths, by server
 }
 
 func newBoth(t *testing.T) *both {
@@ -55,11 +55,11 @@ func newBoth(t *testing.T) *both {
 	return b
 }
 
-// as is the configuration of a user; nobody shows no credentials, and stranger some that are nobody's.
+// as returns the configuration of a user. anonymous has no credentials, and stranger has invalid ones.
 func (b *both) as(t *testing.T, user string) *rest.Config {
 	t.Helper()
 	name := user
-	if user == "nobody" || user == "stranger" {
+	if user == "anonymous" || user == "stranger" {
 		name = "admin"
 	}
 	config, err := b.cluster.Config(name)
@@ -75,15 +75,15 @@ func (b *both) as(t *testing.T, user string) *rest.Config {
 	return config
 }
 
-// allowedBy begins RBAC's reasons to allow something.
+// allowedBy is the prefix of RBAC's reasons to allow a request.
 const allowedBy = "RBAC: allowed by ClusterRoleBinding"
 
-// event is one of a log.
+// event is an event of a log.
 type event map[string]any
 
 func (e event) stage() string { return fmt.Sprint(e["stage"]) }
 
-// about are the events of a log about a request, and whether the last of them is there.
+// about returns the events of a log about a request, and whether the last one is among them.
 func about(path, id string) (events []event, complete bool, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -104,8 +104,8 @@ func about(path, id string) (events []event, complete bool, err error) {
 	return events, complete, nil
 }
 
-// masked are the events without what belongs to each of them. Paths such as /version are allowed by two bindings of
-// kube-apiserver's own, of which it names whichever it finds first.
+// masked returns the events without values that always differ. It also removes the reason for paths such as /version:
+// two bindings of kube-apiserver allow them, and kube-apiserver names the one that it finds first.
 func masked(events []event) []event {
 	for _, e := range events {
 		delete(e, "auditID")
@@ -124,7 +124,8 @@ func masked(events []event) []event {
 	return events
 }
 
-// passed takes away what only kube-apiserver knows of what it was passed: why it allowed it, or how it refused.
+// passed removes the values that only kube-apiserver can have for forwarded requests: the reason of the decision, and
+// the text of a refusal.
 func passed(events []event) []event {
 	for _, e := range events {
 		if annotations, ok := e["annotations"].(map[string]any); ok {
@@ -139,7 +140,7 @@ func passed(events []event) []event {
 
 const pods = "/api/v1/namespaces/team-a/pods"
 
-// questions by who asks them.
+// questions are the requests by user.
 var questions = map[string][]string{
 	"alice": {
 		pods, pods + "?limit=5", pods + "?resourceVersion=0&labelSelector=a%3Db%26c", pods + "?watch=1&timeoutSeconds=1", pods + "/none?resourceVersion=0",
@@ -148,16 +149,16 @@ var questions = map[string][]string{
 		"/api/v1/watch/namespaces/team-a/pods?timeoutSeconds=1", "/apis/apps/v1/namespaces/team-a/deployments", "/api/v1/pods?watch=1",
 		pods + "?resourceVersion=0&timeout=5s", "/apis/apps/v1/namespaces/team-a/deployments/x?resourceVersion=0",
 	},
-	"admin":    {"/api/v1/nodes", "/api/v1/namespaces/team-a?resourceVersion=0", "/api/v1/namespaces?fieldSelector=metadata.name%3Dteam-a", "/openapi/v3"},
-	"nobody":   {"/version", pods, pods + "?watch=1"},
-	"stranger": {"/version", pods, pods + "?watch=1"},
+	"admin":     {"/api/v1/nodes", "/api/v1/namespaces/team-a?resourceVersion=0", "/api/v1/namespaces?fieldSelector=metadata.name%3Dteam-a", "/openapi/v3"},
+	"anonymous": {"/version", pods, pods + "?watch=1"},
+	"stranger":  {"/version", pods, pods + "?watch=1"},
 }
 
-// onward are questions that the facade passes on, to an account that may read nothing but the third.
+// onward are requests that the facade forwards, from an account that may read only the third.
 var onward = []string{pods + "/none/status", "/api/v1/namespaces/team-a/secrets", "/.well-known/openid-configuration"}
 
-// TestSameEvents: what is written of a request is what kube-apiserver writes of the same.
-func TestSameEvents(t *testing.T) {
+// TestEventsMatchKubeAPIServer: the facade writes the same events as kube-apiserver for the same requests.
+func TestEventsMatchKubeAPIServer(t *testing.T) {
 	b := newBoth(t)
 	for user, paths := range questions {
 		oracle := b.facade.As(t, b.as(t, user))
@@ -165,7 +166,7 @@ func TestSameEvents(t *testing.T) {
 			id := fmt.Sprint(user, "-", i)
 			b.ask(t, oracle, id, path)
 			if diff := cmp.Diff(masked(b.events(t, "kube-apiserver", "up-"+id)), masked(b.events(t, "listfacade", "our-"+id))); diff != "" {
-				t.Errorf("%s asks for %s (-kube-apiserver +listfacade):\n%s", user, path, diff)
+				t.Errorf("%s gets %s (-kube-apiserver +listfacade):\n%s", user, path, diff)
 			}
 		}
 	}
@@ -175,15 +176,15 @@ func TestSameEvents(t *testing.T) {
 		b.ask(t, oracle, id, path)
 		ours := b.events(t, "listfacade", "our-"+id)
 		if diff := cmp.Diff(passed(masked(b.events(t, "kube-apiserver", "up-"+id))), passed(masked(ours))); diff != "" {
-			t.Errorf("%s is passed on (-kube-apiserver +listfacade):\n%s", path, diff)
+			t.Errorf("forwarded %s (-kube-apiserver +listfacade):\n%s", path, diff)
 		}
 		if joined := b.events(t, "kube-apiserver", "our-"+id); len(joined) == 0 {
-			t.Errorf("%s: kube-apiserver's log does not know the id", path)
+			t.Errorf("%s: got no event with the audit ID in kube-apiserver's log", path)
 		}
 	}
 }
 
-// ask asks both, under ids of their own.
+// ask sends a request to both servers, each with its own audit ID.
 func (b *both) ask(t *testing.T, oracle *testkit.Oracle, id, path string) {
 	t.Helper()
 	for prefix, asker := range map[string]*testkit.Asker{"up-": oracle.Upstream, "our-": oracle.Facade} {
@@ -194,12 +195,12 @@ func (b *both) ask(t *testing.T, oracle *testkit.Oracle, id, path string) {
 }
 
 // events waits for all events of a request.
-func (b *both) events(t *testing.T, whose, id string) (events []event) {
+func (b *both) events(t *testing.T, server, id string) (events []event) {
 	t.Helper()
-	testkit.Eventually(t, whose+" has written about "+id, func() error {
+	testkit.Eventually(t, server+" has written about "+id, func() error {
 		var complete bool
 		var err error
-		if events, complete, err = about(b.logs[whose], id); err == nil && !complete {
+		if events, complete, err = about(b.logs[server], id); err == nil && !complete {
 			err = fmt.Errorf("%d events", len(events))
 		}
 		return err

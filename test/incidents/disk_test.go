@@ -116,7 +116,7 @@ func TestSlowDisk(t *testing.T) {
 	d.stick()
 	// Each of these has two lines of twice its length in memory.
 	flood(t, run, path+"/one-1?resourceVersion=0&pad="+strings.Repeat("x", 3<<10), 4000)
-	o.said(t, "audit events were dropped", "", "")
+	o.said(t, "Dropped audit events: the log cannot keep up", "", "")
 	m.passes(t, 7)
 	m.firesBeside([]string{"ListfacadeErrorBudgetBurn"}, `ListfacadeAuditEventsLost{plugin="buffered",pod="a"}`, `ListfacadeAuditLogBehind{pod="a"}`)
 	o.pageSays(t, "The audit log lost ")
@@ -124,7 +124,7 @@ func TestSlowDisk(t *testing.T) {
 		t.Errorf("top: %s", line)
 	}
 	d.recover()
-	o.said(t, "the audit log is slow to write", "", "")
+	o.said(t, "Audit log write was slow", "", "")
 	testkit.Eventually(t, "each event is in the log, or counted as lost", func() error {
 		return o.accounted(t, d)
 	})
