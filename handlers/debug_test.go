@@ -117,7 +117,7 @@ func TestStalledWatchIsReported(t *testing.T) {
 					t.Errorf("%+v %+v", w, w.OpenWatch)
 				}
 				_, text := f.get(t, "/debug/watches")
-				if lines := strings.Split(text, "\n"); lines[0] != "1 under way, 1 listed" || !strings.Contains(lines[1], "WAITS-FOR") || !strings.Contains(lines[2], "client") {
+				if lines := strings.Split(text, "\n"); lines[0] != "1 in flight, 1 listed" || !strings.Contains(lines[1], "WAITS-FOR") || !strings.Contains(lines[2], "client") {
 					t.Errorf("%s", text)
 				}
 				_ = watch.Body.Close()

@@ -8,8 +8,8 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// BenchmarkDone is what a request pays to be counted: one that was seen in this minute, one of very many clients, and
-// one whose texts nobody has sent before.
+// BenchmarkDone measures counting a request: with a known key, with one of very many clients, and with texts that no
+// request has sent before.
 func BenchmarkDone(b *testing.B) {
 	b.Run("known", func(b *testing.B) {
 		c, e := NewClients(nil), event("system:serviceaccount:ns:controller", "controller/v1.37.1 (linux/amd64) kubernetes/abcdef0", 2000)
@@ -45,7 +45,7 @@ func BenchmarkDone(b *testing.B) {
 	})
 }
 
-// BenchmarkProgress is what a request pays to be seen while it is under way, with five waits and one write.
+// BenchmarkProgress measures the cost of a request's Progress, with five waits and one write.
 func BenchmarkProgress(b *testing.B) {
 	inflight := new(observe.Inflight)
 	e := event("amy", "a", 1)
@@ -65,7 +65,7 @@ func BenchmarkProgress(b *testing.B) {
 	}
 }
 
-// BenchmarkTop is what it costs to look, with every summary full and 10,000 watches open that sent something since.
+// BenchmarkTop measures a Ranking with full summaries and 10,000 open watches that have sent events since the last one.
 func BenchmarkTop(b *testing.B) {
 	inflight := new(observe.Inflight)
 	c := NewClients(inflight)

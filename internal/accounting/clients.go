@@ -16,30 +16,30 @@ type By int
 const (
 	Bytes     By = iota // of bodies, after compression
 	CPU                 // nanoseconds, estimated: see observe.Cost
-	Objects             // that were compared with what was asked for
+	Objects             // objects compared with selectors
 	Forwarded           // requests that the upstream answered
-	Events              // of watches that the cache answers
+	Events              // events of watches that the cache answers
 	kinds
 )
 
-// Names are those of the kinds of cost, in their order.
+// Names are the names of the kinds of cost, in their order.
 var Names = [kinds]string{"bytes", "cpu", "objects", "forwarded", "events"}
 
 // String returns the kind's name.
 func (b By) String() string { return Names[b] }
 
-// MaxWindow is how far back Top can look. The minute that is under way comes to it.
+// MaxWindow is the maximum window of Top. The current, unfinished minute is added to it.
 const MaxWindow = 15 * time.Minute
 
 const ringSize = int64(MaxWindow/time.Minute) + 1
 
-// minute is what was taken in one minute.
+// minute contains the costs of one minute.
 type minute struct {
-	number int64 // since the Unix epoch
+	number int64 // minutes since the Unix epoch; 0 if unused
 	by     [kinds]summary
 }
 
-// begin makes it another minute, in which nothing was taken; 0 is none.
+// begin clears the minute and gives it another number; 0 marks it as unused.
 func (m *minute) begin(number int64) {
 	m.number = number
 	for by := range m.by {
@@ -47,19 +47,20 @@ func (m *minute) begin(number int64) {
 	}
 }
 
-// Clients is who took what in the last minutes. Safe for concurrent use.
+// Clients contains the costs of the last minutes by Key. Safe for concurrent use.
 type Clients struct {
 	inflight *observe.Inflight
 	seed     maphash.Seed
 	began    time.Time
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	ring  [ringSize]minute
-	now   int64 // the number of the minute that is under way
+	now   int64 // number of the current minute
 	guard guard
 }
 
-// NewClients begins to count. inflight is what is under way; nil when only what is over is to be counted.
+// NewClients returns empty Clients. inflight contains the requests in flight; if it is nil, requests are only counted
+// when they end.
 func NewClients(inflight *observe.Inflight) *Clients {
 	c := &Clients{inflight: inflight, seed: maphash.MakeSeed(), began: time.Now()}
 	c.guard.seed = c.seed
@@ -69,10 +70,10 @@ func NewClients(inflight *observe.Inflight) *Clients {
 // Done implements observe.Sink.
 func (c *Clients) Done(e *observe.Event) { c.add(e, e.Charge()) }
 
-// collectEvery is how often is counted what requests under way have taken.
+// collectEvery is the interval at which requests in flight are counted.
 const collectEvery = 10 * time.Second
 
-// Run counts what requests under way take until the context ends.
+// Run counts requests in flight until the context ends.
 func (c *Clients) Run(ctx context.Context) {
 	tick := time.NewTicker(collectEvery)
 	defer tick.Stop()
@@ -86,7 +87,7 @@ func (c *Clients) Run(ctx context.Context) {
 	}
 }
 
-// collect counts what requests under way have taken since it last did.
+// collect counts the cost of requests in flight since the last call.
 func (c *Clients) collect() {
 	for _, p := range c.inflight.All() {
 		if e, cost, ok := p.Charge(); ok {
@@ -95,7 +96,8 @@ func (c *Clients) collect() {
 	}
 }
 
-// add counts a cost for the key of an event, now: when it began was read from a clock that may have been set since.
+// add counts a cost for the key of an event. It uses the current time, because the clock may have been set since the
+// request began.
 func (c *Clients) add(e *observe.Event, cost observe.Cost) {
 	key := keyOf(e)
 	digest := key.digest(c.seed)
@@ -119,8 +121,8 @@ func (c *Clients) add(e *observe.Event, cost observe.Cost) {
 	}
 }
 
-// minuteAt is the minute of a time; the newest that there is where the clock went back by a minute. Where it went back
-// by more, what was counted is forgotten: Top would count those minutes, which are yet to come, as the last ones.
+// minuteAt returns the minute of a time. If the clock was set back by up to a minute, it returns the newest minute. If
+// it was set back further, it clears all minutes, because Top would take those in the future for the last ones.
 func (c *Clients) minuteAt(at time.Time) *minute {
 	number := at.Unix() / 60
 	if number < c.now-1 {
@@ -137,7 +139,7 @@ func (c *Clients) minuteAt(at time.Time) *minute {
 	return m
 }
 
-// keep finds the key that is counted for one that has no place, and is kept.
+// keep returns the stored key, and its digest, under which a key without a slot is counted.
 func (c *Clients) keep(m *minute, key Key, discovered bool) (*Key, uint64) {
 	admitted := c.guard.admit(key, discovered)
 	digest := admitted.digest(c.seed)

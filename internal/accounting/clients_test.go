@@ -15,7 +15,7 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// What is over is counted, by each kind of cost.
+// Requests that have ended are counted by each kind of cost.
 func TestDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewClients(nil)
@@ -54,7 +54,7 @@ func TestDone(t *testing.T) {
 	})
 }
 
-// A window holds whole minutes and the one under way; what is older is gone, and so is what the ring cannot hold.
+// A window contains full minutes and the current one. Older minutes are dropped from the ring.
 func TestWindows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewClients(nil)
@@ -77,8 +77,7 @@ func TestWindows(t *testing.T) {
 	})
 }
 
-// A clock that was ahead and is set back: what was counted by it is forgotten, and minutes follow each other again. A
-// minute back is none the matter.
+// If the clock is set back, minutes in the future are cleared. Setting it back by one minute changes nothing.
 func TestClockSetBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewClients(nil)
@@ -96,13 +95,13 @@ func TestClockSetBack(t *testing.T) {
 		}
 		now := c.minuteAt(time.Now())
 		if c.minuteAt(time.Now().Add(-time.Minute)) != now {
-			t.Error("a minute back is another one")
+			t.Error("got another minute after the clock was set back by one")
 		}
 	})
 }
 
-// What is under way is counted while it is, and once.
-func TestUnderWay(t *testing.T) {
+// Requests in flight are counted before they end, and only once.
+func TestRequestsInFlightAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inflight := new(observe.Inflight)
 		c := NewClients(inflight)
@@ -126,7 +125,7 @@ func TestUnderWay(t *testing.T) {
 		}
 		p.Rests()
 		send(1000, 1)
-		total(Bytes, 0) // whose it is, is not known yet
+		total(Bytes, 0) // the caller is not known yet
 		p.Known()
 		p.Answering()
 		total(Bytes, 1000)
@@ -135,7 +134,7 @@ func TestUnderWay(t *testing.T) {
 		total(Events, 4)
 		total(Bytes, 2000)
 		time.Sleep(time.Hour) //nolint:forbidigo // virtual time
-		total(CPU, 0)         // it rested
+		total(CPU, 0)         // it was idle
 		send(500, 5)
 		inflight.Leave(&p)
 		e.Took, e.Bytes, e.Returned = time.Hour, 2500, 5
@@ -146,8 +145,8 @@ func TestUnderWay(t *testing.T) {
 	})
 }
 
-// Run counts without being asked.
-func TestRun(t *testing.T) {
+// Run counts at an interval, without calls of Top.
+func TestRunCountsAtAnInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inflight := new(observe.Inflight)
 		c := NewClients(inflight)
@@ -166,7 +165,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// hostile sends requests, each with long texts of its own.
+// hostile counts requests with random long texts.
 func hostile(c *Clients, requests int) {
 	long := strings.Repeat("x", 4096)
 	for i := range requests {
@@ -176,23 +175,23 @@ func hostile(c *Clients, requests int) {
 	}
 }
 
-// TestHostileTexts: who makes up texts takes no memory, hides nobody, and is found.
+// TestHostileTexts: a client with random texts uses no additional memory, does not hide other clients, and is listed.
 func TestHostileTexts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewClients(nil)
 		for range 50 {
 			c.Done(event("amy", "kubectl", 1000))
 		}
-		hostile(c, 5_000) // what there is to be filled is full
+		hostile(c, 5_000) // fills all summaries
 		before := heap()
 		hostile(c, 30_000)
 		if grown := int64(heap()) - int64(before); grown > 2<<20 {
-			t.Errorf("%d bytes more", grown)
+			t.Errorf("got %d more bytes of memory", grown)
 		}
 		top := c.Top(Bytes, time.Minute, 1000)
 		first := top.Clients[0]
 		if first.User != "mallory" || first.UserAgent != Others || first.Selector != Others || first.Resource != Others || first.Estimate < top.Total/2 {
-			t.Errorf("the first is %+v of %d", first, top.Total)
+			t.Errorf("got first client %+v, total %d", first, top.Total)
 		}
 		found := false
 		for _, client := range top.Clients {
@@ -203,16 +202,16 @@ func TestHostileTexts(t *testing.T) {
 			}
 		}
 		if !found {
-			t.Error("others are not found any more")
+			t.Error("got no other clients in the ranking")
 		}
 		var text strings.Builder
 		if err := top.WriteText(&text); err != nil || len(text.String()) > 1<<20 {
-			t.Errorf("%d bytes of text, %v", text.Len(), err)
+			t.Errorf("got %d bytes of text, %v", text.Len(), err)
 		}
 	})
 }
 
-// TestManyUsers: users cannot be made up, and may be many; memory has a bound all the same.
+// TestManyUsers: memory is bounded also with very many users.
 func TestManyUsers(t *testing.T) {
 	c := NewClients(nil)
 	for i := range 20_000 {
@@ -220,7 +219,7 @@ func TestManyUsers(t *testing.T) {
 	}
 	got := c.Top(Bytes, time.Minute, 10_000)
 	if len(got.Clients) > 2*mostKeys || got.Total != 200_000 || got.Unlisted == 0 {
-		t.Errorf("%d clients of %d, unlisted %d", len(got.Clients), got.Total, got.Unlisted)
+		t.Errorf("got %d clients, total %d, unlisted %d", len(got.Clients), got.Total, got.Unlisted)
 	}
 }
 
@@ -232,15 +231,15 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// The text says what it is, in units that are read at a glance.
+// The text has a header, and amounts with short units.
 func TestWriteText(t *testing.T) {
 	r := Ranking{
 		By: "bytes", From: time.Date(2030, 1, 2, 3, 4, 0, 0, time.UTC), To: time.Date(2030, 1, 2, 3, 9, 30, 0, time.UTC), Total: 40 << 30,
 		Keys: 300, Unlisted: 5,
 		Clients: []Client{{Key: Key{User: "amy", UserAgent: "x/1 (y)", Verb: "list", Group: "apps", Version: "v1", Resource: "deployments", Scope: "cluster", Source: "cache"}, Estimate: 20 << 30, Error: 7}},
 	}
-	const want = `bytes, 03:04:00 to 03:09:30 (5m30s): 40Gi in all; 300 clients known, 1 listed
-Each took between ESTIMATE - ERROR and ESTIMATE; who is not known took 5 at most.
+	const want = `bytes, 03:04:00 to 03:09:30 (5m30s): 40Gi in total; 300 clients known, 1 listed
+The cost of each client is between ESTIMATE - ERROR and ESTIMATE. The cost of each unknown client is at most 5.
 ESTIMATE   ERROR   SHARE   USER   USER-AGENT   VERB   RESOURCE           VERSION   SCOPE     SELECTOR   MODE     SOURCE
 20Gi       7       50%     amy    x/1 (y)      list   deployments.apps   v1        cluster   <none>     <none>   cache
 `
@@ -254,7 +253,7 @@ ESTIMATE   ERROR   SHARE   USER   USER-AGENT   VERB   RESOURCE           VERSION
 	r.By = "cpu"
 	for n, want := range map[int64]string{1_234_567_890: "1.23s", 45_678: "45.7µs", 12: "12ns", 0: "0s"} {
 		if got := r.amount(n); got != want {
-			t.Errorf("%d ns is %s, not %s", n, got, want)
+			t.Errorf("%d ns: got %s, want %s", n, got, want)
 		}
 	}
 }

@@ -1,18 +1,19 @@
-// Package accounting says who reads what at what cost, in bounded memory whatever clients send.
+// Package accounting ranks the clients of a facade by the cost of their requests, in bounded memory whatever clients
+// send.
 //
-// A Key says who asks for what: user, user agent, verb, resource, scope, shape of the selectors, resourceVersion mode,
-// and who answered. For each of five kinds of cost (By) and each minute, a summary keeps the 256 keys that took most,
-// by the weighted Space-Saving algorithm (Metwally, Agrawal, El Abbadi 2005). A minute is part of a ring of sixteen.
+// A Key describes a kind of request: user, user agent, verb, resource, scope, shape of the selectors, resourceVersion
+// mode and source of the response. For each of five kinds of cost (By) and each minute, a summary keeps the 256 most
+// expensive keys, by the weighted Space-Saving algorithm (Metwally, Agrawal, El Abbadi 2005). The summaries of the last
+// sixteen minutes are in a ring.
 //
-// It promises:
-//   - an estimate less its error <= what it truly was <= the estimate, for each key that is listed, over one minute and
-//     over several; a key that is not listed took no more than Ranking.Unlisted;
-//   - a request costs less than a microsecond, and no memory where its key was seen in the same minute;
-//   - a user's 64 user agents, selectors and unknown resources of a minute are told apart, and all that come after them
-//     are counted as one, so that who sends random ones is found under that;
-//   - what is under way is counted while it is: of long answers and of watches, every ten seconds and whenever somebody
-//     asks.
+// The package promises:
+//   - For each listed key, estimate - error <= true cost <= estimate, over one minute and over several. The cost of a
+//     key that is not listed is at most Ranking.Unlisted.
+//   - Counting a request takes less than a microsecond, and allocates no memory if its key occurred in the same minute.
+//   - The first 64 user agents, selectors and unknown resources of a user are separate keys in each minute. All later
+//     ones share one key per user. A client that sends random texts is therefore visible by its user.
+//   - Requests in flight are counted before they end: every ten seconds, and for each Ranking.
 //
-// The package is one sink of observe.Event among others. It owns no goroutine; Run counts what is under way until its
+// Clients is an observe.Sink. The package starts no goroutine: Run blocks, and counts requests in flight until its
 // context ends. One mutex guards the summaries.
 package accounting

@@ -3,24 +3,26 @@ package accounting
 import "hash/maphash"
 
 const (
-	// mostTexts is how many user agents, selectors and unknown resources of one user are told apart in a minute.
+	// mostTexts is the number of distinct user agents, selectors and unknown resources that one user may have per
+	// minute.
 	mostTexts = 64
-	// guardUsers is how many users are counted apart. Users that share a number share their texts.
+	// guardUsers is the number of counters for users. Users with the same hash share a counter.
 	guardUsers = 1 << 14
-	// guardBits are for the texts that were seen: once there are fifty thousand, one new one of a hundred passes for an
-	// old one, and is told apart.
+	// guardBits is the number of bits of the Bloom filter. With 50,000 texts, one in a hundred new texts is taken for a
+	// known one, and stays a separate key.
 	guardBits = 1 << 20
 )
 
-// guard keeps what clients make up from filling the summaries: who sends a new user agent with each request would put
-// everybody else out, and be found nowhere. Its size is fixed. Not safe for concurrent use.
+// guard limits the number of keys that one user can create. A client with a new user agent in each request would
+// otherwise evict all other keys from the summaries, and not be listed itself. Its size is fixed. Not safe for
+// concurrent use.
 type guard struct {
 	seed  maphash.Seed
 	users [guardUsers]uint8
-	seen  [guardBits / 64]uint64 // a Bloom filter with two bits a text
+	seen  [guardBits / 64]uint64 // a Bloom filter with two bits for each text
 }
 
-// admit returns the key itself, or, where its user has sent too many texts in this minute, the one of all of those.
+// admit returns the key itself, or the collapsed key if its user has sent too many texts in this minute.
 func (g *guard) admit(k Key, discovered bool) Key {
 	text := k.freeText(discovered)
 	h := text.digest(g.seed)
@@ -36,7 +38,7 @@ func (g *guard) admit(k Key, discovered bool) Key {
 	return k
 }
 
-// freeText is what of a key the client may make up.
+// freeText returns the parts of a key that the client can choose, and its user.
 func (k *Key) freeText(discovered bool) Key {
 	text := Key{User: k.User, UserAgent: k.UserAgent, Selector: k.Selector}
 	if !discovered {
@@ -45,7 +47,7 @@ func (k *Key) freeText(discovered bool) Key {
 	return text
 }
 
-// collapsed is the key of everything else that a user sends.
+// collapsed returns the key that all further texts of the user share.
 func (k *Key) collapsed(discovered bool) Key {
 	c := *k
 	c.UserAgent = Others
@@ -71,7 +73,7 @@ func (g *guard) see(h uint64) {
 
 func bitsOf(h uint64) (a, b uint64) { return h % guardBits, (h >> 32) % guardBits }
 
-// forget begins a minute.
+// forget clears the guard for a new minute.
 func (g *guard) forget() {
 	clear(g.users[:])
 	clear(g.seen[:])

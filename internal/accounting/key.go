@@ -7,35 +7,35 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// Key says who asks for what, and who answers. Requests with equal keys are counted together.
+// Key describes a kind of request and the source of its response. Requests with equal keys are counted together.
 type Key struct {
 	User      string `json:"user"`
 	UserAgent string `json:"userAgent"`
 	Verb      string `json:"verb"`
-	// Group, Version, Resource and Subresource are as in the path; Resource begins with a slash where the path is no
-	// resource's.
+	// Group, Version, Resource and Subresource are as in the path. Resource begins with a slash if the path is not that of
+	// a resource.
 	Group       string `json:"group,omitempty"`
 	Version     string `json:"version,omitempty"`
 	Resource    string `json:"resource,omitempty"`
 	Subresource string `json:"subresource,omitempty"`
 	Scope       string `json:"scope,omitempty"` // resource, namespace or cluster
-	// Selector is the shape of the selectors; empty where there are none.
+	// Selector is the shape of the selectors; empty if there are none.
 	Selector string `json:"selector,omitempty"`
-	// Mode is MostRecent, Any, NotOlderThan or Exact; empty where the cache was not asked.
+	// Mode is MostRecent, Any, NotOlderThan or Exact; empty if the cache was not read.
 	Mode   string `json:"resourceVersionMode,omitempty"`
 	Source string `json:"source"` // cache, upstream or facade
 }
 
-// Others stands for what is no longer told apart.
+// Others replaces texts that are no longer counted separately.
 const Others = "(others)"
 
-// How long the texts of a key may be, in bytes. Agents say what they are first.
+// Maximum length of the texts of a key in bytes. User agents begin with the name of the program.
 const (
 	mostText  = 128
 	mostWords = 64
 )
 
-// keyOf is the key of an event. Its texts are parts of the event's.
+// keyOf returns the key of an event. Its texts share memory with the event.
 func keyOf(e *observe.Event) Key {
 	k := Key{
 		User: cut(e.User, mostText), UserAgent: cut(e.UserAgent, mostText), Verb: verbOf(e), Scope: e.Scope,
@@ -57,7 +57,7 @@ func cut(text string, most int) string {
 	return text
 }
 
-// verbOf is one of a closed set.
+// verbOf returns the verb; other if it is not one of Kubernetes.
 func verbOf(e *observe.Event) string {
 	switch e.Verb {
 	case "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "proxy":
@@ -66,24 +66,24 @@ func verbOf(e *observe.Event) string {
 	return "other"
 }
 
-// places are what paths that are no resource's may be about.
+// knownPaths are the prefixes that represent paths without a resource.
 var knownPaths = []string{
 	"/metrics", "/healthz", "/livez", "/readyz", "/debug", "/openapi", "/version", "/apis", "/api", "/.well-known", "/openid",
 }
 
 func slotOf(uri string) string {
-	for _, place := range knownPaths {
-		if rest, ok := strings.CutPrefix(uri, place); ok && (rest == "" || rest[0] == '/' || rest[0] == '?') {
-			return place
+	for _, path := range knownPaths {
+		if rest, ok := strings.CutPrefix(uri, path); ok && (rest == "" || rest[0] == '/' || rest[0] == '?') {
+			return path
 		}
 	}
 	return "/"
 }
 
-// digest is a key in 64 bits. The seed is secret and of this process alone, so nobody can make two keys one; that two
-// of a summary's are one by chance happens once in 10^14 minutes.
+// digest returns a 64-bit hash of a key. The seed is secret and specific to this process, which prevents clients from
+// constructing collisions. Accidental collisions in a summary occur about once in 10^14 minutes.
 func (k *Key) digest(seed maphash.Seed) uint64 {
-	const spread = 0x9e3779b97f4a7c15 // odd, so that no part is lost
+	const spread = 0x9e3779b97f4a7c15 // odd, which makes the multiplication invertible
 	h := maphash.String(seed, k.User)
 	for _, text := range [...]string{
 		k.UserAgent, k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, k.Selector, k.Mode, k.Source,
@@ -93,14 +93,14 @@ func (k *Key) digest(seed maphash.Seed) uint64 {
 	return h
 }
 
-// texts are all of a key's.
+// texts returns pointers to all texts of the key.
 func (k *Key) texts() []*string {
 	return []*string{
 		&k.User, &k.UserAgent, &k.Verb, &k.Group, &k.Version, &k.Resource, &k.Subresource, &k.Scope, &k.Selector, &k.Mode, &k.Source,
 	}
 }
 
-// kept is a key that may stay: its texts are its own, and nothing of a request's memory, and may be shown.
+// kept returns a copy of the key for a summary. Its texts are printable, and share no memory with a request.
 func (k *Key) kept() *Key {
 	own := *k
 	for _, text := range own.texts() {

@@ -6,37 +6,37 @@ import (
 	"time"
 )
 
-// Ranking is who took most of one kind of cost.
+// Ranking lists the most expensive clients by one kind of cost.
 type Ranking struct {
 	By   string `json:"by"`
 	Unit string `json:"unit"` // bytes, nanoseconds, objects, requests or events
-	// From and To are the time that is counted: whole minutes, and the one that is under way.
+	// From and To are the period: full minutes and the current one.
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
-	// Total is what all clients took, exactly.
+	// Total is the exact cost of all clients.
 	Total int64 `json:"total"`
-	// Clients are the most expensive, by what they took at least.
+	// Clients are the most expensive keys, sorted by the lower bound of their cost.
 	Clients []Client `json:"clients"`
-	// Keys is how many are known, of which Clients may be a part.
+	// Keys is the number of keys in the summaries, of which Clients may be a part.
 	Keys int `json:"keys"`
-	// Unlisted is the most that one took who is not known.
+	// Unlisted is the maximum cost of a key that is not in the summaries.
 	Unlisted int64 `json:"unlisted"`
 }
 
-// Client is what one key took: Estimate at most, and Estimate less Error at least.
+// Client is the cost of one key. The true cost is between Estimate - Error and Estimate.
 type Client struct {
 	Key
 	Estimate int64 `json:"estimate"`
 	Error    int64 `json:"error"`
 }
 
-// least is what it took for sure.
+// least returns the lower bound of the cost.
 func (c *Client) least() int64 { return c.Estimate - c.Error }
 
 var units = [kinds]string{"bytes", "nanoseconds", "objects", "requests", "events"}
 
-// Top returns the clients that took most in a window, up to MaxWindow, which is taken in whole minutes, rounded up; at
-// most so many of them.
+// Top returns at most most clients with the highest cost in a window. The window is rounded up to full minutes, and is
+// at most MaxWindow.
 func (c *Clients) Top(by By, window time.Duration, most int) Ranking {
 	c.collect()
 	now := time.Now()
@@ -58,7 +58,7 @@ func (c *Clients) Top(by By, window time.Duration, most int) Ranking {
 	return r
 }
 
-// compare puts keys in an order, whatever it is.
+// compare defines an arbitrary but fixed order of keys.
 func (k *Key) compare(other *Key) int {
 	return cmp.Or(
 		cmp.Compare(k.User, other.User), cmp.Compare(k.UserAgent, other.UserAgent), cmp.Compare(k.Verb, other.Verb),
@@ -66,7 +66,7 @@ func (k *Key) compare(other *Key) int {
 	)
 }
 
-// summaries are copies of a kind's summaries from a minute on.
+// summaries returns copies of the summaries of one kind of cost, from the minute first on.
 func (c *Clients) summaries(by By, first int64) []summary {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,7 +79,7 @@ func (c *Clients) summaries(by By, first int64) []summary {
 	return all
 }
 
-// merged is several summaries in one.
+// merged is the sum of several summaries.
 type merged struct {
 	clients         map[uint64]*mergedClient
 	total, unlisted int64
@@ -90,8 +90,8 @@ type mergedClient struct {
 	estimate, err int64
 }
 
-// mergedOf keeps the promise of each summary. Who has no place in one of them took no more there than the smallest that
-// has: so much is added to its estimate, and to its error.
+// mergedOf adds up summaries and keeps their guarantee. A key without a slot in a summary has cost there at most the
+// smallest count of that summary, which is added to its estimate and to its error.
 func mergedOf(all []summary) merged {
 	m := merged{clients: map[uint64]*mergedClient{}}
 	for _, s := range all {
@@ -100,14 +100,14 @@ func mergedOf(all []summary) merged {
 	}
 	for _, s := range all {
 		unlisted := s.unlisted()
-		for i, place := range s.rest {
-			client := m.clients[place.digest]
+		for i, slot := range s.rest {
+			client := m.clients[slot.digest]
 			if client == nil {
-				client = &mergedClient{key: place.key, estimate: m.unlisted, err: m.unlisted}
-				m.clients[place.digest] = client
+				client = &mergedClient{key: slot.key, estimate: m.unlisted, err: m.unlisted}
+				m.clients[slot.digest] = client
 			}
 			client.estimate += s.counts[i] - unlisted
-			client.err += place.err - unlisted
+			client.err += slot.err - unlisted
 		}
 	}
 	return m

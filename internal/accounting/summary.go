@@ -1,30 +1,29 @@
 package accounting
 
-// mostKeys is how many keys a summary tells apart. Whoever took more than 1/256 of what all took together is one of
-// them.
+// mostKeys is the number of slots of a summary. Every key with more than 1/256 of the total cost has a slot.
 const mostKeys = 256
 
-// summary is one kind of cost in one minute: the keys that took most, by weighted Space-Saving. Not safe for
+// summary contains the most expensive keys of one minute by one kind of cost, by weighted Space-Saving. Not safe for
 // concurrent use.
 //
-// A key that comes and finds no place takes the one of the key with the smallest count, and its count, which is then
-// the most that the new key may have taken before: its error. So no count is less than the truth, none less its error
-// is more, and none that was given up is more than the smallest that is there.
+// If all slots are taken, a new key replaces the key with the smallest count. It inherits that count as its error, the
+// most that it may have cost before. Therefore no count is below the true cost, and no count minus its error is above
+// it. The true cost of a replaced key is at most the smallest count.
 type summary struct {
-	at     map[uint64]int // digest to place
+	at     map[uint64]int // digest to index in counts and rest
 	counts []int64
-	rest   []slot // of the same length
-	total  int64  // of all keys, exactly
+	rest   []slot // of the same length as counts
+	total  int64  // exact cost of all keys
 }
 
-// place is what belongs to a count and is seldom looked at.
+// slot contains the rarely used data of a count.
 type slot struct {
 	digest uint64
 	key    *Key
 	err    int64
 }
 
-// hit counts for a key that has a place, and reports whether it has one.
+// hit counts for a key that has a slot, and reports whether it has one.
 func (s *summary) hit(digest uint64, weight int64) bool {
 	i, ok := s.at[digest]
 	if ok {
@@ -34,7 +33,7 @@ func (s *summary) hit(digest uint64, weight int64) bool {
 	return ok
 }
 
-// admit counts for a key that has no place.
+// admit counts for a key that has no slot, and gives it one.
 func (s *summary) admit(digest uint64, key *Key, weight int64) {
 	s.total += weight
 	if s.at == nil {
@@ -53,8 +52,8 @@ func (s *summary) admit(digest uint64, key *Key, weight int64) {
 	s.counts[i] += weight
 }
 
-// smallest is the place with the smallest count. To look at all of them costs a tenth of a microsecond, where a key is
-// new; to keep them in order would cost something at each request.
+// smallest returns the index of the smallest count. Scanning all counts takes 0.1 µs, but only for new keys. A sorted
+// order would cost time for each request.
 func (s *summary) smallest() int {
 	least := 0
 	for i, count := range s.counts {
@@ -65,7 +64,7 @@ func (s *summary) smallest() int {
 	return least
 }
 
-// unlisted is the most that a key may have taken that has no place.
+// unlisted returns the maximum cost of a key without a slot.
 func (s *summary) unlisted() int64 {
 	if len(s.counts) < mostKeys {
 		return 0
@@ -73,7 +72,7 @@ func (s *summary) unlisted() int64 {
 	return s.counts[s.smallest()]
 }
 
-// find returns the kept key of a digest; nil when it has no place.
+// find returns the stored key of a digest; nil if it has no slot.
 func (s *summary) find(digest uint64) *Key {
 	if i, ok := s.at[digest]; ok {
 		return s.rest[i].key
@@ -88,7 +87,7 @@ func (s *summary) clear() {
 	s.counts, s.rest, s.total = s.counts[:0], s.rest[:0], 0
 }
 
-// copied is what the summary holds at the moment.
+// copied returns a copy of the counts, the slots and the total.
 func (s *summary) copied() summary {
 	return summary{counts: append([]int64(nil), s.counts...), rest: append([]slot(nil), s.rest...), total: s.total}
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// WriteText writes the ranking as a table, one client a line.
+// WriteText writes the ranking as a table with one line for each client.
 func (r *Ranking) WriteText(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "%s, %s to %s (%s): %s in all; %d clients known, %d listed\n"+
-		"Each took between ESTIMATE - ERROR and ESTIMATE; who is not known took %s at most.\n",
+	if _, err := fmt.Fprintf(w, "%s, %s to %s (%s): %s in total; %d clients known, %d listed\n"+
+		"The cost of each client is between ESTIMATE - ERROR and ESTIMATE. The cost of each unknown client is at most %s.\n",
 		r.By, r.From.Format(time.TimeOnly), r.To.Format(time.TimeOnly), r.To.Sub(r.From).Round(time.Second),
 		r.amount(r.Total), r.Keys, len(r.Clients), r.amount(r.Unlisted)); err != nil {
 		return err
@@ -32,8 +32,8 @@ func (r *Ranking) WriteText(w io.Writer) error {
 	})
 }
 
-// Sanitize leaves in the texts only what may be shown on a terminal. A Ranking of Clients needs it not; one that
-// another process sent may.
+// Sanitize makes the texts safe for a terminal. A Ranking of Clients is already safe; one from another process may not
+// be.
 func (r *Ranking) Sanitize() {
 	r.By = observe.Printable(r.By, mostText)
 	for i := range r.Clients {
@@ -43,7 +43,7 @@ func (r *Ranking) Sanitize() {
 	}
 }
 
-// share is how much of all that is.
+// share returns the percentage of the total; empty if the total is 0.
 func (r *Ranking) share(amount int64) string {
 	if r.Total <= 0 {
 		return ""
@@ -51,7 +51,7 @@ func (r *Ranking) share(amount int64) string {
 	return strconv.Itoa(int(min(100*float64(amount)/float64(r.Total), 100))) + "%"
 }
 
-// amount is a cost in its unit, in three or four digits, as kubectl top has it.
+// amount formats a cost in its unit, with three or four digits like kubectl top.
 func (r *Ranking) amount(n int64) string {
 	switch r.By {
 	case CPU.String():
@@ -63,7 +63,7 @@ func (r *Ranking) amount(n int64) string {
 	}
 }
 
-// rounding leaves three digits of a duration, about.
+// rounding returns the unit to which a duration is rounded to about three digits.
 func rounding(n int64) time.Duration {
 	unit := time.Duration(1)
 	for n >= 1000*int64(unit) {
@@ -72,7 +72,7 @@ func rounding(n int64) time.Duration {
 	return unit
 }
 
-// quantity is a number of bytes as Kubernetes writes it, rounded up to one of its units.
+// quantity formats a number of bytes as a Kubernetes quantity, rounded up to a binary unit.
 func quantity(n int64) string {
 	unit := int64(1)
 	for n/unit >= 10_000 && unit < 1<<40 {

@@ -9,75 +9,75 @@ import (
 	"time"
 )
 
-// Account is something that takes memory, and how many bytes of it at the moment.
+// Account is a named consumer of memory with its current number of bytes.
 type Account struct {
 	Name  string
 	Bytes func() int64
 }
 
-// Step is what is done to have memory.
+// Step is a way to free memory.
 type Step struct {
 	Name string
-	// Above is the share of the limit, from 0 to 1, above which the step is taken.
+	// Above is the share of the limit, from 0 to 1, above which the step runs.
 	Above float64
-	// Costly steps are taken only for what stays: neither for garbage, nor for answers, which are refused instead, nor for
-	// what was not there a second before.
+	// Costly steps run only for memory that is in use permanently. Garbage, responses, and memory that was not in use a
+	// second ago do not count for them.
 	Costly bool
-	// Free lets go of so many bytes, or of what there is, and returns how many that were.
+	// Free frees up to the given number of bytes, and returns how many it freed.
 	Free func(bytes int64) int64
-	// Ease is called once a second while the step is not needed; nil when that means nothing to it.
+	// Ease is called once per second while the step is not needed; may be nil.
 	Ease func()
 }
 
-// Purpose is what memory is taken for, by who gives it back.
+// Purpose is the purpose for which Take takes memory.
 type Purpose int
 
 // The purposes.
 const (
-	Answers Purpose = iota // an answer on its way to a client
+	Answers Purpose = iota // a response in flight
 	Watches                // an open watch
 	purposes
 )
 
-// String returns the name of the account that what is taken stands in.
+// String returns the name of the purpose's account.
 func (p Purpose) String() string { return [purposes]string{"answers", "watches"}[p] }
 
-// Options are what a Budget is made of.
+// Options configure a Budget.
 type Options struct {
-	// Limit is how many bytes of memory the process may take; 0 is any number.
+	// Limit is the number of bytes of memory that the process may use; 0 means no limit.
 	Limit int64
-	// Accounts are those beside what is taken (Take).
+	// Accounts are the consumers of memory, without the purposes of Take.
 	Accounts []Account
-	// Steps are taken in their order.
+	// Steps run in their order.
 	Steps []Step
-	// Admit are the steps that are taken for a lane that is being filled; their Above means nothing.
+	// Admit are the steps that run for a lane that is being filled. Their Above is ignored.
 	Admit []Step
-	// FillAbove is the share of the limit, from 0 to 1, above which no lane is filled; RefuseAbove that above which
-	// nothing is taken.
+	// FillAbove is the share of the limit, from 0 to 1, above which no lane is filled. RefuseAbove is the share above
+	// which Take refuses.
 	FillAbove, RefuseAbove float64
-	// Runtime says what the process takes; nil is ReadRuntime. Collect collects garbage; nil is runtime.GC.
+	// Runtime returns the memory of the process; nil means ReadRuntime. Collect collects garbage; nil means runtime.GC.
 	Runtime func() Runtime
 	Collect func()
 }
 
-// Budget is the memory of the process and what is done to keep it below a limit. A nil Budget has no limit, and counts
-// nothing. Safe for concurrent use.
+// Budget measures the memory of the process and keeps it below a limit. A nil Budget has no limit, and counts nothing.
+// Safe for concurrent use.
 type Budget struct {
 	options Options
 	taken   [purposes]atomic.Int64
 	meter   meter
 	tally   tally
 
-	relieving sync.Mutex  // held by who takes steps; guards what follows
-	last      time.Time   // when a round ended
-	collected time.Time   // when garbage was collected for us
-	seen      uint64      // how many collections there were in the round before
-	above     []time.Time // since when each step is needed; zero when it is not
-	leaving   int64       // bytes that dear steps let go, and who reads them may still hold
-	leftBy    time.Time   // when nobody does any more
+	relieving sync.Mutex  // held while steps run; guards the fields below
+	last      time.Time   // end of the last round
+	collected time.Time   // last collection that the Budget started
+	seen      uint64      // number of collections at the last round
+	above     []time.Time // since when each step is needed; zero if it is not
+	leaving   int64       // bytes that costly steps freed and that readers may still reference
+	leftBy    time.Time   // time after which no reader references them
 }
 
-// New makes a Budget of which nothing is taken.
+// New returns a Budget.
 func New(o Options) *Budget {
 	if o.Runtime == nil {
 		o.Runtime = ReadRuntime
@@ -93,12 +93,12 @@ func New(o Options) *Budget {
 const (
 	// every is the time between two rounds.
 	every = time.Second
-	// leavingFor is for how long what a dear step has let go may be held by who reads it: as long as a request may take.
-	// It is live for as long, and to let go of more for its sake would let go of everything.
+	// leavingFor is how long readers may still reference memory that a costly step freed: the maximum duration of a
+	// request. The memory is live for that time. If it counted, the steps would free everything else, too.
 	leavingFor = time.Minute
 )
 
-// Run keeps to the limit until the context ends.
+// Run runs a round each second until the context ends.
 func (b *Budget) Run(ctx context.Context) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -114,8 +114,8 @@ func (b *Budget) Run(ctx context.Context) {
 	}
 }
 
-// Take takes memory for a purpose if there is as much; give gives it back, and may be called again. Where it is short,
-// who asks first has steps taken, unless that has just been done.
+// Take takes memory for a purpose; ok is false if there is not enough. give gives it back, and may be called several
+// times. If memory is short, the first caller runs a round of steps, unless one has run within the last second.
 func (b *Budget) Take(p Purpose, bytes int64) (give func(), ok bool) {
 	if b == nil {
 		return func() {}, true
@@ -128,7 +128,7 @@ func (b *Budget) Take(p Purpose, bytes int64) (give func(), ok bool) {
 	return sync.OnceFunc(func() { b.taken[p].Add(-bytes) }), true
 }
 
-// Share is a share of the limit in bytes, and at the most so many.
+// Share returns a share of the limit in bytes, but at most most. Without a limit it returns most.
 func (b *Budget) Share(of float64, most int64) int64 {
 	if b == nil || b.options.Limit == 0 {
 		return most
@@ -136,14 +136,14 @@ func (b *Budget) Share(of float64, most int64) int64 {
 	return min(b.share(of), most)
 }
 
-// Fits tells whether a lane that is being filled may take so many bytes more. What lanes in use do not need is let go
-// for it.
+// Fits reports whether a lane that is being filled may use so many more bytes. If necessary, it runs the steps of
+// Options.Admit, which free memory that lanes in use do not need.
 func (b *Budget) Fits(bytes int64) bool {
 	switch {
 	case b == nil || b.options.Limit == 0 || b.excess(bytes) <= 0:
 		return true
 	case bytes > b.share(b.options.FillAbove):
-		return false // whatever is let go
+		return false // even if everything else were freed
 	}
 	b.relieving.Lock()
 	defer b.relieving.Unlock()
@@ -158,18 +158,18 @@ func (b *Budget) Fits(bytes int64) bool {
 	return b.excess(bytes) <= 0
 }
 
-// Spares tells whether a lane could take so many bytes more without anything being let go for it.
+// Spares reports whether a lane could use so many more bytes without freeing any memory.
 func (b *Budget) Spares(bytes int64) bool {
 	return b == nil || b.options.Limit == 0 || b.excess(bytes) <= 0
 }
 
-// excess is by how much a lane that takes so many bytes more is too large. Answers under way do not count: they pass,
-// and are refused where there are too many.
+// excess returns how many bytes are missing if a lane uses so many more bytes. Responses in flight do not count,
+// because they end soon.
 func (b *Budget) excess(bytes int64) int64 {
 	return b.used() - b.taken[Answers].Load() + bytes - b.share(b.options.FillAbove)
 }
 
-// has tells whether so many bytes more are within a share of the limit.
+// has reports whether so many more bytes are within a share of the limit.
 func (b *Budget) has(share float64, bytes int64) bool {
 	return b.options.Limit == 0 || b.used()+bytes <= b.share(share)
 }
@@ -184,7 +184,7 @@ func (b *Budget) used() int64 {
 	return b.meter.used(b.options.Accounts, taken, b.taken[Watches].Load()/2, b.options.Runtime)
 }
 
-// relieve has a round of steps; false when there was one a moment ago, or is one under way.
+// relieve runs a round of steps. It returns false if a round is running or ended less than a second ago.
 func (b *Budget) relieve() bool {
 	if !b.relieving.TryLock() {
 		return false
@@ -198,11 +198,10 @@ func (b *Budget) relieve() bool {
 	return true
 }
 
-// margin is the share of the limit by which more is let go than would be enough, so that it need not be done again at
-// once.
+// margin is the share of the limit that a step frees in addition. Otherwise the next round would need it again.
 const margin = 0.02
 
-// round takes the steps that are needed, in their order. The caller holds b.relieving.
+// round runs the steps that are needed, in their order. The caller holds b.relieving.
 func (b *Budget) round() {
 	if b.options.Limit == 0 {
 		return
@@ -226,7 +225,8 @@ func (b *Budget) round() {
 	b.last = time.Now()
 }
 
-// lasting is what is used of what stays; 0 when there was as little a round ago that the step was not needed.
+// lasting returns the memory that is in use permanently, for a costly step. It returns 0 if the step is not needed, or
+// was not needed one round ago.
 func (b *Budget) lasting(step int) int64 {
 	above := b.share(b.options.Steps[step].Above)
 	stays := func() int64 { return b.used() - b.taken[Answers].Load() - b.left() }
@@ -242,13 +242,13 @@ func (b *Budget) lasting(step int) int64 {
 	case since.IsZero():
 		b.above[step] = time.Now()
 		return 0
-	case time.Since(since) < every*9/10: // two rounds may be closer to each other
+	case time.Since(since) < every*9/10: // a tick may come early
 		return 0
 	}
 	return used
 }
 
-// left is what dear steps have let go and may still be held.
+// left returns the bytes that costly steps freed and that readers may still reference.
 func (b *Budget) left() int64 {
 	if time.Now().After(b.leftBy) {
 		return 0
@@ -256,8 +256,8 @@ func (b *Budget) left() int64 {
 	return b.leaving
 }
 
-// look has what is live known anew where it matters: it is above the first mark, and there was no collection since the
-// last round. What has become garbage meanwhile would be taken for live in a process that hardly does anything.
+// look starts a collection if the used memory is above the first step's share and there was none since the last round.
+// In an idle process, garbage would otherwise count as used for a long time.
 func (b *Budget) look() {
 	if b.options.Runtime().Collections == b.seen && len(b.options.Steps) > 0 && !b.has(b.options.Steps[0].Above, 0) {
 		b.collect()
@@ -265,7 +265,7 @@ func (b *Budget) look() {
 	b.seen = b.options.Runtime().Collections
 }
 
-// collect collects garbage, unless that was just done. The caller holds b.relieving.
+// collect collects garbage, at most once per second. The caller holds b.relieving.
 func (b *Budget) collect() {
 	if time.Since(b.collected) < every {
 		return

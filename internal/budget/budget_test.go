@@ -14,14 +14,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// machine is what a Budget keeps within a limit of 1000: some accounts, and garbage that nobody counts.
+// machine simulates a process with accounts, garbage and memory that no account counts.
 type machine struct {
-	mu          sync.Mutex // guards all below
+	mu          sync.Mutex // guards the fields below
 	accounts    map[string]int64
-	other       int64 // what is live and no account has
-	garbage     int64 // what was live in the last collection and is not any more
+	other       int64 // live memory that no account counts
+	garbage     int64 // live in the last collection, but garbage now
 	collections uint64
-	steps       []string // that were taken, in order
+	steps       []string // steps that ran, in order
 	eased       int
 }
 
@@ -51,7 +51,7 @@ func (m *machine) bytes(account string) (bytes int64) {
 
 func (m *machine) set(account string, bytes int64) { m.do(func() { m.accounts[account] = bytes }) }
 
-// live is what a collection would find. The caller holds m.mu.
+// live returns the memory that a collection would find live. The caller holds m.mu.
 func (m *machine) live() int64 {
 	live := m.other
 	for _, bytes := range m.accounts {
@@ -67,7 +67,7 @@ func (m *machine) runtime() (r Runtime) {
 
 func (m *machine) collect() { m.do(func() { m.garbage = 0; m.collections++ }) }
 
-// step lets go of an account.
+// step returns a step that frees an account.
 func (m *machine) step(account string, above float64) Step {
 	return Step{Name: account, Above: above, Free: func(bytes int64) (freed int64) {
 		m.do(func() {
@@ -81,7 +81,7 @@ func (m *machine) step(account string, above float64) Step {
 	}}
 }
 
-// run runs a budget for a time.
+// run runs a budget for a duration.
 func run(t *testing.T, b *Budget, d time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -90,7 +90,7 @@ func run(t *testing.T, b *Budget, d time.Duration) {
 }
 
 func TestStepsInOrder(t *testing.T) {
-	// What was just given up is garbage that a collection found live.
+	// Memory that was just freed is garbage that the last collection found live.
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(map[string]int64{"lanes": 500})
 		b := m.budget(1000)
@@ -113,7 +113,7 @@ func TestStepsInOrder(t *testing.T) {
 		}
 		m.set("lanes", 900)
 		if run(t, b, 3*every); m.bytes("lanes") != 780 {
-			t.Errorf("%d are left of what stays", m.bytes("lanes"))
+			t.Errorf("got %d bytes of lanes left", m.bytes("lanes"))
 		}
 	})
 	for _, c := range []struct {
@@ -134,36 +134,36 @@ func TestStepsInOrder(t *testing.T) {
 			run(t, b, every+every/2)
 			left := fmt.Sprint(m.bytes("forms"), m.bytes("history"), m.bytes("lanes"))
 			if !slices.Equal(m.steps, c.want) || left != c.left {
-				t.Errorf("%+v: %v, %s are left", c, m.steps, left)
+				t.Errorf("%+v: got steps %v, %s left", c, m.steps, left)
 			}
 			if used := b.Stats().Used; used > 800 {
-				t.Errorf("%+v: %d are used", c, used)
+				t.Errorf("%+v: got %d used", c, used)
 			}
 		})
 	}
 }
 
-// What has become garbage since the last collection is no reason to let go of anything.
+// Garbage since the last collection does not cause a step.
 func TestGarbageIsNotUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(map[string]int64{"forms": 100, "lanes": 400})
 		m.garbage = 400
 		b := m.budget(1000)
 		if used := b.Stats().Used; used != 900 {
-			t.Errorf("%d are used before anybody looked", used)
+			t.Errorf("got %d used before the first round", used)
 		}
 		run(t, b, every+every/2)
 		if used := b.Stats().Used; used != 500 || len(m.steps) > 0 || m.collections != 1 {
-			t.Errorf("%d are used after %v and %d collections", used, m.steps, m.collections)
+			t.Errorf("got %d used after steps %v and %d collections", used, m.steps, m.collections)
 		}
 		run(t, b, 10*every)
 		if m.collections != 1 {
-			t.Errorf("%d collections that are not needed", m.collections)
+			t.Errorf("got %d unnecessary collections", m.collections)
 		}
 	})
 }
 
-// Between two collections the accounts say what comes and goes, beside what nobody counts.
+// Between two collections the estimate follows the accounts, in addition to the memory that no account counts.
 func TestUsedFollowsAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(map[string]int64{"lanes": 100})
@@ -173,7 +173,7 @@ func TestUsedFollowsAccounts(t *testing.T) {
 			t.Helper()
 			<-time.After(countEvery)
 			if used := b.Stats().Used; used != bytes {
-				t.Errorf("%d are used, want %d", used, bytes)
+				t.Errorf("got %d used, want %d", used, bytes)
 			}
 		}
 		want(150)
@@ -189,7 +189,7 @@ func TestUsedFollowsAccounts(t *testing.T) {
 		m.do(func() { m.other = 400; m.collections++ })
 		want(400)
 		if !ok {
-			t.Error("nothing could be taken")
+			t.Error("got a refusal, want memory")
 		}
 	})
 }
@@ -203,17 +203,17 @@ func TestTakeIsRefused(t *testing.T) {
 			t.Fatal("the first is refused")
 		}
 		<-time.After(countEvery)
-		second, ok := b.Take(Answers, 50) // forms have to go
+		second, ok := b.Take(Answers, 50) // needs a step that frees forms
 		if !ok || m.bytes("forms") >= 100 {
 			t.Fatalf("the second is refused: %v, %v", ok, m.steps)
 		}
-		m.set("forms", 100) // they come back at once
+		m.set("forms", 100) // they grow again immediately
 		<-time.After(countEvery)
 		if _, ok := b.Take(Answers, 100); ok {
-			t.Error("the third is let in, a moment after the last round")
+			t.Error("the third is admitted less than a second after the last round")
 		}
 		if _, ok := b.Take(Watches, 100); ok {
-			t.Error("a watch is let in")
+			t.Error("a watch is admitted")
 		}
 		for _, refused := range b.Stats().Refused {
 			if refused.Count != 1 {
@@ -233,27 +233,27 @@ func TestFits(t *testing.T) {
 		m := newMachine(map[string]int64{"forms": 100, "history": 100, "lanes": 500})
 		b := m.budget(1000)
 		if !b.Fits(50) || len(m.steps) > 0 {
-			t.Errorf("what there is room for: %v", m.steps)
+			t.Errorf("a lane that fits: got steps %v", m.steps)
 		}
 		if b.Fits(751) || len(m.steps) > 0 {
-			t.Errorf("what never fits: %v", m.steps)
+			t.Errorf("a lane that can never fit: got steps %v", m.steps)
 		}
 		if !b.Fits(200) || !slices.Equal(m.steps, []string{"forms", "history"}) {
-			t.Errorf("what room can be made for: %v", m.steps)
+			t.Errorf("a lane that fits after steps: got steps %v", m.steps)
 		}
 		if b.Fits(300) || m.bytes("lanes") != 500 {
-			t.Errorf("what lanes in use would have to go for: %v", m.steps)
+			t.Errorf("a lane that would displace lanes in use: got steps %v", m.steps)
 		}
 	})
 }
 
-// Steps that are not needed are told, so that what was let go comes back by and by.
+// Ease is called for steps that are not needed, and freed memory may then grow again.
 func TestStepsEase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(map[string]int64{"forms": 100})
 		run(t, m.budget(1000), 3*every+every/2)
 		if m.eased != 3 {
-			t.Errorf("eased %d times", m.eased)
+			t.Errorf("got %d calls of Ease", m.eased)
 		}
 	})
 }
@@ -270,13 +270,13 @@ func TestWithoutLimit(t *testing.T) {
 		give()
 		var none *Budget
 		if _, ok := none.Take(Answers, 1<<50); !ok || !none.Fits(1<<50) || none.Share(0.1, 77) != 77 {
-			t.Error("no budget is no limit")
+			t.Error("got a refusal of a nil Budget")
 		}
 	})
 }
 
-// Whoever takes and gives back leaves nothing, whatever the others do.
-func TestTakenTogether(t *testing.T) {
+// After concurrent calls of Take and give, nothing stays taken.
+func TestConcurrentTakeLeavesNothing(t *testing.T) {
 	m := newMachine(map[string]int64{"forms": 200, "lanes": 500})
 	b := m.budget(1000)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -299,12 +299,12 @@ func TestTakenTogether(t *testing.T) {
 	wait.Wait()
 	for _, amount := range b.Stats().Accounted[3:] {
 		if amount.Bytes != 0 {
-			t.Errorf("%+v is left", amount)
+			t.Errorf("got %+v, want 0 bytes", amount)
 		}
 	}
 }
 
-// What the runtime says is about this process.
+// ReadRuntime returns plausible numbers of this process.
 func TestReadRuntime(t *testing.T) {
 	r := ReadRuntime()
 	if r.Live <= 0 || r.Mapped <= 0 || r.Live > 4*r.Mapped {
@@ -312,26 +312,26 @@ func TestReadRuntime(t *testing.T) {
 	}
 }
 
-// Answers under way and what watches do not need keep no lane from being filled.
-func TestFitsBesideWhatPasses(t *testing.T) {
+// Responses in flight and the surplus of watches do not prevent a lane from being filled.
+func TestFitsIgnoresResponsesInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(map[string]int64{"lanes": 200})
 		b := m.budget(1000)
 		if _, ok := b.Take(Answers, 400); !ok || !b.Fits(300) || b.Fits(600) {
-			t.Error("answers under way count as lanes do")
+			t.Error("responses in flight count like lanes")
 		}
 		if _, ok := b.Take(Watches, 200); !ok {
-			t.Error("there is memory for watches")
+			t.Error("got memory for watches, want a refusal")
 		}
 		m.collect()
 		if used := b.Stats().Used; used != 200+400+100 {
-			t.Errorf("%d are used", used)
+			t.Errorf("got %d used", used)
 		}
 	})
 }
 
-// What a dear step has let go is live for as long as somebody reads it: nothing more is let go for its sake.
-func TestWhatLeavesIsRead(t *testing.T) {
+// Memory that a costly step freed stays live while readers reference it. It does not cause another step.
+func TestFreedMemoryMayStillBeReferenced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(map[string]int64{"lanes": 900})
 		b := m.budget(1000)
@@ -343,10 +343,10 @@ func TestWhatLeavesIsRead(t *testing.T) {
 			return freed
 		}
 		if run(t, b, 30*every); len(m.steps) != 1 {
-			t.Errorf("%d lanes went", len(m.steps))
+			t.Errorf("got %d lanes freed", len(m.steps))
 		}
 		if run(t, b, 2*leavingFor); len(m.steps) < 2 {
-			t.Error("no lane goes although nobody let go of the first")
+			t.Error("got no second step although the first lane is still referenced")
 		}
 	})
 }

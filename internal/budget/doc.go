@@ -1,25 +1,26 @@
-// Package budget keeps the memory of the process below a limit, so that it is never killed for taking too much.
+// Package budget keeps the memory of the process below a limit, which prevents the kernel from killing it.
 //
 // # How it works
 //
-// What is used is what the last garbage collection found live and what the runtime needs beside the heap, corrected by
-// what the accounts say has come and gone since: accounts are exact and know nothing of what nobody counts; the
-// collector knows everything and is late, so it is called where that makes a difference, once a second at most. Garbage
-// does not count: the runtime collects it before the limit (docs/adr/0019-memory-has-a-budget.md).
+// The used memory is an estimate: the heap that the last garbage collection found live, plus the memory of the runtime
+// outside the heap, corrected by the changes of the accounts since then. Accounts are exact but incomplete. The
+// collector's number is complete but old. The budget therefore starts a collection when the difference matters, at most
+// once per second. Garbage does not count, because the runtime collects it before the limit
+// (docs/adr/0019-memory-has-a-budget.md).
 //
-// Where more is used than a share of the limit, something is let go, the cheapest first: each Step has a share of its
-// own. Above the last share nothing begins that takes much: Take refuses it. And a lane that is being filled is told to
-// stop before other lanes, which are in use, would have to go for it (Fits).
+// When the used memory exceeds a share of the limit, the budget frees memory, cheapest first. Each Step has its own
+// share. Above the last share, Take refuses new large responses and watches. Fits stops the filling of a lane before it
+// would displace lanes that are in use.
 //
-// It promises:
-//   - what was taken is given back once, however often its giver is called;
-//   - steps are taken in their order, one round at a time, once a second, and at once when something large finds no
-//     memory;
-//   - without a limit nothing is let go and nothing refused, and what is taken is counted all the same.
+// The package promises:
+//   - Memory from Take is given back once, even if give is called several times.
+//   - Steps run in their order, one round at a time, once per second. A round runs immediately when Take finds no
+//     memory.
+//   - Without a limit nothing is freed and nothing refused, but memory is still counted.
 //
-// Run is the only goroutine, and belongs to who calls it. Accounts and steps are functions of others; they are called
-// without any lock that an account needs, and must not call the Budget.
+// Run blocks in its caller's goroutine; the package starts none. Accounts and steps are functions of the caller. They
+// are called without a lock that an account needs, and must not call the Budget.
 //
-// The package knows no lane, no list and no request, never blocks who asks for longer than a round takes, and sets no
-// limit of the runtime's.
+// The package imports no other package of this module. It blocks a caller for at most one round, and does not set the
+// memory limit of the Go runtime.
 package budget

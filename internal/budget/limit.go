@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// CgroupLimit is how many bytes of memory the kernel lets the process have: the least of the limits of its cgroup and
-// of those above it, as far as they are seen. root is the file system from its root. 0 is any number, or one that is
-// not known.
+// CgroupLimit returns the memory limit of the process in bytes: the lowest limit of its cgroup and of the visible
+// cgroups above it. root is the root file system. CgroupLimit returns 0 if there is no limit, or if it is unknown.
 func CgroupLimit(root fs.FS) int64 {
 	least := int64(math.MaxInt64)
 	for _, group := range groupsOf(root) {
@@ -33,19 +32,20 @@ func CgroupLimit(root fs.FS) int64 {
 	return least
 }
 
-// unlimited is about what cgroups of version 1 say where there is no limit: pages up to the largest number.
+// unlimited is below the number that cgroups of version 1 report without a limit, the largest multiple of the page
+// size.
 const unlimited = math.MaxInt64 >> 1
 
 // group is a cgroup that may limit memory.
 type group struct {
-	path   string   // of the group in its hierarchy
-	mounts []string // where hierarchies are mounted, of which one is its
-	file   string   // that has the limit
+	path   string   // path of the group in its hierarchy
+	mounts []string // mount points of hierarchies, one of which contains the group
+	file   string   // name of the file with the limit
 }
 
-// groupsOf are the process' groups, by /proc/self/cgroup: a line "0::/path" of version 2, or "4:memory:/path" of
-// version 1. In a container the path may be the host's, and the container's group what is mounted: then the directory
-// is not there, and that of the mount has the limit.
+// groupsOf returns the cgroups of the process from /proc/self/cgroup: a line "0::/path" of version 2, or
+// "4:memory:/path" of version 1. In a container the path may be that of the host, while the container's group is
+// mounted at the root. Then the directory does not exist, and the mount point has the limit.
 func groupsOf(root fs.FS) []group {
 	var groups []group
 	eachLine(root, "proc/self/cgroup", func(line string) {
@@ -63,24 +63,25 @@ func groupsOf(root fs.FS) []group {
 	return groups
 }
 
-// mounts are where file systems of a type are mounted that have an option, below the root, by /proc/self/mountinfo.
+// mounts returns the mount points of file systems with a type and an option, relative to the root, from
+// /proc/self/mountinfo.
 func mounts(root fs.FS, kind, option string) []string {
-	var places []string
+	var points []string
 	eachLine(root, "proc/self/mountinfo", func(line string) {
 		// "36 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory"
 		head, tail, found := strings.Cut(line, " - ")
-		of, what := strings.Fields(head), strings.Fields(tail)
-		if !found || len(of) < 5 || len(what) < 3 || what[0] != kind || option != "" && !contains(what[2], option) {
+		mount, system := strings.Fields(head), strings.Fields(tail)
+		if !found || len(mount) < 5 || len(system) < 3 || system[0] != kind || option != "" && !contains(system[2], option) {
 			return
 		}
-		places = append(places, strings.TrimPrefix(of[4], "/"))
+		points = append(points, strings.TrimPrefix(mount[4], "/"))
 	})
-	return places
+	return points
 }
 
 func contains(list, option string) bool { return strings.Contains(","+list+",", ","+option+",") }
 
-// limitIn is the limit that a file says; 0 when it says none.
+// limitIn returns the limit in a file; 0 if there is none.
 func limitIn(root fs.FS, name string) int64 {
 	text, err := fs.ReadFile(root, name)
 	if err != nil {
@@ -93,7 +94,7 @@ func limitIn(root fs.FS, name string) int64 {
 	return limit
 }
 
-// eachLine reads a file, if it is there.
+// eachLine calls do for each line of a file, if the file exists.
 func eachLine(root fs.FS, name string, do func(line string)) {
 	file, err := root.Open(name)
 	if err != nil {

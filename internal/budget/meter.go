@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Runtime is what Go's runtime says of the process' memory.
+// Runtime is the memory of the process according to the Go runtime.
 type Runtime struct {
-	// Live is what the last collection left of the heap, and all that is not the heap, such as stacks.
+	// Live is the live heap after the last collection plus all memory outside the heap, such as stacks. In bytes.
 	Live int64
-	// Mapped is all that the process has of the system, garbage included.
+	// Mapped is all memory that the runtime has mapped, garbage included. In bytes.
 	Mapped int64
-	// Collections is how many there have been.
+	// Collections is the number of garbage collections since the start.
 	Collections uint64
 }
 
-// ReadRuntime says what it is at the moment, in some microseconds.
+// ReadRuntime returns the current values. It takes some microseconds.
 func ReadRuntime() Runtime {
 	samples := []metrics.Sample{
 		{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"},
@@ -29,36 +29,36 @@ func ReadRuntime() Runtime {
 	return Runtime{Live: mapped - value(2) - value(3) - value(4) + value(5), Mapped: mapped, Collections: samples[6].Value.Uint64()}
 }
 
-// countEvery is how old the sum of the accounts may be: adding them up looks at every lane, and thousands of watches
-// may begin in a second.
+// countEvery is the maximum age of the sum of the accounts. Adding them up visits every lane, and thousands of watches
+// may begin within a second.
 const countEvery = 20 * time.Millisecond
 
-// meter knows how much memory is used. Safe for concurrent use.
+// meter estimates the used memory. Safe for concurrent use.
 type meter struct {
-	mu          sync.Mutex // guards all below; no account is asked with it held
-	counted     time.Time  // when the accounts were added up; zero when that is to be done anew
+	mu          sync.Mutex // guards the fields below; no account is called while it is held
+	counted     time.Time  // when the accounts were added up; zero if the sum is outdated
 	accounted   int64
 	begun       bool
-	collections uint64 // when it was last read
-	uncounted   int64  // of what was live then, what no account knew
+	collections uint64 // number of collections at the last reading
+	uncounted   int64  // live memory at that time minus the accounts
 }
 
-// used is what is live, with what accounts say has come and gone since the last collection. taken is the account that
-// changes with each who asks, and surplus how much of it may be more than is taken in the end: most watches take half
-// of what they may.
+// used returns the live memory of the last collection, corrected by the changes of the accounts since then. taken is
+// the memory from Take. surplus is the part of it that may never be used, because most watches use half of what they
+// take.
 func (m *meter) used(accounts []Account, taken, surplus int64, read func() Runtime) int64 {
 	accounted := m.count(accounts) + taken
 	now := read()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.begun || m.collections != now.Collections {
-		// What was taken and is not used yet is not live: it counts all the same.
+		// Memory that was taken but is not used yet is not live. It counts anyway.
 		m.begun, m.collections, m.uncounted = true, now.Collections, max(now.Live-accounted, -surplus)
 	}
 	return accounted + m.uncounted
 }
 
-// count adds the accounts up, unless that was done a moment ago.
+// count returns the sum of the accounts, at most countEvery old.
 func (m *meter) count(accounts []Account) int64 {
 	now := time.Now()
 	if sum, ok := m.lately(now); ok {
@@ -80,7 +80,7 @@ func (m *meter) lately(now time.Time) (sum int64, ok bool) {
 	return m.accounted, now.Sub(m.counted) < countEvery
 }
 
-// forget has the accounts added up anew, because something was let go.
+// forget marks the sum of the accounts as outdated, because memory was freed.
 func (m *meter) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

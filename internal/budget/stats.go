@@ -5,35 +5,35 @@ import (
 	"sync/atomic"
 )
 
-// Stats are a Budget in numbers. Counters count since the start.
+// Stats are the numbers of a Budget. Counters count since the start.
 type Stats struct {
-	Limit     int64 // 0: none
-	Used      int64 // what steps are taken by
-	Mapped    int64 // all that the process has of the system, garbage included
+	Limit     int64 // 0 means no limit
+	Used      int64 // estimate that is compared with the shares of steps
+	Mapped    int64 // all memory that the Go runtime has mapped, garbage included
 	Accounted []Amount
 	Steps     []StepStats
 	Refused   []Refusals
 }
 
-// Amount is what an account has.
+// Amount is the number of bytes of an account.
 type Amount struct {
 	Account string
 	Bytes   int64
 }
 
-// StepStats are how often a step let go of something, and of how many bytes.
+// StepStats counts how often a step freed memory, and how many bytes.
 type StepStats struct {
 	Step         string
 	Taken, Bytes int64
 }
 
-// Refusals are how often there was no memory for a purpose.
+// Refusals counts how often there was not enough memory for a purpose.
 type Refusals struct {
 	Purpose string
 	Count   int64
 }
 
-// tally counts what was done.
+// tally counts freed memory and refusals.
 type tally struct {
 	steps   []string
 	taken   []atomic.Int64
@@ -41,7 +41,7 @@ type tally struct {
 	refused [purposes]atomic.Int64
 }
 
-// init counts the steps of both lists, by name.
+// init creates the counters for the steps of all lists, by name.
 func (t *tally) init(lists ...[]Step) {
 	for _, list := range lists {
 		for _, step := range list {
@@ -59,7 +59,7 @@ func (t *tally) note(step string, bytes int64) {
 	t.bytes[i].Add(bytes)
 }
 
-// Stats are the numbers of the moment.
+// Stats returns the current numbers.
 func (b *Budget) Stats() Stats {
 	s := Stats{Limit: b.options.Limit, Used: b.used(), Mapped: b.options.Runtime().Mapped}
 	for _, account := range b.options.Accounts {
