@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// addAggregated takes up an APIGroupDiscoveryList. v2beta1 has the same fields.
+// addAggregated adds an APIGroupDiscoveryList, v2 or v2beta1, which have the same fields.
 func (s *Served) addAggregated(body []byte) error {
 	var list apidiscoveryv2.APIGroupDiscoveryList
 	if err := json.Unmarshal(body, &list); err != nil {
@@ -19,9 +19,9 @@ func (s *Served) addAggregated(body []byte) error {
 		group := Group{Name: g.Name}
 		for _, v := range g.Versions {
 			gv := schema.GroupVersion{Group: g.Name, Version: v.Version}
-			// The server behind the aggregation layer does not answer, and what is said of it is old.
+			// The aggregated API server does not respond, and its resources are outdated.
 			if v.Freshness == apidiscoveryv2.DiscoveryFreshnessStale {
-				s.Failed = append(s.Failed, fmt.Errorf("%s: its server gives no answer", gv))
+				s.Failed = append(s.Failed, fmt.Errorf("read %s: aggregated API server does not respond", gv))
 				continue
 			}
 			group.Versions = append(group.Versions, Version{GroupVersion: gv, Resources: flatten(v.Resources)})
@@ -31,7 +31,7 @@ func (s *Served) addAggregated(body []byte) error {
 	return nil
 }
 
-// flatten puts the subresources of each resource behind it. What does not say its kind is left out, as by client-go.
+// flatten returns the resources, each followed by its subresources. It omits those without a kind, as client-go does.
 func flatten(described []apidiscoveryv2.APIResourceDiscovery) []Resource {
 	var all []Resource
 	for _, d := range described {

@@ -1,8 +1,8 @@
-// Package discovery reads what a server serves: its groups, their versions in the server's order of preference, and
-// the resources of each, from /api and /apis. It asks for aggregated discovery (KEP-3352) in two questions, and a
-// server that does not know that (before 1.26) once for each version.
+// Package discovery reads the groups of a server from /api and /apis: their versions in the server's order of
+// preference, and the resources of each version. It needs two requests for aggregated discovery (KEP-3352). For a
+// server without it (before 1.26) it sends one request for each version.
 //
-// A version that cannot be read does not hide the others. The package does not know how a server is asked, owns no
-// goroutine once Read has returned, and keeps nothing. It is there because client-go's discovery brings all types of
-// Kubernetes and all of OpenAPI into a program (ADR 25), and is tested against it.
+// A version that cannot be read does not affect the others. The caller sends the requests (Ask). The package has no
+// goroutine after Read has returned, and caches nothing. It replaces client-go's discovery, which would link all types
+// of Kubernetes and OpenAPI into the program (ADR 25). Tests compare the two.
 package discovery

@@ -12,14 +12,13 @@ import (
 )
 
 const (
-	// atOnce is how many versions are asked for at a time.
+	// atOnce is the maximum number of concurrent requests for versions.
 	atOnce = 8
-	// versionWait is how long one may take: a server behind the aggregation layer that hangs is not to take the time
-	// that there is for all.
+	// versionWait is the timeout of one request. An aggregated API server that hangs must not use up the time for all.
 	versionWait = 10 * time.Second
 )
 
-// addEach takes up the APIVersions of /api or the APIGroupList of /apis, and asks for the resources of each version.
+// addEach adds the APIVersions of /api or the APIGroupList of /apis, and reads the resources of each version.
 func (s *Served) addEach(ctx context.Context, ask Ask, root string, body []byte) error {
 	groups, err := named(body)
 	if err != nil {
@@ -37,7 +36,7 @@ func (s *Served) addEach(ctx context.Context, ask Ask, root string, body []byte)
 			})
 		}
 	}
-	_ = asking.Wait() // what failed is in errs
+	_ = asking.Wait() // errors are in errs
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -55,10 +54,10 @@ func (s *Served) addEach(ctx context.Context, ask Ask, root string, body []byte)
 	return nil
 }
 
-// named are the groups of a document that has their names and versions only, the preferred version first.
+// named returns the groups of a document without their resources, the preferred version first.
 func named(body []byte) ([]Group, error) {
 	var document struct {
-		Versions []string          `json:"versions"` // of the group without a name
+		Versions []string          `json:"versions"` // of the core group
 		Groups   []metav1.APIGroup `json:"groups"`
 	}
 	if err := json.Unmarshal(body, &document); err != nil {
@@ -103,7 +102,7 @@ func readVersion(ctx context.Context, ask Ask, path string) ([]Resource, error) 
 		return nil, err
 	}
 	if list.Kind != "APIResourceList" {
-		return nil, fmt.Errorf("got a %q", list.Kind)
+		return nil, fmt.Errorf("unexpected kind %q", list.Kind)
 	}
 	return list.Resources, nil
 }

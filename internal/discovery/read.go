@@ -7,25 +7,26 @@ import (
 	"fmt"
 )
 
-// Limit bounds one answer in bytes; ten thousand CRDs take less than a tenth of it.
+// Limit is the maximum size of a response in bytes. The discovery of 10,000 CRDs needs less than a tenth of it.
 const Limit = 64 << 20
 
-// accept is what /api and /apis are asked for: aggregated discovery as servers have it since 1.30, since 1.26, and
+// accept is the Accept header for /api and /apis: aggregated discovery of 1.30 and later, then of 1.26 and later, then
 // none.
 const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +
 	"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList," + plain
 
-// plain is what the rest is asked for.
+// plain is the Accept header for all other paths.
 const plain = "application/json"
 
-// ErrNotFound is wrapped by an Ask whose server answered with 404.
+// ErrNotFound is wrapped by the error of an Ask whose server responded with 404.
 var ErrNotFound = errors.New("not found")
 
-// Ask asks a server for a path and returns the body of a 200, of at most Limit bytes; all else is an error. It is
-// called by several goroutines at once.
+// Ask requests a path from a server and returns the body of a 200, of at most Limit bytes. All other responses are
+// errors. It must be safe for concurrent use.
 type Ask func(ctx context.Context, path, accept string) ([]byte, error)
 
-// Read reads what a server serves. One that has no /api serves nothing there, as servers behind the aggregation layer.
+// Read reads the groups, versions and resources of a server. A server without /api has no core group, which is normal
+// for aggregated API servers.
 func Read(ctx context.Context, ask Ask) (*Served, error) {
 	var served Served
 	if err := served.readRoot(ctx, ask, "/api"); err != nil && !errors.Is(err, ErrNotFound) {
@@ -48,14 +49,14 @@ func (s *Served) readRoot(ctx context.Context, ask Ask, path string) error {
 	if err := json.Unmarshal(body, &answer); err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
-	// The body tells what was answered, whatever stands between.
+	// The kind is read from the body, because proxies may change the Content-Type.
 	switch answer.Kind {
 	case "APIGroupDiscoveryList":
 		err = s.addAggregated(body)
 	case "APIVersions", "APIGroupList":
 		err = s.addEach(ctx, ask, path, body)
 	default:
-		err = fmt.Errorf("got a %q", answer.Kind)
+		err = fmt.Errorf("unexpected kind %q", answer.Kind)
 	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", path, err)

@@ -17,12 +17,12 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// documents is a server that answers paths with documents, and all else with 404.
+// documents is a server that responds with a document for each path, and with 404 for all other paths.
 type documents map[string]document
 
 type document struct {
-	contentType string // of aggregated discovery; empty: plain JSON
-	code        int    // 0 is 200
+	contentType string // of aggregated discovery; empty means plain JSON
+	code        int    // 0 means 200
 	body        string
 }
 
@@ -32,7 +32,7 @@ func (d documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !ok:
 		found = document{code: http.StatusNotFound, body: `{"kind":"Status","apiVersion":"v1","code":404,"reason":"NotFound"}`}
 	case found.contentType != "" && !strings.Contains(r.Header.Get("Accept"), found.contentType):
-		http.Error(w, "not asked for", http.StatusNotAcceptable)
+		http.Error(w, "not requested", http.StatusNotAcceptable)
 		return
 	}
 	w.Header().Set("Content-Type", strings.TrimSuffix("application/json;"+found.contentType, ";"))
@@ -42,7 +42,7 @@ func (d documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, found.body)
 }
 
-// serve starts a server, and returns how it is asked by us and by client-go.
+// serve starts a server, and returns an Ask and a client of client-go for it.
 func serve(t *testing.T, d documents) (Ask, *clientgo.DiscoveryClient) {
 	t.Helper()
 	server := httptest.NewServer(d)
@@ -96,7 +96,7 @@ const (
 		`{"metadata":{"name":"empty.io"},"versions":[]}]}`
 )
 
-// each are documents of a server without aggregated discovery; one version of broken.io answers with a code.
+// each returns the documents of a server without aggregated discovery. The version of broken.io responds with a code.
 func each(code int) documents {
 	return documents{
 		"/api":    {body: `{"kind":"APIVersions","versions":["v1"]}`},
@@ -110,14 +110,14 @@ func each(code int) documents {
 	}
 }
 
-// TestRead holds that what a server serves is read as client-go reads it.
-func TestRead(t *testing.T) {
+// TestReadMatchesClientGo: Read returns the same groups, versions and resources as client-go.
+func TestReadMatchesClientGo(t *testing.T) {
 	for name, d := range map[string]documents{
 		"aggregated":          {"/api": {contentType: v2, body: aggregatedCore}, "/apis": {contentType: v2, body: aggregatedGroups}},
 		"without a core":      {"/apis": {contentType: v2, body: aggregatedGroups}},
 		"each":                each(http.StatusOK),
 		"each, one broken":    each(http.StatusServiceUnavailable),
-		"each, one not there": each(http.StatusNotFound),
+		"each, one not found": each(http.StatusNotFound),
 	} {
 		t.Run(name, func(t *testing.T) {
 			ask, client := serve(t, d)
@@ -132,7 +132,7 @@ func TestRead(t *testing.T) {
 			}
 			same(t, "served", versionsOf(served, func(g *Group) []Version { return g.Versions }), lists)
 			if len(served.Failed) != len(failed) || (served.Incomplete() == nil) != (len(failed) == 0) {
-				t.Errorf("failed: %v, want %v", served.Failed, failed)
+				t.Errorf("got failed versions %v, want %v", served.Failed, failed)
 			}
 			preferred, err := clientgo.ServerPreferredResources(client)
 			if err != nil && !clientgo.IsGroupDiscoveryFailedError(err) {
@@ -143,7 +143,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Before 1.30 aggregated discovery was a beta, which client-go does not ask for any more.
+// Before 1.30 aggregated discovery was in beta, which client-go no longer requests.
 func TestReadBeta(t *testing.T) {
 	final, _ := serve(t, documents{"/api": {contentType: v2, body: aggregatedCore}, "/apis": {contentType: v2, body: aggregatedGroups}})
 	beta, _ := serve(t, documents{"/api": {contentType: v2beta1, body: aggregatedCore}, "/apis": {contentType: v2beta1, body: aggregatedGroups}})
@@ -153,7 +153,7 @@ func TestReadBeta(t *testing.T) {
 	}
 	got, err := Read(t.Context(), beta)
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("read %v, %v, want %v", got, err, want)
+		t.Errorf("got %v, %v, want %v", got, err, want)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestReadFails(t *testing.T) {
 	} {
 		ask, _ := serve(t, d)
 		if served, err := Read(t.Context(), ask); err == nil {
-			t.Errorf("%s: %v", name, served)
+			t.Errorf("%s: got %v, want an error", name, served)
 		}
 	}
 	ask, _ := serve(t, each(http.StatusOK))
@@ -181,7 +181,7 @@ func TestReadFails(t *testing.T) {
 		return ask(ctx, path, accept)
 	}
 	if _, err := Read(ctx, ended); !errors.Is(err, context.Canceled) {
-		t.Errorf("nobody waits any more: %v", err)
+		t.Errorf("got %v after the context was canceled, want context.Canceled", err)
 	}
 }
 
@@ -212,7 +212,7 @@ func same(t *testing.T, what string, got []string, lists []*metav1.APIResourceLi
 	}
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
-		t.Errorf("%s:\n%s\nwant:\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("%s: got:\n%s\nwant:\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 

@@ -7,29 +7,29 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Served is what a server serves.
+// Served contains the groups of a server.
 type Served struct {
 	Groups []Group
-	// Failed are the versions that could not be read, one error each.
+	// Failed contains one error for each version that could not be read.
 	Failed []error
 }
 
-// Incomplete is nil when everything could be read.
+// Incomplete returns the errors of all versions that could not be read; nil if there are none.
 func (s *Served) Incomplete() error { return errors.Join(s.Failed...) }
 
-// Group is a group with the versions that could be read, those first that the server prefers.
+// Group is a group with the versions that could be read, in the server's order of preference.
 type Group struct {
 	Name     string
 	Versions []Version
 }
 
-// Version is a version of a group with its resources, and their subresources as "pods/status".
+// Version is a version of a group with its resources and their subresources, for example "pods/status".
 type Version struct {
 	schema.GroupVersion
 	Resources []Resource
 }
 
-// Resource is a resource, or a subresource, as the APIResource of an APIResourceList has it.
+// Resource is a resource or subresource, with the fields of an APIResource.
 type Resource struct {
 	Name       string   `json:"name"`
 	Kind       string   `json:"kind"`
@@ -37,7 +37,7 @@ type Resource struct {
 	Verbs      []string `json:"verbs"`
 }
 
-// Preferred are the group's resources without their subresources, each in the first version that has it.
+// Preferred returns the group's resources without subresources, each in the first version that contains it.
 func (g *Group) Preferred() []Version {
 	seen := map[string]bool{}
 	var preferred []Version

@@ -15,17 +15,17 @@ import (
 	"github.com/listfacade/listfacade/internal/serviceaccount"
 )
 
-// PodExists tells whether a pod is there, and is the one of that UID. What is not known exists.
+// PodExists reports whether a pod with that name and UID exists. It returns true if that is unknown.
 type PodExists func(namespace, name, uid string) bool
 
-// Accounts follows service accounts.
+// Accounts watches service accounts.
 type Accounts struct {
 	accounts *followed
 	pods     PodExists
 }
 
-// NewAccounts makes what follows the service accounts of an upstream; it starts nothing. pods may be nil: then all do
-// exist.
+// NewAccounts returns Accounts for the service accounts of an upstream. It starts no goroutine. If pods is nil, every
+// pod exists.
 func NewAccounts(client metadata.Interface, pods PodExists, log *zap.Logger) (*Accounts, error) {
 	all := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"})
 	return newAccounts(toolscache.ToListWatcherWithWatchListSemantics(&toolscache.ListWatch{
@@ -48,17 +48,18 @@ func newAccounts(from toolscache.ListerWatcher, pods PodExists, log *zap.Logger)
 	return &Accounts{accounts: accounts, pods: pods}, err
 }
 
-// Run follows them until the context ends.
+// Run watches service accounts until the context ends.
 func (a *Accounts) Run(ctx context.Context) { run(ctx, a.accounts) }
 
-// Failure is nil while service accounts are followed. It begins with their not being read yet.
+// Failure returns nil while service accounts are watched. Before the first list it returns an error.
 func (a *Accounts) Failure() error { return a.accounts.state() }
 
-// Exists tells whether somebody is still there who is a service account: it, by its UID, and the pod that its token is
-// bound to. All others exist. It may be wrong for a moment about one that was just made.
-func (a *Accounts) Exists(who user.Info) bool {
-	namespace, name, ok := serviceaccount.Split(who.GetName())
-	return !ok || a.hasAccount(namespace, name, who.GetUID()) && a.hasPod(namespace, who.GetExtra())
+// Exists reports whether a user exists. A service account exists if there is one with its UID, and if the pod exists
+// that its token is bound to. All other users exist. The result may be false for a moment after a service account was
+// created.
+func (a *Accounts) Exists(identity user.Info) bool {
+	namespace, name, ok := serviceaccount.Split(identity.GetName())
+	return !ok || a.hasAccount(namespace, name, identity.GetUID()) && a.hasPod(namespace, identity.GetExtra())
 }
 
 func (a *Accounts) hasAccount(namespace, name, uid string) bool {

@@ -21,21 +21,21 @@ func TestExists(t *testing.T) {
 	bound := func(name, uid string) map[string][]string { return map[string][]string{podName: {name}, podUID: {uid}} }
 	hasPod := func(namespace, name, uid string) bool { return namespace == pods && name == "p" && uid == "7" }
 	for name, c := range map[string]struct {
-		who  user.DefaultInfo
-		want bool
+		identity user.DefaultInfo
+		want     bool
 	}{
 		"a user":                   {user.DefaultInfo{Name: "alice"}, true},
 		"a node":                   {user.DefaultInfo{Name: "system:node:n1"}, true},
-		"nearly an account":        {user.DefaultInfo{Name: "system:serviceaccount:ns"}, true},
+		"no name":                  {user.DefaultInfo{Name: "system:serviceaccount:ns"}, true},
 		"an account":               {user.DefaultInfo{Name: "system:serviceaccount:ns:here", UID: "1"}, true},
 		"one without UID":          {user.DefaultInfo{Name: "system:serviceaccount:ns:here"}, true},
 		"one that was recreated":   {user.DefaultInfo{Name: "system:serviceaccount:ns:here", UID: "0"}, false},
 		"one that was deleted":     {user.DefaultInfo{Name: "system:serviceaccount:ns:gone", UID: "2"}, false},
 		"one of another namespace": {user.DefaultInfo{Name: "system:serviceaccount:other:here", UID: "1"}, false},
 		"one in a pod":             {user.DefaultInfo{Name: "system:serviceaccount:ns:here", UID: "1", Extra: bound("p", "7")}, true},
-		"one in a pod of before":   {user.DefaultInfo{Name: "system:serviceaccount:ns:here", UID: "1", Extra: bound("p", "6")}, false},
-		"one in a pod that left":   {user.DefaultInfo{Name: "system:serviceaccount:ns:here", UID: "1", Extra: bound("q", "8")}, false},
-		"a user who says so":       {user.DefaultInfo{Name: "alice", Extra: bound("q", "8")}, true},
+		"one in a recreated pod":   {user.DefaultInfo{Name: "system:serviceaccount:ns:here", UID: "1", Extra: bound("p", "6")}, false},
+		"one in a deleted pod":     {user.DefaultInfo{Name: "system:serviceaccount:ns:here", UID: "1", Extra: bound("q", "8")}, false},
+		"a user with a pod":        {user.DefaultInfo{Name: "alice", Extra: bound("q", "8")}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -45,8 +45,8 @@ func TestExists(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if known := len(c.who.Extra) > 0 && !c.want; !a.Exists(&c.who) && !known {
-					t.Error("does not exist before anything is known")
+				if known := len(c.identity.Extra) > 0 && !c.want; !a.Exists(&c.identity) && !known {
+					t.Error("got false before the first list, want true")
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				var wait sync.WaitGroup
@@ -54,16 +54,16 @@ func TestExists(t *testing.T) {
 				defer cancel()
 				wait.Go(func() { a.Run(ctx) })
 				synctest.Wait()
-				if got := a.Exists(&c.who); got != c.want || a.Failure() != nil {
-					t.Errorf("exists: %t, %v", got, a.Failure())
+				if got := a.Exists(&c.identity); got != c.want || a.Failure() != nil {
+					t.Errorf("got %t, %v, want %t", got, a.Failure(), c.want)
 				}
 			})
 		})
 	}
 }
 
-// Nobody goes while accounts cannot be read.
-func TestAccountsCannotBeRead(t *testing.T) {
+// All service accounts exist while they cannot be read.
+func TestAllAccountsExistWhileUnreadable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, err := newAccounts(refusing{}, nil, zaptest.NewLogger(t))
 		if err != nil {
@@ -76,7 +76,7 @@ func TestAccountsCannotBeRead(t *testing.T) {
 		wait.Go(func() { a.Run(ctx) })
 		synctest.Wait()
 		if !a.Exists(&user.DefaultInfo{Name: "system:serviceaccount:ns:gone"}) || a.Failure() == nil {
-			t.Error("does not exist, for all that is known")
+			t.Error("got false or no failure while service accounts cannot be read")
 		}
 	})
 }

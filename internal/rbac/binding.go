@@ -6,9 +6,9 @@ import (
 
 // binding is a RoleBinding or a ClusterRoleBinding.
 type binding struct {
-	namespace string // "" of a ClusterRoleBinding
+	namespace string // empty for a ClusterRoleBinding
 	subjects  []rbacv1.Subject
-	role      string // by its name in byRole
+	role      string // key in the index byRole
 }
 
 func bindingOf(object any) binding {
@@ -22,12 +22,12 @@ func bindingOf(object any) binding {
 	}
 }
 
-// byRole is the index of bindings by the role that they give.
+// byRole is the index of bindings by role.
 const byRole = "role"
 
 func indexByRole(object any) ([]string, error) { return []string{bindingOf(object).role}, nil }
 
-// roleName names a role. A ClusterRole has no namespace, wherever it is bound.
+// roleName returns the key of a role in byRole. A ClusterRole has no namespace, even if a RoleBinding references it.
 func roleName(ref rbacv1.RoleRef, namespace string) string {
 	if ref.Kind == "ClusterRole" {
 		return ref.Name
@@ -37,7 +37,7 @@ func roleName(ref rbacv1.RoleRef, namespace string) string {
 
 // role is a Role or a ClusterRole.
 type role struct {
-	name  string // in byRole
+	name  string // key in the index byRole
 	rules []rbacv1.PolicyRule
 }
 

@@ -11,8 +11,8 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// NewClient makes what NewRules reads with. It knows rbac.authorization.k8s.io/v1 and no more: the clientset's own
-// client knows each type of Kubernetes, and with those a process is a third larger.
+// NewClient returns a client for NewRules. Its scheme contains only rbac.authorization.k8s.io/v1. The client of the
+// clientset would link all types of Kubernetes, which makes a process a third larger.
 func NewClient(config *rest.Config) (toolscache.Getter, error) {
 	scheme := runtime.NewScheme()
 	if err := rbacv1.AddToScheme(scheme); err != nil {
@@ -21,7 +21,7 @@ func NewClient(config *rest.Config) (toolscache.Getter, error) {
 	metav1.AddToGroupVersion(scheme, rbacv1.SchemeGroupVersion)
 	config = rest.CopyConfig(config)
 	if config.UserAgent == "" {
-		config.UserAgent = rest.DefaultKubernetesUserAgent() // as generated clients have it
+		config.UserAgent = rest.DefaultKubernetesUserAgent() // as in generated clients
 	}
 	config.APIPath, config.GroupVersion = "/apis", &rbacv1.SchemeGroupVersion
 	config.NegotiatedSerializer = rest.CodecFactoryForGeneratedClient(scheme, serializer.NewCodecFactory(scheme)).WithoutConversion()

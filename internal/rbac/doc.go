@@ -1,14 +1,15 @@
-// Package rbac follows the upstream's objects that rights and identities hang on, and says whose rights may have
-// changed and who is no more. It decides nothing: what somebody may do says the upstream's authorizer, which knows more
-// than these objects. They only tell when it is worth to ask it again.
+// Package rbac watches the RBAC objects and service accounts of the upstream. It reports which users' permissions may
+// have changed, and which service accounts no longer exist. It makes no authorization decisions: only the upstream's
+// authorizer does, which has more sources than these objects. The package reports when its decision must be reviewed.
 //
-// It promises:
-//   - every change of a role or a binding that may take a right away is told as Lost, of all users, groups and service
-//     accounts that it may be taken from, also when the change was missed and only a list shows it;
-//   - what can only give rights is told as Gained, and what changes nothing is not told;
-//   - whoever is not known not to exist exists: as long as service accounts cannot be read, all of them do.
+// The package promises:
+//   - Every change of a role or binding that may remove a permission is reported with Rights.Lost, for all affected
+//     users, groups and service accounts. This includes changes that only a later list shows.
+//   - Changes that can only add permissions are reported with Rights.Gained. Changes without effect are not reported.
+//   - Exists returns false only for identities that are known not to exist. While service accounts cannot be read, all
+//     of them exist.
 //
-// Where the facade may not read these objects, Failure says so, and nothing is told.
+// If the facade is not allowed to read these objects, Failure returns the error, and no changes are reported.
 //
-// Each Run owns the goroutines of its informers, and returns when they have ended.
+// Each Run starts the goroutines of its informers, and returns when they have ended.
 package rbac

@@ -14,27 +14,27 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// failsFor is how long a failure counts: longer than the informers' pauses between two attempts.
+// failsFor is how long a failure is remembered. It is longer than an informer's pause between two attempts.
 const failsFor = 90 * time.Second
 
-// followed is all objects of one kind.
+// followed is an informer for one kind, with its last failure.
 type followed struct {
 	resource string
 	informer toolscache.SharedIndexInformer
 	log      *zap.Logger
 
-	mu       sync.Mutex // guards the rest
-	failure  error      // the last one
+	mu       sync.Mutex // guards the fields below
+	failure  error      // last failure
 	failedAt time.Time
 }
 
-// kind is what is followed, and how.
+// kind describes the informer of one kind.
 type kind struct {
 	resource string
 	example  runtime.Object
 	source   toolscache.ListerWatcher
 	indexers toolscache.Indexers
-	trim     toolscache.TransformFunc // drops what nobody looks at
+	trim     toolscache.TransformFunc // removes unused fields
 	handler  toolscache.ResourceEventHandler
 }
 
@@ -45,40 +45,40 @@ func follow(k kind, log *zap.Logger) (*followed, error) {
 		_, err = f.informer.AddEventHandler(k.handler)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("follow %s: %w", k.resource, err)
+		return nil, fmt.Errorf("create informer for %s: %w", k.resource, err)
 	}
 	return f, nil
 }
 
-// failed is told of each list or watch that ended with an error.
+// failed is called for each list or watch that ended with an error.
 func (f *followed) failed(_ context.Context, _ *toolscache.Reflector, err error) {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
-		return // watches end like that; the next one goes on
+		return // normal ends of watches, which the informer resumes
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.failure == nil || time.Since(f.failedAt) > failsFor {
-		f.log.Warn("cannot follow what rights depend on; changes are noticed late, by reviews alone",
+		f.log.Warn("Cannot watch objects that permissions depend on; only periodic reviews notice changes",
 			zap.String("resource", f.resource), zap.Error(err))
 	}
 	f.failure, f.failedAt = err, time.Now()
 }
 
-// state is nil while the objects are followed.
+// state returns nil while the objects are watched.
 func (f *followed) state() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
 	case f.failure != nil && time.Since(f.failedAt) <= failsFor:
-		return fmt.Errorf("follow %s: %w", f.resource, f.failure)
+		return fmt.Errorf("watch %s: %w", f.resource, f.failure)
 	case !f.informer.HasSynced():
-		return fmt.Errorf("%s were not read yet", f.resource)
+		return fmt.Errorf("watch %s: not synced yet", f.resource)
 	default:
 		return nil
 	}
 }
 
-// run follows all of them until the context ends.
+// run runs the informers until the context ends, and waits for them.
 func run(ctx context.Context, all ...*followed) {
 	var wait sync.WaitGroup
 	for _, f := range all {

@@ -14,27 +14,28 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// Rights is told whose rights may have changed: the affected function says of whom, at any time and from any goroutine.
+// Rights receives the users whose permissions may have changed. affected reports whether a user is one of them. It may
+// be called at any time and from any goroutine.
 type Rights interface {
-	// Gained is for rights that can only have grown.
+	// Gained reports that permissions can only have been added.
 	Gained(affected func(user.Info) bool)
-	// Lost is for those that may have shrunk, and may have grown as well.
+	// Lost reports that permissions may have been removed. Others may have been added.
 	Lost(affected func(user.Info) bool)
 }
 
-// Rules follows roles and bindings.
+// Rules watches roles and bindings.
 type Rules struct {
 	rights                    Rights
 	roles, clusterRoles       *followed
 	bindings, clusterBindings *followed
 }
 
-// sources are where the four kinds come from.
+// sources are the list-watchers of the four kinds.
 type sources struct {
 	roles, clusterRoles, bindings, clusterBindings toolscache.ListerWatcher
 }
 
-// NewRules makes what follows the rules of an upstream; it starts nothing.
+// NewRules returns Rules for the roles and bindings of an upstream. It starts no goroutine.
 func NewRules(client toolscache.Getter, rights Rights, log *zap.Logger) (*Rules, error) {
 	of := func(resource string) toolscache.ListerWatcher {
 		return toolscache.NewListWatchFromClient(client, resource, "", fields.Everything())
@@ -55,12 +56,12 @@ func newRules(from sources, rights Rights, log *zap.Logger) (*Rules, error) {
 	return r, errors.Join(errs[:]...)
 }
 
-// Run follows them until the context ends.
+// Run watches roles and bindings until the context ends.
 func (r *Rules) Run(ctx context.Context) {
 	run(ctx, r.bindings, r.clusterBindings, r.roles, r.clusterRoles)
 }
 
-// Failure is nil while all of them are followed. It begins with their not being read yet.
+// Failure returns nil while all four kinds are watched. Before their first lists it returns an error.
 func (r *Rules) Failure() error {
 	return errors.Join(r.bindings.state(), r.clusterBindings.state(), r.roles.state(), r.clusterRoles.state())
 }
@@ -71,14 +72,14 @@ func (r *Rules) bindingDeleted(object any) { r.lost(subjectsOf(bindingOf(object)
 
 func (r *Rules) bindingChanged(before, after any) {
 	old, now := bindingOf(before), bindingOf(after)
-	if old.role != now.role { // deleted and made anew
+	if old.role != now.role { // deleted and created again
 		r.bindingDeleted(before)
 		r.bindingAdded(after)
 		return
 	}
-	taken, given := without(old.subjects, now.subjects), without(now.subjects, old.subjects)
-	r.lost(subjectsOf(binding{namespace: old.namespace, subjects: taken}))
-	r.gained(subjectsOf(binding{namespace: now.namespace, subjects: given}))
+	removed, added := without(old.subjects, now.subjects), without(now.subjects, old.subjects)
+	r.lost(subjectsOf(binding{namespace: old.namespace, subjects: removed}))
+	r.gained(subjectsOf(binding{namespace: now.namespace, subjects: added}))
 }
 
 func (r *Rules) roleAdded(object any) { r.notified(r.rights.Gained, roleOf(object)) }
@@ -95,8 +96,8 @@ func (r *Rules) roleChanged(before, after any) {
 	}
 }
 
-// contains tells whether each rule of some is among others, word by word. One that is put in other words counts as
-// another.
+// contains reports whether others contains an equal rule for each rule of some. Equivalent rules that are written
+// differently are not equal.
 func contains(others, some []rbacv1.PolicyRule) bool {
 	return !slices.ContainsFunc(some, func(rule rbacv1.PolicyRule) bool {
 		return !slices.ContainsFunc(others, func(other rbacv1.PolicyRule) bool { return equality.Semantic.DeepEqual(rule, other) })
@@ -115,17 +116,18 @@ func (r *Rules) lost(s *subjects) {
 	}
 }
 
-// told tells of a role's change those whom it is bound to; everybody, while that is not known.
-func (r *Rules) notified(tell func(func(user.Info) bool), of role) {
+// notified reports a change of a role for the subjects of its bindings. While bindings are unknown, it reports the
+// change for all users.
+func (r *Rules) notified(report func(func(user.Info) bool), of role) {
 	if !r.bindings.informer.HasSynced() || !r.clusterBindings.informer.HasSynced() {
-		tell(everybody)
+		report(allUsers)
 		return
 	}
 	var bound subjects
 	for _, bindings := range []*followed{r.bindings, r.clusterBindings} {
 		objects, err := bindings.informer.GetIndexer().ByIndex(byRole, of.name)
-		if err != nil { // there is no such index, which cannot be
-			tell(everybody)
+		if err != nil { // cannot happen: the index exists
+			report(allUsers)
 			return
 		}
 		for _, object := range objects {
@@ -134,7 +136,7 @@ func (r *Rules) notified(tell func(func(user.Info) bool), of role) {
 		}
 	}
 	if !bound.empty() {
-		tell(bound.include)
+		report(bound.include)
 	}
 }
 
@@ -144,7 +146,7 @@ func subjectsOf(b binding) *subjects {
 	return &s
 }
 
-// handler is told of changes. What was there before is none.
+// handler calls functions for changes. Objects of the initial list are not changes.
 type handler struct {
 	added, deleted func(any)
 	changed        func(before, after any)
@@ -160,7 +162,7 @@ func (h handler) OnAdd(object any, isInInitialList bool) {
 // OnUpdate implements toolscache.ResourceEventHandler.
 func (h handler) OnUpdate(before, after any) { h.changed(before, after) }
 
-// OnDelete implements toolscache.ResourceEventHandler. Of a deletion that was missed, what was last known counts.
+// OnDelete implements toolscache.ResourceEventHandler. For a missed deletion it uses the last known object.
 func (h handler) OnDelete(object any) {
 	if missed, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
 		object = missed.Obj
@@ -168,7 +170,7 @@ func (h handler) OnDelete(object any) {
 	h.deleted(object)
 }
 
-// trim drops what is of no interest here.
+// trim removes metadata that the package does not use.
 func trim(object any) (any, error) {
 	if accessor, err := meta.Accessor(object); err == nil {
 		accessor.SetManagedFields(nil)

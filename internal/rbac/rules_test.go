@@ -22,39 +22,39 @@ import (
 	cachetesting "k8s.io/client-go/tools/cache/testing"
 )
 
-// people are who may be affected.
+// people are the users whose permissions may change.
 var people = []user.Info{
 	&user.DefaultInfo{Name: "alice", Groups: []string{"team", "system:authenticated"}},
 	&user.DefaultInfo{Name: "bob", Groups: []string{"system:authenticated"}},
-	&user.DefaultInfo{Name: "team"}, // a user by the name of a group
+	&user.DefaultInfo{Name: "team"}, // a user with the name of a group
 	&user.DefaultInfo{Name: "system:serviceaccount:a:default", Groups: []string{"system:serviceaccounts"}},
 	&user.DefaultInfo{Name: "system:serviceaccount:b:default", Groups: []string{"system:serviceaccounts"}},
 }
 
-// told notes what Rights are told, as "lost alice" for each who is affected.
-type told struct {
+// recorder records the calls of Rights, as "lost alice" for each affected user.
+type recorder struct {
 	mu  sync.Mutex // guards all
 	all []string
 }
 
 // Gained implements Rights.
-func (t *told) Gained(affected func(user.Info) bool) { t.note("gained", affected) }
+func (t *recorder) Gained(affected func(user.Info) bool) { t.note("gained", affected) }
 
 // Lost implements Rights.
-func (t *told) Lost(affected func(user.Info) bool) { t.note("lost", affected) }
+func (t *recorder) Lost(affected func(user.Info) bool) { t.note("lost", affected) }
 
-func (t *told) note(what string, affected func(user.Info) bool) {
+func (t *recorder) note(what string, affected func(user.Info) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, who := range people {
-		if affected(who) {
-			t.all = append(t.all, what+" "+strings.TrimPrefix(who.GetName(), "system:serviceaccount:"))
+	for _, person := range people {
+		if affected(person) {
+			t.all = append(t.all, what+" "+strings.TrimPrefix(person.GetName(), "system:serviceaccount:"))
 		}
 	}
 }
 
-// take returns what was told since the last time, in order of the alphabet.
-func (t *told) take() string {
+// take returns the calls since the last time, in alphabetical order.
+func (t *recorder) take() string {
 	synctest.Wait()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -64,7 +64,7 @@ func (t *told) take() string {
 	return strings.Join(slices.Compact(all), ", ")
 }
 
-// cluster is the four kinds, as a test changes them.
+// cluster contains the objects of the four kinds, which tests change.
 type cluster struct {
 	roles, clusterRoles, bindings, clusterBindings *cachetesting.FakeControllerSource
 }
@@ -106,7 +106,7 @@ func clusterRole(name string, verbs ...string) *rbacv1.ClusterRole {
 	return &rbacv1.ClusterRole{ObjectMeta: metaOf(name), Rules: rules(verbs...)}
 }
 
-// subject is one of "user alice", "group team", "account a/default" and, in the binding's own namespace, "account
+// subject parses "user alice", "group team", "account a/default" or, for the namespace of the binding, "account
 // default".
 func subject(text string) rbacv1.Subject {
 	kind, name, _ := strings.Cut(text, " ")
@@ -126,21 +126,21 @@ func roleRef(to string) rbacv1.RoleRef {
 	return rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: name}
 }
 
-func bind(name, to string, whom ...string) *rbacv1.RoleBinding {
+func bind(name, to string, subjects ...string) *rbacv1.RoleBinding {
 	b := &rbacv1.RoleBinding{ObjectMeta: metaOf(name), RoleRef: roleRef(to)}
-	for _, text := range whom {
+	for _, text := range subjects {
 		b.Subjects = append(b.Subjects, subject(text))
 	}
 	return b
 }
 
-func clusterBind(name, to string, whom ...string) *rbacv1.ClusterRoleBinding {
-	b := bind(name, to, whom...)
+func clusterBind(name, to string, subjects ...string) *rbacv1.ClusterRoleBinding {
+	b := bind(name, to, subjects...)
 	return &rbacv1.ClusterRoleBinding{ObjectMeta: b.ObjectMeta, RoleRef: b.RoleRef, Subjects: b.Subjects}
 }
 
-// TestChanges makes one change after another, and says whom each affects.
-func TestChanges(t *testing.T) {
+// TestChangesReportAffectedUsers makes one change after another, and compares the affected users.
+func TestChangesReportAffectedUsers(t *testing.T) {
 	type step struct {
 		what string
 		do   func(cluster)
@@ -175,69 +175,69 @@ func TestChanges(t *testing.T) {
 		}, "gained bob"},
 		{"a rule less of that role", func(c cluster) { c.clusterRoles.Modify(clusterRole("r")) }, "lost a:default, lost bob"},
 		{"the role is gone", func(c cluster) { c.clusterRoles.Delete(clusterRole("r")) }, "lost a:default, lost bob"},
-		{"a role that nobody has is gone", func(c cluster) { c.roles.Delete(aRole("a/r")) }, ""},
+		{"a role without bindings is gone", func(c cluster) { c.roles.Delete(aRole("a/r")) }, ""},
 		{"the binding is gone", func(c cluster) { c.bindings.Delete(bind("a/x", "ClusterRole r", "account default")) }, "lost a:default"},
 		{"the other is gone", func(c cluster) { c.clusterBindings.Delete(clusterBind("y", "ClusterRole r", "user bob")) }, "lost bob"},
 	}
-	following(t, func(cluster) {}, func(c cluster, heard *told) {
+	following(t, func(cluster) {}, func(c cluster, reports *recorder) {
 		for _, s := range steps {
 			s.do(c)
-			if got := heard.take(); got != s.want {
-				t.Errorf("%s: %q, want %q", s.what, got, s.want)
+			if got := reports.take(); got != s.want {
+				t.Errorf("%s: got %q, want %q", s.what, got, s.want)
 			}
 		}
 	})
 }
 
-// following runs a test on rules that are followed, and what they tell.
-func following(t *testing.T, fill func(cluster), test func(cluster, *told)) {
+// following runs a test with running Rules and a recorder of their reports.
+func following(t *testing.T, fill func(cluster), test func(cluster, *recorder)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c, heard := newCluster(t), &told{}
+		c, reports := newCluster(t), &recorder{}
 		fill(c)
-		r, err := newRules(c.sources(), heard, zaptest.NewLogger(t))
+		r, err := newRules(c.sources(), reports, zaptest.NewLogger(t))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if r.Failure() == nil {
-			t.Error("they are followed before they are read")
+			t.Error("got no failure before the first lists")
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var wait sync.WaitGroup
 		defer wait.Wait()
 		defer cancel()
 		wait.Go(func() { r.Run(ctx) })
-		if got := heard.take(); got != "" {
-			t.Errorf("what was there before is told: %s", got)
+		if got := reports.take(); got != "" {
+			t.Errorf("got %s for objects of the initial lists, want nothing", got)
 		}
 		if err := r.Failure(); err != nil {
 			t.Error(err)
 		}
-		test(c, heard)
+		test(c, reports)
 	})
 }
 
-// What is missed while no watch runs is told after the next list, deletions included.
-func TestMissedChanges(t *testing.T) {
+// Changes without a running watch are reported after the next list, deletions included.
+func TestMissedChangesAreReported(t *testing.T) {
 	fill := func(c cluster) {
 		c.bindings.Add(bind("a/x", "Role r", "user alice"))
 		c.clusterBindings.Add(clusterBind("y", "ClusterRole r", "user bob", "group team"))
 	}
-	following(t, fill, func(c cluster, heard *told) {
+	following(t, fill, func(c cluster, reports *recorder) {
 		c.bindings.DeleteDropWatch(bind("a/x", "Role r"))
 		c.clusterBindings.ModifyDropWatch(clusterBind("y", "ClusterRole r", "group team"))
-		if got := heard.take(); got != "" {
-			t.Fatalf("%q was not missed", got)
+		if got := reports.take(); got != "" {
+			t.Fatalf("got %q while no watch runs, want nothing", got)
 		}
 		c.bindings.ResetWatch()
 		c.clusterBindings.ResetWatch()
-		if got := eventually(heard); got != "lost alice, lost bob" {
+		if got := eventually(reports); got != "lost alice, lost bob" {
 			t.Error(got)
 		}
 	})
 }
 
-// refusing is a source that the facade may not read.
+// refusing is a source that the facade is not allowed to read.
 type refusing struct{ toolscache.ListerWatcher }
 
 // List implements toolscache.ListerWatcher.
@@ -248,14 +248,14 @@ func (refusing) Watch(metav1.ListOptions) (watch.Interface, error) { return nil,
 
 var errForbidden = apierrors.NewForbidden(schema.GroupResource{Group: rbacv1.GroupName, Resource: "rolebindings"}, "", fmt.Errorf("no"))
 
-// Where bindings cannot be read, that is said, and a role that changes may be anybody's.
-func TestBindingsCannotBeRead(t *testing.T) {
+// If bindings cannot be read, Failure returns the error, and a change of a role affects all users.
+func TestRoleChangeAffectsAllWhileBindingsAreUnreadable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, heard := newCluster(t), &told{}
+		c, reports := newCluster(t), &recorder{}
 		from := c.sources()
 		from.bindings = refusing{}
 		c.roles.Add(aRole("a/r", "get"))
-		r, err := newRules(from, heard, zaptest.NewLogger(t))
+		r, err := newRules(from, reports, zaptest.NewLogger(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -265,18 +265,18 @@ func TestBindingsCannotBeRead(t *testing.T) {
 		defer cancel()
 		wait.Go(func() { r.Run(ctx) })
 		synctest.Wait()
-		if err := r.Failure(); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "follow rolebindings") {
-			t.Errorf("the failure is %v", err)
+		if err := r.Failure(); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "watch rolebindings") {
+			t.Errorf("got failure %v", err)
 		}
 		c.roles.Modify(aRole("a/r"))
-		if got := heard.take(); strings.Count(got, "lost") != len(people) {
-			t.Errorf("told %q", got)
+		if got := reports.take(); strings.Count(got, "lost") != len(people) {
+			t.Errorf("got %q, want all users", got)
 		}
 	})
 }
 
-// eventually waits for the informers' next attempts, and returns what was told meanwhile.
-func eventually(heard *told) string {
+// eventually waits for the informers' next attempts, and returns the reports until then.
+func eventually(reports *recorder) string {
 	<-time.After(time.Minute)
-	return heard.take()
+	return reports.take()
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/listfacade/listfacade/internal/serviceaccount"
 )
 
-// subjects are whom bindings name. The zero value is nobody.
+// subjects is a set of users and groups. The zero value is empty.
 type subjects struct {
 	users, groups map[string]bool
 }
 
-// everybody is affected by what cannot be told apart.
-func everybody(user.Info) bool { return true }
+// allUsers is the affected function for changes whose subjects are unknown.
+func allUsers(user.Info) bool { return true }
 
-// add adds those of a binding, which is in a namespace or, for "", in none.
+// add adds the subjects of a binding in a namespace; empty for a ClusterRoleBinding.
 func (s *subjects) add(of []rbacv1.Subject, namespace string) {
 	if s.users == nil {
 		s.users, s.groups = map[string]bool{}, map[string]bool{}
@@ -31,19 +31,19 @@ func (s *subjects) add(of []rbacv1.Subject, namespace string) {
 			s.groups[subject.Name] = true
 		case rbacv1.ServiceAccountKind:
 			s.users[serviceaccount.Username(cmp.Or(subject.Namespace, namespace), subject.Name)] = true
-		default: // names nobody, as for the upstream's authorizer
+		default: // ignored, as by the upstream's authorizer
 		}
 	}
 }
 
 func (s *subjects) empty() bool { return len(s.users) == 0 && len(s.groups) == 0 }
 
-// include tells whether somebody is named.
-func (s *subjects) include(who user.Info) bool {
-	return s.users[who.GetName()] || slices.ContainsFunc(who.GetGroups(), func(group string) bool { return s.groups[group] })
+// include reports whether the set contains a user or one of the user's groups.
+func (s *subjects) include(u user.Info) bool {
+	return s.users[u.GetName()] || slices.ContainsFunc(u.GetGroups(), func(group string) bool { return s.groups[group] })
 }
 
-// without are the subjects that are not among others.
+// without returns the subjects of all that are not in others.
 func without(all, others []rbacv1.Subject) []rbacv1.Subject {
 	return slices.DeleteFunc(slices.Clone(all), func(s rbacv1.Subject) bool { return slices.Contains(others, s) })
 }

@@ -9,10 +9,10 @@ import (
 const (
 	userPrefix  = "system:serviceaccount:"
 	groupPrefix = "system:serviceaccounts:"
-	everyOne    = "system:serviceaccounts" // the group of all
+	allGroup    = "system:serviceaccounts" // group of all service accounts
 )
 
-// Keys of a user's extra: what its token is bound to, and where that runs.
+// Keys of a user's extra: the pod that its token is bound to, and the node of that pod.
 const (
 	PodName  = "authentication.kubernetes.io/pod-name"
 	PodUID   = "authentication.kubernetes.io/pod-uid"
@@ -20,16 +20,17 @@ const (
 	NodeUID  = "authentication.kubernetes.io/node-uid"
 )
 
-// Username is the user's name of a service account.
+// Username returns the user name of a service account.
 func Username(namespace, name string) string { return userPrefix + namespace + ":" + name }
 
-// Split takes a user's name apart; ok is false for one that no service account can have.
+// Split returns the namespace and the name of a service account; ok is false if username is not that of a service
+// account.
 func Split(username string) (namespace, name string, ok bool) {
 	namespaced, ok := strings.CutPrefix(username, userPrefix)
 	if !ok {
 		return "", "", false
 	}
-	// A second colon is in the name then, where it is not valid.
+	// A second colon becomes part of the name, which is then invalid.
 	namespace, name, ok = strings.Cut(namespaced, ":")
 	if !ok || len(validation.ValidateNamespaceName(namespace, false)) > 0 || len(validation.ValidateServiceAccountName(name, false)) > 0 {
 		return "", "", false
@@ -37,5 +38,5 @@ func Split(username string) (namespace, name string, ok bool) {
 	return namespace, name, true
 }
 
-// Groups are the groups of a namespace's service accounts.
-func Groups(namespace string) []string { return []string{everyOne, groupPrefix + namespace} }
+// Groups returns the groups of the service accounts in a namespace.
+func Groups(namespace string) []string { return []string{allGroup, groupPrefix + namespace} }

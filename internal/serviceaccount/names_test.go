@@ -7,15 +7,15 @@ import (
 	library "k8s.io/apiserver/pkg/authentication/serviceaccount"
 )
 
-func TestKeys(t *testing.T) {
-	ours := []string{PodName, PodUID, NodeName, NodeUID}
-	theirs := []string{library.PodNameKey, library.PodUIDKey, library.NodeNameKey, library.NodeUIDKey}
-	if !slices.Equal(ours, theirs) {
-		t.Errorf("%q, want %q", ours, theirs)
+func TestKeysMatchLibrary(t *testing.T) {
+	got := []string{PodName, PodUID, NodeName, NodeUID}
+	want := []string{library.PodNameKey, library.PodUIDKey, library.NodeNameKey, library.NodeUIDKey}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-// FuzzSplit holds that names are put together and taken apart as by kube-apiserver.
+// FuzzSplit: names are built and split as in kube-apiserver.
 func FuzzSplit(f *testing.F) {
 	for _, name := range []string{
 		"system:serviceaccount:ns:sa", "system:serviceaccount:ns:a.b-c", "system:serviceaccount:ns:", "system:serviceaccount::sa",
@@ -28,13 +28,13 @@ func FuzzSplit(f *testing.F) {
 		namespace, name, ok := Split(username)
 		wantNamespace, wantName, err := library.SplitUsername(username)
 		if namespace != wantNamespace || name != wantName || ok != (err == nil) {
-			t.Fatalf("%q: %q %q %t, want %q %q %v", username, namespace, name, ok, wantNamespace, wantName, err)
+			t.Fatalf("%q: got %q %q %t, want %q %q %v", username, namespace, name, ok, wantNamespace, wantName, err)
 		}
 		if got, want := Username(username, name), library.MakeUsername(username, name); got != want {
-			t.Errorf("named %q, want %q", got, want)
+			t.Errorf("got user name %q, want %q", got, want)
 		}
 		if got, want := Groups(username), library.MakeGroupNames(username); !slices.Equal(got, want) {
-			t.Errorf("groups %q, want %q", got, want)
+			t.Errorf("got groups %q, want %q", got, want)
 		}
 	})
 }
