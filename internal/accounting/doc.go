@@ -3,7 +3,7 @@
 //
 // A Key describes a kind of request: user, user agent, verb, resource, scope, shape of the selectors, resourceVersion
 // mode and source of the response. For each of five kinds of cost (By) and each minute, a summary keeps the 256 most
-// expensive keys, by the weighted Space-Saving algorithm (Metwally, Agrawal, El Abbadi 2005). The summaries of the last
+// expensive keys. Its algorithm is weighted Space-Saving (Metwally, Agrawal, El Abbadi 2005). The summaries of the last
 // sixteen minutes are in a ring.
 //
 // The package promises:

@@ -90,8 +90,8 @@ type mergedClient struct {
 	estimate, err int64
 }
 
-// mergedOf adds up summaries and keeps their guarantee. A key without a slot in a summary has cost there at most the
-// smallest count of that summary, which is added to its estimate and to its error.
+// mergedOf adds up summaries and keeps their guarantee. A key without a slot in a summary costs there at most the
+// smallest count of that summary. This count is added to its estimate and to its error.
 func mergedOf(all []summary) merged {
 	m := merged{clients: map[uint64]*mergedClient{}}
 	for _, s := range all {

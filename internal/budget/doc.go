@@ -3,7 +3,7 @@
 // # How it works
 //
 // The used memory is an estimate: the heap that the last garbage collection found live, plus the memory of the runtime
-// outside the heap, corrected by the changes of the accounts since then. Accounts are exact but incomplete. The
+// outside the heap. Changes of the accounts since that collection are added. Accounts are exact but incomplete. The
 // collector's number is complete but old. The budget therefore starts a collection when the difference matters, at most
 // once per second. Garbage does not count, because the runtime collects it before the limit
 // (docs/adr/0019-memory-has-a-budget.md).

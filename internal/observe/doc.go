@@ -8,8 +8,8 @@
 //
 // The package starts no goroutine and imports no other package of this module. An Event belongs to the goroutine of its
 // request until the request ends. Then the sinks read it one after the other, and keep no reference to it. Before that,
-// other goroutines read only the request's Progress, which is in the Inflight of its server, and the fields of the
-// Event that Progress marks as settled. Operators see open requests through them, and long-running requests are
+// other goroutines read only the request's Progress and the fields of the Event that Progress marks as settled. They
+// find the Progress in the Inflight of the server. Operators see open requests this way, and long-running requests are
 // accounted before they end. Sinks that are Followers also receive a request while it is in flight.
 //
 // SlowLog keeps the last slow requests and History the last minutes, for the operator's page. Their memory is constant.

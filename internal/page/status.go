@@ -100,8 +100,8 @@ type Lane struct {
 	Expired    uint64    `json:"expired"`   // watches that ended because they were too slow, since the lane was created
 	// AuditAgeSeconds is the time since the self-audit last compared all objects, or else since the lane was created.
 	AuditAgeSeconds float64 `json:"auditAgeSeconds"`
-	// Differed is the last difference that the self-audit found. It is null if there was none since the lane was created,
-	// or if a later pass no longer found a difference for which the lane was not listed again.
+	// Differed is the last difference that the self-audit found since the lane was created; null if there is none. If the
+	// lane was not listed again, a later pass without a difference sets it to null.
 	Differed *Difference `json:"differed,omitempty"`
 }
 
