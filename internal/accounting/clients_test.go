@@ -42,14 +42,14 @@ func TestDone(t *testing.T) {
 		} {
 			got := c.Top(by, time.Minute, 10)
 			if diff := cmp.Diff(want, got.Clients); diff != "" {
-				t.Errorf("%s: %s", by, diff)
+				t.Errorf("%s: got %s", by, diff)
 			}
 			if got.By != by.String() || got.Keys != len(want) || got.Unlisted != 0 {
-				t.Errorf("%s: %+v", by, got)
+				t.Errorf("%s: got %+v", by, got)
 			}
 		}
 		if got := c.Top(Bytes, time.Minute, 1); len(got.Clients) != 1 || got.Total != 10100 || got.Keys != 2 {
-			t.Errorf("%+v", got)
+			t.Errorf("got %+v", got)
 		}
 	})
 }
@@ -67,7 +67,7 @@ func TestWindows(t *testing.T) {
 		} {
 			got := c.Top(Bytes, window, 10)
 			if got.Total != want || len(got.Clients) != 1 || got.Clients[0].Estimate != want {
-				t.Errorf("%s: %+v, want %d", window, got, want)
+				t.Errorf("%s: got %+v, want %d", window, got, want)
 			}
 		}
 		time.Sleep(MaxWindow + time.Minute) //nolint:forbidigo // virtual time
@@ -90,7 +90,7 @@ func TestClockSetBack(t *testing.T) {
 		}
 		for window, want := range map[time.Duration]int64{time.Minute: 1, 2 * time.Minute: 2, MaxWindow: 3} {
 			if got := c.Top(Bytes, window, 10).Total; got != want {
-				t.Errorf("%s: %d, want %d", window, got, want)
+				t.Errorf("%s: got %d, want %d", window, got, want)
 			}
 		}
 		now := c.minuteAt(time.Now())
@@ -120,7 +120,7 @@ func TestRequestsInFlightAreCounted(t *testing.T) {
 		total := func(by By, want int64) {
 			t.Helper()
 			if got := c.Top(by, time.Minute, 10).Total; got != want {
-				t.Errorf("%s: %d, want %d", by, got, want)
+				t.Errorf("%s: got %d, want %d", by, got, want)
 			}
 		}
 		p.Rests()
@@ -160,7 +160,7 @@ func TestRunCountsAtAnInterval(t *testing.T) {
 		time.Sleep(collectEvery + time.Second) //nolint:forbidigo // virtual time
 		inflight.Leave(&p)
 		if got := c.Top(Bytes, time.Minute, 1).Total; got != 1000 {
-			t.Errorf("%d bytes", got)
+			t.Errorf("got %d bytes", got)
 		}
 	})
 }

@@ -71,17 +71,17 @@ func TestFileIsRotated(t *testing.T) {
 			}
 			all := names(t, dir)
 			if !slices.Contains(all, "audit-of-mine.log") || slices.Contains(all, filepath.Base(old)) != (test.want == 0) {
-				t.Errorf("%s: %q", name, all)
+				t.Errorf("%s: got %q", name, all)
 			}
 			all = slices.DeleteFunc(all, func(name string) bool {
 				return name == "audit-of-mine.log" || name == "audit.log" || name == filepath.Base(old)
 			})
 			if len(all) != test.want {
-				t.Fatalf("%s: %q", name, all)
+				t.Fatalf("%s: got %q", name, all)
 			}
 			for _, backup := range all {
 				if !strings.HasSuffix(backup, test.ending) || sizeOf(t, filepath.Join(dir, backup)) != 1<<20 {
-					t.Errorf("%s", backup)
+					t.Errorf("got %s", backup)
 				}
 			}
 		})
@@ -126,6 +126,6 @@ func TestExistingFileIsAppended(t *testing.T) {
 		}
 	}
 	if all := names(t, filepath.Dir(c.Path)); len(all) != 2 {
-		t.Errorf("%q", all)
+		t.Errorf("got %q", all)
 	}
 }

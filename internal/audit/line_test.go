@@ -164,7 +164,7 @@ func TestRecordsMatchKubeAPIServer(t *testing.T) {
 		r := newRecord(e, test.stage)
 		got := r.event()
 		if status(got.ResponseStatus) != test.status || fmt.Sprint(got.Annotations) != fmt.Sprint(test.annotations) {
-			t.Errorf("%s: %s, %v", name, status(got.ResponseStatus), got.Annotations)
+			t.Errorf("%s: got %s, %v", name, status(got.ResponseStatus), got.Annotations)
 		}
 		if received := test.stage == auditinternal.StageRequestReceived; got.StageTimestamp.Equal(&got.RequestReceivedTimestamp) != received {
 			t.Errorf("%s: got stage at %s, received at %s", name, got.StageTimestamp, got.RequestReceivedTimestamp)

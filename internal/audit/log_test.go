@@ -139,7 +139,7 @@ rules:
 			got = append(got, strings.SplitN(level, `"`, 2)[0]+" "+strings.SplitN(stage, `"`, 2)[0])
 		}
 		if strings.Join(got, ", ") != test.want || counts.events != len(got) {
-			t.Errorf("%s: %q, %d events", name, got, counts.events)
+			t.Errorf("%s: got %q, %d events", name, got, counts.events)
 		}
 	}
 }
@@ -152,14 +152,14 @@ func TestEachStageHasALine(t *testing.T) {
 	lines := written(t, l)
 	for i, stage := range []string{"RequestReceived", "ResponseStarted", "ResponseComplete"} {
 		if len(lines) != 3 || !strings.Contains(lines[i], `"stage":"`+stage+`"`) {
-			t.Fatalf("%q", lines)
+			t.Fatalf("got %q", lines)
 		}
 	}
 	if counts.levels["Metadata"] != 1 || counts.events != 3 || len(counts.errors) != 0 {
-		t.Errorf("%+v", counts)
+		t.Errorf("got %+v", counts)
 	}
 	if info, err := os.Stat(l.config.Path); err != nil || info.Mode() != 0o600 {
-		t.Errorf("%v: %v", info, err)
+		t.Errorf("got %v, %v", info, err)
 	}
 }
 
@@ -180,12 +180,12 @@ func TestFullDisk(t *testing.T) {
 		l.out = broken{}
 		e := eventOf("list", "pods")
 		if err := l.Received(e); (err != nil) != test.refused {
-			t.Errorf("%s: %v", mode, err)
+			t.Errorf("%s: got %v", mode, err)
 		}
 		l.Done(e)
 		l.finish()
 		if counts.errors[plugin] != test.events || counts.rejected != test.rejected {
-			t.Errorf("%s: %+v", mode, counts)
+			t.Errorf("%s: got %+v", mode, counts)
 		}
 	}
 }
@@ -201,7 +201,7 @@ func TestEventsAboveLimitAreDropped(t *testing.T) {
 		l.Done(e)
 	}
 	if counts.errors[buffered] != 100 {
-		t.Errorf("%+v", counts)
+		t.Errorf("got %+v", counts)
 	}
 	if n := logged.FilterMessageSnippet("Dropped").Len(); n == 0 || n > 10 {
 		t.Errorf("got %d lines, want 1 to 10", n)
@@ -237,7 +237,7 @@ func TestUnauthenticatedCallersUseAQuarterOfTheQueue(t *testing.T) {
 		goThrough(l, eventOf("watch", "pods"))
 	}
 	if counts.errors[buffered] != before {
-		t.Errorf("%+v", counts)
+		t.Errorf("got %+v", counts)
 	}
 	l.finish()
 }
@@ -291,7 +291,7 @@ func TestConcurrentRequestsLeaveCompleteLines(t *testing.T) {
 		for _, line := range written(t, l) {
 			_, rest, ok := strings.Cut(line, `"auditID":"`)
 			if !ok || !strings.HasPrefix(line, `{"kind":"Event"`) || !strings.HasSuffix(line, "}") {
-				t.Fatalf("%s", line)
+				t.Fatalf("got %s", line)
 			}
 			ids[strings.SplitN(rest, `"`, 2)[0]]++
 		}
@@ -309,7 +309,7 @@ func TestLegacyFormat(t *testing.T) {
 	l.Done(e)
 	l.finish()
 	if lines := written(t, l); len(lines) != 1 || !strings.Contains(lines[0], `AUDIT: id="" stage="ResponseComplete" ip="10.0.0.1" method="list" user="alice"`) {
-		t.Errorf("%q", lines)
+		t.Errorf("got %q", lines)
 	}
 }
 
@@ -366,7 +366,7 @@ func TestShippedPolicy(t *testing.T) {
 		goThrough(l, test.event)
 		l.finish()
 		if lines := written(t, l); len(lines) != test.want {
-			t.Errorf("%s: %q", name, lines)
+			t.Errorf("%s: got %q", name, lines)
 		}
 	}
 }

@@ -217,7 +217,7 @@ func TestTakeIsRefused(t *testing.T) {
 		}
 		for _, refused := range b.Stats().Refused {
 			if refused.Count != 1 {
-				t.Errorf("%+v", refused)
+				t.Errorf("got %+v", refused)
 			}
 		}
 		first()
@@ -265,7 +265,7 @@ func TestWithoutLimit(t *testing.T) {
 		give, ok := b.Take(Answers, 1<<40)
 		run(t, b, 3*every)
 		if !ok || !b.Fits(1<<50) || len(m.steps) > 0 || b.Share(0.1, 77) != 77 || b.Stats().Used != 2<<40 {
-			t.Errorf("%v %v %+v", ok, m.steps, b.Stats())
+			t.Errorf("got %v %v %+v", ok, m.steps, b.Stats())
 		}
 		give()
 		var none *Budget
@@ -308,7 +308,7 @@ func TestConcurrentTakeLeavesNothing(t *testing.T) {
 func TestReadRuntime(t *testing.T) {
 	r := ReadRuntime()
 	if r.Live <= 0 || r.Mapped <= 0 || r.Live > 4*r.Mapped {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v", r)
 	}
 }
 

@@ -53,7 +53,7 @@ func TestCgroupLimit(t *testing.T) {
 			root[name] = &fstest.MapFile{Data: []byte(text)}
 		}
 		if got := CgroupLimit(root); got != c.want {
-			t.Errorf("%s: %d, want %d", name, got, c.want)
+			t.Errorf("%s: got %d, want %d", name, got, c.want)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func asking(base string) Ask {
 		case http.StatusNotFound:
 			return nil, fmt.Errorf("%s: %w", path, ErrNotFound)
 		default:
-			return nil, fmt.Errorf("%s: %d", path, response.StatusCode)
+			return nil, fmt.Errorf("%s: got %d", path, response.StatusCode)
 		}
 	}
 }

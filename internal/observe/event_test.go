@@ -82,15 +82,15 @@ func TestRequestLog(t *testing.T) {
 	core, logs := observer.New(zap.DebugLevel)
 	NewRequestLog(zap.New(core)).Done(e)
 	if logs.Len() != 1 {
-		t.Fatalf("%d lines", logs.Len())
+		t.Fatalf("got %d lines", logs.Len())
 	}
 	fields := logs.All()[0].ContextMap()
 	if fields["auditID"] != "x" || fields["reason"] != "unproven" || fields["asking"] != time.Second || fields["proving"] != nil {
-		t.Errorf("%v", fields)
+		t.Errorf("got %v", fields)
 	}
 	core, logs = observer.New(zap.InfoLevel)
 	NewRequestLog(zap.New(core)).Done(e)
 	if logs.Len() != 0 {
-		t.Errorf("%v", logs.All())
+		t.Errorf("got %v", logs.All())
 	}
 }

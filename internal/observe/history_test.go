@@ -25,21 +25,21 @@ func TestHistory(t *testing.T) {
 		h.AuditLost(7)
 		moments := h.Moments()
 		if len(moments) != HistorySteps {
-			t.Fatalf("%d moments", len(moments))
+			t.Fatalf("got %d moments", len(moments))
 		}
 		m := moments[len(moments)-1]
 		if m.Cache != 100 || m.Upstream != 1 || m.Facade != 2 || m.Failed != 1 || m.Refused != 1 || m.Asked != 3 || m.Unanswered != 1 || m.Throttled != 1 || m.AuditLost != 7 {
-			t.Errorf("%+v", m)
+			t.Errorf("got %+v", m)
 		}
 		if m.P50Seconds < 0.008 || m.P50Seconds > 0.012 || m.P99Seconds > 0.012 || m.AskedP99Seconds < 0.0008 || m.AskedP99Seconds > 0.0012 {
-			t.Errorf("%+v", m)
+			t.Errorf("got %+v", m)
 		}
 		if f := h.LastFailure(); f == nil || f.Request != "watch" || f.Code != 429 {
-			t.Errorf("%+v", f)
+			t.Errorf("got %+v", f)
 		}
 		for _, q := range h.Questions(5 * time.Minute) {
 			if q.Request == "probe" && (q.Count != 2 || q.Unanswered != 1 || q.MeanSeconds != 0.001 || q.LongestSeconds != 0.001) {
-				t.Errorf("%+v", q)
+				t.Errorf("got %+v", q)
 			}
 		}
 		<-time.After(5*time.Minute + HistoryStep) // of the bubble
@@ -49,7 +49,7 @@ func TestHistory(t *testing.T) {
 			}
 		}
 		if last := h.Moments()[HistorySteps-1]; last.Cache != 0 {
-			t.Errorf("%+v", last)
+			t.Errorf("got %+v", last)
 		}
 		<-time.After(HistorySteps * HistoryStep) // of the bubble
 		for _, m := range h.Moments() {
@@ -68,10 +68,10 @@ func TestHistoryRelists(t *testing.T) {
 			h.Relisted("apps", "deployments")
 		}
 		if times, last := h.Relists("apps", "deployments"); times != keptRelists || !last.Equal(time.Now()) {
-			t.Errorf("%d, %s", times, last)
+			t.Errorf("got %d, %s", times, last)
 		}
 		if times, last := h.Relists("", "pods"); times != 0 || !last.IsZero() {
-			t.Errorf("%d, %s", times, last)
+			t.Errorf("got %d, %s", times, last)
 		}
 		<-time.After(relistsWithin) // of the bubble
 		if times, _ := h.Relists("apps", "deployments"); times != 0 {
@@ -93,7 +93,7 @@ func TestSpreadIsAccurate(t *testing.T) {
 	s.add(0)
 	s.add(time.Hour)
 	if s.quantile(0.5) > shortest || s.quantile(1) < time.Minute {
-		t.Errorf("%s, %s", s.quantile(0.5), s.quantile(1))
+		t.Errorf("got %s, %s", s.quantile(0.5), s.quantile(1))
 	}
 }
 

@@ -94,7 +94,7 @@ func (l *Level) serveLevel(w http.ResponseWriter, r *http.Request, by string) {
 	}
 }
 
-// levelOf reads a level from a form, as curl sends it, or from JSON.
+// levelOf reads a level from a form or query, as curl sends it, or from JSON.
 func levelOf(w http.ResponseWriter, r *http.Request) (level zapcore.Level, err error) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxLevelBody)
 	if r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" {

@@ -104,7 +104,7 @@ func TestTemporaryLevelExpires(t *testing.T) {
 		<-time.After(10*time.Minute + 1)
 		at("info")
 		if last := d.notices.All()[d.notices.Len()-1].ContextMap(); last["by"] != "expiry" || last["from"] != "debug, libraries at 6" || last["to"] != "info" {
-			t.Errorf("%v", last)
+			t.Errorf("got %v", last)
 		}
 		d.SetLevel("alice", zap.DebugLevel, time.Minute)
 		d.SetLevel("bob", zap.WarnLevel, 3*time.Minute)

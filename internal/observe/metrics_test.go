@@ -189,7 +189,7 @@ listfacade_watch_terminations_total counter reason
 		t.Fatal(err)
 	}
 	for _, problem := range problems {
-		t.Errorf("%s: %s", problem.Metric, problem.Text)
+		t.Errorf("%s: got %s", problem.Metric, problem.Text)
 	}
 }
 

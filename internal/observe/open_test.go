@@ -88,7 +88,7 @@ func TestOpenRequest(t *testing.T) {
 		}
 		inflight.Leave(p)
 		if list := inflight.Requests("age", 10); list.Total != 0 {
-			t.Errorf("%+v", list)
+			t.Errorf("got %+v", list)
 		}
 	})
 }
@@ -105,7 +105,7 @@ func TestOpenWatch(t *testing.T) {
 			t.Helper()
 			list := inflight.Watches("lag", 10)
 			if list.Total != 1 || inflight.Requests("age", 10).Total != 0 {
-				t.Fatalf("%+v", list)
+				t.Fatalf("got %+v", list)
 			}
 			got := list.Items[0]
 			if diff := cmp.Diff(want, *got.OpenWatch); diff != "" || got.State != state || got.WaitsFor != waitsFor {
@@ -137,12 +137,12 @@ func TestOpenForwardedWatch(t *testing.T) {
 		e.Waiting(Asking)
 		pass(time.Minute)
 		if got := inflight.Watches("lag", 1).Items[0]; got.LagSeconds != 0 || got.WaitsFor != "upstream" {
-			t.Errorf("%+v %+v", got, got.OpenWatch)
+			t.Errorf("got %+v %+v", got, got.OpenWatch)
 		}
 		p.Writes(time.Now())
 		pass(time.Minute)
 		if got := inflight.Watches("lag", 1).Items[0]; got.LagSeconds != 60 || got.WaitsFor != "client" {
-			t.Errorf("%+v %+v", got, got.OpenWatch)
+			t.Errorf("got %+v %+v", got, got.OpenWatch)
 		}
 	})
 }
@@ -191,11 +191,11 @@ func TestOpenIsPrintable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.ContainsRune(text.String(), 0x1b) || text.Len() > 4000 || strings.Count(text.String(), "\n") != 4 {
-		t.Errorf("%q", &text)
+		t.Errorf("got %q", &text)
 	}
 	encoded, err := json.Marshal(list)
 	if err != nil || len(encoded) > 4000 || !strings.Contains(string(encoded), "the URL is long") {
-		t.Errorf("%s %v", encoded, err)
+		t.Errorf("got %s %v", encoded, err)
 	}
 }
 

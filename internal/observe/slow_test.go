@@ -74,11 +74,11 @@ func TestLongRunningRequestIsSlowToBegin(t *testing.T) {
 	slow.Answering(&Event{Verb: "watch", LongRunning: true, Started: 2 * time.Second})
 	slow.Done(&Event{Verb: "watch", LongRunning: true, Started: 2 * time.Second, Took: time.Hour})
 	if logs.Len() != 1 {
-		t.Errorf("%v", logs.All())
+		t.Errorf("got %v", logs.All())
 	}
 	slow.Done(&Event{Verb: "watch", LongRunning: true, Took: time.Hour, Lagged: time.Minute})
 	if logs.FilterMessage("Slow watch ended").Len() != 1 {
-		t.Errorf("%v", logs.All())
+		t.Errorf("got %v", logs.All())
 	}
 }
 
@@ -87,7 +87,7 @@ func TestSlowLogCanBeDisabled(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
 	NewSlowLog(zap.New(core), SlowLimits{}).Done(&Event{Took: time.Hour})
 	if logs.Len() != 0 {
-		t.Errorf("%v", logs.All())
+		t.Errorf("got %v", logs.All())
 	}
 }
 
@@ -100,14 +100,14 @@ func TestSlowLinesAreLimited(t *testing.T) {
 			slow.Done(&Event{Took: time.Minute})
 		}
 		if logs.Len() != slowLinesAtOne {
-			t.Fatalf("%d lines", logs.Len())
+			t.Fatalf("got %d lines", logs.Len())
 		}
 		<-time.After(time.Second)
 		slow.Done(&Event{Took: time.Minute})
 		slow.Done(&Event{Took: time.Minute})
 		entries := logs.All()[slowLinesAtOne:]
 		if len(entries) != 2 || entries[0].ContextMap()["leftOut"] != int64(1000-slowLinesAtOne) || entries[1].ContextMap()["leftOut"] != nil {
-			t.Errorf("%v", entries)
+			t.Errorf("got %v", entries)
 		}
 	})
 }

@@ -27,16 +27,16 @@ func TestSlowRequestsAreKept(t *testing.T) {
 		t.Fatalf("got %d of %d requests", len(list.Items), list.Total)
 	}
 	if first := list.Items[0]; first.AuditID != "watch" || first.TookSeconds != 5*3600 {
-		t.Errorf("%+v", first)
+		t.Errorf("got %+v", first)
 	}
 	second := list.Items[1]
 	if second.AuditID != fmt.Sprint(3*keptSlow-1) || second.Longest != "writing" || second.Steps["proving"] != 1 || second.Client != "10.0.0.1" {
-		t.Errorf("%+v", second)
+		t.Errorf("got %+v", second)
 	}
 	if len(second.URI) > shortText || len(second.UserAgent) > shortText || len(second.User) > maxSlowName || len(second.Verb) > maxSlowName || len(second.Resource) > maxSlowName {
 		t.Errorf("got %d bytes of a URI, %d of a user agent, %d of a user", len(second.URI), len(second.UserAgent), len(second.User))
 	}
 	if recent := slow.Recent("at", 3); len(recent.Items) != 3 || recent.Items[0].AuditID != "watch" {
-		t.Errorf("%+v", recent)
+		t.Errorf("got %+v", recent)
 	}
 }

@@ -49,8 +49,8 @@ func wellStatus() *Status {
 			{"answers", 31_000_000}, {"forms", 140_000_000}, {"history", 210_000_000}, {"lanes", 339_000_000}, {"unpacked", 9_000_000}, {"watches", 402_000_000},
 		}},
 		Limits: []Limit{
-			{Name: "requests under way", Unit: "requests", Taken: 2, All: 400, Flag: "--max-requests-inflight"}, {Name: "lists on their way", Unit: "MiB", Taken: 1_250, All: 65_536, Flag: "--max-list-bytes-inflight"},
-			{Name: "open watches", Unit: "watches", Taken: 20_408, All: 50_000, Flag: "--max-watches"}, {Name: "lists passed on", Unit: "MiB", All: 1536}, {Name: "waiting for lanes", Unit: "requests"},
+			{Name: "requests in flight", Unit: "requests", Taken: 2, All: 400, Flag: "--max-requests-inflight"}, {Name: "lists in flight", Unit: "MiB", Taken: 1_250, All: 65_536, Flag: "--max-list-bytes-inflight"},
+			{Name: "open watches", Unit: "watches", Taken: 20_408, All: 50_000, Flag: "--max-watches"}, {Name: "forwarded lists", Unit: "MiB", All: 1536}, {Name: "requests waiting for lanes", Unit: "requests"},
 		},
 		Upstream: Upstream{Endpoint: "10.96.0.1:443", Questions: []observe.Question{
 			{Request: "document", Count: 5, MeanSeconds: 0.004, LongestSeconds: 0.011}, {Request: "passthrough", Count: 612, MeanSeconds: 0.012, LongestSeconds: 0.3}, {Request: "probe", Count: 1_493, MeanSeconds: 0.002, LongestSeconds: 0.02},

@@ -67,12 +67,12 @@ func TestPageObeysItsPolicy(t *testing.T) {
 		html := answered(t, of(s), Path, "", "text/html")
 		for _, forbidden := range []string{`<[^>]*\sstyle=`, `<style`, `<[a-z]+(\s[a-z-]+="[^"]*")*\son[a-z]+=`, `href="javascript:`, `(href|src)="/`, `<script>`, `ZgotmplZ`} {
 			if at := regexp.MustCompile(forbidden).FindString(html); at != "" {
-				t.Errorf("%s: %q", name, at)
+				t.Errorf("%s: got %q", name, at)
 			}
 		}
 		for _, file := range regexp.MustCompile(`(?:href|src)="status/([a-z.]+)"`).FindAllStringSubmatch(html, -1) {
 			if _, err := of(s).Answer(Path+"/"+file[1], nil, "*/*"); err != nil {
-				t.Errorf("%s: %v", file[1], err)
+				t.Errorf("%s: got %v", file[1], err)
 			}
 		}
 	}
@@ -88,7 +88,7 @@ func TestEveryTableIsJSONAndText(t *testing.T) {
 	for _, name := range []string{"problems", lanes, clients, watches, requests, slow, memory, limits, upstreams, "history"} {
 		var part any
 		if err := json.Unmarshal([]byte(answered(t, p, Path+"/"+name, "", "application/json")), &part); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v", name, err)
 		}
 		if whole[name] == nil {
 			t.Errorf("got no %s in the complete page", name)
@@ -101,7 +101,7 @@ func TestEveryTableIsJSONAndText(t *testing.T) {
 		}
 	}
 	if text := answered(t, p, Path+"/lanes", "output=text", ""); !strings.HasPrefix(text, "Resource") {
-		t.Errorf("%s", text)
+		t.Errorf("got %s", text)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestFormatIsNegotiated(t *testing.T) {
 	}
 	var types *NotAcceptableError
 	if _, err := p.Answer(Path, nil, "image/png"); !errors.As(err, &types) || len(types.Types) != 3 {
-		t.Errorf("%v", err)
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -131,12 +131,12 @@ func TestInvalidQueryIsRefused(t *testing.T) {
 		values, _ := url.ParseQuery(query)
 		var bad *QueryError
 		if _, err := p.Answer(Path, values, ""); !errors.As(err, &bad) || !strings.Contains(bad.Text, want) {
-			t.Errorf("%s: %v", query, err)
+			t.Errorf("%s: got %v", query, err)
 		}
 	}
 	for _, path := range []string{Path + "/nothing", Path + "/"} {
 		if _, err := p.Answer(path, nil, ""); !errors.Is(err, ErrNoSuchPage) {
-			t.Errorf("%s: %v", path, err)
+			t.Errorf("%s: got %v", path, err)
 		}
 	}
 }
@@ -158,7 +158,7 @@ func TestLanesAreSorted(t *testing.T) {
 		"lanes=-resource": "pods pods nodes endpointslices.discovery.k8s.io deployments.apps configmaps",
 	} {
 		if got := names(query); got != want {
-			t.Errorf("%s: %s", query, got)
+			t.Errorf("%s: got %s", query, got)
 		}
 	}
 	if got := names(""); !strings.HasSuffix(got, "deployments.apps") {
@@ -234,12 +234,12 @@ func TestProblemsAreReported(t *testing.T) {
 		c.set(s)
 		found := judge(s)
 		if len(found) != 1 || found[0].Severity != c.severity || !strings.Contains(found[0].What, c.what) || found[0].Runbook == "" {
-			t.Errorf("%s: %+v", name, found)
+			t.Errorf("%s: got %+v", name, found)
 		}
 	}
 	ill := judge(illStatus())
 	if len(ill) < 4 || ill[0].Severity != Critical || ill[len(ill)-1].Severity == Critical {
-		t.Errorf("%+v", ill)
+		t.Errorf("got %+v", ill)
 	}
 }
 

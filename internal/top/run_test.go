@@ -49,7 +49,7 @@ func TestOncePrintsOneTable(t *testing.T) {
 	lines := strings.Split(out.String(), "\n")
 	if len(lines) != 5 || !strings.HasPrefix(lines[0], "bytes, 03:04:00 to 03:05:30 (1m30s): 4Ki in total") || !strings.HasPrefix(lines[2], "ESTIMATE") ||
 		!strings.HasPrefix(lines[3], "4Ki        0       100%    amy    ?[2Jkubectl   list") {
-		t.Errorf("%s", &out)
+		t.Errorf("got %s", &out)
 	}
 }
 
@@ -122,15 +122,15 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	if err := Run(t.Context(), server(t, &asked, http.StatusOK, "<html>"), options, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "may not be a listfacade") {
-		t.Errorf("%v", err)
+		t.Errorf("got %v", err)
 	}
 	if err := Run(t.Context(), &rest.Config{Host: "https://127.0.0.1:1"}, options, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
-		t.Errorf("%v", err)
+		t.Errorf("got %v", err)
 	}
 	wrong := options
 	wrong.Interval = 0
 	if err := Run(t.Context(), &rest.Config{}, wrong, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "--interval") {
-		t.Errorf("%v", err)
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestFitted(t *testing.T) {
 		t.Error(diff)
 	}
 	if got := fitted("abc\n", 0, 0); got != "\n" {
-		t.Errorf("%q", got)
+		t.Errorf("got %q", got)
 	}
 }
 
@@ -164,6 +164,6 @@ func TestCommand(t *testing.T) {
 	}
 	command.SetArgs([]string{"--kubeconfig", kubeconfig + "x"})
 	if err := command.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "read kubeconfig") {
-		t.Errorf("%v", err)
+		t.Errorf("got %v", err)
 	}
 }

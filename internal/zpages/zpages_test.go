@@ -19,11 +19,11 @@ func TestSecretFlagsAreMasked(t *testing.T) {
 	}
 	values := Flags(flags)
 	if values["password"] != "CLASSIFIED" || values["warm-from"] != "[https://CLASSIFIED@a:1,https://b:2]" || values["secure-port"] != "6443" {
-		t.Errorf("%q", values)
+		t.Errorf("got %q", values)
 	}
 	text := string(Flagz(values).Text())
 	if strings.Contains(text, "hunter2") || !strings.HasPrefix(text, "\nlistfacade flagz\nWarning: ") || !strings.Contains(text, "\nsecure-port") {
-		t.Errorf("%s", text)
+		t.Errorf("got %s", text)
 	}
 }
 
@@ -31,6 +31,6 @@ func TestSecretFlagsAreMasked(t *testing.T) {
 func TestStatuszPaths(t *testing.T) {
 	p := Process{Version: "v1", Started: time.Now(), Paths: []string{"/metrics/slis", "/metrics", "/api/v1", "/apis", "/debug/status", "/"}}
 	if text := string(p.text()); !strings.Contains(text, "/debug /metrics\n") || strings.Contains(text, "/api") {
-		t.Errorf("%s", text)
+		t.Errorf("got %s", text)
 	}
 }

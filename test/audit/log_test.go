@@ -189,7 +189,7 @@ func (b *both) ask(t *testing.T, oracle *testkit.Oracle, id, path string) {
 	t.Helper()
 	for prefix, asker := range map[string]*testkit.Asker{"up-": oracle.Upstream, "our-": oracle.Facade} {
 		if _, err := asker.Ask(t.Context(), testkit.Question{Path: path, Header: map[string][]string{"Audit-Id": {prefix + id}}}); err != nil {
-			t.Fatalf("%s: %v", path, err)
+			t.Fatalf("%s: got %v", path, err)
 		}
 	}
 }

@@ -159,7 +159,7 @@ func value[T any](p *tab, expression string) T {
 			return v
 		}
 		if !isLoading(err) {
-			p.t.Fatalf("%s: %v", expression, err)
+			p.t.Fatalf("%s: got %v", expression, err)
 		}
 	}
 }

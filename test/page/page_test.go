@@ -93,7 +93,7 @@ func TestPageSorts(t *testing.T) {
 	}
 	p.follow(`#clients .choices li:nth-child(5) a`)
 	if title := p.text("#h-clients"); title != "Top clients, by events" {
-		t.Errorf("%q", title)
+		t.Errorf("got %q", title)
 	}
 	if names := p.column("lanes", 1); !slices.Equal(names, []string{"namespaces", "configmaps"}) {
 		t.Errorf("lanes after another table was sorted: %q", names)
@@ -114,7 +114,7 @@ func TestPageUpdates(t *testing.T) {
 	}
 	p.eventually("the client is shown", func() error {
 		if agents := p.column("clients", 4); !slices.Contains(agents, "late-comer/v1") {
-			return fmt.Errorf("%q", agents)
+			return fmt.Errorf("got %q", agents)
 		}
 		return nil
 	})
@@ -150,7 +150,7 @@ func TestPageWhileTheUpstreamIsDown(t *testing.T) {
 		said, lanes := p.text("#problems"), p.column("lanes", 3)
 		if !strings.Contains(said, "kube-apiserver has not responded") || !strings.Contains(said, "2 resources are stale") || !slices.Equal(lanes, []string{"stale", "stale"}) ||
 			!strings.Contains(value[string](p, "document.title"), "problem") || !strings.HasSuffix(value[string](p, "document.querySelector('#icon').href"), "bad.svg") {
-			return fmt.Errorf("%q %q", said, lanes)
+			return fmt.Errorf("got %q %q", said, lanes)
 		}
 		return nil
 	})
@@ -166,7 +166,7 @@ func TestPageWhileTheUpstreamIsDown(t *testing.T) {
 	s.wire.restore()
 	p.eventually("no problems are shown again", func() error {
 		if said := p.text("#verdict"); !strings.Contains(said, "No problems") && !strings.Contains(p.text("#problems"), "requests failed") {
-			return fmt.Errorf("%q", p.text("#problems"))
+			return fmt.Errorf("got %q", p.text("#problems"))
 		}
 		return nil
 	})
@@ -175,7 +175,7 @@ func TestPageWhileTheUpstreamIsDown(t *testing.T) {
 	s.facade.Close(t)
 	p.eventually("a page without a response says that it is old", func() error {
 		if said := p.text("#silent"); !strings.Contains(said, "The facade does not respond. The data below is from ") {
-			return fmt.Errorf("%q", said)
+			return fmt.Errorf("got %q", said)
 		}
 		return nil
 	})
@@ -205,7 +205,7 @@ func TestPageBehindAPrefix(t *testing.T) {
 		}
 		_ = response.Body.Close()
 		if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "application/json" || !strings.Contains(link, "/some/where/debug/") {
-			t.Errorf("%s: %s", link, response.Status)
+			t.Errorf("%s: got %s", link, response.Status)
 		}
 	}
 	p.quiet()

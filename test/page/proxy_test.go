@@ -44,7 +44,7 @@ func TestPageThroughKubectlProxy(t *testing.T) {
 	testkit.Eventually(t, "the reader is authorized", func() error {
 		answer := f.As(t, reader).Facade.MustAsk(t, testkit.Question{Path: "/debug/status?output=json"})
 		if answer.Code != http.StatusOK {
-			return fmt.Errorf("%d %s", answer.Code, answer.Body)
+			return fmt.Errorf("got %d %s", answer.Code, answer.Body)
 		}
 		return nil
 	})
