@@ -141,7 +141,7 @@ func (f *Facade) laneOf(r *reflector.Reflector) page.Lane {
 	}
 	l.AuditAgeSeconds = r.Unaudited().Seconds()
 	if found := r.Found(); found != nil {
-		l.Differed = &page.Difference{At: found.At, Objects: found.Objects, Mended: found.Mended}
+		l.Differed = &page.Difference{At: found.At, Objects: found.Objects, Relisted: found.Relisted}
 	}
 	l.State, l.Why = stateOf(r, listing)
 	return l

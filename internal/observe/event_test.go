@@ -85,7 +85,7 @@ func TestRequestLog(t *testing.T) {
 		t.Fatalf("got %d lines", logs.Len())
 	}
 	fields := logs.All()[0].ContextMap()
-	if fields["auditID"] != "x" || fields["reason"] != "unproven" || fields["asking"] != time.Second || fields["proving"] != nil {
+	if fields["auditID"] != "x" || fields["reason"] != "unproven" || fields["asking"] != time.Second || fields["checking"] != nil {
 		t.Errorf("got %v", fields)
 	}
 	core, logs = observer.New(zap.InfoLevel)

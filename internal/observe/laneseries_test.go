@@ -27,11 +27,11 @@ func (m *Metrics) countAll(gvr schema.GroupVersionResource) {
 	m.Relisted(gvr.Group, gvr.Resource)
 	m.Contradicted(gvr.Group, gvr.Resource)
 	m.Reconnected(gvr.Group, gvr.Resource)
-	m.LostWindow(gvr.Group, gvr.Resource, "bridged")
+	m.LostWindow(gvr.Group, gvr.Resource, "replayed")
 	m.SelfAudited(gvr, "json", "same", 1)
 	m.SelfAuditPassed(gvr, "json")
 	m.SelfAuditDiffered(gvr, "json", "missing")
-	m.SelfAuditMended(gvr, "json")
+	m.SelfAuditRelisted(gvr, "json")
 }
 
 // TestSeriesOfGoneLanesEnd: the counters of a lane that has ended remain for seriesKept and are then deleted. So are

@@ -64,14 +64,14 @@ func filled() *Metrics {
 	m.SelfAudited(pods, "json", "same", 7)
 	m.SelfAuditPassed(pods, "json")
 	m.SelfAuditDiffered(pods, "json", "missing")
-	m.SelfAuditMended(pods, "json")
+	m.SelfAuditRelisted(pods, "json")
 	m.Asked("watch", 429, time.Second)
 	m.Attempted("success")
 	m.Decided("allowed")
 	m.Reviewed("token", "good", time.Second)
 	m.RightsChanged("lost")
 	m.Terminated("denied")
-	m.LostWindow("apps", "deployments", "bridged")
+	m.LostWindow("apps", "deployments", "replayed")
 	return m
 }
 

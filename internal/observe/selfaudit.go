@@ -63,8 +63,8 @@ func (m *Metrics) SelfAuditDiffered(gvr schema.GroupVersionResource, encoding, k
 	m.selfAudit.differences.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, encoding, kind).Inc()
 }
 
-// SelfAuditMended counts a lane that is listed again because of differences.
-func (m *Metrics) SelfAuditMended(gvr schema.GroupVersionResource, encoding string) {
+// SelfAuditRelisted counts a lane that is listed again because of differences.
+func (m *Metrics) SelfAuditRelisted(gvr schema.GroupVersionResource, encoding string) {
 	m.ofLanes.countsLane(labelsOf(gvr, encoding))
 	m.selfAudit.relists.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, encoding).Inc()
 }

@@ -107,7 +107,7 @@ func slowFields(e *Event) []zap.Field {
 		zap.String("scope", e.Scope), zap.Int("code", e.Code),
 		zap.String("rvMode", e.Plan), zap.String("source", string(e.Source)), zap.String("forwardReason", string(e.Reason)),
 		zap.Int("objectsScanned", e.Looked), zap.Int("objectsReturned", e.Returned), zap.Int64("bytes", e.RawBytes),
-		zap.Int64("wireBytes", e.Bytes), shortField("lane", lane(e), maxSlowName), zap.Uint64("laneRV", e.LaneRV), zap.String("proof", e.Check),
+		zap.Int64("wireBytes", e.Bytes), shortField("lane", lane(e), maxSlowName), zap.Uint64("laneRV", e.LaneRV), zap.String("check", e.Check),
 	}
 	return append(fields, zap.Dict("steps", waits(&e.Waits)...))
 }

@@ -35,7 +35,7 @@ func TestSlowRequestIsLogged(t *testing.T) {
 			"auditID": "x", "user": "alice", "srcIP": "10.0.0.1", "verb": "list", "uri": "/api/v1/pods?limit=5", "resource": "deployments",
 			"scope": "cluster", "rvMode": "MostRecent", "source": "cache", "forwardReason": "", "objectsScanned": int64(7),
 			"objectsReturned": int64(5), "bytes": int64(100), "wireBytes": int64(10), "lane": "deployments.apps json", "laneRV": uint64(9),
-			"proof": "probe", "took": took,
+			"check": "probe", "took": took,
 		} {
 			if fields[name] != want {
 				t.Errorf("%s: got %v, want %v", name, fields[name], want)
@@ -45,7 +45,7 @@ func TestSlowRequestIsLogged(t *testing.T) {
 			t.Errorf("got a user agent of %d bytes", len(fields["userAgent"].(string)))
 		}
 		steps := fields["steps"].(map[string]any)
-		if len(steps) != 2 || steps["proving"] != 400*time.Millisecond || steps["writing"] != 200*time.Millisecond {
+		if len(steps) != 2 || steps["checking"] != 400*time.Millisecond || steps["writing"] != 200*time.Millisecond {
 			t.Errorf("steps: %v", steps)
 		}
 	}

@@ -30,7 +30,7 @@ func TestSlowRequestsAreKept(t *testing.T) {
 		t.Errorf("got %+v", first)
 	}
 	second := list.Items[1]
-	if second.AuditID != fmt.Sprint(3*keptSlow-1) || second.Longest != "writing" || second.Steps["proving"] != 1 || second.Client != "10.0.0.1" {
+	if second.AuditID != fmt.Sprint(3*keptSlow-1) || second.Longest != "writing" || second.Steps["checking"] != 1 || second.Client != "10.0.0.1" {
 		t.Errorf("got %+v", second)
 	}
 	if len(second.URI) > shortText || len(second.UserAgent) > shortText || len(second.User) > maxSlowName || len(second.Verb) > maxSlowName || len(second.Resource) > maxSlowName {

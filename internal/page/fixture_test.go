@@ -42,7 +42,7 @@ func wellStatus() *Status {
 			{AgeSeconds: 0.01, User: "alice", UserAgent: "kubectl/v1.37.1", Verb: "get", Resource: "secrets", Namespace: "team-a", Name: "db", State: "asking", StateSeconds: 0.01, WaitsFor: "upstream", Client: "10.0.3.9:40100", Source: "upstream"},
 		}},
 		Slow: observe.SlowList{Total: 19, Items: []observe.Slow{
-			{At: noon.Add(-42 * time.Second), What: "Slow request", TookSeconds: 2.81, Verb: "list", URI: "/api/v1/pods?labelSelector=app%3Dweb", Code: 200, Source: "cache", Scanned: 150_000, Sent: 12, Bytes: 60_211, User: "system:serviceaccount:team-a:poller", UserAgent: "python-requests/2.32", AuditID: "7c1b8e52-5a9e-4c0e-9c1e-3f0c1e3a7d11", Steps: map[string]float64{"proving": 1.9, "encoding": 0.7}, Longest: "proving"},
+			{At: noon.Add(-42 * time.Second), What: "Slow request", TookSeconds: 2.81, Verb: "list", URI: "/api/v1/pods?labelSelector=app%3Dweb", Code: 200, Source: "cache", Scanned: 150_000, Sent: 12, Bytes: 60_211, User: "system:serviceaccount:team-a:poller", UserAgent: "python-requests/2.32", AuditID: "7c1b8e52-5a9e-4c0e-9c1e-3f0c1e3a7d11", Steps: map[string]float64{"checking": 1.9, "encoding": 0.7}, Longest: "checking"},
 			{At: noon.Add(-9 * time.Minute), What: "Slow watch", TookSeconds: 6, Verb: "watch", URI: "/api/v1/namespaces/team-a/pods?watch=true", Code: 200, Source: "cache", User: "system:serviceaccount:team-a:slow", UserAgent: hostile, AuditID: "0b8fd7a4-0d4f-46cf-8f68-7f0a6d8a2c55"},
 		}},
 		Memory: Memory{Budget: 2 << 30, Used: 1_180_000_000, Mapped: 1_420_000_000, Kinds: []Kind{

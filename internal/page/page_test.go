@@ -196,8 +196,8 @@ func TestProblemsAreReported(t *testing.T) {
 		"relisting":   {func(s *Status) { s.Lanes[0].State = Relisting }, Notice, "pods (json) is being listed again"},
 		"relist loop": {func(s *Status) { s.Lanes[0].Relists = 4 }, Warning, "pods (json) was listed again 4 times in 30 minutes"},
 		"a difference": {func(s *Status) {
-			s.Lanes[0].Differed = &Difference{At: noon.Add(-12 * time.Minute), Objects: 3, Mended: true}
-			s.Lanes[1].Differed = &Difference{At: noon.Add(-2 * time.Hour), Objects: 3, Mended: true} // long ago
+			s.Lanes[0].Differed = &Difference{At: noon.Add(-12 * time.Minute), Objects: 3, Relisted: true}
+			s.Lanes[1].Differed = &Difference{At: noon.Add(-2 * time.Hour), Objects: 3, Relisted: true} // long ago
 		}, Critical, "pods (json) differed from kube-apiserver: 3 objects, 12m ago"},
 		"a difference without a relist": {func(s *Status) {
 			s.Lanes[0].Differed = &Difference{At: noon.Add(-5 * time.Hour), Objects: 3}

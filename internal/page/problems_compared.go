@@ -20,9 +20,9 @@ func lanesDiffer(s *Status) (found []Problem) {
 	for i := range s.Lanes {
 		lane := &s.Lanes[i]
 		name := lane.Name() + " (" + lane.Encoding + ")"
-		if d := lane.Differed; d != nil && (!d.Mended || s.At.Sub(d.At) < differedFor) {
+		if d := lane.Differed; d != nil && (!d.Relisted || s.At.Sub(d.At) < differedFor) {
 			detail := "The resource was listed again because of it."
-			if !d.Mended {
+			if !d.Relisted {
 				detail = "The resource was not listed again, because that did not help before."
 			}
 			found = append(found, Problem{

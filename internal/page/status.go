@@ -109,7 +109,7 @@ type Lane struct {
 type Difference struct {
 	At      time.Time `json:"at"`
 	Objects int       `json:"objects"`
-	Mended  bool      `json:"mended"` // the lane was listed again because of it
+	Relisted  bool      `json:"relisted"` // the lane was listed again because of it
 }
 
 // Name returns the lane's resource with its group: deployments.apps.

@@ -104,8 +104,8 @@ func (r *rig) SelfAuditDiffered(_ schema.GroupVersionResource, _, kind string) {
 	r.audits.kinds = append(r.audits.kinds, kind)
 }
 
-// SelfAuditMended implements Metrics.
-func (r *rig) SelfAuditMended(schema.GroupVersionResource, string) { r.audits.relisted.Add(1) }
+// SelfAuditRelisted implements Metrics.
+func (r *rig) SelfAuditRelisted(schema.GroupVersionResource, string) { r.audits.relisted.Add(1) }
 
 // Questioned implements Metrics.
 func (r *rig) Questioned(string) {}

@@ -44,14 +44,14 @@ func (w *writer) noteOtherPast() {
 
 // Outcomes of a lost window.
 const (
-	replayed            = "bridged"
-	replayOff           = "off"          // by configuration
-	otherPast           = "contradicted" // the upstream's history contradicts the lane, or may do so
-	otherVersion        = "version"      // the upstream has another version, or an unknown one
-	otherCluster        = "cluster"      // the upstream is another cluster
-	otherRepresentation = "form"         // the upstream represents objects differently, or prints other columns
-	setBack             = "set-back"     // the upstream is behind the lane
-	manyChanges         = "many-changes" // more has changed than the history can store
+	replayed            = "replayed"
+	replayOff           = "off"            // by configuration
+	otherPast           = "contradicted"   // the upstream's history contradicts the lane, or may do so
+	otherVersion        = "version"        // the upstream has another version, or an unknown one
+	otherCluster        = "cluster"        // the upstream is another cluster
+	otherRepresentation = "representation" // the upstream represents objects differently, or prints other columns
+	setBack             = "set-back"       // the upstream is behind the lane
+	manyChanges         = "many-changes"   // more has changed than the history can store
 )
 
 // replay continues the lane's epoch with a list at rv. Its watches receive the differences from the last State
@@ -82,7 +82,7 @@ func (w *writer) replay(ctx context.Context, rv cache.RV, list []*cache.Object) 
 	return outcome == replayed
 }
 
-// mayReplay returns "bridged", or why the new list cannot be compared with the last State. Objects are compared by
+// mayReplay returns "replayed", or why the new list cannot be compared with the last State. Objects are compared by
 // their bytes, so both must have the same representation.
 func (w *writer) mayReplay(ctx context.Context, last *cache.State) string {
 	switch now := time.Now(); {

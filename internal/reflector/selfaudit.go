@@ -45,8 +45,8 @@ type selfAuditMetrics interface {
 	SelfAuditPassed(gvr schema.GroupVersionResource, encoding string)
 	// SelfAuditDiffered counts an object that differs from the upstream's.
 	SelfAuditDiffered(gvr schema.GroupVersionResource, encoding, kind string)
-	// SelfAuditMended counts a lane that is listed again because of a difference.
-	SelfAuditMended(gvr schema.GroupVersionResource, encoding string)
+	// SelfAuditRelisted counts a lane that is listed again because of a difference.
+	SelfAuditRelisted(gvr schema.GroupVersionResource, encoding string)
 }
 
 // auditor compares the lanes with the upstream, page by page, so that each lane is compared once per interval

@@ -71,7 +71,7 @@ func TestAuditRelistsForObjectsDespiteColumns(t *testing.T) {
 		relisted = r.audits.relisted.Load()
 		r.lyingPages("value", "valve")
 		until(t, time.Second, "objects differ", func() bool { return len(r.kinds()) > 0 })
-		if n := r.audits.relisted.Load() - relisted; n != 1 || !r.lane(t).Found().Mended {
+		if n := r.audits.relisted.Load() - relisted; n != 1 || !r.lane(t).Found().Relisted {
 			t.Errorf("got %d relists for objects, %+v", n, r.lane(t).Found())
 		}
 	})

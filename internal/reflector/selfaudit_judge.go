@@ -157,7 +157,7 @@ func (a *auditor) ends(r *Reflector, c *course) {
 		return
 	}
 	if !c.objects.differed {
-		if found := r.found.Load(); found != nil && !found.Mended {
+		if found := r.found.Load(); found != nil && !found.Relisted {
 			r.found.Store(nil)
 		}
 	}
@@ -182,7 +182,7 @@ func (a *auditor) differs(r *Reflector, c *course, p *auditPage, differences []d
 	c.settles()
 	c.objects.differed = true
 	relisted := a.relists(r, c, &c.objects, errAudited)
-	r.found.Store(&Finding{At: time.Now(), Objects: len(differences), Mended: relisted})
+	r.found.Store(&Finding{At: time.Now(), Objects: len(differences), Relisted: relisted})
 	log.Warn("Self-audit found that the lane differs from the upstream", zap.Int("objects", len(differences)), zap.Bool("listedAgain", relisted))
 	if !relisted {
 		c.after = p.next
@@ -197,7 +197,7 @@ func (a *auditor) relists(r *Reflector, c *course, b *brake, reason error) bool 
 	}
 	b.relists()
 	c.due = time.Now().Add(min(auditConfirm, a.interval))
-	a.lanes.metrics.SelfAuditMended(r.Resource.GVR, r.Encoding.Name())
+	a.lanes.metrics.SelfAuditRelisted(r.Resource.GVR, r.Encoding.Name())
 	r.writer.contradict(reason)
 	return true
 }

@@ -15,7 +15,7 @@ type audited struct {
 type Finding struct {
 	At      time.Time
 	Objects int
-	Mended  bool // whether the lane was listed again because of it
+	Relisted  bool // whether the lane was listed again because of it
 }
 
 // Unaudited returns how long ago the self-audit last completed a pass over the lane. If it never has, it returns the
@@ -30,7 +30,7 @@ func (r *Reflector) Unaudited() time.Duration {
 // Differing returns how many objects still differ, by the last finding: the lane was not listed again, and no later
 // pass was without differences.
 func (r *Reflector) Differing() int {
-	if found := r.Found(); found != nil && !found.Mended {
+	if found := r.Found(); found != nil && !found.Relisted {
 		return found.Objects
 	}
 	return 0

@@ -121,7 +121,7 @@ func TestAuditRelistsOnce(t *testing.T) {
 		if got := r.results(); got[pageDoubtful] != 1 || got[pageDifferent] != 1 || r.kinds()[0] != "content" || len(r.kinds()) != 20 {
 			t.Errorf("got results %v, differences %v", got, r.kinds())
 		}
-		if found := r.lane(t).Found(); found == nil || found.Objects != 20 || !found.Mended || time.Since(found.At) > time.Second {
+		if found := r.lane(t).Found(); found == nil || found.Objects != 20 || !found.Relisted || time.Since(found.At) > time.Second {
 			t.Errorf("%+v", found)
 		}
 		r.Script(testkit.AskList, nil)
@@ -230,7 +230,7 @@ func TestAuditReportsUntilNothingDiffers(t *testing.T) {
 		r.lyingPages("value", "valve")
 		until(t, time.Second, "the lane is not listed again for what differs", func() bool {
 			found := r.lane(t).Found()
-			return found != nil && !found.Mended
+			return found != nil && !found.Relisted
 		})
 		if n := r.lane(t).Differing(); n != 20 {
 			t.Errorf("got %d differing objects", n)

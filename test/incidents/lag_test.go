@@ -39,7 +39,7 @@ func TestLaggingReplica(t *testing.T) {
 	} {
 		testkit.Eventually(t, where+" shows who waits for the version that another replica had", func() error {
 			for _, r := range list().Items {
-				if r.UserAgent == "controller/v1" && r.State == "proving" && r.ResourceVersion == fmt.Sprint(last) {
+				if r.UserAgent == "controller/v1" && r.State == "checking" && r.ResourceVersion == fmt.Sprint(last) {
 					return nil
 				}
 			}

@@ -19,7 +19,7 @@ func (f *Facade) LostWindows(gvr schema.GroupVersionResource) (bridged map[strin
 		if text("resource") != gvr.GroupResource().String() {
 			continue
 		}
-		if outcome := text("outcome"); outcome != "bridged" {
+		if outcome := text("outcome"); outcome != "replayed" {
 			others = append(others, outcome)
 			continue
 		}
