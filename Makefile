@@ -135,7 +135,7 @@ soak: cluster ## the same, beside faults in random order, for as long as SOAK sa
 
 .PHONY: faults
 faults: cluster ## what happens to reviews of tokens and of rights, each for as long as FAULTS says (default 2m)
-	LISTFACADE_FAULTS=$(FAULTS) $(RACE) -timeout 0 -v -run '^Test36' ./test/revocation
+	LISTFACADE_FAULTS=$(FAULTS) $(RACE) -timeout 0 -v -run '^Test(Token|Access)ReviewFaults' ./test/revocation
 
 .PHONY: lint
 lint: ## golangci-lint, at a pinned version, and go vet of the other modules

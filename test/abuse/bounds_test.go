@@ -11,8 +11,8 @@ import (
 	"github.com/listfacade/listfacade/internal/facade"
 )
 
-// What says too much is refused before anybody is asked about it, and nothing is kept of it.
-func Test33RequestsThatSayTooMuch(t *testing.T) {
+// An oversized request is refused before a review is sent, and the facade caches nothing about it.
+func TestOversizedRequestsAreRefusedBeforeReview(t *testing.T) {
 	s := newSite(t, func(c *facade.Config) { c.Authorization.AllowedTTL = time.Hour })
 	v := s.reader(t, "wordy")
 	list := func(n int, one string) string {
@@ -53,29 +53,29 @@ func Test33RequestsThatSayTooMuch(t *testing.T) {
 		}
 		asked++
 	}
-	// What was asked about meanwhile is known: the metrics, and the list behind the long header.
+	// Reviews of other requests of this test are cached: of the metrics, and of the list with the long header.
 	if got := s.reviews(t, "request"); got > reviews+1 {
-		t.Errorf("%v reviews were sent", got-reviews)
+		t.Errorf("got %v reviews, want at most 1", got-reviews)
 	}
 	if got := s.decisions(t) - decisions; got > float64(asked+4) {
-		t.Errorf("%v requests got so far as to be decided", got)
+		t.Errorf("%v requests reached authorization, want only the valid ones", got)
 	}
 }
 
-// decisions are the requests that got as far as that.
+// decisions returns the number of requests that reached authorization.
 func (s *site) decisions(t *testing.T) float64 {
 	t.Helper()
 	return s.sum(t, "listfacade_authorization_decisions_total")
 }
 
-// header asks with a header of a size, by HTTP/1.1: clients of HTTP/2 see from the facade's settings that it is too
-// large.
+// header sends a request with a header of that size. It uses HTTP/1.1, because an HTTP/2 client sees the limit in the
+// server's settings.
 func (v *visitor) header(t *testing.T, size int) int {
 	t.Helper()
 	conn := v.dial(t, "http/1.1")
-	defer func() { _ = conn.Close() }() // the facade may have done it
+	defer func() { _ = conn.Close() }() // the facade may have closed it
 	go func() {
-		// It fails when the answer comes before the end.
+		// It fails when the facade answers before it has read the headers.
 		_, _ = fmt.Fprintf(conn, "GET /api/v1 HTTP/1.1\r\nHost: facade\r\nConnection: close\r\nX-Long: %s\r\n\r\n", strings.Repeat("x", size))
 	}()
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)

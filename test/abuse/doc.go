@@ -1,8 +1,7 @@
-// Package abuse asks a facade too much: somebody guesses tokens, does not read what was asked for, speaks HTTP/2 in
-// ways that no client does, or floods with requests. Whoever does that is refused or cut off, others are served
-// meanwhile, and afterwards everything is as before.
+// Package abuse overloads a facade. Clients guess tokens, do not read responses, send HTTP/2 frames that no real client
+// sends, or flood it with requests. The facade refuses or disconnects them and serves all other callers meanwhile.
+// Afterwards no connection, goroutine or memory of the attack remains.
 //
-// Tests whose names begin with a number are those of the list of attacks that the project was designed against. None
-// of them says how long anything takes: a bound of time says that nothing hung. What others notice of a flood is
-// measured by the benchmarks.
+// SECURITY.md lists the attacks. The tests measure no latency: a time limit only shows that nothing hung. Benchmarks
+// measure how floods affect other callers.
 package abuse

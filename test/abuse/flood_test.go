@@ -20,10 +20,10 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// floods are the lists, and the watches, that are asked for at once.
+// floods is the number of concurrent lists, and of concurrent watches.
 const floods = 80
 
-// fill makes the namespace's config maps so large that no socket holds them: 8 MB in all.
+// fill creates config maps of 8 MB in total, more than socket buffers hold.
 func (s *site) fill(t *testing.T) {
 	t.Helper()
 	for i := range 20 {
@@ -44,9 +44,9 @@ func (s *site) informer(t *testing.T, v *visitor) toolscache.SharedIndexInformer
 	return factory.ForResource(suite.ConfigMaps).Informer()
 }
 
-// Who floods with watches is told to come back later, who floods with lists that it hardly reads holds no place with
-// them; nobody else is refused, and it is served again when it stops.
-func Test34ListsAndWatchesOfOneUser(t *testing.T) {
+// Watches above the limit receive 429. Lists that are hardly read do not keep their seats. No other caller is refused,
+// and the flooding caller is served again when it stops.
+func TestListAndWatchFloodDoesNotAffectOthers(t *testing.T) {
 	s := newSite(t, func(c *facade.Config) {
 		// A list that is not read ends after 10 s.
 		c.RequestTimeout, c.WriteTimeout = 16*time.Second, 10*time.Second
@@ -96,7 +96,7 @@ func Test34ListsAndWatchesOfOneUser(t *testing.T) {
 	calm(t, handlers+1, connections+1) // the informer's watch
 }
 
-// dawdle lists on a connection, and reads nothing but how the answer begins; a refusal it reads.
+// dawdle sends a list request and reads only the header of the response, or a refusal completely.
 func (s *site) dawdle(t *testing.T, conn net.Conn) reply {
 	_, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: facade\r\n\r\n", s.configMaps())
 	if err != nil {

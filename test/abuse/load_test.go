@@ -24,7 +24,7 @@ const (
 	loadWrites    = 100
 )
 
-// attack is what one client asks for again and again until it is stopped; codes are the answers.
+// attack counts the codes of the answers to each kind of request that a flooding client repeats until it is stopped.
 type attack struct {
 	mu    sync.Mutex
 	codes map[string]map[int]int
@@ -39,26 +39,26 @@ func (a *attack) note(what string, code int) {
 	a.codes[what][code]++
 }
 
-// gets tells how one of the ways is answered, unless that was ever with a code.
+// gets returns an error unless a request of that kind was answered with the code.
 func (a *attack) gets(what string, code int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.codes[what][code] == 0 {
-		return fmt.Errorf("they are answered %v", a.codes[what])
+		return fmt.Errorf("got answers %v", a.codes[what])
 	}
 	return nil
 }
 
-// run attacks in every way until stop is closed.
+// run sends requests of every kind until stop is closed.
 func (a *attack) run(t *testing.T, s *site, flooder *visitor, stop <-chan struct{}) *sync.WaitGroup {
 	t.Helper()
-	nobody := s.visitor(t, &rest.Config{})
+	anonymous := s.visitor(t, &rest.Config{})
 	ways := map[string]func(i int) reply{
 		"list":  func(int) reply { return flooder.get(t, s.configMaps()) },
 		"watch": func(int) reply { return flooder.get(t, s.configMaps()+"?watch=1&resourceVersion=0&timeoutSeconds=1") },
 		"name":  func(i int) reply { return flooder.get(t, s.configMaps()+"/random-"+strconv.Itoa(i)) },
 		"token": func(i int) reply {
-			return nobody.with(t, nobody.client, fmt.Sprintf("guess-%d-%p", i, a), s.configMaps())
+			return anonymous.with(t, anonymous.client, fmt.Sprintf("guess-%d-%p", i, a), s.configMaps())
 		},
 		"selector": func(i int) reply {
 			return flooder.get(t, fmt.Sprintf("%s?labelSelector=%s%%3D%d", s.configMaps(), strings.Repeat("a/", 9<<10), i))
@@ -82,12 +82,12 @@ func (a *attack) run(t *testing.T, s *site, flooder *visitor, stop <-chan struct
 	return &attackers
 }
 
-// Well-behaved informers and watches of several users miss nothing while somebody else does all that is refused, and
-// afterwards nothing is left of it.
-func TestInformersInAFlood(t *testing.T) {
+// Informers and watches of several users miss no event while another client floods the facade. Afterwards no request or
+// connection of the flood remains.
+func TestInformersMissNothingDuringAFlood(t *testing.T) {
 	settings.Long(t)
 	s := newSite(t, func(c *facade.Config) {
-		c.Limits.WatchesPerUser, c.Limits.WatchRatePerUser = 3*loadInformers, 1 // ten at once
+		c.Limits.WatchesPerUser, c.Limits.WatchRatePerUser = 3*loadInformers, 1 // with a burst of ten
 		c.Authentication.FailureRate, c.Authorization.MissRate = 2, 5
 	})
 	truth := s.truth(t)
@@ -125,7 +125,7 @@ func TestInformersInAFlood(t *testing.T) {
 	}
 	close(stop)
 	attackers.Wait()
-	s.told(t, truth, watches, last)
+	s.complete(t, truth, watches, last)
 	flooder.becomes(t, s.configMaps(), http.StatusOK)
 	flooder.client.CloseIdleConnections()
 	for _, watch := range watches {
@@ -134,12 +134,12 @@ func TestInformersInAFlood(t *testing.T) {
 	calm(t, handlers+len(informers), connections+len(informers)+len(watches))
 }
 
-// initially is a watch with all that is there.
+// initially is a watch that begins with all objects.
 func (s *site) initially() testkit.Question {
 	return testkit.Question{Path: s.configMaps() + "?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=3000"}
 }
 
-// truth is what kube-apiserver tells of the namespace.
+// truth records kube-apiserver's own watch of the namespace.
 func (s *site) truth(t *testing.T) *testkit.Recorder {
 	t.Helper()
 	truth := s.Upstream.MustRecord(t, s.initially())
@@ -147,13 +147,13 @@ func (s *site) truth(t *testing.T) *testkit.Recorder {
 	return truth
 }
 
-// told compares what watches were told, up to a version, with what happened.
-func (s *site) told(t *testing.T, truth *testkit.Recorder, watches []*testkit.Recorder, last uint64) {
+// complete compares the watches' events, up to a resourceVersion, with kube-apiserver's.
+func (s *site) complete(t *testing.T, truth *testkit.Recorder, watches []*testkit.Recorder, last uint64) {
 	t.Helper()
 	reached := func(r *testkit.Recording) bool { return r.Reached() >= last }
 	var recordings []*testkit.Recording
 	for _, watch := range watches {
-		watch.Until(t, "the watch tells of the last write", reached)
+		watch.Until(t, "the watch sends the last write", reached)
 		recordings = append(recordings, watch.SoFar())
 	}
 	after := s.Put(t, suite.ConfigMaps, "last", "", strconv.FormatInt(time.Now().UnixNano(), 10))

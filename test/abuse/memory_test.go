@@ -22,20 +22,20 @@ import (
 )
 
 const (
-	// memoryLimit is what the kernel lets the facade have, and all but 32 MiB of it its budget. When it caches nothing it
-	// takes a quarter.
+	// memoryLimit is the memory that the kernel allows the facade. memoryBudget is 32 MiB less. An empty facade
+	// uses a quarter of the limit.
 	memoryLimit, memoryBudget = 128 << 20, 96 << 20
-	// Each of two kinds has so many objects of so many bytes: 20 MB in each of two encodings. One lane fits, and perhaps
-	// a second, and never all four.
+	// Each of two kinds has largeObjects objects of largeObject bytes: 20 MB in each of two encodings. One lane
+	// fits, perhaps two, never all four.
 	largeObjects, largeObject = 100, 200 << 10
-	// slowReaders ask for more at once than there is memory for.
+	// slowReaders is the number of concurrent lists. Together they need more memory than there is.
 	slowReaders = 100
 )
 
 var podTemplates = schema.GroupVersionResource{Version: "v1", Resource: "podtemplates"}
 
-// The facade's process lives, and answers what is small, whatever it is asked for: more lanes than it has memory for,
-// and more lists at a time. What it has none for is refused with a time to come back, and served when there is.
+// Clients request more lanes and more concurrent lists than the facade has memory for. The process survives and serves
+// small requests. It refuses the others with Retry-After, and serves them when memory is free again.
 func TestMemoryIsBounded(t *testing.T) {
 	settings.Long(t)
 	f := suite.NewFixture(t, suite.Cluster(t))
@@ -49,14 +49,14 @@ func TestMemoryIsBounded(t *testing.T) {
 	t.Run("more lists than there is memory for", func(t *testing.T) {
 		codes := v.dawdlers(t, list, one)
 		if codes[http.StatusOK] == 0 || codes[http.StatusTooManyRequests] == 0 {
-			t.Errorf("they are answered %v", codes)
+			t.Errorf("got answers %v, want both 200 and 429", codes)
 		}
 	})
 	v.becomes(t, list, http.StatusOK)
 	t.Run("more lanes than there is memory for", func(t *testing.T) {
-		v.crowded(t, f, one)
+		v.lanes(t, f, one)
 	})
-	testkit.Eventually(t, "the lane that was there first is whole", func() error {
+	testkit.Eventually(t, "the first lane serves all objects", func() error {
 		if got := v.get(t, list); got.code != http.StatusOK || items(t, got.body) < largeObjects {
 			return fmt.Errorf("%d, %d objects", got.code, items(t, got.body))
 		}
@@ -71,7 +71,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	})
 }
 
-// fillWith makes objects of two kinds that nothing makes smaller.
+// fillWith creates objects of two kinds with content that does not compress.
 func fillWith(t *testing.T, f *suite.Fixture) {
 	t.Helper()
 	random := rand.NewChaCha8([32]byte{1})
@@ -99,13 +99,13 @@ func fillWith(t *testing.T, f *suite.Fixture) {
 	}
 }
 
-// limited asks a facade in a process of its own.
+// limited is a client of a facade that runs in a separate process.
 type limited struct{ *visitor }
 
-// startLimited runs the program until the test ends, and holds that it does not end before.
+// startLimited runs the program until the test ends. The test fails if the program ends before.
 func startLimited(t *testing.T, limit hardLimit) limited {
 	t.Helper()
-	// Who does not read is not cut off before all ask.
+	// Clients that do not read must not be cut off before all have sent their requests.
 	flags := []string{"--write-timeout", "5m", "--request-timeout", "5m"}
 	if limit.group == "" {
 		flags = append(flags, "--memory-budget", strconv.Itoa(memoryBudget))
@@ -116,8 +116,8 @@ func startLimited(t *testing.T, limit hardLimit) limited {
 	return limited{v}
 }
 
-// dawdlers ask for a list on connections of their own and read only how the answer begins, until each of them has one;
-// meanwhile an object is served. It returns how many were answered how.
+// dawdlers sends list requests on separate connections and reads only the headers of the answers. Meanwhile an object
+// must be served. It returns the number of answers by code.
 func (v limited) dawdlers(t *testing.T, list, one string) map[int]int {
 	t.Helper()
 	codes, mu := map[int]int{}, sync.Mutex{}
@@ -150,9 +150,9 @@ func (v limited) dawdlers(t *testing.T, list, one string) map[int]int {
 	return codes
 }
 
-// crowded asks for both kinds in both encodings, again and again until all have been refused or served, and holds that
-// not all are served and that one object always is.
-func (v limited) crowded(t *testing.T, f *suite.Fixture, one string) {
+// lanes lists both kinds in both encodings several times. Some lists must be refused, and one object must always be
+// served.
+func (v limited) lanes(t *testing.T, f *suite.Fixture, one string) {
 	t.Helper()
 	refusals := 0
 	for range 5 {
@@ -173,7 +173,7 @@ func (v limited) crowded(t *testing.T, f *suite.Fixture, one string) {
 		}
 	}
 	if refusals == 0 {
-		t.Error("none is refused")
+		t.Error("no list is refused")
 	}
 }
 
@@ -192,7 +192,7 @@ func (v limited) inForm(t *testing.T, path, accept string) reply {
 	return read(t, response)
 }
 
-// items is how many objects a list has.
+// items returns the number of objects in a list.
 func items(t *testing.T, body []byte) int {
 	t.Helper()
 	var list metav1.PartialObjectMetadataList

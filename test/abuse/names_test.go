@@ -10,8 +10,8 @@ import (
 	"github.com/listfacade/listfacade/internal/facade"
 )
 
-// Who asks for ever new names, or with ever new selectors, is stopped, and pushes out no decision of others.
-func Test35RandomNames(t *testing.T) {
+// Requests for random names or with random selectors are limited, and evict no cached decision of other callers.
+func TestRandomNamesAndSelectorsAreRateLimited(t *testing.T) {
 	const rate, burst = 5, 4 * 5
 	s := newSite(t, func(c *facade.Config) { c.Authorization.MissRate, c.Authorization.AllowedTTL = rate, time.Hour })
 	flooder, other := s.reader(t, "flooder"), s.reader(t, "other")
@@ -45,7 +45,7 @@ func Test35RandomNames(t *testing.T) {
 	keptBefore, reviewsBefore := kept(), s.reviews(t, "request")
 	other.served(t, s.configMaps())
 	if kept() <= keptBefore || s.reviews(t, "request") != reviewsBefore {
-		t.Error("what is known of the other was forgotten")
+		t.Error("a cached decision of the other caller was evicted")
 	}
 	flooder.becomes(t, s.configMaps()+"/random-0", http.StatusNotFound)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// site is a facade that tells its callers apart, and a namespace whose config maps its readers may read.
+// site is a facade that authenticates its callers, and a namespace whose config maps its readers may read.
 type site struct {
 	*suite.Fixture
 	cluster *testkit.Cluster
@@ -58,7 +58,8 @@ func newSite(t *testing.T, settings ...func(*facade.Config)) *site {
 
 func tellsApart(c *facade.Config) { c.Authentication.AnonymousActsAsKubeconfig = false }
 
-// reader is a user who may read the namespace's config maps, by certificate, once the cluster knows it.
+// reader returns a client with the certificate of a user who may read the namespace's config maps. It waits until
+// kube-apiserver applies that right.
 func (s *site) reader(t *testing.T, name string) *visitor {
 	t.Helper()
 	v := s.visitor(t, s.cluster.ConfigOf(t, name, s.Namespace))
@@ -66,10 +67,10 @@ func (s *site) reader(t *testing.T, name string) *visitor {
 	return v
 }
 
-// configMaps is the path of the namespace's config maps.
+// configMaps returns the path of the namespace's config maps.
 func (s *site) configMaps() string { return suite.Collection(suite.ConfigMaps, s.Namespace) }
 
-// visitor asks the facade with somebody's credentials.
+// visitor is a client of the facade with one user's credentials.
 type visitor struct {
 	config *rest.Config
 	client *http.Client
@@ -83,7 +84,7 @@ func (s *site) visitor(t *testing.T, who *rest.Config) *visitor {
 	return v
 }
 
-// newClient has connections of its own, from an address of its own if there is one.
+// newClient returns a client with new connections, from the source address if one is given.
 func (v *visitor) newClient(t *testing.T, from net.IP) *http.Client {
 	t.Helper()
 	config := rest.CopyConfig(v.config)
@@ -104,7 +105,7 @@ func (v *visitor) newClient(t *testing.T, from net.IP) *http.Client {
 	return &http.Client{Transport: wrapped}
 }
 
-// dial opens a connection that speaks one protocol, with a small buffer for what is not read.
+// dial opens a connection with one protocol and a small receive buffer.
 func (v *visitor) dial(t *testing.T, protocol string) *tls.Conn {
 	t.Helper()
 	tlsConfig, err := rest.TLSConfigFor(v.config)
@@ -119,7 +120,7 @@ func (v *visitor) dial(t *testing.T, protocol string) *tls.Conn {
 		t.Fatal(err)
 	}
 	if got := conn.ConnectionState().NegotiatedProtocol; got != protocol {
-		t.Fatalf("the facade speaks %q", got)
+		t.Fatalf("got protocol %q", got)
 	}
 	return conn
 }
@@ -138,7 +139,7 @@ func dialTCP(t *testing.T, host string) net.Conn {
 	return conn
 }
 
-// reply is an answer that was read.
+// reply is an answer whose body was read.
 type reply struct {
 	code   int
 	header http.Header
@@ -178,7 +179,7 @@ func read(t *testing.T, response *http.Response) reply {
 	return reply{code: response.StatusCode, header: response.Header, body: body.Bytes()}
 }
 
-// becomes waits until a path is answered with a code.
+// becomes waits until a request for the path receives the code.
 func (v *visitor) becomes(t *testing.T, path string, code int) {
 	t.Helper()
 	testkit.Eventually(t, fmt.Sprint(path, " is ", code), func() error {
@@ -189,15 +190,15 @@ func (v *visitor) becomes(t *testing.T, path string, code int) {
 	})
 }
 
-// served fails unless somebody is answered.
+// served fails the test unless a request for the path receives 200.
 func (v *visitor) served(t *testing.T, path string) {
 	t.Helper()
 	if got := v.get(t, path); got.code != http.StatusOK {
-		t.Errorf("%s: others are served %d: %s", path, got.code, got.body)
+		t.Errorf("%s: got %d, want 200: %s", path, got.code, got.body)
 	}
 }
 
-// refused fails unless an answer is a 429 that says when to come back.
+// refused fails the test unless an answer is a 429 with Retry-After.
 func refused(t *testing.T, got reply) {
 	t.Helper()
 	after, err := strconv.Atoi(got.header.Get("Retry-After"))
@@ -206,7 +207,7 @@ func refused(t *testing.T, got reply) {
 	}
 }
 
-// sum is what the facade's metrics of a name, with these labels, come to.
+// sum returns the sum of the facade's metrics with that name and these labels.
 func (s *site) sum(t *testing.T, name string, labels ...string) float64 {
 	t.Helper()
 	sum := 0.0
@@ -234,13 +235,13 @@ func hasAll(s string, parts []string) bool {
 	return true
 }
 
-// reviews are those that the upstream was sent, of a kind: token, request or lease.
+// reviews returns the number of reviews of a kind that were sent to the upstream: token, request or watch.
 func (s *site) reviews(t *testing.T, kind string) float64 {
 	t.Helper()
 	return s.sum(t, "listfacade_review_duration_seconds_count", `review="`+kind+`"`)
 }
 
-// answering is how many goroutines of this process are within a package of the facade's.
+// answering returns the number of goroutines of this process that are in a package of the facade.
 func answering(name string) int {
 	stacks := make([]byte, 1<<20)
 	for {

@@ -20,9 +20,9 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-const silent = 500 // connections on which nothing is said
+const silent = 500 // connections without a request
 
-// gone waits until the facade closes a connection; what it still says is not looked at.
+// gone waits until the facade closes a connection, and discards what it sends before.
 func gone(conn net.Conn) error {
 	if err := conn.SetReadDeadline(time.Now().Add(suite.Patience)); err != nil {
 		return err
@@ -34,7 +34,7 @@ func gone(conn net.Conn) error {
 	return nil
 }
 
-// hello is how a client of TLS begins.
+// hello returns a TLS ClientHello.
 func hello(t *testing.T) []byte {
 	t.Helper()
 	client, server := net.Pipe()
@@ -50,9 +50,9 @@ func hello(t *testing.T) []byte {
 	return record[:n]
 }
 
-// Who connects and does not get on with a request is cut off, in whatever state that is, and others are served
-// meanwhile.
-func Test30ClientsThatDoNotGetOn(t *testing.T) {
+// A connection whose client does not complete a request is closed, whatever the client has sent. Other callers are
+// served meanwhile.
+func TestConnectionsWithoutCompleteRequestAreClosed(t *testing.T) {
 	s := newSite(t)
 	other := s.reader(t, "other")
 	connections := served()
@@ -97,7 +97,7 @@ func Test30ClientsThatDoNotGetOn(t *testing.T) {
 	calm(t, 1, connections)
 }
 
-// drip sends one byte after the other until the facade has enough.
+// drip sends a byte every half second until the facade closes the connection.
 func drip(conn net.Conn) {
 	for tick := time.NewTicker(500 * time.Millisecond); ; <-tick.C {
 		if _, err := io.WriteString(conn, "x"); err != nil {
@@ -114,8 +114,8 @@ func say(t *testing.T, conn net.Conn, what string) {
 	}
 }
 
-// Who asks for a list or a watch and does not read it holds nothing for longer than a piece of it may take.
-func Test31ClientsThatDoNotRead(t *testing.T) {
+// A client that does not read its list or watch is cut off after --write-timeout.
+func TestClientsThatDoNotReadAreCutOff(t *testing.T) {
 	settings.Long(t)
 	s := newSite(t, func(c *facade.Config) { c.WriteTimeout = 5 * time.Second })
 	s.fill(t)
@@ -136,11 +136,11 @@ func Test31ClientsThatDoNotRead(t *testing.T) {
 	for i := range 5 {
 		s.Put(t, suite.ConfigMaps, "written", "", strconv.Itoa(i))
 		if got := other.get(t, s.configMaps()+"/written"); got.code != http.StatusOK || !strings.Contains(string(got.body), fmt.Sprintf(`"%d"`, i)) {
-			t.Errorf("others are served %d: %s", got.code, got.body)
+			t.Errorf("the other caller: got %d, want 200 with the last change: %s", got.code, got.body)
 		}
 	}
 	deaf.client.CloseIdleConnections()
-	// The goroutines of HTTP/2 connections stay, on which clients may ask something else.
+	// HTTP/2 connections stay open, as their clients may send further requests.
 	calm(t, handlers, connections+len(open)/2)
 	for _, conn := range open {
 		_ = conn.Close()

@@ -12,26 +12,25 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// Callers without any rights ask for documents and take nothing of them, with as many streams as a connection has and
-// on several of them: nobody else is refused, or waits for them. They have what they asked for until there is too much
-// of it.
+// Callers without rights request documents on all streams of several connections, and do not read the responses. No
+// other caller is refused or waits for them. Their responses continue until there are too many of them.
 func TestStalledAnswers(t *testing.T) {
 	const streams = 50
 	attackers, connections := settings.Amount(10, 100), settings.Amount(3, 5)
 	s := newSite(t)
 	other := s.reader(t, "other")
 	handlers := requests()
-	var speakers []*speaker
+	var writers []*frameWriter
 	for i := range attackers {
 		attacker := s.visitor(t, s.cluster.ConfigOf(t, fmt.Sprint("stalling-", i)))
 		attacker.becomes(t, "/version", http.StatusOK)
 		for range connections {
-			speaker := attacker.speak(t, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
-			go func() { _ = speaker.listen() }()
+			writer := attacker.speak(t, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+			go func() { _ = writer.listen() }()
 			for id := range uint32(streams) {
-				speaker.ask(t, 2*id+1, "/openapi/v2", true)
+				writer.ask(t, 2*id+1, "/openapi/v2", true)
 			}
-			speakers = append(speakers, speaker)
+			writers = append(writers, writer)
 		}
 	}
 	testkit.Eventually(t, "more answers are stalled than there are seats", func() error {
@@ -42,21 +41,21 @@ func TestStalledAnswers(t *testing.T) {
 	})
 	for range 200 {
 		if got := other.get(t, s.configMaps()); got.code != http.StatusOK {
-			t.Fatalf("another is told %d", got.code)
+			t.Fatalf("the other caller: got %d, want 200", got.code)
 		}
 	}
-	testkit.Eventually(t, "some answers ended for others", func() error {
+	testkit.Eventually(t, "some stalled answers were displaced", func() error {
 		if n := s.sum(t, "listfacade_displaced_answers_total"); n == 0 {
-			return fmt.Errorf("%.0f did", n)
+			return fmt.Errorf("got %.0f displaced answers, want some", n)
 		}
 		return nil
 	})
-	for _, speaker := range speakers {
-		_ = speaker.conn.Close()
+	for _, writer := range writers {
+		_ = writer.conn.Close()
 	}
-	testkit.Eventually(t, "nothing is left of them", func() error {
+	testkit.Eventually(t, "the stalled requests have ended", func() error {
 		if n := requests() - handlers; n > 0 {
-			return fmt.Errorf("%d requests", n)
+			return fmt.Errorf("%d requests are still open", n)
 		}
 		return nil
 	})

@@ -17,10 +17,10 @@ import (
 const (
 	guesses   = 1000
 	guessers  = 16
-	guessRate = 10 // a second, of one address, which is the default
+	guessRate = 10 // a second and address; the default
 )
 
-// guess asks with many tokens, by a few clients at a time, and counts the answers by code.
+// guess sends requests with many tokens from a few concurrent clients, and counts the answers by code.
 func (s *site) guess(t *testing.T, token func(i int) string) map[int]int {
 	t.Helper()
 	var mu sync.Mutex
@@ -44,7 +44,7 @@ func (s *site) guess(t *testing.T, token func(i int) string) map[int]int {
 	return codes
 }
 
-// with asks with a token of the moment.
+// with sends a request with that token.
 func (v *visitor) with(t *testing.T, client *http.Client, token, path string) reply {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, v.config.Host+path, nil)
@@ -60,8 +60,8 @@ func (v *visitor) with(t *testing.T, client *http.Client, token, path string) re
 	return read(t, response)
 }
 
-// A token that proves nobody is reviewed once while that is remembered, however often it comes.
-func Test16TheSameBadToken(t *testing.T) {
+// While the negative review of a bad token is cached, requests with it cause no further review.
+func TestRepeatedBadTokenIsReviewedOnce(t *testing.T) {
 	s := newSite(t)
 	before, began := s.reviews(t, "token"), time.Now()
 	codes := s.guess(t, func(int) string { return "guessed" })
@@ -74,8 +74,9 @@ func Test16TheSameBadToken(t *testing.T) {
 	}
 }
 
-// Who makes up tokens is stopped, wherever else the same comes from is not, and neither is a token that is known.
-func Test16RandomTokens(t *testing.T) {
+// Random tokens from one address are limited. Valid tokens from another address, and tokens with a cached review, are
+// still accepted.
+func TestRandomTokensAreRateLimited(t *testing.T) {
 	s := newSite(t)
 	good := []string{s.token(t, "known"), s.token(t, "unknown")}
 	v := s.visitor(t, &rest.Config{})
@@ -93,7 +94,7 @@ func Test16RandomTokens(t *testing.T) {
 		t.Errorf("from another address: %d: %s", got.code, got.body)
 	}
 	if got := v.with(t, v.client, good[0], s.configMaps()); got.code != http.StatusForbidden {
-		t.Errorf("with a token that is known: %d: %s", got.code, got.body)
+		t.Errorf("with a cached token: %d: %s", got.code, got.body)
 	}
 	guessing.Wait()
 	reviews := s.reviews(t, "token") - before
@@ -106,7 +107,7 @@ func Test16RandomTokens(t *testing.T) {
 	}
 }
 
-// token is one of a service account without rights.
+// token returns the token of a service account without rights.
 func (s *site) token(t *testing.T, account string) string {
 	t.Helper()
 	token := s.cluster.Token(t, s.Namespace, account, testkit.TokenOptions{})

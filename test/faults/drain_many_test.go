@@ -21,38 +21,38 @@ import (
 )
 
 const (
-	// drainedWatches are open when the facade is told to end, fewer than a server of its own could have: client and
-	// facade share this process and its race detector.
+	// drainedWatches is the number of open watches when the facade is closed. A separate server could have more:
+	// here client and facade share this process and its race detector.
 	drainedWatches = 2000
-	drainedEach    = 100 // watches of one connection
-	drainedLists   = 4   // of each protocol
+	drainedEach    = 100 // watches per connection
+	drainedLists   = 4   // lists per protocol
 	drainedObjects = 20
 )
 
-// crowded lets one caller have as many watches as a test needs, and read its lists when they are all open.
-func crowded(c *facade.Config) {
+// manyWatches raises the limits so that one caller can open all watches before it reads its lists.
+func manyWatches(c *facade.Config) {
 	c.Limits.WatchesPerUser, c.Limits.WatchRatePerUser, c.Limits.WatchRate = drainedWatches, 1<<20, 1<<20
 	c.RequestTimeout, c.WriteTimeout, c.ShutdownGrace = suite.Patience, suite.Patience, suite.Patience
 }
 
-// Test39Drain ends a facade while thousands watch and some read large lists: the watches end, the lists are read to
-// their end although it takes their clients longer than that, and nothing is left.
-func Test39Drain(t *testing.T) {
+// The test closes a facade with thousands of open watches and some clients that read large lists slowly. The watches
+// end, the lists are complete, and no goroutine remains.
+func TestDrainEndsWatchesAndCompletesLists(t *testing.T) {
 	settings.Long(t)
 	s := suite.NewFixture(t, suite.Cluster(t))
 	for i := range drainedObjects {
 		s.Put(t, suite.ConfigMaps, fmt.Sprintf("o%d", i), "", strings.Repeat("x", 400<<10)) // more than any socket holds
 	}
-	suite.FacadeKubeconfig(t, suite.Cluster(t)) // who gives the rights keeps a connection
+	suite.FacadeKubeconfig(t, suite.Cluster(t)) // the client that grants the rights keeps a connection
 	running := goleak.IgnoreCurrent()
-	run := suite.StartFacade(t, suite.Cluster(t), crowded)
+	run := suite.StartFacade(t, suite.Cluster(t), manyWatches)
 	path := run.URL + suite.Collection(suite.ConfigMaps, s.Namespace)
 	lists := beginLists(t, run, path)
 	watches, ended := beginWatches(t, run, path)
 	closed := make(chan struct{})
 	go func() { defer close(closed); run.Close(t) }()
 	if err := watches(); err != nil {
-		t.Errorf("a watch broke off: %v", err)
+		t.Errorf("a watch did not end cleanly: %v", err)
 	}
 	t.Logf("%d watches ended", ended.Load())
 	for name, list := range lists {
@@ -65,15 +65,15 @@ func Test39Drain(t *testing.T) {
 		t.Error("requests were cut off")
 	}
 	if _, err := run.HTTP1Client(t).Get(run.URL + "/livez"); err == nil {
-		t.Error("somebody answers still")
+		t.Error("the address still answers after the drain")
 	}
-	testkit.Eventually(t, "every goroutine is gone", func() error {
+	testkit.Eventually(t, "all goroutines have ended", func() error {
 		run.CloseIdle()
 		return goleak.Find(running)
 	})
 }
 
-// beginLists asks for lists of which the clients have read nothing but the first bytes.
+// beginLists sends list requests and reads only the first byte of each answer.
 func beginLists(t *testing.T, run *suite.Facade, path string) map[string]*http.Response {
 	t.Helper()
 	lists := map[string]*http.Response{}
@@ -89,7 +89,7 @@ func beginLists(t *testing.T, run *suite.Facade, path string) map[string]*http.R
 	return lists
 }
 
-// begin asks, and returns when the answer has begun.
+// begin sends a request, and returns when the headers of the answer arrive.
 func begin(t *testing.T, client *http.Client, url string) *http.Response {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -108,7 +108,7 @@ func begin(t *testing.T, client *http.Client, url string) *http.Response {
 	return response
 }
 
-// readWhole reads what is left of a list.
+// readWhole reads the rest of a list, and checks that it is complete.
 func readWhole(list *http.Response) error {
 	rest, err := io.ReadAll(list.Body)
 	if err != nil {
@@ -124,7 +124,7 @@ func readWhole(list *http.Response) error {
 	return nil
 }
 
-// beginWatches returns when all watches are open; wait returns when all have ended, and how if it is not at their end.
+// beginWatches returns when all watches are open. wait returns when all have ended, with the first error.
 func beginWatches(t *testing.T, run *suite.Facade, path string) (wait func() error, ended *atomic.Int64) {
 	t.Helper()
 	ended = new(atomic.Int64)

@@ -19,16 +19,16 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// spoiltFrame is the one of each watch, from 0, that something is done to; those before it are as they were sent.
+// spoiltFrame is the index, from 0, of the frame of each watch that is corrupted. Earlier frames are unchanged.
 const spoiltFrame = 2
 
-// errSpoilt ends a stream from within.
+// errSpoilt ends a stream while it is copied.
 var errSpoilt = errors.New("the stream was cut off")
 
-// spoiltStream is the answer of a real kube-apiserver to a watch, of which one frame is spoilt.
+// spoiltStream corrupts one frame of a real kube-apiserver's watch.
 type spoiltStream struct {
 	http.ResponseWriter
-	spoil  func(w http.ResponseWriter, frames [][]byte) error // gets the frames up to now
+	spoil  func(w http.ResponseWriter, frames [][]byte) error // receives the frames up to now
 	frames [][]byte
 	rest   []byte
 	spoilt *atomic.Int32
@@ -73,7 +73,7 @@ func send(then error, frames ...[]byte) func(http.ResponseWriter) error {
 
 const endlessObject = "with an object of 100 MB"
 
-// spoils are what is done to a frame: it is the last of those that it gets.
+// spoils are the ways to corrupt a frame, which is the last of those passed.
 var spoils = map[string]func(w http.ResponseWriter, frames [][]byte) error{
 	"cut in the middle": func(w http.ResponseWriter, frames [][]byte) error {
 		last := frames[spoiltFrame]
@@ -99,16 +99,16 @@ var spoils = map[string]func(w http.ResponseWriter, frames [][]byte) error{
 		}
 		for x := bytes.Repeat([]byte("x"), piece); ; {
 			if err := send(nil, x)(w); err != nil {
-				return err // the facade has had enough: kube-apiserver's own limit is far below this
+				return err // the facade ended the watch: no real object is this large
 			}
 		}
 	},
 }
 
-// Test40SpoiltStreams: a watch of a real kube-apiserver that is spoilt on its way is resumed or read anew. Nobody is
-// ever told what was not so, and in the end everybody has what is there.
-func Test40SpoiltStreams(t *testing.T) {
-	t.Parallel() // with what waits as well
+// A proxy corrupts a watch of a real kube-apiserver. The facade resumes the watch or lists again. Clients never receive
+// a state that did not exist, and end with the current one.
+func TestCorruptWatchStreamsAreRecovered(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	forward := suite.Forward(t, suite.FacadeConfig(t, suite.Furnished(t)))
 	for name, spoil := range spoils {
 		t.Run(name, func(t *testing.T) {
@@ -141,7 +141,7 @@ func Test40SpoiltStreams(t *testing.T) {
 				defer func() {
 					if reason := recover(); reason != nil && spoilt.Load() == 0 {
 						panic(reason)
-					} // else the stream ends here as if it had come to its end
+					} // else the stream ends here without an error
 				}()
 				begun.Add(1)
 				forward.ServeHTTP(&spoiltStream{ResponseWriter: w, spoil: spoil, spoilt: &spoilt}, r)
@@ -158,7 +158,7 @@ func Test40SpoiltStreams(t *testing.T) {
 			}
 			path := suite.Collection(suite.ConfigMaps, s.Namespace) + "?resourceVersion=0"
 			changes, cut := 0, time.Time{}
-			testkit.Eventually(t, "frames were spoilt", func() error {
+			testkit.Eventually(t, "a frame was corrupted", func() error {
 				// The lane resumes its watch; a resumption that is cut off as well may become a list.
 				if time.Since(cut) > 5*time.Second { //pace: connections are cut again and again
 					g.server.CloseClientConnections()
@@ -170,7 +170,7 @@ func Test40SpoiltStreams(t *testing.T) {
 					t.Fatal(err)
 				}
 				if spoilt.Load() == 0 {
-					return fmt.Errorf("none; %d watches have begun since, beside %d changes", begun.Load(), changes)
+					return fmt.Errorf("no frame was corrupted; %d watches have begun since, and there were %d changes", begun.Load(), changes)
 				}
 				return nil
 			})
@@ -185,7 +185,7 @@ func Test40SpoiltStreams(t *testing.T) {
 	}
 }
 
-// wasSo holds that a list has every object, each as it was written at some time.
+// wasSo checks that a list contains every object, each in a version that was written.
 func wasSo(answer *testkit.Answer, written map[string]map[string]bool) error {
 	var list struct {
 		Items []struct {
@@ -193,7 +193,7 @@ func wasSo(answer *testkit.Answer, written map[string]map[string]bool) error {
 		}
 	}
 	if answer.Code == http.StatusTooManyRequests || answer.Code == http.StatusServiceUnavailable {
-		return nil // the lane is read anew
+		return nil // the lane is listed again
 	}
 	if err := json.Unmarshal(answer.Body, &list); err != nil || answer.Code != http.StatusOK {
 		return fmt.Errorf("%d: %s (%w)", answer.Code, answer.Body, err)
@@ -201,14 +201,14 @@ func wasSo(answer *testkit.Answer, written map[string]map[string]bool) error {
 	there := map[string]bool{}
 	for _, item := range list.Items {
 		of := item.Metadata
-		if versions, ours := written[of.Name]; ours && !versions[of.ResourceVersion] {
-			return fmt.Errorf("%s at %s, which it never was", of.Name, of.ResourceVersion)
+		if versions, known := written[of.Name]; known && !versions[of.ResourceVersion] {
+			return fmt.Errorf("got %s at resourceVersion %s, which was never written", of.Name, of.ResourceVersion)
 		}
 		there[of.Name] = true
 	}
 	for name := range written {
 		if !there[name] {
-			return fmt.Errorf("%s is not there", name)
+			return fmt.Errorf("the list lacks %s", name)
 		}
 	}
 	return nil

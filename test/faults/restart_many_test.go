@@ -24,18 +24,18 @@ import (
 )
 
 const (
-	returnClients   = 10 // each with a connection, and as somebody else
-	returnInformers = 50 // of each client
+	returnClients   = 10 // clients, each with its own user and connection
+	returnInformers = 50 // informers per client
 )
 
-// answered is what clients were answered with, by code, and what they should not have been.
+// answered counts the answers by code, and collects wrong ones.
 type answered struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	codes map[int]int
 	wrong []error
 }
 
-// note counts an answer. Who lost his facade is to come back later, or is answered.
+// note counts an answer. After a restart it must be 200, or a 429 or 503 with Retry-After.
 func (a *answered) note(r *http.Response) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -60,13 +60,13 @@ func (a *answered) sum() (n int) {
 	return n
 }
 
-// roundTrips lets a function be a transport.
+// roundTrips is a function that implements http.RoundTripper.
 type roundTrips func(*http.Request) (*http.Response, error)
 
 // RoundTrip implements http.RoundTripper.
 func (f roundTrips) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// around notes what a transport is answered with.
+// around returns a transport that counts the answers of another.
 func (a *answered) around(next http.RoundTripper) http.RoundTripper {
 	return roundTrips(func(r *http.Request) (*http.Response, error) {
 		response, err := next.RoundTrip(r)
@@ -77,12 +77,11 @@ func (a *answered) around(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// Test39Restart breaks off a facade under hundreds of informers of users with few rights, and starts it again before an
-// upstream that keeps it waiting. Nobody is told that there is nothing, the upstream is asked once for all of them, and
-// all end with what is there.
-func Test39Restart(t *testing.T) {
+// The test aborts a facade with hundreds of informers of users with few rights, and starts it again in front of a slow
+// upstream. No informer receives an empty list, the upstream receives few requests, and all informers converge.
+func TestInformersLoseNothingInRestart(t *testing.T) {
 	settings.Long(t)
-	t.Parallel() // with what waits as well
+	t.Parallel() // most of it is waiting
 	s := suite.NewFixture(t, suite.Cluster(t))
 	letRead(t, s)
 	for i := range 20 {
@@ -117,9 +116,9 @@ func Test39Restart(t *testing.T) {
 	release := sync.OnceFunc(tally.Hold(suite.ConfigMaps.Resource))
 	t.Cleanup(release)
 	newFacade()
-	testkit.Eventually(t, "clients are back before the facade has anything", func() error {
+	testkit.Eventually(t, "the restarted facade sends requests before the upstream answers", func() error {
 		if lanesOf(tally) <= before {
-			return errors.New("the upstream is not asked")
+			return errors.New("the upstream received no request")
 		}
 		return nil
 	})
@@ -133,7 +132,7 @@ func Test39Restart(t *testing.T) {
 			return nil
 		})
 	}
-	if n := lanesOf(tally) - before; n > 10 { // rows, pages, bookmarks, a watch; again if they were broken off
+	if n := lanesOf(tally) - before; n > 10 { // Table rows, pages, bookmarks, a watch; repeated if they fail
 		t.Errorf("%d informers cost the upstream %d lists and watches:\n%s", len(informers), n, tally)
 	}
 	got.mu.Lock()
@@ -144,7 +143,7 @@ func Test39Restart(t *testing.T) {
 	}
 }
 
-// lanesOf is how often the upstream was asked for all config maps.
+// lanesOf returns the number of requests for all config maps that the upstream received.
 func lanesOf(tally *suite.Tally) (n int) {
 	for _, way := range []suite.Way{suite.List, suite.Watch} {
 		for _, protobuf := range []bool{false, true} {
@@ -154,12 +153,12 @@ func lanesOf(tally *suite.Tally) (n int) {
 	return n
 }
 
-// returning starts the informers, and returns when all have synced. None may ever be told that an object is gone, which
-// is what an empty list would tell it.
+// returning starts the informers, and returns when all have synced. No informer may see a deletion, which an empty list
+// would cause.
 func returning(t *testing.T, s *suite.Fixture, run *suite.Facade, got *answered) []toolscache.SharedIndexInformer {
 	t.Helper()
 	var all []toolscache.SharedIndexInformer
-	gone := toolscache.ResourceEventHandlerFuncs{DeleteFunc: func(o any) { t.Errorf("an informer was told that this is gone: %v", o) }}
+	gone := toolscache.ResourceEventHandlerFuncs{DeleteFunc: func(o any) { t.Errorf("an informer received a deletion of %v", o) }}
 	for i := range returnClients {
 		config := run.ConfigOf(suite.Cluster(t).ConfigOf(t, fmt.Sprintf("%s-%d", s.Namespace, i), s.Namespace))
 		config.QPS = -1
@@ -180,7 +179,7 @@ func returning(t *testing.T, s *suite.Fixture, run *suite.Facade, got *answered)
 	for _, informer := range all {
 		testkit.Eventually(t, "all informers are synced", func() error {
 			if !informer.HasSynced() {
-				return errors.New("one is not")
+				return errors.New("an informer is not synced")
 			}
 			return nil
 		})
@@ -188,7 +187,7 @@ func returning(t *testing.T, s *suite.Fixture, run *suite.Facade, got *answered)
 	return all
 }
 
-// letRead lets the members of a group that is called as the namespace read its config maps, and nothing else.
+// letRead grants the group with the namespace's name the right to read its config maps, and nothing else.
 func letRead(t *testing.T, s *suite.Fixture) {
 	t.Helper()
 	const group = "rbac.authorization.k8s.io"
@@ -205,7 +204,7 @@ func letRead(t *testing.T, s *suite.Fixture) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, "the right is known", func() error {
+	testkit.Eventually(t, "kube-apiserver knows the right", func() error {
 		answer, err := reader.Ask(t.Context(), testkit.Question{Path: suite.Collection(suite.ConfigMaps, s.Namespace)})
 		if err == nil && answer.Code != http.StatusOK {
 			err = fmt.Errorf("%d: %s", answer.Code, answer.Body)

@@ -32,8 +32,8 @@ const (
 	projects      = "/apis/" + projectsGroup + "/v1/projects"
 )
 
-// newAggregated adds an API server to the cluster that shows each caller what is his, as OpenShift's does with
-// projects: a list has one project, called after the caller. Other paths below the group are answered by more.
+// newAggregated adds an API server that shows each caller only its own objects, as OpenShift does with projects. A list
+// has one project, named after the caller. The handler more serves other paths of the group.
 func newAggregated(t *testing.T, w *world, more http.HandlerFunc) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
@@ -129,9 +129,8 @@ func (w *world) aggregate(t *testing.T, address net.Addr) {
 	}
 }
 
-// Test25FilteredAPIsAreNobodysCache: what another server filters for each caller is asked for in the caller's name,
-// each time, and kept for nobody.
-func Test25FilteredAPIsAreNobodysCache(t *testing.T) {
+// The facade forwards each request for a filtered API with the caller's credentials, and caches no answer.
+func TestFilteredAggregatedAPIIsNotCached(t *testing.T) {
 	w := newWorld(t)
 	newAggregated(t, w, nil)
 	f := suite.StartDelegating(t, w.Cluster)
@@ -143,14 +142,14 @@ func Test25FilteredAPIsAreNobodysCache(t *testing.T) {
 			for _, query := range []string{"", "?resourceVersion=0", "?limit=500"} {
 				answer := get(t, o, http.StatusOK, projects+query)
 				if !strings.Contains(string(answer.Body), own) {
-					t.Errorf("who has %s is shown %s", own, head(answer.Body))
+					t.Errorf("the caller that owns %s receives %s", own, head(answer.Body))
 				}
 			}
 		}
 	}
 	admin := w.as(t, f, "admin")
 	if answer := admin.Facade.MustAsk(t, testkit.Question{Path: projects}); answer.Code != http.StatusNotImplemented {
-		t.Errorf("admin, who has no token: %d %s", answer.Code, head(answer.Body))
+		t.Errorf("admin, without a token: %d %s", answer.Code, head(answer.Body))
 	}
 	get(t, w.as(t, f, "anonymous"), http.StatusForbidden, projects)
 	for _, lane := range f.Lanes() {
@@ -160,9 +159,8 @@ func Test25FilteredAPIsAreNobodysCache(t *testing.T) {
 	}
 }
 
-// Test26AnswersOfAggregatedServers: one that sends its caller to another address, and one whose answer is large and
-// slow.
-func Test26AnswersOfAggregatedServers(t *testing.T) {
+// One aggregated path redirects the caller to another address, and one has a large and slow body.
+func TestAggregatedAnswersAreStreamedWithoutRedirects(t *testing.T) {
 	w := newWorld(t)
 	goOn, left := make(chan struct{}, 1), make(chan struct{}, 10)
 	newAggregated(t, w, func(answer http.ResponseWriter, r *http.Request) {
@@ -196,7 +194,7 @@ func Test26AnswersOfAggregatedServers(t *testing.T) {
 	}
 	o.Compare(t, testkit.Question{Path: projects + "/moved"})
 
-	// Its beginning arrives while the rest is not there yet: nothing collects it.
+	// The beginning arrives before the server sends the rest: the facade does not buffer the body.
 	response, err := o.Facade.Open(t.Context(), testkit.Question{Path: projects + "/large"})
 	if err != nil {
 		t.Fatal(err)
@@ -210,18 +208,18 @@ func Test26AnswersOfAggregatedServers(t *testing.T) {
 	if err != nil || n != 63<<20 {
 		t.Errorf("%d bytes more, %v", n, err)
 	}
-	// Who leaves is not waited for.
+	// When the client closes the connection, the facade closes its own.
 	if response, err = o.Facade.Open(t.Context(), testkit.Question{Path: projects + "/large"}); err != nil {
 		t.Fatal(err)
 	}
 	_, _ = io.ReadFull(response.Body, make([]byte, 1<<10))
 	_ = response.Body.Close()
-	testkit.Eventually(t, "the aggregated server is left, too", func() error {
+	testkit.Eventually(t, "the facade ends its request to the aggregated server", func() error {
 		select {
 		case <-left:
 			return nil
 		default:
-			return fmt.Errorf("it still writes")
+			return fmt.Errorf("the server still writes")
 		}
 	})
 }

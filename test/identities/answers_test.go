@@ -12,7 +12,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// expect wants an answer to have one of some codes.
+// expect returns an error unless the answer has one of the codes.
 func expect(answer *testkit.Answer, codes ...int) error {
 	if slices.Contains(codes, answer.Code) {
 		return nil
@@ -22,7 +22,7 @@ func expect(answer *testkit.Answer, codes ...int) error {
 
 func head(body []byte) []byte { return body[:min(len(body), 300)] }
 
-// get asks both for a path, wants the same answer from both, and wants it to have a code.
+// get requests a path from both servers, and checks that the answers are equal and have the code.
 func get(t *testing.T, o *testkit.Oracle, code int, path string) *testkit.Answer {
 	t.Helper()
 	return compare(t, o, code, testkit.Question{Path: path})
@@ -37,7 +37,7 @@ func compare(t *testing.T, o *testkit.Oracle, code int, q testkit.Question) *tes
 	return answer
 }
 
-// stream asks both for a watch that ends by itself, and wants both to tell the same.
+// stream opens a watch with a timeout on both servers, and checks that both send the same.
 func stream(t *testing.T, o *testkit.Oracle, q testkit.Question) {
 	t.Helper()
 	diff, err := o.StreamDifference(t.Context(), q)
@@ -46,7 +46,7 @@ func stream(t *testing.T, o *testkit.Oracle, q testkit.Question) {
 	}
 }
 
-// watcher sees which canaries are in answers.
+// watcher records which canaries answers contain.
 type watcher struct {
 	mu   sync.Mutex // guards seen
 	seen map[string]testkit.Question
@@ -62,14 +62,14 @@ func (w *watcher) see(q testkit.Question, answer *testkit.Answer) {
 	}
 }
 
-// watches begins to look at a server's answers.
+// watches starts a watcher of a server's answers.
 func watches(asker *testkit.Asker) *watcher {
 	w := &watcher{seen: map[string]testkit.Question{}}
 	asker.Seen = w.see
 	return w
 }
 
-// saw wants exactly some canaries to have been in answers.
+// saw checks that the answers contained exactly these canaries.
 func (w *watcher) saw(t *testing.T, server string, want []string) {
 	t.Helper()
 	for _, canary := range canaries {
@@ -86,12 +86,12 @@ func withoutSecrets(canaries []string) []string {
 	return slices.DeleteFunc(slices.Clone(canaries), func(canary string) bool { return strings.Contains(canary, "secret") })
 }
 
-// Statuses that the facade refuses with by itself.
+// Status bodies of the facade's own refusals.
 const (
 	noSuchMethod = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",` +
 		`"message":"the server does not allow this method on the requested resource","reason":"MethodNotAllowed","details":{},"code":405}` + "\n"
 	unauthorized = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Unauthorized","reason":"Unauthorized","code":401}` + "\n"
 )
 
-// writes are methods that do more than read.
+// writes are the methods that are not reads.
 var writes = []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions, http.MethodTrace, "PROPFIND", "get"}

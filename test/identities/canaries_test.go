@@ -15,7 +15,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// ask sends a request with a client of its own, and reads what is answered.
+// ask sends a request with a new client, and returns code and body.
 func ask(t *testing.T, config *rest.Config, method, path, body string, header http.Header) (int, string) {
 	t.Helper()
 	client, err := rest.HTTPClientFor(config)
@@ -42,9 +42,9 @@ func ask(t *testing.T, config *rest.Config, method, path, body string, header ht
 	return response.StatusCode, string(answer)
 }
 
-// Test28CredentialsAreNotLogged: of what proves a caller, and of what objects hold, nothing is in the log or among the
-// metrics, whatever comes of the request, and however much is logged.
-func Test28CredentialsAreNotLogged(t *testing.T) {
+// Neither logs nor metrics contain credentials or contents of objects, for every result of a request and at every log
+// level.
+func TestCredentialsAndObjectsAreNotLogged(t *testing.T) {
 	w := newWorld(t)
 	p := startProcess(t, w, "--log-level", "debug")
 	robot := w.token(t)
@@ -70,24 +70,24 @@ func Test28CredentialsAreNotLogged(t *testing.T) {
 	ask(t, none, http.MethodPost, "/apis/authentication.k8s.io/v1/selfsubjectreviews", review,
 		http.Header{"Authorization": {"Bearer " + robot}, "Content-Type": {"application/json"}})
 	if asked["a good token 200"] == 0 || asked["a bad one 401"] == 0 {
-		t.Fatalf("answered %v", asked)
+		t.Fatalf("got answers %v, want 200 for the good token and 401 for the bad one", asked)
 	}
 	_, metrics := ask(t, p.facade.ConfigOf(w.identities["admin"].config), http.MethodGet, "/metrics", "", nil)
 	said := p.end(t)
-	if !strings.Contains(said, "Answered request") {
-		t.Fatal("nothing was logged of requests")
+	if !strings.Contains(said, "answered") {
+		t.Fatal("the log has no line about requests")
 	}
 	for name, secret := range map[string]string{"a credential": canary, "a token": robot, "an object": inFirst} {
 		if at := strings.Index(said, secret); at >= 0 {
-			t.Errorf("the log holds %s: %s", name, said[max(at-200, 0):min(at+200, len(said))])
+			t.Errorf("the log contains %s: %s", name, said[max(at-200, 0):min(at+200, len(said))])
 		}
 		if strings.Contains(metrics, secret) {
-			t.Errorf("the metrics hold %s", name)
+			t.Errorf("the metrics contain %s", name)
 		}
 	}
 }
 
-// series are the lines of metrics that are the facade's own or have kube-apiserver's names, buckets left out.
+// series counts the metric series with names of listfacade or kube-apiserver, without histogram buckets.
 func series(metrics string) (n int) {
 	for line := range strings.Lines(metrics) {
 		own := strings.HasPrefix(line, "listfacade_") || strings.HasPrefix(line, "apiserver_")
@@ -98,8 +98,8 @@ func series(metrics string) (n int) {
 	return n
 }
 
-// Test29SeriesAreBounded: names that clients make up make no series of metrics.
-func Test29SeriesAreBounded(t *testing.T) {
+// Names that clients invent create no metric series.
+func TestInventedNamesCreateNoMetricSeries(t *testing.T) {
 	w, f := newFacade(t)
 	admin := f.ConfigOf(w.identities["admin"].config)
 	client, err := rest.HTTPClientFor(admin)
@@ -142,9 +142,9 @@ func Test29SeriesAreBounded(t *testing.T) {
 	flood(200, 2000)
 	_, after := ask(t, admin, http.MethodGet, "/metrics", "", nil)
 	if strings.Contains(after, canary) {
-		t.Error("a name that was made up is a label")
+		t.Error("an invented name is the value of a label")
 	}
-	if grown := series(after) - series(before); grown > 40 || series(before) == 0 { // codes that the first 200 had not
-		t.Errorf("%d series became %d", series(before), series(after))
+	if grown := series(after) - series(before); grown > 40 || series(before) == 0 { // new codes
+		t.Errorf("got %d series before and %d after, want at most 40 more", series(before), series(after))
 	}
 }

@@ -19,15 +19,14 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// reads are of every sort: from the cache, passed through, a document, and what the facade tells about itself.
+// reads are requests of every sort: cached, forwarded, for a document, and for the facade's own endpoints.
 var reads = []string{
 	inFirstNamespace, inFirstNamespace + "/named?resourceVersion=0", "/api/v1/namespaces/oracle/secrets/canary", "/version", "/apis/apps/v1", "/metrics",
 	"/apis/nope.io/v1/things", "/openapi/v3", "/nowhere",
 }
 
-// Test17TokensThatAreNone: what is no credential is anonymous, what is a bad one is 401, and neither is the facade
-// itself.
-func Test17TokensThatAreNone(t *testing.T) {
+// A request without a valid credential is anonymous or receives 401. It never runs with the facade's own credentials.
+func TestMalformedTokensAreAnsweredAsByUpstream(t *testing.T) {
 	w, f := newFacade(t)
 	robots := w.identities["robot"].config.BearerToken
 	for name, header := range map[string]http.Header{
@@ -43,7 +42,7 @@ func Test17TokensThatAreNone(t *testing.T) {
 		"basic":                      {"Authorization": {"Basic YWRtaW46YWRtaW4="}},
 		"no scheme":                  {"Authorization": {robots}},
 		"cut":                        {"Authorization": {"Bearer " + robots[:len(robots)-4]}},
-		"of nobody":                  {"Authorization": {"Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9."}},
+		"unsigned":                   {"Authorization": {"Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9."}},
 		"for a websocket, and none":  {"Sec-Websocket-Protocol": {socketToken(robots)}},
 		"in a parameter of its name": {"X-Access-Token": {robots}},
 		"a proxy's":                  {"Proxy-Authorization": {"Bearer " + robots}},
@@ -60,16 +59,16 @@ func Test17TokensThatAreNone(t *testing.T) {
 	}
 }
 
-// socketToken is a token as browsers send it, which may set no header.
+// socketToken is a token as a browser sends it, which cannot set headers of a websocket.
 func socketToken(token string) string {
 	return "base64url.bearer.authorization.k8s.io." + base64.RawURLEncoding.EncodeToString([]byte(token))
 }
 
-// Test17TokensOfWebsockets: a watch over a websocket may have its token in the list of protocols.
-func Test17TokensOfWebsockets(t *testing.T) {
+// A watch over a websocket may carry its token in the list of protocols.
+func TestWebsocketTokensAreAnsweredAsByUpstream(t *testing.T) {
 	w, f := newFacade(t)
 	o := f.As(t, plain(w.ConfigWithToken("")))
-	// The cache is there before watches that last a second, and wait for it no longer.
+	// The watches below last a second, so the lane must be synced before.
 	get(t, w.as(t, f, "robot"), http.StatusOK, inFirstNamespace+"?resourceVersion=0")
 	for name, protocol := range map[string]string{
 		"good": socketToken(w.identities["robot"].config.BearerToken), "bad": socketToken("x"), "empty": "base64url.bearer.authorization.k8s.io.",
@@ -86,8 +85,8 @@ func Test17TokensOfWebsockets(t *testing.T) {
 	}
 }
 
-// Test17ConnectionsEndWithStrangers: over HTTP/2 a connection ends after a request of somebody who is not known.
-func Test17ConnectionsEndWithStrangers(t *testing.T) {
+// An HTTP/2 connection ends after a request of a caller that is not authenticated.
+func TestHTTP2ConnectionsOfUnknownCallersEnd(t *testing.T) {
 	w, f := newFacade(t)
 	for name, header := range map[string]http.Header{"anonymous": {}, "bad": {"Authorization": {"Bearer x"}}, "good": {"Authorization": {
 		"Bearer " + w.identities["robot"].config.BearerToken,
@@ -111,12 +110,12 @@ func Test17ConnectionsEndWithStrangers(t *testing.T) {
 			}
 		}
 		if want := name == "good"; reused != want {
-			t.Errorf("%s: the connection was used again: %t, want %t", name, reused, want)
+			t.Errorf("%s: got reused connection %t, want %t", name, reused, want)
 		}
 	}
 }
 
-// sameUser wants both servers to take somebody for the same.
+// sameUser checks that both servers identify the same user.
 func sameUser(t *testing.T, w *world, f *suite.Facade, who *rest.Config) authenticationv1.UserInfo {
 	t.Helper()
 	want, wantErr := testkit.WhoAmI(t, who)
@@ -140,7 +139,7 @@ func sameUser(t *testing.T, w *world, f *suite.Facade, who *rest.Config) authent
 	return got
 }
 
-func Test18Certificates(t *testing.T) {
+func TestCertificatesIdentifyTheSameUserAsUpstream(t *testing.T) {
 	w, f := newFacade(t)
 	ca := w.Authority(t, testkit.ClientCA)
 	const masters = "system:masters"
@@ -171,9 +170,8 @@ func Test18Certificates(t *testing.T) {
 	}
 }
 
-// Test18ACertificateCountsBeforeAToken: of two credentials the first that is good says who asks, and the other is not
-// passed on.
-func Test18ACertificateCountsBeforeAToken(t *testing.T) {
+// Of two credentials the first valid one identifies the caller, and the other is not forwarded.
+func TestCertificateTakesPrecedenceOverToken(t *testing.T) {
 	w := newWorld(t)
 	way := newRoad(t, w)
 	f := suite.LaunchDelegating(t, way.kubeconfig)
@@ -184,7 +182,7 @@ func Test18ACertificateCountsBeforeAToken(t *testing.T) {
 	}
 	for _, p := range way.since() {
 		if !p.own && p.Header.Get("Authorization") != "" || strings.Contains(string(p.body), w.identities["certificate before token"].config.BearerToken) {
-			t.Errorf("the token went along: %s %s", p.Method, p.URL)
+			t.Errorf("forwarded with the token: %s %s", p.Method, p.URL)
 		}
 	}
 	if got := sameUser(t, w, f, w.identities["token behind a foreign certificate"].config); got.Username != "system:serviceaccount:oracle:robot" {
@@ -192,7 +190,7 @@ func Test18ACertificateCountsBeforeAToken(t *testing.T) {
 	}
 }
 
-func Test19FrontProxies(t *testing.T) {
+func TestRemoteUserHeadersCountOnlyFromFrontProxies(t *testing.T) {
 	w, f := newFacade(t)
 	proxies := w.Authority(t, testkit.FrontProxyCA)
 	good, other := proxies.Certify(t, testkit.Certificate{User: testkit.FrontProxyName}), proxies.Certify(t, testkit.Certificate{User: "another"})
@@ -223,14 +221,13 @@ func Test19FrontProxies(t *testing.T) {
 	}
 }
 
-// Test20ImpersonationIsRefused: nobody is answered in a name that is not his, and nobody in his own who asked in
-// another.
-func Test20ImpersonationIsRefused(t *testing.T) {
+// A request that impersonates is refused. It is answered neither for the impersonated user nor for the caller.
+func TestImpersonationIsRefused(t *testing.T) {
 	w, f := newFacade(t)
 	for name, header := range map[string]http.Header{
 		"a user": {"Impersonate-User": {"reader"}}, "oneself": {"Impersonate-User": {"ivan"}}, "lower case": {"impersonate-user": {"reader"}},
 		"a group": {"Impersonate-User": {"reader"}, "Impersonate-Group": {"system:masters"}}, "a group alone": {"Impersonate-Group": {"system:masters"}},
-		"a UID": {"Impersonate-User": {"reader"}, "Impersonate-Uid": {"1"}}, "extra": {"Impersonate-Extra-Scopes": {"x"}}, "nobody": {"Impersonate-User": {""}},
+		"a UID": {"Impersonate-User": {"reader"}, "Impersonate-Uid": {"1"}}, "extra": {"Impersonate-Extra-Scopes": {"x"}}, "an empty user": {"Impersonate-User": {""}},
 	} {
 		for _, who := range []*rest.Config{w.user(t, "ivan"), w.user(t, "admin", "system:masters"), w.identities["robot"].config} {
 			asker, err := testkit.NewAsker(f.ConfigOf(with(rest.CopyConfig(who), header)))

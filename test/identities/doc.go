@@ -1,6 +1,5 @@
-// Package identities asks kube-apiserver and a facade in front of it the same in many names: who may not read a thing
-// is refused by both in the same words, and who may is answered alike. What only others may see is never in an answer.
+// Package identities sends the same requests as many users to kube-apiserver and to a facade in front of it. Both must
+// authenticate, allow and refuse alike, in the same words. No answer contains an object that the user may not read.
 //
-// The tests share one cluster. The tests of a threat are called by its number, Test01 and so on; TestNumbers holds that
-// none is missing.
+// The tests share one cluster. SECURITY.md lists the attacks with their tests.
 package identities

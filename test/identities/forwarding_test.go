@@ -15,7 +15,7 @@ import (
 
 const robotsSecrets = "/api/v1/namespaces/oracle/secrets"
 
-// newRoadFacade serves the cluster by a road that remembers.
+// newRoadFacade starts a facade whose requests to the upstream are recorded.
 func newRoadFacade(t *testing.T) (*world, *road, *suite.Facade) {
 	t.Helper()
 	w := newWorld(t)
@@ -25,7 +25,7 @@ func newRoadFacade(t *testing.T) (*world, *road, *suite.Facade) {
 	return w, way, f
 }
 
-// hopping asks as robot, in HTTP/1.1 since HTTP/2 has no such headers, with further ones.
+// hopping returns an asker for robot that adds headers. It uses HTTP/1.1, because HTTP/2 has no hop-by-hop headers.
 func hopping(t *testing.T, w *world, f *suite.Facade, header http.Header) *testkit.Asker {
 	t.Helper()
 	asker, err := testkit.NewAsker(f.ConfigOf(with(plain(rest.CopyConfig(w.identities["robot"].config)), header)))
@@ -35,8 +35,8 @@ func hopping(t *testing.T, w *world, f *suite.Facade, header http.Header) *testk
 	return asker
 }
 
-// Test21HeadersOfOneHop: no header of a request makes the facade leave out, or send, what says who asks.
-func Test21HeadersOfOneHop(t *testing.T) {
+// No header of a request makes the facade omit or replace the caller's credentials.
+func TestHopByHopHeadersDoNotChangeForwardedCredentials(t *testing.T) {
 	w, way, f := newRoadFacade(t)
 	robots := "Bearer " + w.identities["robot"].config.BearerToken
 	for _, header := range []http.Header{
@@ -52,20 +52,20 @@ func Test21HeadersOfOneHop(t *testing.T) {
 		}
 		all := forwarded(way.since(), robotsSecrets)
 		if len(all) != 1 || !slices.Equal(all[0].Header["Authorization"], []string{robots}) {
-			t.Errorf("%v: passed on %d times, with other credentials than the caller's", header, len(all))
+			t.Errorf("%v: got %d forwarded requests, want one with the caller's credentials", header, len(all))
 		}
 		for _, p := range all {
 			for name := range p.Header {
 				if !slices.Contains([]string{"Accept", "Accept-Encoding", "User-Agent", "Authorization", "Audit-Id", "Via"}, name) {
-					t.Errorf("%v: %s goes along: %q", header, name, p.Header[name])
+					t.Errorf("%v: header %s is forwarded: %q", header, name, p.Header[name])
 				}
 			}
 		}
 	}
 }
 
-// Test22Upgrades: no connection is handed over, and nothing that asks for it goes along.
-func Test22Upgrades(t *testing.T) {
+// The facade upgrades no connection, and forwards no header that requests an upgrade.
+func TestUpgradesAreNeitherServedNorForwarded(t *testing.T) {
 	w, way, f := newRoadFacade(t)
 	for _, upgrade := range []http.Header{
 		{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Key": {"dGhlIHNhbXBsZSBub25jZQ=="}, "Sec-Websocket-Version": {"13"}},
@@ -85,7 +85,7 @@ func Test22Upgrades(t *testing.T) {
 		}
 		for _, p := range way.since() {
 			if !p.own {
-				t.Errorf("%v: passed on: %s %s", upgrade, p.Method, p.URL)
+				t.Errorf("%v: forwarded %s %s", upgrade, p.Method, p.URL)
 			}
 		}
 		for _, path := range []string{robotsSecrets, inFirstNamespace, "/version", "/nowhere"} {
@@ -96,15 +96,15 @@ func Test22Upgrades(t *testing.T) {
 		for _, p := range way.since() {
 			for name := range p.Header {
 				if name == "Upgrade" || name == "Http2-Settings" || strings.HasPrefix(name, "Sec-Websocket") {
-					t.Errorf("%v: %s %s: %s goes along", upgrade, p.Method, p.URL, name)
+					t.Errorf("%v: %s %s: header %s is forwarded", upgrade, p.Method, p.URL, name)
 				}
 			}
 		}
 	}
 }
 
-// Test24NothingButReads: of all methods the upstream sees GET and HEAD, and the reviews of callers.
-func Test24NothingButReads(t *testing.T) {
+// The upstream receives only GET and HEAD requests, and the reviews of callers.
+func TestOnlyReadsAndReviewsReachUpstream(t *testing.T) {
 	w, way, f := newRoadFacade(t)
 	asker := w.as(t, f, "robot").Facade
 	overridden := hopping(t, w, f, http.Header{"X-Http-Method-Override": {"DELETE"}, "X-Http-Method": {"DELETE"}, "X-Method-Override": {"DELETE"}})
@@ -121,7 +121,7 @@ func Test24NothingButReads(t *testing.T) {
 		}
 		q := testkit.Question{Path: path}
 		if want, got := asker.MustAsk(t, q), overridden.MustAsk(t, q); want.Code != got.Code {
-			t.Errorf("%s with another method in a header: %d, else %d", q, got.Code, want.Code)
+			t.Errorf("%s with another method in a header: got %d, want %d", q, got.Code, want.Code)
 		}
 	}
 	for _, p := range way.since() {
@@ -132,16 +132,16 @@ func Test24NothingButReads(t *testing.T) {
 	}
 	for _, name := range []string{"robot", "nick", "through a front proxy"} {
 		if _, err := testkit.WhoAmI(t, f.ConfigOf(w.identities[name].config)); err != nil {
-			t.Errorf("%s may not ask who he is: %v", name, err)
+			t.Errorf("SelfSubjectReview of %s: %v", name, err)
 		}
 	}
 }
 
-// Test26RedirectsLeadNowhere: whoever answers for the upstream, the facade follows nobody.
-func Test26RedirectsLeadNowhere(t *testing.T) {
+// The facade neither follows a redirect of the upstream nor forwards it to the caller.
+func TestRedirectsAreNeitherFollowedNorForwarded(t *testing.T) {
 	w, way, f := newRoadFacade(t)
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		t.Errorf("the facade asks where it was sent: %s %v", r.URL, r.Header)
+		t.Errorf("the facade followed a redirect: %s %v", r.URL, r.Header)
 	}))
 	t.Cleanup(elsewhere.Close)
 	for _, path := range []string{robotsSecrets, "/openapi/v3/apis/ex.io/v1", "/nowhere", "/api/v1/namespaces/oracle/pods/alpha/status"} {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// untrusted is what comes from those whom nobody has to believe, by the package and the target that reads it at random.
+// untrusted lists the inputs from callers and from the upstream, each with its fuzz targets (package and function).
 var untrusted = map[string][]string{
 	"paths and queries":                {"handlers.FuzzRequest"},
 	"label selectors":                  {"selectors.FuzzParseLabels"},
@@ -21,7 +21,7 @@ var untrusted = map[string][]string{
 	"Audit-Id":                         {"handlers.FuzzAuditID"},
 	"bearer tokens":                    {"internal/auth.FuzzToken"},
 	"names in certificates":            {"internal/auth.FuzzCertificateName"},
-	"what rights are remembered by":    {"internal/auth.FuzzKey"},
+	"keys of cached decisions":         {"internal/auth.FuzzKey"},
 	"the upstream's frames, JSON":      {"internal/wire/jsonwire.FuzzParseFrame", "internal/wire/jsonwire.FuzzScan"},
 	"the upstream's lists, JSON":       {"internal/wire/jsonwire.FuzzSplitList"},
 	"the upstream's frames, protobuf":  {"internal/wire/protowire.FuzzFrame", "internal/wire/protowire.FuzzFacts"},
@@ -30,10 +30,10 @@ var untrusted = map[string][]string{
 	"where the upstream prints an age": {"internal/wire/table.FuzzPath", "internal/wire/table.FuzzAppendCells"},
 }
 
-// Test40Fuzz holds that whatever comes from outside is also read at random, and that each target has seeds, which every
-// run of the tests reads. What the upstream may do beside that is in test/faults (garbage, spoilt streams) and
-// internal/reflector; definitions that are deleted and made again are in test/watches.
-func Test40Fuzz(t *testing.T) {
+// Every input from outside has fuzz targets, and each target has seeds, which every run of the tests executes. Other
+// faults of the upstream are tested in test/faults (garbage, corrupt streams) and internal/reflector. Definitions that
+// are deleted and created again are tested in test/watches.
+func TestUntrustedInputsHaveSeededFuzzTargets(t *testing.T) {
 	seeded := fuzzTargets(t)
 	for what, targets := range untrusted {
 		for _, target := range targets {
@@ -47,7 +47,7 @@ func Test40Fuzz(t *testing.T) {
 	}
 }
 
-// fuzzTargets are all that there are, by their packages, and whether each has seeds in its source.
+// fuzzTargets returns all fuzz targets of the repository, and whether each has seeds in its source.
 func fuzzTargets(t *testing.T) map[string]bool {
 	t.Helper()
 	root := filepath.Join("..", "..")
@@ -83,7 +83,7 @@ func fuzzTargets(t *testing.T) map[string]bool {
 	return targets
 }
 
-// calls tells whether a function calls a method of a name.
+// calls reports whether a function calls a method with that name.
 func calls(f *ast.FuncDecl, method string) (found bool) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {

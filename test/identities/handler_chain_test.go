@@ -21,25 +21,24 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// facadeToken is by what a road knows the facade's own requests.
+// facadeToken identifies the facade's own requests to a road.
 const facadeToken = "the-facade-itself"
 
-// road is a way from a facade to kube-apiserver that remembers what goes by. The facade itself takes it with a token,
-// in whose place its certificate is shown; all others' requests go on as they are, by connections without a
-// certificate.
+// road is a proxy between a facade and kube-apiserver that records requests. It replaces the token of the facade's own
+// requests by a client certificate. It forwards all other requests unchanged, on connections without a certificate.
 type road struct {
 	kubeconfig string
 
-	mu       sync.Mutex // guards all below
+	mu       sync.Mutex // guards the fields below
 	passed   []passed
 	diverted map[string]http.HandlerFunc // by path
 }
 
-// passed is a request that went by.
+// passed is a recorded request.
 type passed struct {
 	*http.Request
 	body []byte
-	own  bool // the facade's own
+	own  bool // sent with the facade's own token
 }
 
 func newRoad(t *testing.T, w *world) *road {
@@ -107,14 +106,14 @@ func (r *road) remember(t *testing.T, request *http.Request) passed {
 	return seen
 }
 
-// divert answers what goes to a path.
+// divert answers requests for a path instead of forwarding them.
 func (r *road) divert(path string, answer http.HandlerFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.diverted[path] = answer
 }
 
-// since are the requests that went by and were not yet told of.
+// since returns the requests since the last call.
 func (r *road) since() []passed {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,12 +122,12 @@ func (r *road) since() []passed {
 	return all
 }
 
-// forwarded are those to a path.
+// forwarded returns the requests for a path.
 func forwarded(all []passed, path string) []passed {
 	return slices.DeleteFunc(all, func(p passed) bool { return p.URL.Path != path })
 }
 
-// reviewed are the questions among them about what somebody may do.
+// reviewed returns the specs of the SubjectAccessReviews of a user.
 func reviewed(t *testing.T, all []passed, user string) []authorizationv1.SubjectAccessReviewSpec {
 	t.Helper()
 	var specs []authorizationv1.SubjectAccessReviewSpec

@@ -13,7 +13,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// Fragments that stand in one object each; testdata/objects.yaml has them.
+// Each fragment is in exactly one object of testdata/objects.yaml.
 const (
 	inFirst     = "canary-configmap-first"
 	inSecond    = "canary-configmap-second"
@@ -28,19 +28,19 @@ const (
 
 var canaries = []string{inFirst, inSecond, inNamed, inMounted, firstSecret, otherSecret, podOfNode0, podOfNode1, inWidget}
 
-// identity is somebody who asks.
+// identity is a caller.
 type identity struct {
 	name   string
 	config *rest.Config // for the cluster
-	// unproven: the credentials prove nobody.
+	// unproven is set if the credentials are not valid.
 	unproven bool
-	// nameless has no token, so that with --passthrough=token nothing is passed on in this name.
+	// nameless is set if the caller has no token. With --passthrough=token, its requests are not forwarded.
 	nameless bool
 	// sees are the canaries that kube-apiserver shows to this identity.
 	sees []string
 }
 
-// world is the cluster with all that the tests of this package read, and whoever asks.
+// world is the cluster with the objects of this package's tests, and their callers.
 type world struct {
 	*testkit.Cluster
 	identities map[string]identity
@@ -51,7 +51,7 @@ var (
 	built *world
 )
 
-// newWorld furnishes the shared cluster, once.
+// newWorld creates the objects in the shared cluster, once.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	once.Do(func() {
@@ -70,14 +70,14 @@ func newWorld(t *testing.T) *world {
 		built = w
 	})
 	if built == nil {
-		t.Fatal("there is no cluster")
+		t.Fatal("an earlier test could not create the world")
 	}
 	return built
 }
 
 func (w *world) add(i identity) { w.identities[i.name] = i }
 
-// certified are those who prove themselves by a certificate.
+// certified adds the callers with a client certificate.
 func (w *world) certified(t *testing.T) {
 	t.Helper()
 	const nodes = "system:nodes"
@@ -101,7 +101,7 @@ func (w *world) certified(t *testing.T) {
 	w.add(identity{name: "certificate before token", config: both, nameless: true, sees: []string{inNamed}})
 }
 
-// authenticatedOtherwise are those who prove themselves by something else.
+// authenticatedOtherwise adds the callers that authenticate in other ways.
 func (w *world) authenticatedOtherwise(t *testing.T) {
 	t.Helper()
 	ofRobot := []string{inFirst, inNamed, firstSecret}
@@ -119,7 +119,7 @@ func (w *world) authenticatedOtherwise(t *testing.T) {
 	w.add(identity{name: "anonymous", config: plain(w.ConfigWithToken(""))})
 }
 
-// unproven are those whose credentials are worth nothing.
+// unproven adds the callers with invalid credentials.
 func (w *world) unproven(t *testing.T) {
 	t.Helper()
 	users := w.Authority(t, testkit.ClientCA)
@@ -144,13 +144,13 @@ func (w *world) token(t *testing.T) string {
 	return w.Token(t, suite.FirstNamespace, "robot", testkit.TokenOptions{})
 }
 
-// plain asks in HTTP/1.1: both servers end a connection of HTTP/2 after each request of somebody they do not know.
+// plain selects HTTP/1.1. Both servers close an HTTP/2 connection after each request that is not authenticated.
 func plain(config *rest.Config) *rest.Config {
 	config.NextProtos = []string{"http/1.1"}
 	return config
 }
 
-// with sends further headers with every request.
+// with adds headers to every request.
 func with(config *rest.Config, header http.Header) *rest.Config {
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &headed{next: next, header: header} })
 	return config
@@ -170,7 +170,7 @@ func (h *headed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return h.next.RoundTrip(r)
 }
 
-// awaitRights waits until the cluster acts on the rights that were given.
+// awaitRights waits until kube-apiserver applies the granted rights.
 func (w *world) awaitRights(t *testing.T) {
 	t.Helper()
 	for name, path := range map[string]string{
@@ -194,12 +194,12 @@ func (w *world) upstream(t *testing.T, name string) *testkit.Asker {
 	return asker
 }
 
-// as compares both servers' answers to somebody.
+// as returns an oracle that compares both servers' answers to one caller.
 func (w *world) as(t *testing.T, f *suite.Facade, name string) *testkit.Oracle {
 	t.Helper()
 	who, ok := w.identities[name]
 	if !ok {
-		t.Fatalf("there is nobody called %q", name)
+		t.Fatalf("no identity is named %q", name)
 	}
 	o := f.As(t, who.config)
 	o.Excused = func(q testkit.Question, want, got *testkit.Answer) bool {

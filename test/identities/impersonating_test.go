@@ -16,10 +16,10 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// impersonator is a facade's user who has the rights of deploy/kubernetes/overlays/impersonate.
+// impersonator is a user of a facade with the rights of deploy/kubernetes/overlays/impersonate.
 const impersonator = "listfacade-impersonating"
 
-// grantImpersonation gives the impersonator its rights, and those of every facade.
+// grantImpersonation grants the impersonator these rights and the rights of every facade.
 func grantImpersonation(t *testing.T, w *world) {
 	t.Helper()
 	config, err := w.Config("admin")
@@ -54,8 +54,8 @@ func grantImpersonation(t *testing.T, w *world) {
 	}
 }
 
-// TestImpersonating asks what is passed on in the names of those who have no token, with --passthrough=impersonate.
-func TestImpersonating(t *testing.T) {
+// With --passthrough=impersonate, the facade forwards requests of callers without a token by impersonating them.
+func TestForwardsByImpersonationAreAnsweredAsByUpstream(t *testing.T) {
 	w := newWorld(t)
 	grantImpersonation(t, w)
 	kubeconfig := testkit.WriteKubeconfig(t, w.user(t, impersonator))

@@ -10,8 +10,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestKubectl runs commands as users of tokens and certificates, with both servers. In a short run the
-// users take turns with what all of them ask.
+// TestKubectl runs commands as users of tokens and certificates, with both servers. A short run executes each common
+// command as one of the users only.
 func TestKubectl(t *testing.T) {
 	w, f := newFacade(t)
 	binary := w.Binaries["kubectl"]
@@ -39,7 +39,7 @@ func TestKubectl(t *testing.T) {
 				return
 			}
 			for _, command := range []string{
-				"auth can-i --list -n oracle", "get secrets -n oracle", "describe secrets canary -n oracle", "logs alpha -n oracle --container nobody",
+				"auth can-i --list -n oracle", "get secrets -n oracle", "describe secrets canary -n oracle", "logs alpha -n oracle --container other",
 			} {
 				k.CompareMasked(t, maskTimes, strings.Fields(command)...)
 			}
@@ -47,7 +47,7 @@ func TestKubectl(t *testing.T) {
 	}
 }
 
-// maskTimes leaves out when something was said.
+// maskTimes removes lines with creation times.
 func maskTimes(text string) string {
 	var kept []string
 	for line := range strings.Lines(text) {
@@ -58,7 +58,7 @@ func maskTimes(text string) string {
 	return strings.Join(kept, "")
 }
 
-// TestKubectlWatches follows config maps as both users, until a change is told.
+// TestKubectlWatches follows config maps as both users, until a change arrives.
 func TestKubectlWatches(t *testing.T) {
 	w, f := newFacade(t)
 	s := suite.NewFixture(t, w.Cluster)
@@ -72,20 +72,20 @@ func TestKubectlWatches(t *testing.T) {
 			s.Put(t, suite.ConfigMaps, "followed-"+name, "followed="+name, "one")
 			for _, lines := range follow {
 				if line := <-lines; strings.Join(strings.Fields(line), " ") != "followed-"+name+" one" {
-					t.Errorf("told %q", line)
+					t.Errorf("got line %q", line)
 				}
 			}
 			s.Put(t, suite.ConfigMaps, "followed-"+name, "followed="+name, "two")
 			for _, lines := range follow {
 				if line := <-lines; strings.Join(strings.Fields(line), " ") != "followed-"+name+" two" {
-					t.Errorf("told %q", line)
+					t.Errorf("got line %q", line)
 				}
 			}
 		})
 	}
 }
 
-// readerToken is of a service account that reads everything but Secrets.
+// readerToken returns the configuration of a service account that may read everything except Secrets.
 func (w *world) readerToken(t *testing.T) *rest.Config {
 	t.Helper()
 	return w.ConfigWithToken(w.Token(t, suite.FirstNamespace, "all-reader", testkit.TokenOptions{}))

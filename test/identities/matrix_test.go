@@ -14,7 +14,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// questions are those of testdata/questions.txt.
+// questions returns the questions of testdata/questions.txt.
 func questions(t *testing.T) []testkit.Question {
 	t.Helper()
 	file, err := os.Open("testdata/questions.txt")
@@ -35,8 +35,8 @@ func questions(t *testing.T) []testkit.Question {
 	return all
 }
 
-// TestMatrix asks every question in every name: with GET, or as a watch, and with HEAD. What HEAD does to an answer
-// does not depend on the caller, so in a short run the callers take turns with it.
+// TestMatrix sends every question as every caller: with GET, or as a watch, and with HEAD. The effect of HEAD does not
+// depend on the caller, so a short run sends each HEAD request as one of the callers only.
 func TestMatrix(t *testing.T) {
 	w := newWorld(t)
 	f := suite.StartDelegating(t, w.Cluster)
@@ -73,8 +73,8 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// TestWrites: who is known is refused every method that writes, and who is not is not told so; nothing reaches the
-// upstream.
+// TestWrites checks that no writing method reaches the upstream. Authenticated callers receive 405. Callers with
+// invalid credentials receive 401.
 func TestWrites(t *testing.T) {
 	w := newWorld(t)
 	f := suite.StartDelegating(t, w.Cluster)
@@ -86,14 +86,15 @@ func TestWrites(t *testing.T) {
 			code, body = http.StatusUnauthorized, unauthorized
 		}
 		for i, q := range questions(t) {
-			// A timeout that is none is refused before anybody asks who it is; health is told to whoever asks, however.
+			// A malformed timeout is refused before authentication. Health endpoints need no
+			// authentication.
 			if strings.Contains(q.Path, "timeout=abc") || strings.Contains(q.Path, "pretty=1") || isHealth(q) {
 				continue
 			}
 			q.Header = nil
 			methods := writes
 			if testing.Short() {
-				methods = writes[i%len(writes):][:1] // each of them with some questions
+				methods = writes[i%len(writes):][:1] // each method with some of the questions
 			}
 			for _, method := range methods {
 				q.Method = method

@@ -28,7 +28,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// process is a facade in a process of its own.
+// process is a facade that runs in a separate process.
 type process struct {
 	*exec.Cmd
 	facade *suite.Facade
@@ -36,7 +36,7 @@ type process struct {
 	over   sync.Once
 }
 
-// end ends the process, once, and returns what it said.
+// end terminates the process, once, and returns its output.
 func (p *process) end(t *testing.T) string {
 	t.Helper()
 	p.over.Do(func() {
@@ -48,8 +48,7 @@ func (p *process) end(t *testing.T) string {
 	return p.said.String()
 }
 
-// startProcess compiles and starts the command, with further arguments. What its collector frees is overwritten at
-// once.
+// startProcess compiles and starts the command, with further arguments. Its garbage collector overwrites freed memory.
 func startProcess(t *testing.T, w *world, further ...string) *process {
 	t.Helper()
 	dir := t.TempDir()
@@ -64,12 +63,12 @@ func startProcess(t *testing.T, w *world, further ...string) *process {
 	}
 	t.Cleanup(func() {
 		if said := p.end(t); t.Failed() {
-			t.Logf("the facade said:\n%s", said)
+			t.Logf("output of the facade:\n%s", said)
 		}
 	})
 	url := "https://127.0.0.1:" + strconv.Itoa(c.Port)
 	p.facade = &suite.Facade{URL: url, Config: &rest.Config{Host: url, TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(dir, "listfacade.crt")}}}
-	testkit.Eventually(t, "the certificate is there", func() error {
+	testkit.Eventually(t, "the certificate file exists", func() error {
 		_, err := os.Stat(p.facade.Config.CAFile)
 		return err
 	})
@@ -77,7 +76,7 @@ func startProcess(t *testing.T, w *world, further ...string) *process {
 	return p
 }
 
-// holds tells whether some bytes are anywhere in the memory that the process may write to.
+// holds reports whether the writable memory of the process contains the text.
 func (p *process) holds(t *testing.T, text string) bool {
 	t.Helper()
 	maps, err := os.Open(fmt.Sprintf("/proc/%d/maps", p.Process.Pid))
@@ -102,7 +101,7 @@ func (p *process) holds(t *testing.T, text string) bool {
 	return false
 }
 
-// contains reads piece by piece; what cannot be read is nobody's.
+// contains reads memory in pieces and ignores ranges that cannot be read.
 func contains(memory io.ReaderAt, from, to int64, text string) bool {
 	piece := make([]byte, 4<<20)
 	for at := from; at < to; at += int64(len(piece) - len(text)) {
@@ -114,9 +113,9 @@ func contains(memory io.ReaderAt, from, to int64, text string) bool {
 	return false
 }
 
-// Test27SecretsAreNotKept: who may read Secrets reads them through the facade, which may not itself, and which has
-// forgotten them soon after.
-func Test27SecretsAreNotKept(t *testing.T) {
+// A caller with the right to read Secrets reads them through a facade whose own user lacks it. Soon afterwards the
+// facade's memory no longer contains them.
+func TestSecretsAreNotKeptInMemory(t *testing.T) {
 	w := newWorld(t)
 	p := startProcess(t, w)
 	config, err := w.Config("admin")
@@ -150,14 +149,14 @@ func Test27SecretsAreNotKept(t *testing.T) {
 	}
 	stream(t, o, testkit.Question{Path: robotsSecrets + "?watch=1&timeoutSeconds=1"})
 
-	testkit.Eventually(t, "what the cache holds is in memory: it is looked for in the right way", func() error {
+	testkit.Eventually(t, "a cached object is found in memory, so the search works", func() error {
 		get(t, o, http.StatusOK, inFirstNamespace) // kube-apiserver may answer while the cache is filled
 		if !p.holds(t, inNamed) {
 			return errors.New("it is not found")
 		}
 		return nil
 	})
-	// Connections keep what they read last until they read something else; so they are made to.
+	// A connection's buffer keeps the last body until it reads another one, so the test sends further requests.
 	if err := secrets.Delete(t.Context(), "kept", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +177,7 @@ func Test27SecretsAreNotKept(t *testing.T) {
 	})
 }
 
-// putSecret makes a secret with a note.
+// putSecret creates a secret that contains a note.
 func putSecret(t *testing.T, secrets typedv1.SecretInterface, name, note string) {
 	t.Helper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"note": note[:min(len(note), 1<<10)]}}, StringData: map[string]string{"note": note}}

@@ -13,9 +13,9 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// Test23PathsAreReadInOneWay: however a path is written, both answer alike, and what the upstream is asked about is
-// what its own code reads in the path.
-func Test23PathsAreReadInOneWay(t *testing.T) {
+// Both servers answer each unusual path alike. The facade's review names the resource that kube-apiserver's own parser
+// finds in the path.
+func TestAmbiguousPathsAreAuthorizedAsUpstreamParsesThem(t *testing.T) {
 	w, way, f := newRoadFacade(t)
 	paths := []string{
 		"//api", "/api/v1//pods", "/api/v1/namespaces/../pods", "/api/v1/namespaces/%2e%2e/pods", "/api/v1/namespaces/oracle%2Fpods",
@@ -59,12 +59,12 @@ func parse(t *testing.T, factory *request.RequestInfoFactory, path string) *requ
 	return info
 }
 
-// asksAbout wants a review to be about what a path says.
+// asksAbout checks that a review names the request that kube-apiserver parses from the path.
 func asksAbout(t *testing.T, path string, info *request.RequestInfo, spec authorizationv1.SubjectAccessReviewSpec) {
 	t.Helper()
 	if !info.IsResourceRequest {
 		if got := spec.NonResourceAttributes; got == nil || got.Path != info.Path || got.Verb != info.Verb {
-			t.Errorf("%s: asked about %+v", head([]byte(path)), got)
+			t.Errorf("%s: reviewed %+v", head([]byte(path)), got)
 		}
 		return
 	}
@@ -72,6 +72,6 @@ func asksAbout(t *testing.T, path string, info *request.RequestInfo, spec author
 	text := func(s string) string { return strings.ToValidUTF8(s, "\ufffd") } // as JSON has it; no object has such a name
 	if got == nil || got.Verb != info.Verb || got.Group != info.APIGroup || got.Version != info.APIVersion || got.Resource != info.Resource ||
 		got.Subresource != info.Subresource || got.Namespace != text(info.Namespace) || got.Name != text(info.Name) {
-		t.Errorf("%s: asked about %+v, want %+v", head([]byte(path)), got, info)
+		t.Errorf("%s: reviewed %+v, want %+v", head([]byte(path)), got, info)
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/listfacade/listfacade/internal/top"
 )
 
-// reportOf reads a report of a facade's as JSON.
+// reportOf requests a report of the facade and decodes it from JSON.
 func reportOf(t *testing.T, asker *testkit.Asker, path string, into any) error {
 	t.Helper()
 	answer := asker.MustAsk(t, testkit.Question{Path: path})
@@ -29,8 +29,8 @@ func reportOf(t *testing.T, asker *testkit.Asker, path string, into any) error {
 	return json.Unmarshal(answer.Body, into)
 }
 
-// TestReports: whoever may is told who reads what while they do, by the facade and by its command; everybody else is
-// refused as kube-apiserver refuses them.
+// TestReports checks that an authorized caller sees the current clients, in the facade's reports and in its command
+// "top". All other callers are refused as kube-apiserver would refuse them.
 func TestReports(t *testing.T) {
 	cluster := suite.Cluster(t)
 	f := suite.StartDelegating(t, cluster)
@@ -75,7 +75,7 @@ func TestReports(t *testing.T) {
 		}
 		return fmt.Errorf("%+v", ranking)
 	})
-	testkit.Eventually(t, "the watch is told of, and lags behind nothing that others write", func() error {
+	testkit.Eventually(t, "the watch is listed, without a lag", func() error {
 		var open observe.OpenList
 		if err := reportOf(t, admin, "/debug/watches?output=json", &open); err != nil || open.Total != 1 || open.Items[0].Namespace != own.Namespace ||
 			open.Items[0].LabelSelector != "app in (a,b)" || open.Items[0].At == 0 || open.Items[0].LagEvents != 0 {
@@ -99,6 +99,6 @@ func TestReports(t *testing.T) {
 		}
 	}
 	if err := top.Run(t.Context(), f.ConfigOf(alice), o, &table); err == nil || !strings.Contains(err.Error(), "cannot get path") {
-		t.Errorf("alice is told %v", err)
+		t.Errorf("top as alice: got %v, want a refusal", err)
 	}
 }

@@ -10,19 +10,19 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// What is asked for decides whether it is allowed: both servers have to read it in one way, and the facade has to serve
-// what it has asked about.
+// The query decides whether a request is allowed. Both servers must parse it alike, and the facade must serve exactly
+// the selection that it authorized.
 
 const inFirstNamespace = "/api/v1/namespaces/oracle/configmaps"
 
-// newFacade serves the cluster to whoever is in the world.
+// newFacade starts a facade in front of the world's cluster.
 func newFacade(t *testing.T) (*world, *suite.Facade) {
 	t.Helper()
 	w := newWorld(t)
 	return w, suite.StartDelegating(t, w.Cluster)
 }
 
-func Test01NamespacesOfOthers(t *testing.T) {
+func TestReadsOfOtherNamespacesAreForbidden(t *testing.T) {
 	w, f := newFacade(t)
 	o := w.as(t, f, "nadia")
 	get(t, o, http.StatusForbidden, "/api/v1/configmaps")
@@ -30,7 +30,7 @@ func Test01NamespacesOfOthers(t *testing.T) {
 	get(t, o, http.StatusOK, inFirstNamespace)
 }
 
-func Test02PodsOfANode(t *testing.T) {
+func TestNodeReadsOnlyItsOwnPods(t *testing.T) {
 	w, f := newFacade(t)
 	o := w.as(t, f, "node-0")
 	saw := watches(o.Facade)
@@ -49,7 +49,7 @@ func Test02PodsOfANode(t *testing.T) {
 	saw.saw(t, "the facade", []string{podOfNode0})
 }
 
-func Test03TheFirstOfTwoSelectorsCounts(t *testing.T) {
+func TestFirstOfTwoFieldSelectorsIsAuthorizedAndServed(t *testing.T) {
 	w, f := newFacade(t)
 	o := w.as(t, f, "node-0")
 	saw := watches(o.Facade)
@@ -58,7 +58,7 @@ func Test03TheFirstOfTwoSelectorsCounts(t *testing.T) {
 	saw.saw(t, "the facade", []string{podOfNode0})
 }
 
-func Test04RightsToOneName(t *testing.T) {
+func TestRightToOneNameAllowsNoOtherName(t *testing.T) {
 	w, f := newFacade(t)
 	o := w.as(t, f, "nick")
 	saw := watches(o.Facade)
@@ -75,12 +75,12 @@ func Test04RightsToOneName(t *testing.T) {
 	saw.saw(t, "the facade", []string{inNamed})
 }
 
-func Test05ANamespaceInASelectorNarrowsNothing(t *testing.T) {
+func TestNamespaceInFieldSelectorDoesNotNarrowAuthorization(t *testing.T) {
 	w, f := newFacade(t)
 	get(t, w.as(t, f, "nadia"), http.StatusForbidden, "/api/v1/configmaps?fieldSelector=metadata.namespace=oracle")
 }
 
-func Test06UnknownSelectorsAreRefused(t *testing.T) {
+func TestUnknownAndMalformedSelectorsAreRefused(t *testing.T) {
 	w, f := newFacade(t)
 	o := w.as(t, f, "admin")
 	for _, resource := range []string{"/api/v1/configmaps", "/api/v1/pods", "/apis/ex.io/v1/widgets"} {
@@ -93,9 +93,9 @@ func Test06UnknownSelectorsAreRefused(t *testing.T) {
 	}
 }
 
-// Test07QueriesThatAreReadInTwoWays: with more parameters than Go's parser takes the selector is lost, and with it the
-// right; what is passed on is what was parsed.
-func Test07QueriesThatAreReadInTwoWays(t *testing.T) {
+// Above Go's limit of query parameters the selector is lost, and with it the right. A forwarded query is the parsed
+// one.
+func TestAmbiguousQueriesAreForwardedAsParsed(t *testing.T) {
 	w := newWorld(t)
 	way := newRoad(t, w)
 	f := suite.LaunchDelegating(t, way.kubeconfig)
@@ -123,11 +123,11 @@ func Test07QueriesThatAreReadInTwoWays(t *testing.T) {
 	get(t, w.as(t, f, "robot"), http.StatusOK, secrets+"?labelSelector=a;limit=1&fieldSelector=metadata.name=canary&fieldSelector=&%zz&limit=5")
 	all := forwarded(way.since(), secrets)
 	if len(all) == 0 {
-		t.Error("nothing was passed on")
+		t.Error("the facade forwarded no request")
 	}
 	for _, p := range all {
 		if p.URL.RawQuery != p.URL.Query().Encode() || p.URL.Query().Get("fieldSelector") != "metadata.name=canary" {
-			t.Errorf("passed on with %q", p.URL.RawQuery)
+			t.Errorf("forwarded query is %q, want the parsed query", p.URL.RawQuery)
 		}
 	}
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// Callers share caches, kept answers and reviews; what one of them may not see must not come that way.
+// Callers share caches, cached answers and reviews. Sharing must not show a caller an object that it may not read.
 
-// Test08TokensOpenNothing pages where it is allowed, and takes the token where it is not.
-func Test08TokensOpenNothing(t *testing.T) {
+// A continue token of an allowed list works there, and gives no right to other lists.
+func TestContinueTokenGrantsNoRights(t *testing.T) {
 	w, f := newFacade(t)
 	o := w.as(t, f, "nadia")
 	saw := watches(o.Facade)
@@ -48,9 +48,9 @@ func Test08TokensOpenNothing(t *testing.T) {
 	saw.saw(t, "the facade", []string{inFirst, inNamed})
 }
 
-// Test09KeptAnswersAreNobodys: who may not list is refused also when the answer has just been made for somebody else,
-// in every form.
-func Test09KeptAnswersAreNobodys(t *testing.T) {
+// A caller without the right to list is refused even if another caller has just received that answer, in every
+// representation.
+func TestCachedAnswersAreAuthorizedForEachCaller(t *testing.T) {
 	w, f := newFacade(t)
 	warm, o := w.as(t, f, "admin"), w.as(t, f, "nadia")
 	saw := watches(o.Facade)
@@ -73,18 +73,18 @@ func Test09KeptAnswersAreNobodys(t *testing.T) {
 	saw.saw(t, "the facade", nil)
 }
 
-// Test10ManyAtOnce: of many who ask the same at once for what nobody has asked for yet, each is answered what he may
-// see, and kube-apiserver is asked once about each of them.
-func Test10ManyAtOnce(t *testing.T) {
+// Many callers send the first request for a resource at the same time. Each receives what it may read, and the facade
+// sends one review per caller.
+func TestConcurrentCallersReceiveOnlyTheirOwnAnswers(t *testing.T) {
 	w := newWorld(t)
 	way := newRoad(t, w)
-	f := suite.LaunchDelegating(t, way.kubeconfig, func(c *facade.Config) { // however long it takes on a busy machine
+	f := suite.LaunchDelegating(t, way.kubeconfig, func(c *facade.Config) { // a busy machine may take long
 		c.Authorization.AllowedTTL, c.Authorization.DeniedTTL = time.Hour, time.Hour
 	})
 	f.AwaitReady(t)
 	way.since()
 	const path = "/api/v1/namespaces/oracle-b/configmaps"
-	var late atomic.Int64 // reviews that a busy machine has not answered in time, which are then asked again
+	var late atomic.Int64 // reviews that a busy machine did not answer in time; the facade repeats them
 	var asking sync.WaitGroup
 	for name, code := range map[string]int{"nadia": http.StatusForbidden, "admin": http.StatusOK} {
 		asker := w.as(t, f, name).Facade
@@ -112,8 +112,8 @@ func Test10ManyAtOnce(t *testing.T) {
 	}
 }
 
-// Test11WhatLeavesASelectionIsToldAsItWas: the last event of an object that stops matching has what it was before.
-func Test11WhatLeavesASelectionIsToldAsItWas(t *testing.T) {
+// When an object stops matching a selector, the watch sends its last matching content.
+func TestEventOfUnselectedObjectHasItsOldContent(t *testing.T) {
 	w, f := newFacade(t)
 	s := suite.NewFixture(t, w.Cluster)
 	o := w.as(t, f, "reader")
@@ -125,7 +125,7 @@ func Test11WhatLeavesASelectionIsToldAsItWas(t *testing.T) {
 	told := pair.Facade.Until(t, "the object is gone", func(r *testkit.Recording) bool { return r.Notified() >= 2 })
 	for _, frame := range told.Frames {
 		if strings.Contains(string(frame.Line), "leak") {
-			t.Errorf("the facade tells what is no longer in the selection: %s", frame.Line)
+			t.Errorf("the event has content that is no longer selected: %s", frame.Line)
 		}
 	}
 }

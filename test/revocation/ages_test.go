@@ -11,13 +11,13 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// Test15MaxAge: however long a client wants to watch, it comes by again at the age that the operator allows.
-func Test15MaxAge(t *testing.T) {
+// A watch ends at --watch-max-age, however large its timeoutSeconds.
+func TestWatchEndsAtMaxAge(t *testing.T) {
 	const age = 4 * time.Second
 	short := suite.StartDelegating(t, suite.Cluster(t), func(c *facade.Config) { c.Authorization.WatchMaxAge = age })
-	long := suite.StartDelegating(t, suite.Cluster(t), onlyNotified) // where a watch ends, that is by its client's wish
+	long := suite.StartDelegating(t, suite.Cluster(t), onlyNotified) // here a watch ends only by its timeoutSeconds
 	for name, w := range map[string]way{
-		"cached": ways["JSON"], "over a websocket": ways["a websocket"], "passed through": ways["passed through"],
+		"cached": ways["JSON"], "over a websocket": ways["a websocket"], "forwarded": ways["forwarded"],
 	} {
 		for seconds, life := range map[string]time.Duration{
 			"": age, "9223372036": age, "9223372036854775807": age, "-1": 0, "1": time.Second,
@@ -37,7 +37,7 @@ func Test15MaxAge(t *testing.T) {
 				robot := p.bearer(t, "robot", testkit.TokenOptions{})
 				w := w.with(robot.BearerToken)
 				o := p.askers(t, run, robot)
-				testkit.Eventually(t, "the right is known", func() error {
+				testkit.Eventually(t, "kube-apiserver knows the right", func() error {
 					return wants(o.Facade.MustAsk(t, testkit.Question{Path: suite.Collection(w.gvr, p.Namespace)}).Code, http.StatusOK)
 				})
 				if seconds != "" {
@@ -46,9 +46,10 @@ func Test15MaxAge(t *testing.T) {
 				began := time.Now()
 				rec := o.Facade.MustRecord(t, p.question(w)).Ended(t)
 				took := time.Since(began)
-				if life == 0 && w.gvr != secrets { // it ends as kube-apiserver ends it
+				if life == 0 && w.gvr != secrets { // the end is kube-apiserver's
 					want := o.Upstream.MustRecord(t, p.question(w)).Ended(t)
-					// kube-apiserver sends an ERROR event before the end, by chance (docs/divergences.md).
+					// kube-apiserver sends an ERROR event before the end, by chance
+					// (docs/divergences.md).
 					if diff := testkit.DiffBegun(want, rec) + testkit.DiffEnds(want, rec); diff != "" && len(want.Frames) == 0 {
 						t.Error(diff)
 					}
@@ -56,7 +57,7 @@ func Test15MaxAge(t *testing.T) {
 					t.Errorf("%d, %v", rec.Code, rec.Err)
 				}
 				if took < life*8/10 {
-					t.Errorf("it ended after %s, not about %s", took, life)
+					t.Errorf("the watch ended after %s, want about %s", took, life)
 				}
 			})
 		}
@@ -65,7 +66,7 @@ func Test15MaxAge(t *testing.T) {
 
 func wants(code, want int) error {
 	if code != want {
-		return fmt.Errorf("%d, want %d", code, want)
+		return fmt.Errorf("got %d, want %d", code, want)
 	}
 	return nil
 }

@@ -15,18 +15,18 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// own makes a user for a facade of its own, who may read, and may not ask about others. It
-// returns his kubeconfig.
+// own creates a user for a separate facade, with the right to read and without the right to send reviews. It returns
+// the user and its kubeconfig.
 func (p *place) own(t *testing.T) (user, kubeconfig string) {
 	t.Helper()
-	user = somebody()
+	user = newUser()
 	p.grant(t, user, "read-all-but-secrets")
 	return user, testkit.WriteKubeconfig(t, p.cluster.ConfigOf(t, user))
 }
 
 const delegator = "system:auth-delegator"
 
-// grant gives a user a role of the whole cluster; withdraw takes it away.
+// grant binds a ClusterRole to a user; withdraw deletes the binding.
 func (p *place) grant(t *testing.T, user, role string) {
 	t.Helper()
 	binding := &rbacv1.ClusterRoleBinding{
@@ -42,7 +42,7 @@ func (p *place) withdraw(t *testing.T, user, role string) {
 	must(t, p.admin.RbacV1().ClusterRoleBindings().Delete(t.Context(), user+"-"+role, metav1.DeleteOptions{}))
 }
 
-// ready is nil while the facade says that it is.
+// ready returns nil if the facade is ready.
 func ready(t *testing.T, o *testkit.Oracle) error {
 	t.Helper()
 	answer := o.Facade.MustAsk(t, testkit.Question{Path: "/readyz?verbose"})
@@ -52,22 +52,22 @@ func ready(t *testing.T, o *testkit.Oracle) error {
 	return nil
 }
 
-// Test37DelegationWithdrawn takes from the facade's user the right to ask about others: who is not known is told to
-// come back, watches go on, the metrics say so, and it passes without a restart.
-func Test37DelegationWithdrawn(t *testing.T) {
+// The test removes the facade user's right to send reviews. Callers without cached reviews are asked to retry, watches
+// continue, and metrics count the failures. When the right returns, the facade recovers without a restart.
+func TestWatchesContinueWhenDelegationIsWithdrawn(t *testing.T) {
 	p := newPlace(t, suite.Cluster(t))
 	user, kubeconfig := p.own(t)
 	p.grant(t, user, delegator)
-	// Certificates count by a file: he may not read what the cluster publishes.
+	// The client CA comes from a file, because this user may not read the ConfigMap of the cluster.
 	run := suite.LaunchDelegating(t, kubeconfig, func(c *facade.Config) {
 		c.Authentication.ClientCAFile = p.cluster.Authorities[testkit.ClientCA].CertFile
 		c.Authentication.TokenTTL, c.Authorization.AllowedTTL, c.Authorization.DeniedTTL = time.Second, time.Second, time.Second
 		c.Authorization.WatchReauthorize = time.Second
-		c.Authorization.AlwaysAllowGroups = []string{"system:masters"} // who reads the metrics meanwhile
+		c.Authorization.AlwaysAllowGroups = []string{"system:masters"} // for the user that reads the metrics
 	})
 	run.AwaitReady(t)
 	p.addRole(t)
-	who := somebody()
+	who := newUser()
 	p.bind(t, "Role", reader, aUser(who), aGroup(p.accounts()))
 	certified := p.askers(t, run, p.cluster.ConfigOf(t, who))
 	admin := p.askers(t, run, p.Config)
@@ -81,26 +81,26 @@ func Test37DelegationWithdrawn(t *testing.T) {
 		t.Errorf("metrics before: %d, %t", before.Code, unavailable(before))
 	}
 	p.withdraw(t, user, delegator)
-	testkit.Eventually(t, "nobody can be asked", func() error {
+	testkit.Eventually(t, "reviews fail", func() error {
 		return errors.Join(isGeneric(token()), isGeneric(certified.Facade.MustAsk(t, q)))
 	})
-	testkit.Eventually(t, "reviews of the watch's lease fail, and it goes on", func() error {
+	testkit.Eventually(t, "reviews of the watch's authorization fail, and the watch continues", func() error {
 		x.tells(t, time.Now().String())
 		if !unavailable(admin.Facade.MustAsk(t, testkit.Question{Path: "/metrics"})) {
-			return errors.New("no metric tells of it")
+			return errors.New("no metric counts the failed reviews")
 		}
 		return nil
 	})
 	x.tells(t, "still")
 	must(t, ready(t, admin))
 	p.grant(t, user, delegator)
-	testkit.Eventually(t, "everybody is answered", func() error {
+	testkit.Eventually(t, "all callers are answered", func() error {
 		return errors.Join(wants(token().Code, http.StatusOK), wants(certified.Facade.MustAsk(t, q).Code, http.StatusOK))
 	})
-	x.tells(t, "over")
+	x.tells(t, "after")
 }
 
-// unavailable tells whether metrics say of both kinds of reviews that they were not answered.
+// unavailable reports whether the metrics count failed reviews of each kind.
 func unavailable(metrics *testkit.Answer) bool {
 	has := func(review string) bool {
 		return strings.Contains(string(metrics.Body), `listfacade_review_duration_seconds_count{result="unavailable",review="`+review+`"}`)
@@ -108,23 +108,22 @@ func unavailable(metrics *testkit.Answer) bool {
 	return has("token") && has("request") && has("watch")
 }
 
-// Test37NotDelegated: a facade whose user may not ask about others is not ready before he may, and it is so from then
-// on.
-func Test37NotDelegated(t *testing.T) {
+// A facade is not ready until its user may send reviews. It stays ready when that right is removed later.
+func TestFacadeIsNotReadyWithoutDelegation(t *testing.T) {
 	p := newPlace(t, suite.Cluster(t))
 	user, kubeconfig := p.own(t)
 	run := suite.LaunchDelegating(t, kubeconfig)
 	admin := p.askers(t, run, p.Config)
-	testkit.Eventually(t, "the log says why", func() error {
+	testkit.Eventually(t, "the log names the missing role", func() error {
 		if run.Logs.FilterMessageSnippet(delegator).Len() == 0 {
-			return errors.New("nothing")
+			return errors.New("no log line names it")
 		}
 		return nil
 	})
-	testkit.Eventually(t, "it waits for nothing else", func() error {
+	testkit.Eventually(t, "only the authorization check fails", func() error {
 		err := ready(t, admin)
 		if err == nil {
-			t.Fatal("it is ready")
+			t.Fatal("the facade is ready, want not ready")
 		}
 		if strings.Count(err.Error(), "[-]") != 1 || !strings.Contains(err.Error(), "[-]authorization") {
 			return err
@@ -132,11 +131,11 @@ func Test37NotDelegated(t *testing.T) {
 		return nil
 	})
 	p.grant(t, user, delegator)
-	testkit.Eventually(t, "it is ready", func() error { return ready(t, admin) })
+	testkit.Eventually(t, "the facade is ready", func() error { return ready(t, admin) })
 	p.withdraw(t, user, delegator)
-	strangers := p.askers(t, run, p.cluster.ConfigOf(t, somebody())).Facade
-	testkit.Eventually(t, "the facade may not ask any more", func() error {
-		return isGeneric(strangers.MustAsk(t, testkit.Question{Path: suite.Collection(suite.ConfigMaps, somebody())}))
+	strangers := p.askers(t, run, p.cluster.ConfigOf(t, newUser())).Facade
+	testkit.Eventually(t, "reviews fail", func() error {
+		return isGeneric(strangers.MustAsk(t, testkit.Question{Path: suite.Collection(suite.ConfigMaps, newUser())}))
 	})
 	must(t, ready(t, admin))
 }

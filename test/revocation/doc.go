@@ -1,7 +1,7 @@
-// Package revocation takes away from callers of a facade what they are let in by, rights, credentials, accounts, while
-// they watch, and breaks what the facade asks about them: nobody is shown what they may not see any more, nobody is
-// refused for lack of an answer, and all of it goes on by itself afterwards.
+// Package revocation removes rights, credentials and accounts of callers while they watch, and makes the facade's
+// reviews fail. A caller receives no object that it may no longer read. No caller is refused because a review failed.
+// When the fault ends, the facade recovers without a restart.
 //
-// The tests share a cluster, whose facades act as users with the rights of a facade and no others; those that change
-// what is true of the whole cluster start one of their own.
+// The tests share a cluster. Their facades act as users that have only the rights of a facade. Tests that change the
+// whole cluster start their own.
 package revocation

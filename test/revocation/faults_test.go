@@ -21,25 +21,25 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// keptFor is for how long the facade of these tests believes what was answered, instead of ten seconds.
+// keptFor is how long the facade of these tests caches reviews, instead of ten seconds.
 const keptFor = 2 * time.Second
 
-// faultLasts is how long each fault lasts: LISTFACADE_FAULTS, or just longer than answers are believed.
+// faultLasts is the duration of each fault: LISTFACADE_FAULTS, or a little longer than reviews are cached.
 func faultLasts(t *testing.T) time.Duration {
 	t.Helper()
 	return settings.Duration(t, "LISTFACADE_FAULTS", keptFor+500*time.Millisecond)
 }
 
-// ward is a facade whose reviews can be broken, and those who are watched while they are.
+// ward is a facade whose reviews can fail, with the callers and watches that the test observes.
 type ward struct {
 	*place
 	run            *suite.Facade
 	tokens, rights *reviews
-	certified      *testkit.Oracle // a reader with a certificate
-	stranger       *testkit.Oracle // somebody who may read nothing
-	bearers        *testkit.Oracle // a reader with a token
+	certified      *testkit.Oracle // a user with a certificate who may read
+	stranger       *testkit.Oracle // a user without rights
+	bearers        *testkit.Oracle // a user with a token who may read
 	watches        []*watched
-	asked          int // questions that were not asked before
+	asked          int // number of distinct requests that unseen has made
 }
 
 func newWard(t *testing.T) *ward {
@@ -52,64 +52,64 @@ func newWard(t *testing.T) *ward {
 		c.Authorization.WatchReauthorize = time.Second
 	})
 	w.addRole(t)
-	who := somebody()
+	who := newUser()
 	w.bind(t, "Role", reader, aUser(who), aGroup(w.accounts()))
 	w.certified = w.askers(t, w.run, c.ConfigOf(t, who))
-	w.stranger = w.askers(t, w.run, c.ConfigOf(t, somebody()))
+	w.stranger = w.askers(t, w.run, c.ConfigOf(t, newUser()))
 	w.bearers = w.askers(t, w.run, w.bearer(t, "robot", testkit.TokenOptions{}))
 	w.watches = []*watched{
-		w.watch(t, w.certified, ways["JSON"]), w.watch(t, w.bearers, ways["protobuf"]), w.watch(t, w.bearers, ways["passed through"]),
+		w.watch(t, w.certified, ways["JSON"]), w.watch(t, w.bearers, ways["protobuf"]), w.watch(t, w.bearers, ways["forwarded"]),
 	}
 	return w
 }
 
-// anew is a question that nobody has asked before, for an object that is not there: the right to get it follows from no
-// other.
-func (w *ward) anew() testkit.Question {
+// unseen returns a request for an object that does not exist and that no request named before. No cached decision
+// answers it.
+func (w *ward) unseen() testkit.Question {
 	w.asked++
 	return testkit.Question{Path: fmt.Sprintf("%s/o-%d", suite.Collection(suite.ConfigMaps, w.Namespace), w.asked)}
 }
 
-// allowed is how who may get an object is told that it is not there.
+// allowed is the code for an allowed request, as the objects do not exist.
 const allowed = http.StatusNotFound
 
-// newcomer asks with a token that nobody has shown before.
+// newcomer returns an asker with a token that the facade has not seen before.
 func (w *ward) newcomer(t *testing.T) *testkit.Asker {
 	t.Helper()
 	return w.askers(t, w.run, w.bearer(t, "robot", testkit.TokenOptions{})).Facade
 }
 
-// Test36TokenReviewFaults breaks TokenReviews in each way: nobody is told that his token is bad, who was known stays
-// known for as long as that is believed, certificates and watches know nothing of it.
-func Test36TokenReviewFaults(t *testing.T) {
+// The test makes TokenReviews fail in each way. No valid token receives 401. Cached reviews remain valid until they
+// expire. Certificates and open watches are not affected.
+func TestTokenReviewFaultsRejectNoToken(t *testing.T) {
 	w := newWard(t)
 	w.each(t, w.tokens, func(t *testing.T, f fault) {
 		known, began := w.newcomer(t), time.Now()
-		if err := wants(known.MustAsk(t, w.anew()).Code, allowed); err != nil {
+		if err := wants(known.MustAsk(t, w.unseen()).Code, allowed); err != nil {
 			t.Fatal(err)
 		}
 		answered := time.Now()
 		f.begin(t, w.tokens)
 		w.during(t, func(t *testing.T) error {
 			asked := time.Now()
-			answer := known.MustAsk(t, w.anew())
+			answer := known.MustAsk(t, w.unseen())
 			if err := kept(f, answer, asked, began, answered); err != nil {
-				return fmt.Errorf("a token that is known: %w", err)
+				return fmt.Errorf("a token with a cached review: %w", err)
 			}
-			if err := f.unasked(w.newcomer(t).MustAsk(t, w.anew())); err != nil {
-				return fmt.Errorf("a token that is not known: %w", err)
+			if err := f.unasked(w.newcomer(t).MustAsk(t, w.unseen())); err != nil {
+				return fmt.Errorf("a token without a cached review: %w", err)
 			}
-			return errors.Join(wants(w.certified.Facade.MustAsk(t, w.anew()).Code, allowed), wants(w.stranger.Facade.MustAsk(t, w.anew()).Code, http.StatusForbidden))
+			return errors.Join(wants(w.certified.Facade.MustAsk(t, w.unseen()).Code, allowed), wants(w.stranger.Facade.MustAsk(t, w.unseen()).Code, http.StatusForbidden))
 		})
 	})
 }
 
-// Test36AccessReviewFaults breaks SubjectAccessReviews in each way: nothing is allowed that was not just allowed, and
-// nobody is refused for lack of an answer.
-func Test36AccessReviewFaults(t *testing.T) {
+// The test makes SubjectAccessReviews fail in each way. Only requests with a cached decision are allowed, and no
+// request receives 403 because a review failed.
+func TestAccessReviewFaultsAllowNothingNew(t *testing.T) {
 	w := newWard(t)
 	w.each(t, w.rights, func(t *testing.T, f fault) {
-		may, denied, began := w.anew(), w.anew(), time.Now()
+		may, denied, began := w.unseen(), w.unseen(), time.Now()
 		if err := errors.Join(wants(w.certified.Facade.MustAsk(t, may).Code, allowed), wants(w.stranger.Facade.MustAsk(t, denied).Code, http.StatusForbidden)); err != nil {
 			t.Fatal(err)
 		}
@@ -118,20 +118,20 @@ func Test36AccessReviewFaults(t *testing.T) {
 		w.during(t, func(t *testing.T) error {
 			asked := time.Now()
 			if err := kept(f, w.certified.Facade.MustAsk(t, may), asked, began, answered); err != nil {
-				return fmt.Errorf("what was allowed: %w", err)
+				return fmt.Errorf("a request that was allowed before: %w", err)
 			}
 			if answer := w.stranger.Facade.MustAsk(t, denied); answer.Code != http.StatusForbidden && isGeneric(answer) != nil {
-				return fmt.Errorf("what was denied: %d %s", answer.Code, answer.Body)
+				return fmt.Errorf("a request that was denied before: %d %s", answer.Code, answer.Body)
 			}
-			if answer := w.stranger.Facade.MustAsk(t, w.anew()); answer.Code != http.StatusForbidden && isGeneric(answer) != nil || answer.Code == http.StatusForbidden && !f.late {
+			if answer := w.stranger.Facade.MustAsk(t, w.unseen()); answer.Code != http.StatusForbidden && isGeneric(answer) != nil || answer.Code == http.StatusForbidden && !f.late {
 				return fmt.Errorf("a stranger: %d %s", answer.Code, answer.Body)
 			}
-			return errors.Join(f.unasked(w.certified.Facade.MustAsk(t, w.anew())), f.unasked(w.bearers.Facade.MustAsk(t, w.anew())))
+			return errors.Join(f.unasked(w.certified.Facade.MustAsk(t, w.unseen())), f.unasked(w.bearers.Facade.MustAsk(t, w.unseen())))
 		})
 	})
 }
 
-// kept holds an answer to a question of somebody who was answered just before the fault, between began and answered.
+// kept checks an answer to a caller whose review was answered between began and answered, just before the fault.
 func kept(f fault, a *testkit.Answer, asked, began, answered time.Time) error {
 	switch {
 	case time.Since(began) < keptFor:
@@ -145,7 +145,7 @@ func kept(f fault, a *testkit.Answer, asked, began, answered time.Time) error {
 	}
 }
 
-// unasked holds an answer that nobody could be asked for.
+// unasked checks an answer to a request whose review fails.
 func (f fault) unasked(a *testkit.Answer) error {
 	if f.late {
 		return wants(a.Code, allowed)
@@ -153,7 +153,7 @@ func (f fault) unasked(a *testkit.Answer) error {
 	return isGeneric(a)
 }
 
-// each does what is to be done about each fault, and holds the facade to its recovery.
+// each runs the test with each fault, and checks that the facade recovers.
 func (w *ward) each(t *testing.T, r *reviews, begin func(*testing.T, fault)) {
 	w.recovers(t)
 	before, watched := busy(), r.confirmed(time.Time{})
@@ -164,7 +164,7 @@ func (w *ward) each(t *testing.T, r *reviews, begin func(*testing.T, fault)) {
 			f.ends(t, r)
 			over := time.Now()
 			w.recovers(t)
-			if faultLasts(t) >= time.Minute { // two faults that nothing is reviewed between are one for a lease, and too long
+			if faultLasts(t) >= time.Minute { // without a review in between, a watch sees two faults as one
 				r.confirms(t, watched, over)
 			}
 			w.Converges(t, suite.ConfigMaps, informer)
@@ -174,29 +174,29 @@ func (w *ward) each(t *testing.T, r *reviews, begin func(*testing.T, fault)) {
 	for _, x := range w.watches {
 		x.tells(t, "over")
 	}
-	testkit.Eventually(t, "there are no more goroutines than before", func() error {
+	testkit.Eventually(t, "the goroutines have ended", func() error {
 		if now := busy(); now > before+5 {
-			return fmt.Errorf("%d, before %d", now, before)
+			return fmt.Errorf("got %d goroutines, want at most 5 more than %d", now, before)
 		}
 		return nil
 	})
 }
 
-// confirms waits until rights to watch were reviewed again.
+// confirms waits until the authorizations of all watches were reviewed again.
 func (r *reviews) confirms(t *testing.T, watched map[string]bool, since time.Time) {
 	t.Helper()
-	testkit.Eventually(t, "leases are reviewed again", func() error {
+	testkit.Eventually(t, "watch authorizations are reviewed again", func() error {
 		confirmed := r.confirmed(since)
 		for asked := range watched {
 			if !confirmed[asked] {
-				return fmt.Errorf("not yet: %s", asked)
+				return fmt.Errorf("not yet reviewed: %s", asked)
 			}
 		}
 		return nil
 	})
 }
 
-// busy counts the goroutines that answer requests, ask the upstream, or follow it.
+// busy counts the goroutines that serve requests, call the upstream, or watch it.
 func busy() int {
 	stacks := make([]byte, 16<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
@@ -212,8 +212,8 @@ func busy() int {
 	return n
 }
 
-// during asks again and again until the fault has lasted, but not as fast as it can: more answers of the same time say
-// no more. The watches of before it go on.
+// during repeats the requests, at a low rate, until the fault has lasted long enough. Watches that were opened before
+// the fault continue.
 func (w *ward) during(t *testing.T, ask func(*testing.T) error) {
 	t.Helper()
 	for until := time.Now().Add(faultLasts(t)); time.Now().Before(until); {
@@ -224,22 +224,22 @@ func (w *ward) during(t *testing.T, ask func(*testing.T) error) {
 			t.Error(err)
 			return
 		}
-		<-time.After(time.Duration(settings.Amount(250, 100)) * time.Millisecond) //pace: answers of the whole fault
+		<-time.After(time.Duration(settings.Amount(250, 100)) * time.Millisecond) //pace: requests are spread over the fault
 	}
 }
 
-// recovers waits until newcomers of all kinds are answered as before.
+// recovers waits until requests without cached reviews are answered as before the fault.
 func (w *ward) recovers(t *testing.T) {
 	t.Helper()
-	testkit.Eventually(t, "everybody is answered", func() error {
+	testkit.Eventually(t, "all callers are answered", func() error {
 		return errors.Join(
-			wants(w.newcomer(t).MustAsk(t, w.anew()).Code, allowed), wants(w.certified.Facade.MustAsk(t, w.anew()).Code, allowed),
-			wants(w.stranger.Facade.MustAsk(t, w.anew()).Code, http.StatusForbidden),
+			wants(w.newcomer(t).MustAsk(t, w.unseen()).Code, allowed), wants(w.certified.Facade.MustAsk(t, w.unseen()).Code, allowed),
+			wants(w.stranger.Facade.MustAsk(t, w.unseen()).Code, http.StatusForbidden),
 		)
 	})
 }
 
-// inform starts an informer with a token that nobody has shown before.
+// inform starts an informer with a token that the facade has not seen before.
 func (w *ward) inform(t *testing.T) (stop func(), informer toolscache.SharedIndexInformer) {
 	t.Helper()
 	config := w.run.ConfigOf(w.bearer(t, "robot", testkit.TokenOptions{}))

@@ -20,14 +20,14 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// kinds are the watches that outlast credentials in kube-apiserver.
-var kinds = map[string]way{"cached": ways["JSON"], "passed through": ways["passed through"]}
+// kinds are the kinds of watch that kube-apiserver does not end when credentials end.
+var kinds = map[string]way{"cached": ways["JSON"], "forwarded": ways["forwarded"]}
 
-// Test14AccountGone: the watch of a service account ends with it, also when one of the same name takes its place.
-func Test14AccountGone(t *testing.T) {
+// The watch also ends when a service account of the same name is created immediately after the deletion.
+func TestWatchEndsWhenServiceAccountIsDeleted(t *testing.T) {
 	run := suite.StartDelegating(t, suite.Cluster(t), onlyNotified)
 	for name, w := range kinds {
-		for _, again := range []string{"", " and made anew"} {
+		for _, again := range []string{"", " and created again"} {
 			t.Run(name+", deleted"+again, func(t *testing.T) {
 				t.Parallel()
 				p := newPlace(t, suite.Cluster(t))
@@ -36,17 +36,17 @@ func Test14AccountGone(t *testing.T) {
 				x := p.watch(t, p.askers(t, run, p.bearer(t, "robot", testkit.TokenOptions{})), w)
 				p.Remove(t, suite.Accounts, "robot")
 				if again != "" {
-					p.bearer(t, "robot", testkit.TokenOptions{}) // which makes the account
+					p.bearer(t, "robot", testkit.TokenOptions{}) // which creates the account
 				}
 				x.leaves(t)
-				testkit.Eventually(t, "the token proves nobody", func() error { return wants(x.again(t), http.StatusUnauthorized) })
+				testkit.Eventually(t, "the token is rejected", func() error { return wants(x.again(t), http.StatusUnauthorized) })
 			})
 		}
 	}
 }
 
-// Test14PodGone: the watch of a token that is bound to a pod ends with the pod, where the facade caches pods.
-func Test14PodGone(t *testing.T) {
+// The facade caches pods here, so the watch of a token that is bound to a pod ends when the pod is deleted.
+func TestWatchEndsWhenBoundPodIsDeleted(t *testing.T) {
 	run := suite.StartDelegating(t, suite.Cluster(t), onlyNotified, func(c *facade.Config) { c.Preload = []string{"pods"} })
 	for name, w := range kinds {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func Test14PodGone(t *testing.T) {
 			p := newPlace(t, suite.Cluster(t))
 			p.addRole(t)
 			p.bind(t, "Role", reader, p.anAccount("robot"))
-			p.bearer(t, "robot", testkit.TokenOptions{}) // which makes the account
+			p.bearer(t, "robot", testkit.TokenOptions{}) // which creates the account
 			p.Create(t, suite.Pods, map[string]any{
 				"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "bound"},
 				"spec": map[string]any{"serviceAccountName": "robot", "containers": []any{map[string]any{"name": "c", "image": "none"}}},
@@ -68,8 +68,8 @@ func Test14PodGone(t *testing.T) {
 	}
 }
 
-// Test14Expires: a watch ends with the token or the certificate that it was opened with.
-func Test14Expires(t *testing.T) {
+// A watch ends when its token or client certificate expires.
+func TestWatchEndsWhenCredentialExpires(t *testing.T) {
 	const life = 30 * time.Second // many times what it takes to open a watch, also on a busy machine
 	run := suite.StartDelegating(t, suite.Cluster(t), onlyNotified)
 	for name, w := range kinds {
@@ -86,38 +86,39 @@ func Test14Expires(t *testing.T) {
 	}
 	t.Run("a certificate", func(t *testing.T) {
 		t.Parallel()
-		p, who := newPlace(t, suite.Cluster(t)), somebody()
+		p, who := newPlace(t, suite.Cluster(t)), newUser()
 		p.addRole(t)
 		p.bind(t, "Role", reader, aUser(who))
 		end := time.Now().Add(life).Truncate(time.Second)
 		pair := p.cluster.Authority(t, testkit.ClientCA).Certify(t, testkit.Certificate{User: who, Until: end})
 		x := p.watch(t, p.askers(t, run, p.cluster.ConfigWith(pair)), ways["JSON"])
 		x.expires(t, end)
-		testkit.Eventually(t, "the certificate proves nobody", func() error { return wants(x.again(t), http.StatusUnauthorized) })
+		testkit.Eventually(t, "the certificate is rejected", func() error { return wants(x.again(t), http.StatusUnauthorized) })
 	})
 }
 
-// leaves waits for the end of a watch whose holder is no more. What changes between the two may be told: it is looked
-// for once a second whether he is.
+// leaves waits for the end of a watch whose service account is deleted. Changes between the two may still be sent,
+// because the facade checks once a second.
 func (x *watched) leaves(t *testing.T) {
 	t.Helper()
 	rec := x.Ended(t)
 	x.over(t, rec, x.place.put(t, x.way.gvr, "seen", secret))
 }
 
-// expires waits for the end of a watch whose credential ends then. kube-apiserver goes on to believe a token for a
-// minute, in case clocks differ.
+// expires waits for the end of a watch whose credential expires at that time. kube-apiserver accepts a token for one
+// more minute, in case clocks differ.
 func (x *watched) expires(t *testing.T, at time.Time) {
 	t.Helper()
 	x.tells(t, "2")
 	rec := x.Ended(t)
 	if early := time.Until(at); early > 0 {
-		t.Errorf("it ended %s before its credential", early)
+		t.Errorf("the watch ended %s before its credential", early)
 	}
 	x.over(t, rec, x.place.put(t, x.way.gvr, "seen", secret))
 }
 
-// resigned is a token with another end, signed as kube-apiserver signs it, which gives none that ends so soon.
+// resigned returns the token with another expiry, signed with kube-apiserver's key. kube-apiserver itself issues no
+// token that expires so soon.
 func resigned(t *testing.T, c *testkit.Cluster, token string, end time.Time) string {
 	t.Helper()
 	pem, err := os.ReadFile(filepath.Join(c.Dir, "pki", "service-account.key"))

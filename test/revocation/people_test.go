@@ -17,8 +17,7 @@ import (
 
 var secrets = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 
-// facadeConfig is the client configuration of the user that facades act as, who has the rights of a facade and no
-// others.
+// facadeConfig returns the client configuration of the facades' user, which has only the rights of a facade.
 func facadeConfig(t *testing.T, c *testkit.Cluster) *rest.Config {
 	t.Helper()
 	config, err := c.Config("listfacade")
@@ -28,9 +27,9 @@ func facadeConfig(t *testing.T, c *testkit.Cluster) *rest.Config {
 	return config
 }
 
-// place is a namespace whose reader is whoever is bound to its roles.
+// place is a namespace whose objects the subjects of its binding may read.
 type place struct {
-	run *suite.Facade // of whom was asked last
+	run *suite.Facade // the last one that askers was called with
 	*suite.Fixture
 	cluster *testkit.Cluster
 	admin   kubernetes.Interface
@@ -46,14 +45,14 @@ func newPlace(t *testing.T, cluster *testkit.Cluster) *place {
 	return p
 }
 
-// reading is what readers may.
+// reading returns the rules of readers.
 func reading() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{{Verbs: []string{"get", "list", "watch"}, APIGroups: []string{""}, Resources: []string{"configmaps", "secrets"}}}
 }
 
 const reader = "reader"
 
-// addRole makes the role of readers.
+// addRole creates the Role of readers.
 func (p *place) addRole(t *testing.T) {
 	t.Helper()
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: reader}, Rules: reading()}
@@ -62,7 +61,7 @@ func (p *place) addRole(t *testing.T) {
 	}
 }
 
-// addClusterRole makes a role of the whole cluster with the same rules, and returns its name.
+// addClusterRole creates a ClusterRole with the same rules, and returns its name.
 func (p *place) addClusterRole(t *testing.T) string {
 	t.Helper()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: reader + "-" + p.Namespace}, Rules: reading()}
@@ -72,7 +71,7 @@ func (p *place) addClusterRole(t *testing.T) string {
 	return role.Name
 }
 
-// bind lets somebody be a reader, by a binding of that name.
+// bind binds the subjects to a role, by a RoleBinding named "reader".
 func (p *place) bind(t *testing.T, kind, role string, to ...rbacv1.Subject) {
 	t.Helper()
 	binding := &rbacv1.RoleBinding{
@@ -103,23 +102,23 @@ func (p *place) anAccount(name string) rbacv1.Subject {
 	return rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: p.Namespace, Name: name}
 }
 
-// accounts is the group of all service accounts of the place.
+// accounts returns the group of all service accounts of the namespace.
 func (p *place) accounts() string { return "system:serviceaccounts:" + p.Namespace }
 
-// askers are the clients of both servers for somebody.
+// askers returns clients of both servers for a user.
 func (p *place) askers(t *testing.T, run *suite.Facade, who *rest.Config) *testkit.Oracle {
 	t.Helper()
 	p.run = run
 	return run.As(t, who)
 }
 
-// bearer is the configuration of an account's new token.
+// bearer returns a client configuration with a new token of a service account.
 func (p *place) bearer(t *testing.T, account string, o testkit.TokenOptions) *rest.Config {
 	t.Helper()
 	return p.cluster.ConfigWithToken(p.cluster.Token(t, p.Namespace, account, o))
 }
 
-// put changes an object of a kind that readers read.
+// put creates or changes a ConfigMap or Secret, and returns its resourceVersion.
 func (p *place) put(t *testing.T, gvr schema.GroupVersionResource, name, value string) uint64 {
 	t.Helper()
 	if gvr == suite.ConfigMaps {
@@ -140,5 +139,5 @@ func (p *place) put(t *testing.T, gvr schema.GroupVersionResource, name, value s
 
 var people atomic.Int64
 
-// somebody is a name that nobody had before.
-func somebody() string { return fmt.Sprintf("somebody-%d", people.Add(1)) }
+// newUser returns a user name that no other test uses.
+func newUser() string { return fmt.Sprintf("user-%d", people.Add(1)) }

@@ -16,16 +16,16 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// reviews is a way to kube-apiserver on which reviews can be broken. All else passes.
+// reviews is a proxy of kube-apiserver that can make reviews fail. It forwards all other requests.
 type reviews struct {
-	kubeconfig string // of whoever takes it, with the rights of a facade
-	door       *door
-	broken     atomic.Pointer[http.HandlerFunc] // answers reviews; nil while they pass
-	broke      atomic.Int64                     // how many it has answered
-	watching   sync.Map                         // when each right to watch was last reviewed, by what was asked
+	kubeconfig string // for clients of the proxy, which forwards with the rights of a facade
+	address    *closable
+	broken     atomic.Pointer[http.HandlerFunc] // answers reviews; nil while they are forwarded
+	broke      atomic.Int64                     // number of reviews that broken has answered
+	watching   sync.Map                         // time of the last review of each watch, by the review's body
 }
 
-// confirmed tells which rights to watch were reviewed after a time.
+// confirmed returns the bodies of the reviews of watches that were sent after a time.
 func (r *reviews) confirmed(since time.Time) map[string]bool {
 	found := map[string]bool{}
 	r.watching.Range(func(asked, when any) bool {
@@ -37,7 +37,7 @@ func (r *reviews) confirmed(since time.Time) map[string]bool {
 	return found
 }
 
-// note remembers a review that passes, if it is of a right to watch.
+// note records a forwarded review if it is of a watch.
 func (r *reviews) note(request *http.Request) {
 	if request.Method != http.MethodPost {
 		return
@@ -69,14 +69,14 @@ func newReviews(t *testing.T, upstream *testkit.Cluster) *reviews {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	r.door = newDoor(t, server.Listener.Addr().String())
-	r.kubeconfig = testkit.WriteInsecureKubeconfig(t, "https://"+r.door.address)
+	r.address = newClosable(t, server.Listener.Addr().String())
+	r.kubeconfig = testkit.WriteInsecureKubeconfig(t, "https://"+r.address.text)
 	return r
 }
 
 func (r *reviews) breaks(answer http.HandlerFunc) { r.broken.Store(&answer) }
 
-// fault is what happens to reviews. Where late is set they are answered, but it takes long.
+// fault is a way in which reviews fail. If late is set, reviews are answered correctly, but slowly.
 type fault struct {
 	name  string
 	begin func(*testing.T, *reviews)
@@ -92,14 +92,14 @@ func (f fault) ends(t *testing.T, r *reviews) {
 	r.broken.Store(nil)
 }
 
-// lateBy is less than a review may take.
+// lateBy is less than the timeout of a review.
 const lateBy = 3 * time.Second
 
 var faults = []fault{
 	{
 		name:  "refused",
-		begin: func(_ *testing.T, r *reviews) { r.door.shut() },
-		end:   func(t *testing.T, r *reviews) { t.Helper(); r.door.open(t) },
+		begin: func(_ *testing.T, r *reviews) { r.address.shut() },
+		end:   func(t *testing.T, r *reviews) { t.Helper(); r.address.open(t) },
 	},
 	answering("500", http.StatusInternalServerError, statusBody("InternalError", 500), nil),
 	answering("503", http.StatusServiceUnavailable, "no healthy upstream", nil),
@@ -141,7 +141,7 @@ func statusBody(reason string, code int) string {
 	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"at https://10.0.0.1:6443","reason":%q,"code":%d}`, reason, code)
 }
 
-// half breaks off what would be a permission.
+// half sends the first half of an answer that allows the request.
 func half(w http.ResponseWriter, _ *http.Request) {
 	const body = `{"kind":"SubjectAccessReview","status":{"allowed":true`
 	w.Header().Set("Content-Length", fmt.Sprint(2*len(body)))
@@ -152,10 +152,10 @@ func half(w http.ResponseWriter, _ *http.Request) {
 func hang(_ http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
-	panic(http.ErrAbortHandler) // to return would answer with a 200
+	panic(http.ErrAbortHandler) // a return would send a 200
 }
 
-// isGeneric tells what is wrong with an answer that is to say that nobody could be asked, and no more.
+// isGeneric returns an error unless the answer is a plain 503 that says nothing about the upstream.
 func isGeneric(a *testkit.Answer) error {
 	body := string(a.Body)
 	switch {
@@ -166,7 +166,7 @@ func isGeneric(a *testkit.Answer) error {
 	case !strings.Contains(body, `"reason":"ServiceUnavailable"`) || !strings.Contains(body, `"kind":"Status"`):
 		return fmt.Errorf("no Status: %s", body)
 	case strings.Contains(body, "127.0.0.1") || strings.Contains(body, "https:") || strings.Contains(body, "review"):
-		return fmt.Errorf("tells of the upstream: %s", body)
+		return fmt.Errorf("the answer names the upstream: %s", body)
 	default:
 		return nil
 	}

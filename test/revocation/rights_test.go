@@ -13,11 +13,11 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// Test12RoleBindingDeleted takes the right to each way of watching away, then changes what is watched.
-func Test12RoleBindingDeleted(t *testing.T) {
+// The test deletes the binding under each kind of watch, then changes the watched object.
+func TestWatchEndsWhenRoleBindingIsDeleted(t *testing.T) {
 	run := suite.StartDelegating(t, suite.Cluster(t), onlyNotified)
 	for name, w := range ways {
-		t.Run(name, func(t *testing.T) { // one after the other: changes are counted
+		t.Run(name, func(t *testing.T) { // not parallel: the test counts changes of rights
 			p := newPlace(t, suite.Cluster(t))
 			p.addRole(t)
 			p.bind(t, "Role", reader, p.anAccount("robot"))
@@ -29,8 +29,8 @@ func Test12RoleBindingDeleted(t *testing.T) {
 	}
 }
 
-// Test12RightsShrink takes the right to a watch away in each way that RBAC has.
-func Test12RightsShrink(t *testing.T) {
+// The test removes the right to watch in each way that RBAC has.
+func TestWatchEndsWhenRightsShrink(t *testing.T) {
 	run := suite.StartDelegating(t, suite.Cluster(t), onlyNotified)
 	for name, c := range map[string]struct {
 		give, take func(*testing.T, *place, string)
@@ -59,11 +59,11 @@ func Test12RightsShrink(t *testing.T) {
 		"a subject of a binding": {
 			func(t *testing.T, p *place, who string) {
 				p.addRole(t)
-				p.bind(t, "Role", reader, aUser(who), aUser("nobody"))
+				p.bind(t, "Role", reader, aUser(who), aUser("other"))
 			},
 			func(t *testing.T, p *place, _ string) {
-				const nobody = `{"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"nobody"}]}`
-				_, err := p.admin.RbacV1().RoleBindings(p.Namespace).Patch(t.Context(), reader, types.MergePatchType, []byte(nobody), metav1.PatchOptions{})
+				const others = `{"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"other"}]}`
+				_, err := p.admin.RbacV1().RoleBindings(p.Namespace).Patch(t.Context(), reader, types.MergePatchType, []byte(others), metav1.PatchOptions{})
 				must(t, err)
 			},
 		},
@@ -81,8 +81,8 @@ func Test12RightsShrink(t *testing.T) {
 			},
 		},
 	} {
-		t.Run(name, func(t *testing.T) { // one after the other: changes are counted
-			p, who := newPlace(t, suite.Cluster(t)), somebody()
+		t.Run(name, func(t *testing.T) { // not parallel: the test counts changes of rights
+			p, who := newPlace(t, suite.Cluster(t)), newUser()
 			c.give(t, p, who)
 			x := p.watch(t, p.askers(t, run, p.cluster.ConfigOf(t, who, "team-of-"+who)), ways["JSON"])
 			x.loses(t, func() { c.take(t, p, who) })
@@ -91,8 +91,8 @@ func Test12RightsShrink(t *testing.T) {
 	}
 }
 
-// Test12OthersGoOn: whoever keeps his right keeps his watch, also one that another lost the same right to.
-func Test12OthersGoOn(t *testing.T) {
+// Two users have the same right by different bindings. Deleting one binding ends only one of the watches.
+func TestWatchContinuesWhenAnotherUserLosesTheRight(t *testing.T) {
 	run := suite.StartDelegating(t, suite.Cluster(t), onlyNotified)
 	p := newPlace(t, suite.Cluster(t))
 	p.addRole(t)
@@ -109,15 +109,15 @@ func Test12OthersGoOn(t *testing.T) {
 	stayer.tells(t, "still")
 }
 
-// Test12BindingAdded: a refusal that is remembered for longer does not outlive its reason.
-func Test12BindingAdded(t *testing.T) {
+// A cached refusal is dropped when a new binding gives the right.
+func TestListIsAllowedAfterRoleBindingIsAdded(t *testing.T) {
 	run := suite.StartDelegating(t, suite.Cluster(t), onlyNotified)
-	p, who := newPlace(t, suite.Cluster(t)), somebody()
+	p, who := newPlace(t, suite.Cluster(t)), newUser()
 	p.addRole(t)
 	o := p.askers(t, run, p.cluster.ConfigOf(t, who))
 	q := testkit.Question{Path: suite.Collection(suite.ConfigMaps, p.Namespace)}
 	if answer := o.Compare(t, q); answer.Code != http.StatusForbidden {
-		t.Fatalf("%d before there is a binding", answer.Code)
+		t.Fatalf("got %d before the binding exists, want 403", answer.Code)
 	}
 	p.bind(t, "Role", reader, aUser(who))
 	testkit.Eventually(t, "the list is allowed", func() error {

@@ -22,11 +22,11 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// rotating are files that a facade is started with and that change under it.
+// rotating holds the certificate files of a facade, which the test replaces while it runs.
 type rotating struct {
 	cert, key, clientCA string
-	pairs               []testkit.KeyPair // that are served one after the other
-	roots               *x509.CertPool    // of all of them
+	pairs               []testkit.KeyPair // serving certificates, in the order of their use
+	roots               *x509.CertPool    // of all pairs
 }
 
 func newRotating(t *testing.T, clientCA []byte) *rotating {
@@ -46,14 +46,14 @@ func newRotating(t *testing.T, clientCA []byte) *rotating {
 	return r
 }
 
-// put replaces a file as a whole.
+// put replaces a file atomically.
 func (r *rotating) put(t *testing.T, file string, data []byte) {
 	t.Helper()
 	must(t, os.WriteFile(file+".new", data, 0o600))
 	must(t, os.Rename(file+".new", file))
 }
 
-// serve puts a serving pair into place, and returns its certificate.
+// serve installs a serving key pair, and returns its certificate.
 func (r *rotating) serve(t *testing.T, pair testkit.KeyPair) *x509.Certificate {
 	t.Helper()
 	all, err := certutil.ParseCertsPEM(pair.CertData)
@@ -63,7 +63,7 @@ func (r *rotating) serve(t *testing.T, pair testkit.KeyPair) *x509.Certificate {
 	return all[0]
 }
 
-// visit asks over a connection of its own, and returns what it was answered and who served.
+// visit sends a request over a new connection, and returns the code and the server's certificate.
 func (r *rotating) visit(url string, pair *testkit.KeyPair) (int, *x509.Certificate, error) {
 	config := &tls.Config{RootCAs: r.roots, MinVersion: tls.VersionTLS12}
 	if pair != nil {
@@ -71,7 +71,7 @@ func (r *rotating) visit(url string, pair *testkit.KeyPair) (int, *x509.Certific
 		if err != nil {
 			return 0, nil, err
 		}
-		// Whatever the server says that it takes.
+		// The certificate is sent even if the server does not list its authority.
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &own, nil }
 	}
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}, Timeout: suite.Patience}
@@ -83,20 +83,20 @@ func (r *rotating) visit(url string, pair *testkit.KeyPair) (int, *x509.Certific
 	return response.StatusCode, response.TLS.PeerCertificates[0], nil
 }
 
-// answered waits until a certificate's owner is answered with a code.
+// answered waits until a request with the certificate receives the code.
 func (r *rotating) answered(t *testing.T, url string, pair testkit.KeyPair, code int) {
 	t.Helper()
-	testkit.Eventually(t, fmt.Sprintf("the certificate is answered with %d", code), func() error {
+	testkit.Eventually(t, fmt.Sprintf("requests with the certificate receive %d", code), func() error {
 		got, _, err := r.visit(url, &pair)
 		return errors.Join(err, wants(got, code))
 	})
 }
 
-// Test38Rotation: serving certificates and the authorities of clients change while the facade serves. Nobody is turned
-// away whose certificate holds, nobody let in whose authority was withdrawn, and garbage changes nothing.
-func Test38Rotation(t *testing.T) {
+// Serving certificates and client authorities change while the facade serves. Valid client certificates are always
+// accepted, those of a withdrawn authority are rejected, and malformed files change nothing.
+func TestRotatedCertificatesAreUsedWithoutRestart(t *testing.T) {
 	before, after := testkit.NewAuthority(t, "before"), testkit.NewAuthority(t, "after")
-	who := testkit.Certificate{User: somebody()}
+	who := testkit.Certificate{User: newUser()}
 	old, young := before.Certify(t, who), after.Certify(t, who)
 	r := newRotating(t, before.CertData())
 	run := suite.StartDelegating(t, suite.Cluster(t), func(c *facade.Config) {
@@ -112,13 +112,13 @@ func Test38Rotation(t *testing.T) {
 	testkit.Eventually(t, "the next certificate is served", func() error {
 		_, by, err := r.visit(run.URL, &old)
 		if err == nil && !by.Equal(next) {
-			err = errors.New("it is another")
+			err = errors.New("got the previous serving certificate")
 		}
 		return err
 	})
-	testkit.Eventually(t, "there were visits all the time, and some more", func() error {
+	testkit.Eventually(t, "there were enough requests during the rotation", func() error {
 		if n := visits(); n < 10 {
-			return fmt.Errorf("%d visits", n)
+			return fmt.Errorf("got %d requests, want at least 10", n)
 		}
 		return nil
 	})
@@ -129,7 +129,7 @@ func Test38Rotation(t *testing.T) {
 	stop, _ = r.keepVisiting(t, run.URL, young)
 	r.put(t, r.clientCA, []byte("garbage"))
 	r.put(t, r.cert, []byte("garbage"))
-	testkit.Eventually(t, "both are found to be none", func() error {
+	testkit.Eventually(t, "both malformed files are reported", func() error {
 		for _, warning := range []string{"Failed to reload serving certificate", "Failed to read certificate authorities"} {
 			if run.Logs.FilterMessageSnippet(warning).Len() == 0 {
 				return fmt.Errorf("no warning says %q", warning)
@@ -142,7 +142,7 @@ func Test38Rotation(t *testing.T) {
 	stop()
 }
 
-// keepVisiting visits again and again, and takes every visit that is not answered for a fault.
+// keepVisiting sends requests until stop is called, and reports each request that is not answered with 200.
 func (r *rotating) keepVisiting(t *testing.T, url string, pair testkit.KeyPair) (stop func(), visits func() int64) {
 	t.Helper()
 	over, ended := make(chan struct{}), make(chan struct{})
@@ -151,7 +151,7 @@ func (r *rotating) keepVisiting(t *testing.T, url string, pair testkit.KeyPair) 
 		defer close(ended)
 		for {
 			if code, _, err := r.visit(url, &pair); err != nil || code != http.StatusOK {
-				t.Errorf("visit %d: %d, %v", count.Load(), code, err)
+				t.Errorf("request %d: got %d, %v, want 200", count.Load(), code, err)
 			}
 			count.Add(1)
 			select {

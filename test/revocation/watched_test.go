@@ -17,42 +17,42 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// reviewsApart is longer than any test waits. A facade that confirms the rights to watches so rarely, and remembers
-// refusals for so long, acts on a change within a test only when it was notified.
+// reviewsApart is longer than any test. A facade that repeats reviews so rarely acts on a change within a test only
+// when a watch of RBAC objects notifies it.
 const reviewsApart = 24 * time.Hour
 
-// onlyNotified has a facade act on changes of rights when it is notified, and never because it asks again.
+// onlyNotified configures a facade that acts on changes of rights only when it is notified, never by a repeated review.
 func onlyNotified(c *facade.Config) {
 	c.Authorization.WatchReauthorize, c.Authorization.WatchMaxAge, c.Authorization.DeniedTTL = reviewsApart, reviewsApart, reviewsApart
 }
 
-// secret is what nobody may be shown who may not read any more.
-const secret = "told-to-nobody-any-more"
+// secret is content that no watch may send after its caller lost the right.
+const secret = "written-after-the-right-was-lost"
 
 const acceptProtobuf = "application/vnd.kubernetes.protobuf"
 
-// way is how somebody watches.
+// way is a kind of watch.
 type way struct {
 	gvr    schema.GroupVersionResource
 	query  string
 	header http.Header
 }
 
-// ways are those to watch: what the cache answers, and what is passed through.
+// ways are the kinds of watch: from the cache, and forwarded.
 var ways = map[string]way{
-	"JSON":                             {suite.ConfigMaps, "", suite.Accepting(suite.AcceptJSON)},
-	"protobuf":                         {suite.ConfigMaps, "", suite.Accepting(acceptProtobuf)},
-	"a Table":                          {suite.ConfigMaps, "", suite.Accepting(suite.AcceptTable)},
-	"a streaming list":                 {suite.ConfigMaps, "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan", suite.Accepting(suite.AcceptJSON)},
-	"one object":                       {suite.ConfigMaps, "&fieldSelector=metadata.name%3Dseen", suite.Accepting(suite.AcceptJSON)},
-	"a websocket":                      {suite.ConfigMaps, "", http.Header{"Upgrade": {"websocket"}, "Accept": {suite.AcceptJSON}}},
-	"passed through":                   {secrets, "", suite.Accepting(suite.AcceptJSON)},
-	"passed through in protobuf":       {secrets, "", suite.Accepting(acceptProtobuf)},
-	"passed through over a websocket":  {secrets, "", http.Header{"Upgrade": {"websocket"}, "Accept": {suite.AcceptJSON}}},
-	"passed through, a streaming list": {secrets, "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan", suite.Accepting(suite.AcceptJSON)},
+	"JSON":                        {suite.ConfigMaps, "", suite.Accepting(suite.AcceptJSON)},
+	"protobuf":                    {suite.ConfigMaps, "", suite.Accepting(acceptProtobuf)},
+	"a Table":                     {suite.ConfigMaps, "", suite.Accepting(suite.AcceptTable)},
+	"a streaming list":            {suite.ConfigMaps, "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan", suite.Accepting(suite.AcceptJSON)},
+	"one object":                  {suite.ConfigMaps, "&fieldSelector=metadata.name%3Dseen", suite.Accepting(suite.AcceptJSON)},
+	"a websocket":                 {suite.ConfigMaps, "", http.Header{"Upgrade": {"websocket"}, "Accept": {suite.AcceptJSON}}},
+	"forwarded":                   {secrets, "", suite.Accepting(suite.AcceptJSON)},
+	"forwarded in protobuf":       {secrets, "", suite.Accepting(acceptProtobuf)},
+	"forwarded over a websocket":  {secrets, "", http.Header{"Upgrade": {"websocket"}, "Accept": {suite.AcceptJSON}}},
+	"forwarded, a streaming list": {secrets, "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan", suite.Accepting(suite.AcceptJSON)},
 }
 
-// with is the same by whoever holds a token: websockets are dialed without the client that adds it.
+// with returns the way with a token. Websockets are dialed without the client that adds the token.
 func (w way) with(token string) way {
 	if w.header.Get("Upgrade") != "" {
 		w.header = w.header.Clone()
@@ -61,20 +61,20 @@ func (w way) with(token string) way {
 	return w
 }
 
-// watched is a watch that is under way, and has told of an object.
+// watched is an open watch that has sent an event.
 type watched struct {
 	*testkit.Recorder
 	place  *place
 	way    way
 	oracle *testkit.Oracle
-	truth  *testkit.Recorder // what the administrator is told by kube-apiserver
+	truth  *testkit.Recorder // the administrator's watch on kube-apiserver
 }
 
 func (p *place) question(w way) testkit.Question {
 	return testkit.Question{Path: suite.Collection(w.gvr, p.Namespace) + "?watch=1&allowWatchBookmarks=true" + w.query, Header: w.header}
 }
 
-// watch opens a watch as soon as somebody may, and waits until it has told of what is changed then.
+// watch opens a watch as soon as the caller has the right, and waits until it sends the event of a change.
 func (p *place) watch(t *testing.T, oracle *testkit.Oracle, w way) *watched {
 	t.Helper()
 	x := &watched{place: p, way: w, oracle: oracle}
@@ -91,14 +91,14 @@ func (p *place) watch(t *testing.T, oracle *testkit.Oracle, w way) *watched {
 	return x
 }
 
-// tells changes the object and waits until the watch has told of it.
+// tells changes the object and waits until the watch sends the event.
 func (x *watched) tells(t *testing.T, value string) {
 	t.Helper()
 	rv := x.place.put(t, x.way.gvr, "seen", value)
-	x.Until(t, "the change is told", func(r *testkit.Recording) bool { return r.Reached() >= rv })
+	x.Until(t, "the watch sends the change", func(r *testkit.Recording) bool { return r.Reached() >= rv })
 }
 
-// losses is how many changes the facade has acted on that took rights away.
+// losses returns how many removals of rights the facade has processed.
 func (x *watched) losses(t *testing.T) int {
 	t.Helper()
 	admin, err := x.place.cluster.Config("admin")
@@ -113,24 +113,23 @@ func (x *watched) losses(t *testing.T) int {
 	return n
 }
 
-// loses takes a right away, waits until the facade has heard of it, changes the object to what may not be told, and
-// waits for the end. Which of two changes is heard of first, of rights and of objects, nobody promises: two watches
-// tell. Others lose rights, too, as those do whose namespace has just been deleted: so the facade's verdict on a list
-// has to be gone as well, which it believes until it hears.
+// loses removes a right, waits until the facade has received that change, writes the secret, and waits for the watch to
+// end. The wait is needed because RBAC objects and watched objects arrive by two watches without a common order. Other
+// removals also count as losses, for example of a deleted namespace. So loses also waits until a list is refused.
 func (x *watched) loses(t *testing.T, take func()) {
 	t.Helper()
 	lists := func(code int) error {
 		return wants(x.oracle.Facade.MustAsk(t, testkit.Question{Path: suite.Collection(x.way.gvr, x.place.Namespace)}).Code, code)
 	}
 	before := x.losses(t)
-	testkit.Eventually(t, "there is a right to lose", func() error { return lists(http.StatusOK) })
+	testkit.Eventually(t, "the list is allowed", func() error { return lists(http.StatusOK) })
 	take()
-	testkit.Eventually(t, "the facade has heard that the right is gone", func() error {
+	testkit.Eventually(t, "the facade has received the change of rights", func() error {
 		if err := lists(http.StatusForbidden); err != nil {
 			return err
 		}
 		if x.losses(t) == before {
-			return errors.New("it has not")
+			return errors.New("listfacade_rights_changes_total has not increased")
 		}
 		return nil
 	})
@@ -139,16 +138,16 @@ func (x *watched) loses(t *testing.T, take func()) {
 	x.over(t, rec, last)
 }
 
-// over holds a watch that has ended to what it promises: no more than what happened, nothing of what may not be told,
-// and an end that clients resume from.
+// over checks a watch that has ended: it sent only events that happened, neither the secret nor an ERROR event, and
+// ended cleanly, so that clients can resume.
 func (x *watched) over(t *testing.T, rec *testkit.Recording, last uint64) {
 	t.Helper()
 	if rec.Err != nil {
-		t.Errorf("it did not end cleanly: %v", rec.Err)
+		t.Errorf("the watch did not end cleanly: %v", rec.Err)
 	}
 	for _, frame := range rec.Frames {
 		if bytes.Contains(frame.Line, []byte(secret)) || bytes.Contains(frame.Line, []byte(`"ERROR"`)) {
-			t.Errorf("it told of %q", frame.Line)
+			t.Errorf("the watch sent %q", frame.Line)
 		}
 	}
 	model, err := testkit.NewModel(x.truth.Until(t, "the model is complete", func(r *testkit.Recording) bool { return r.Reached() >= last }))
@@ -160,7 +159,7 @@ func (x *watched) over(t *testing.T, rec *testkit.Recording, last uint64) {
 	}
 }
 
-// again is what is answered to whoever asks anew.
+// again returns the code of a new watch by the same caller.
 func (x *watched) again(t *testing.T) int {
 	t.Helper()
 	q := x.place.question(x.way)
@@ -174,6 +173,6 @@ func (x *watched) again(t *testing.T) int {
 func (x *watched) refused(t *testing.T, code int) {
 	t.Helper()
 	if got := x.again(t); got != code {
-		t.Errorf("a new watch: %d, want %d", got, code)
+		t.Errorf("a new watch: got %d, want %d", got, code)
 	}
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// Test13WebhookDenies: an authorizer that tells nobody when it changes its mind is asked again and again.
-func Test13WebhookDenies(t *testing.T) {
-	t.Parallel() // it has a cluster of its own
+// A webhook authorizer does not announce changes, so the facade repeats its reviews.
+func TestWatchEndsWhenWebhookDenies(t *testing.T) {
+	t.Parallel() // this test has its own cluster
 	const every = 2 * time.Second
-	who := somebody()
+	who := newUser()
 	var denies atomic.Bool
-	var asked atomic.Int64 // about who
+	var asked atomic.Int64 // about that user
 	webhook := suite.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var review authorizationv1.SubjectAccessReview
 		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
@@ -50,7 +50,7 @@ func Test13WebhookDenies(t *testing.T) {
 		before := asked.Load()
 		testkit.Eventually(t, "the webhook confirms the right twice", func() error {
 			if n := asked.Load() - before; n < 2 {
-				return fmt.Errorf("it was asked %d times", n)
+				return fmt.Errorf("got %d reviews, want at least 2", n)
 			}
 			return nil
 		})

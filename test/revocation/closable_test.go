@@ -10,28 +10,28 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// door is an address behind which there is a server, while it is open. Who comes while it is shut is refused by the
-// kernel, as by a machine whose server is not there.
-type door struct {
-	address, to string
+// closable forwards connections from an address to a server. While it is shut, the kernel refuses connections, as if no
+// server ran there.
+type closable struct {
+	text, to string // the address, and the server's
 
 	mu       sync.Mutex   // guards the rest
 	listener net.Listener // nil while it is shut
 	inside   map[net.Conn]bool
 }
 
-func newDoor(t *testing.T, to string) *door {
+func newClosable(t *testing.T, to string) *closable {
 	t.Helper()
-	d := &door{address: suite.FreeAddress(t), to: to, inside: map[net.Conn]bool{}}
+	d := &closable{text: suite.FreeAddress(t), to: to, inside: map[net.Conn]bool{}}
 	d.open(t)
 	t.Cleanup(d.shut)
 	return d
 }
 
-func (d *door) open(t *testing.T) {
+func (d *closable) open(t *testing.T) {
 	t.Helper()
 	testkit.Eventually(t, "the address is free", func() error {
-		listener, err := net.Listen("tcp", d.address)
+		listener, err := net.Listen("tcp", d.text)
 		if err != nil {
 			return err
 		}
@@ -43,8 +43,8 @@ func (d *door) open(t *testing.T) {
 	})
 }
 
-// shut throws out who is inside, too.
-func (d *door) shut() {
+// shut also closes the connections that are open.
+func (d *closable) shut() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.listener != nil {
@@ -56,7 +56,7 @@ func (d *door) shut() {
 	}
 }
 
-func (d *door) serve(listener net.Listener) {
+func (d *closable) serve(listener net.Listener) {
 	for {
 		conn, err := listener.Accept()
 		if err != nil {
@@ -66,7 +66,7 @@ func (d *door) serve(listener net.Listener) {
 	}
 }
 
-func (d *door) pass(by net.Listener, conn net.Conn) {
+func (d *closable) pass(by net.Listener, conn net.Conn) {
 	behind, err := net.Dial("tcp", d.to)
 	if err != nil {
 		_ = conn.Close()
@@ -83,8 +83,8 @@ func (d *door) pass(by net.Listener, conn net.Conn) {
 	_, _ = io.Copy(conn, behind)
 }
 
-// keep remembers who is inside, unless the door that let him in has been shut since.
-func (d *door) keep(by net.Listener, both ...net.Conn) bool {
+// keep registers the connections, and reports whether the listener that accepted them is still open.
+func (d *closable) keep(by net.Listener, both ...net.Conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.listener != by {
@@ -96,7 +96,7 @@ func (d *door) keep(by net.Listener, both ...net.Conn) bool {
 	return true
 }
 
-func (d *door) leave(both ...net.Conn) {
+func (d *closable) leave(both ...net.Conn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, conn := range both {
