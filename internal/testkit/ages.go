@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// ages are those of objects, as in "59s", "2m5s" and "12m". An age in days does not change while a test runs.
+// ages matches the ages of objects, such as "59s", "2m5s" and "12m". An age in days does not change during a test.
 var ages = regexp.MustCompile(`\b\d+[smh](?:\d+[sm])?\b`)
 
-// agesBetween is a text with the ages of another that was said before it, if none of its own is below that, or above
-// the one in a third text that was said after it.
+// agesBetween replaces the ages in got by those in before. It reports whether each age in got is at least the one in
+// before and at most the one in after.
 func agesBetween(before, got, after string) (aged string, between bool) {
 	low, is, high := ages.FindAllString(before, -1), ages.FindAllString(got, -1), ages.FindAllString(after, -1)
 	if len(low) != len(is) || len(high) != len(is) {
@@ -26,11 +26,12 @@ func agesBetween(before, got, after string) (aged string, between bool) {
 }
 
 func ageOf(text string) time.Duration {
-	age, _ := time.ParseDuration(text) // by the expression
+	age, _ := time.ParseDuration(text) // ages matches only valid durations
 	return age
 }
 
-// withAges is an answer with the ages of the one before it, if its own are between those and the ones after it.
+// withAges returns an answer with the ages of the answer before it. It reports whether its own ages were between those
+// of the answers before and after.
 func withAges(before, got, after *Answer) (*Answer, bool) {
 	text, between := agesBetween(string(before.Body), string(got.Body), string(after.Body))
 	aged := *got
@@ -38,8 +39,8 @@ func withAges(before, got, after *Answer) (*Answer, bool) {
 	return &aged, between
 }
 
-// sameButAges tells whether what a program printed is what it printed before and after it, but for ages that are
-// between the two, and for the width of columns, which depends on them.
+// sameButAges reports whether got equals the outputs before and after it, except for ages between theirs and for the
+// width of columns, which depends on ages.
 func sameButAges(before, got, after string) bool {
 	narrow := func(text string) string {
 		lines := strings.Split(text, "\n")

@@ -33,11 +33,11 @@ type Cluster struct {
 	once    sync.Once
 }
 
-// Info is what the devcluster tells about itself.
+// Info is the devcluster's description of itself.
 type Info struct {
 	Dir         string            `json:"dir"`
 	Server      string            `json:"server"`
-	Servers     map[string]string `json:"servers"` // of every kube-apiserver, by process
+	Servers     map[string]string `json:"servers"` // address of each kube-apiserver, by process
 	CAFile      string            `json:"caFile"`
 	Kubeconfigs map[string]string `json:"kubeconfigs"` // by user: admin, alice, node, reader
 	Binaries    map[string]string `json:"binaries"`
@@ -45,7 +45,7 @@ type Info struct {
 		PID int `json:"pid"`
 	} `json:"processes"`
 	Control     string               `json:"control"`
-	Serving     FilesPair            `json:"serving"`     // of CAFile, for localhost
+	Serving     FilesPair            `json:"serving"`     // signed by CAFile, for localhost
 	Authorities map[string]FilesPair `json:"authorities"` // ClientCA and FrontProxyCA
 }
 
@@ -55,8 +55,8 @@ type FilesPair struct {
 	KeyFile  string `json:"keyFile"`
 }
 
-// StartCluster starts a cluster, of the release that the environment names, with further flags of `devcluster up`. It
-// builds what is missing, which takes minutes the first time; progress goes to stderr.
+// StartCluster starts a cluster of the release that the environment names, with further flags of `devcluster up`. It
+// builds missing binaries, which takes minutes the first time. Progress goes to stderr.
 func StartCluster(ctx context.Context, flags ...string) (*Cluster, error) {
 	root, err := moduleRoot(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func StartCluster(ctx context.Context, flags ...string) (*Cluster, error) {
 	}
 	if err != nil {
 		c.Close()
-		return nil, fmt.Errorf("the devcluster did not come up: %w\n%s", err, c.stderr)
+		return nil, fmt.Errorf("start the devcluster: %w\n%s", err, c.stderr)
 	}
 	c.control = &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
@@ -83,12 +83,12 @@ func StartCluster(ctx context.Context, flags ...string) (*Cluster, error) {
 	return c, nil
 }
 
-// releaseFlags are what a release needs for what all tests are about: selectable fields of custom resources are off in
-// 1.30, and on since 1.31.
+// releaseFlags are the flags that tests need with a release. Selectable fields of custom resources are off by default
+// in 1.30.
 var releaseFlags = map[string][]string{"1.30": {"--apiserver-arg=--feature-gates=CustomResourceFieldSelectors=true"}}
 
-// startDevcluster builds the command and runs it. Packages are tested side by side, and a binary that is written cannot
-// be run, so one of them does this at a time.
+// startDevcluster builds the command and runs it. It holds a lock, because other packages may build the same binary
+// concurrently, and a binary that is being written cannot be executed.
 func startDevcluster(ctx context.Context, root string, flags []string) (*Cluster, io.Reader, error) {
 	unlock, err := lockBuild(filepath.Join(root, "bin"))
 	if err != nil {
@@ -119,7 +119,7 @@ func startDevcluster(ctx context.Context, root string, flags []string) (*Cluster
 	return c, stdout, nil
 }
 
-// lockBuild waits until nobody else builds into a directory; the kernel drops the lock when its holder dies.
+// lockBuild waits for the lock of builds into a directory. The kernel releases the lock when the process ends.
 func lockBuild(dir string) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func lockBuild(dir string) (unlock func(), err error) {
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", dir, err), file.Close())
 	}
-	return func() { _ = file.Close() }, nil // closing drops the lock
+	return func() { _ = file.Close() }, nil // closing the file releases the lock
 }
 
 // Close ends the cluster and everything that it started.
@@ -142,7 +142,7 @@ func (c *Cluster) Close() {
 	})
 }
 
-// Config is the client configuration of a user.
+// Config returns the client configuration of a user.
 func (c *Cluster) Config(user string) (*rest.Config, error) {
 	file, ok := c.Kubeconfigs[user]
 	if !ok {
@@ -156,7 +156,7 @@ func (c *Cluster) Do(ctx context.Context, process, command string) error {
 	return c.post(ctx, "/processes/"+process+"/"+command)
 }
 
-// Compact makes etcd forget everything before now.
+// Compact compacts etcd at the current revision.
 func (c *Cluster) Compact(ctx context.Context) error { return c.post(ctx, "/compact") }
 
 func (c *Cluster) post(ctx context.Context, path string) error {
@@ -179,7 +179,7 @@ func (c *Cluster) post(ctx context.Context, path string) error {
 	return nil
 }
 
-// moduleRoot is the directory of the module that the running test belongs to.
+// moduleRoot returns the directory of the module that the running test belongs to.
 func moduleRoot(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {
@@ -192,8 +192,8 @@ func moduleRoot(ctx context.Context) (string, error) {
 	return filepath.Dir(file), nil
 }
 
-// buildDevcluster compiles the devcluster command, unless LISTFACADE_DEVCLUSTER_BUILT says that it was compiled a
-// moment ago: even where nothing has changed, the go command takes two seconds of CPU to find that out.
+// buildDevcluster compiles the devcluster command. It does nothing if LISTFACADE_DEVCLUSTER_BUILT is 1, because the go
+// command needs two seconds of CPU even if nothing has changed.
 func buildDevcluster(ctx context.Context, root string) (string, error) {
 	binary := filepath.Join(root, "bin", "devcluster")
 	if os.Getenv("LISTFACADE_DEVCLUSTER_BUILT") == "1" {
@@ -205,7 +205,7 @@ func buildDevcluster(ctx context.Context, root string) (string, error) {
 	return binary, nil
 }
 
-// tail keeps the last bytes written to it, for messages.
+// tail keeps the last bytes that were written to it, for error messages.
 type tail struct {
 	mu    sync.Mutex
 	data  []byte

@@ -1,7 +1,7 @@
-// Package testkit is what the tests share: a handle on a real cluster, the oracle that asks kube-apiserver and the
-// facade the same question, and the checkers of what watches and reads promise. It is imported by tests only.
-// Below it, settings is what the environment tells tests, and suite what stands on a facade as well.
+// Package testkit contains the code that tests share: a handle of a real cluster, the oracle that sends the same
+// request to kube-apiserver and to the facade, a fake upstream, and checkers of the guarantees of watches and reads.
+// Only tests import it. Its subpackage settings reads the environment of tests, and suite starts facades.
 //
-// A Cluster is a process of its own (the devcluster module) that dies with the test; the handle owns the goroutine that
-// collects its messages, and Close waits for it.
+// A Cluster is a separate process (the devcluster module), which ends when the test process ends. Its handle owns the
+// goroutine that collects the process's messages. Close waits for that goroutine.
 package testkit

@@ -7,11 +7,10 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// tryEvery is how often a condition is looked at that has nothing to wait on.
+// tryEvery is the interval between two checks of a condition.
 const tryEvery = 20 * time.Millisecond
 
-// Eventually tries until the condition holds, for as long as settings.Patience, and fails the test with the last
-// reason.
+// Eventually checks a condition until it is true. After settings.Patience it fails the test with the last error.
 func Eventually(t testing.TB, what string, holds func() error) {
 	t.Helper()
 	patience := settings.Patience()

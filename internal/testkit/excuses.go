@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// The answers of the facade that depend on who asks, and that docs/divergences.md has a line for. They are told from
-// all others here; see Oracle.Excused.
+// This file recognizes the facade's answers that differ from kube-apiserver's for some callers (docs/divergences.md).
+// See Oracle.Excused.
 
 // notPassedOn is in the message of a request that is not cached and cannot be forwarded with the caller's credentials.
 const notPassedOn = "cannot be forwarded with the caller's credentials"
 
-// NotPassedOn tells that the facade refuses what it does not hold: with --passthrough=token to who has proven himself
-// by a certificate. What kube-apiserver refuses to the same caller the facade has to refuse in its words.
+// NotPassedOn reports whether the facade refused a request because it cannot forward it for this caller. With
+// --passthrough=token this happens to callers with a client certificate. If kube-apiserver refuses the same request,
+// the facade must answer in kube-apiserver's words, so that is no excuse.
 func NotPassedOn(q Question, want, got *Answer) bool {
 	switch {
 	case want.Code == http.StatusUnauthorized, want.Code == http.StatusForbidden:
@@ -26,7 +27,8 @@ func NotPassedOn(q Question, want, got *Answer) bool {
 	}
 }
 
-// AboutItself tells that the facade says how it is itself: its health to whoever asks, its metrics to who may get them.
+// AboutItself reports whether the facade answered about itself: with its health, or with its metrics to an authorized
+// caller.
 func AboutItself(q Question, want, got *Answer) bool {
 	asked, _, _ := strings.Cut(q.Path, "?")
 	head := q.method() == http.MethodHead
@@ -41,7 +43,8 @@ func AboutItself(q Question, want, got *Answer) bool {
 	return false
 }
 
-// IsCrooked tells a path that means another when it is cleaned; the two servers refuse HEAD of one in other words.
+// IsCrooked reports whether the path changes when it is cleaned. The two servers refuse HEAD of such a path in
+// different words.
 func (q Question) IsCrooked() bool {
 	asked, _, _ := strings.Cut(q.Path, "?")
 	decoded := strings.NewReplacer("%2e", ".", "%2E", ".", "%2f", "/", "%2F", "/").Replace(asked)

@@ -17,41 +17,40 @@ type FakeKind struct {
 	GVR        schema.GroupVersionResource
 	Kind       string
 	Namespaced bool
-	Custom     bool // answers are written in custom-resource style
+	Custom     bool // writes objects as kube-apiserver writes custom resources
 }
 
-// Ask is one way in which an upstream is asked. What is not about the kind's collection is told apart by its
-// path, which then is the Ask.
+// Ask is a kind of request to an upstream. For requests that are not for the kind's collection it is the path.
 type Ask string
 
-// The ways to ask for a collection.
+// Requests for the collection.
 const (
-	AskProbe         Ask = "probe"     // the current resourceVersion, of a name that no object has
+	AskProbe         Ask = "probe"     // the current resourceVersion, by a list of a name that no object has
 	AskStreaming     Ask = "streaming" // a watch with initial events
 	AskWatch         Ask = "watch"
-	AskMarks         Ask = "marks"          // a streaming list of the name that the facade knows no object to have
+	AskMarks         Ask = "marks"          // a streaming list of the facade's reserved name, which no object has
 	AskProgressWatch Ask = "progress-watch" // a watch of three seconds
 	AskList          Ask = "list"
 	AskRoll          Ask = "roll-call" // names and versions of all objects
 )
 
-// FakeUpstream stands in for a kube-apiserver in what a real one cannot be made to do: answer as an old one, break off,
-// lie. Unless a test scripts a question it answers truthfully from the objects that the test puts. It is reached over a
-// network in memory, in HTTP/1.1, so that a test may run in a synctest bubble.
+// FakeUpstream is a kube-apiserver that does what tests cannot make a real one do: answer as an old release, end
+// responses early, send wrong data. It answers correctly from the objects that the test puts, unless the test scripts a
+// kind of request. It serves HTTP/1.1 over a network in memory, so tests can run in a synctest bubble.
 type FakeUpstream struct {
 	FakeKind
 	network *memoryNet
 
 	ways Ways
 
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // guards the fields below
 	scripts map[Ask]http.HandlerFunc
 	asked   map[Ask][]*http.Request
 	store   fakeStore
-	thawed  chan struct{} // closed when questions are answered again; nil while they are
+	thawed  chan struct{} // closed when the fake is unfrozen; nil if it is not frozen
 }
 
-// NewFakeUpstream serves until the test ends.
+// NewFakeUpstream starts a fake upstream, which serves until the test ends.
 func NewFakeUpstream(t testing.TB, kind FakeKind) *FakeUpstream {
 	f := &FakeUpstream{
 		FakeKind: kind, network: newMemoryNet(), scripts: map[Ask]http.HandlerFunc{}, asked: map[Ask][]*http.Request{}, store: newFakeStore(),
@@ -60,7 +59,7 @@ func NewFakeUpstream(t testing.TB, kind FakeKind) *FakeUpstream {
 	return f
 }
 
-// Config is the client configuration of the fake.
+// Config returns a client configuration for the fake.
 func (f *FakeUpstream) Config() *rest.Config {
 	return &rest.Config{Host: "http://" + f.network.Addr().String(), QPS: -1, Dial: f.network.dial}
 }
@@ -68,8 +67,7 @@ func (f *FakeUpstream) Config() *rest.Config {
 // SetOffline makes the fake unreachable, or reachable again.
 func (f *FakeUpstream) SetOffline(offline bool) { f.network.setOffline(offline) }
 
-// SetFrozen makes the fake take questions and answer none, as a process does that is stopped, or go on with all of
-// them.
+// SetFrozen makes the fake accept requests without an answer, like a stopped process, or answer all of them again.
 func (f *FakeUpstream) SetFrozen(frozen bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -82,28 +80,28 @@ func (f *FakeUpstream) SetFrozen(frozen bool) {
 	}
 }
 
-// Script answers a question from now on; nil lets the fake answer by itself again.
+// Script sets the handler of a kind of request. With nil the fake answers from its objects again.
 func (f *FakeUpstream) Script(q Ask, answer http.HandlerFunc) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.scripts[q] = answer
 }
 
-// Scripted tells whether a question is answered by a script.
+// Scripted reports whether a kind of request has a script.
 func (f *FakeUpstream) Scripted(q Ask) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.scripts[q] != nil
 }
 
-// Requests are those that asked a question, in order.
+// Requests returns the requests of a kind, in order.
 func (f *FakeUpstream) Requests(q Ask) []*http.Request {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return append([]*http.Request(nil), f.asked[q]...)
 }
 
-// Asked counts the requests that asked a question.
+// Asked returns the number of requests of a kind.
 func (f *FakeUpstream) Asked(q Ask) int { return len(f.Requests(q)) }
 
 // ServeHTTP implements http.Handler.
@@ -127,7 +125,7 @@ func (f *FakeUpstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.Truth(w, r)
 }
 
-// Truth answers as the fake does when nothing is scripted.
+// Truth answers a request from the objects of the fake, without scripts.
 func (f *FakeUpstream) Truth(w http.ResponseWriter, r *http.Request) {
 	switch q := f.question(r); q {
 	case AskProbe:
@@ -168,7 +166,7 @@ func (f *FakeUpstream) question(r *http.Request) Ask {
 	}
 }
 
-// root is where the kind's group version begins.
+// root returns the path of the kind's group and version.
 func (f *FakeUpstream) root() string {
 	if f.GVR.Group == "" {
 		return "/api/" + f.GVR.Version
@@ -176,7 +174,7 @@ func (f *FakeUpstream) root() string {
 	return "/apis/" + f.GVR.Group + "/" + f.GVR.Version
 }
 
-// document answers discovery, in its unaggregated form.
+// document answers discovery requests, unaggregated.
 func (f *FakeUpstream) document(w http.ResponseWriter, path string) {
 	gv := f.GVR.GroupVersion().String()
 	group := fmt.Sprintf(`{"name":%q,"versions":[{"groupVersion":%q,"version":%q}]}`, f.GVR.Group, gv, f.GVR.Version)
@@ -215,7 +213,7 @@ func Refuse(code int, reason string) http.HandlerFunc {
 	}
 }
 
-// StatusText is a Status as kube-apiserver writes it.
+// StatusText returns a Status as kube-apiserver writes it.
 func StatusText(code int, reason string) string {
 	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"scripted","reason":%q,"code":%d}`, reason, code)
 }

@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-// memoryNet is a network of one server in memory, so that tests with it may run in a synctest bubble.
+// memoryNet is a network in memory with one server. Tests can use it in a synctest bubble.
 type memoryNet struct {
 	dialed chan net.Conn
 	closed chan struct{}
 	once   sync.Once
 
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // guards the fields below
 	offline bool
 	open    []net.Conn // the server's ends
 }
@@ -26,12 +26,12 @@ func newMemoryNet() *memoryNet {
 	return &memoryNet{dialed: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-// ServeInMemory serves a handler until the test ends, in HTTP/1.1 over a network in memory, and returns a client of it.
+// ServeInMemory serves a handler over HTTP/1.1 and a network in memory until the test ends. It returns a client.
 func ServeInMemory(t testing.TB, handler http.Handler) *http.Client {
 	return serveInMemory(t, handler, &http.Transport{})
 }
 
-// ServeInMemoryHTTP2 is ServeInMemory in HTTP/2. The client takes at most 64 KiB of a stream that are not read.
+// ServeInMemoryHTTP2 is ServeInMemory over HTTP/2. The client buffers at most 64 KiB per stream.
 func ServeInMemoryHTTP2(t testing.TB, handler http.Handler) *http.Client {
 	transport := &http.Transport{Protocols: new(http.Protocols), HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10}}
 	transport.Protocols.SetUnencryptedHTTP2(true)
@@ -50,7 +50,7 @@ func serveInMemory(t testing.TB, handler http.Handler, transport *http.Transport
 }
 
 func (m *memoryNet) serve(t testing.TB, handler http.Handler) {
-	server := &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0), Protocols: new(http.Protocols)} //nolint:gosec // nobody else can reach it
+	server := &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0), Protocols: new(http.Protocols)} //nolint:gosec // reachable in this process only
 	server.Protocols.SetHTTP1(true)
 	server.Protocols.SetUnencryptedHTTP2(true)
 	served := make(chan struct{})
@@ -66,19 +66,19 @@ func (m *memoryNet) serve(t testing.TB, handler http.Handler) {
 
 // dial connects to the server.
 func (m *memoryNet) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	ours, theirs := net.Pipe()
+	client, server := net.Pipe()
 	m.mu.Lock()
 	offline := m.offline
 	if !offline {
-		m.open = append(m.open, theirs)
+		m.open = append(m.open, server)
 	}
 	m.mu.Unlock()
 	if offline {
 		return nil, syscall.ECONNREFUSED
 	}
 	select {
-	case m.dialed <- theirs:
-		return ours, nil
+	case m.dialed <- server:
+		return client, nil
 	case <-m.closed:
 		return nil, syscall.ECONNREFUSED
 	case <-ctx.Done():
@@ -86,7 +86,7 @@ func (m *memoryNet) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
-// setOffline refuses connections, and cuts those that are open.
+// setOffline refuses new connections and closes the open ones, or accepts connections again.
 func (m *memoryNet) setOffline(offline bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// DefaultColumns are the columns of a resource without a printer of its own.
+// DefaultColumns are the Table columns of a resource without specific columns.
 const DefaultColumns = `[{"name":"Name","type":"string","format":"name","description":"Name","priority":0}]`
 
-// fakeStore is what a FakeUpstream holds: the objects, and every event since it began.
+// fakeStore contains the objects of a FakeUpstream and all events since its start.
 type fakeStore struct {
 	rv      uint64
 	objects map[string]string // by key: the object's text
@@ -39,14 +39,14 @@ func newFakeStore() fakeStore {
 	return fakeStore{rv: 1, objects: map[string]string{}, columns: DefaultColumns, changed: make(chan struct{}), dropped: make(chan struct{})}
 }
 
-// RV is the resourceVersion of the last write.
+// RV returns the resourceVersion of the last write.
 func (f *FakeUpstream) RV() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.store.rv
 }
 
-// Put writes an object, with some text of its own, and returns its resourceVersion. key is name or namespace/name.
+// Put writes an object with the data, and returns its resourceVersion. key is name or namespace/name.
 func (f *FakeUpstream) Put(key, data string) uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -59,7 +59,7 @@ func (f *FakeUpstream) Put(key, data string) uint64 {
 	return f.happen(kind, key, f.store.objects[key])
 }
 
-// Delete removes an object and returns the resourceVersion at which it is gone.
+// Delete removes an object and returns the resourceVersion of the deletion.
 func (f *FakeUpstream) Delete(key string) uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -67,14 +67,14 @@ func (f *FakeUpstream) Delete(key string) uint64 {
 	return f.happen("DELETED", key, f.ObjectText(key, f.store.rv+1, "last"))
 }
 
-// Bookmark tells all watches where the upstream is.
+// Bookmark sends a bookmark to all watches, and returns its resourceVersion.
 func (f *FakeUpstream) Bookmark() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.happen("BOOKMARK", "", f.bookmarkText(f.store.rv+1, false))
 }
 
-// Elsewhere is a write to another resource: the resourceVersion rises and no watch hears of it.
+// Elsewhere writes to another resource: the resourceVersion increases, and no watch receives an event.
 func (f *FakeUpstream) Elsewhere() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -82,7 +82,7 @@ func (f *FakeUpstream) Elsewhere() uint64 {
 	return f.store.rv
 }
 
-// happen records an event at the next resourceVersion, with f.mu held.
+// happen records an event at the next resourceVersion. The caller holds f.mu.
 func (f *FakeUpstream) happen(kind, key, text string) uint64 {
 	f.store.rv++
 	f.store.events = append(f.store.events, fakeEvent{kind: kind, rv: f.store.rv, key: key, text: text})
@@ -91,8 +91,8 @@ func (f *FakeUpstream) happen(kind, key, text string) uint64 {
 	return f.store.rv
 }
 
-// Rewrite changes how the upstream writes the objects that it has, as another version of it would: no resourceVersion
-// moves, and no watch is told.
+// Rewrite changes the stored text of all objects, as an upgrade of kube-apiserver can. No resourceVersion changes, and
+// no watch receives an event.
 func (f *FakeUpstream) Rewrite(write func(text string) string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -108,7 +108,8 @@ func (f *FakeUpstream) SetColumns(columns string) {
 	f.store.columns = columns
 }
 
-// Restore sets the upstream back to an earlier resourceVersion without any object, as an etcd from a backup is.
+// Restore sets the upstream back to an earlier resourceVersion without objects, like an etcd that was restored from a
+// backup.
 func (f *FakeUpstream) Restore(rv uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -124,7 +125,7 @@ func (f *FakeUpstream) DropWatches() {
 	f.store.dropped = make(chan struct{})
 }
 
-// ObjectText is an object as the upstream writes it.
+// ObjectText returns an object as the upstream writes it.
 func (f *FakeUpstream) ObjectText(key string, rv uint64, data string) string {
 	namespace, name, namespaced := strings.Cut(key, "/")
 	if !namespaced {
@@ -160,7 +161,7 @@ func (f *FakeUpstream) bookmarkText(rv uint64, initialEnd bool) string {
 	}
 }
 
-// FrameText is a watch frame: of the plain object, or of a Table when columns are given ("null" after the first).
+// FrameText returns a watch frame with the object, or with a Table if columns are given ("null" after the first frame).
 func (f *FakeUpstream) FrameText(kind, object string, rv uint64, columns string) string {
 	if columns != "" {
 		object = fmt.Sprintf(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"%d"},"columnDefinitions":%s,`+
@@ -169,15 +170,15 @@ func (f *FakeUpstream) FrameText(kind, object string, rv uint64, columns string)
 	return fmt.Sprintf(`{"type":%q,"object":%s}`+"\n", kind, object)
 }
 
-// listText is a list, plain or as a Table.
+// listText returns a list, plain or as a Table.
 func (f *FakeUpstream) listText(objects []string, rv uint64, next string, table bool) string {
 	return f.listOf(objects, len(objects), 0, rv, next, table)
 }
 
-// nameIn finds the name in an object's text.
+// nameIn matches the name in an object's text.
 var nameIn = regexp.MustCompile(`"name":("[^"]*")`)
 
-// nameOf is the name in an object's text, as JSON; a bookmark has none.
+// nameOf returns the name in an object's text, as JSON. It is empty for a bookmark.
 func nameOf(object string) string {
 	if found := nameIn.FindStringSubmatch(object); found != nil {
 		return found[1]
@@ -185,7 +186,8 @@ func nameOf(object string) string {
 	return `""`
 }
 
-// listOf is listText of which the first objects are whole; of the others a Table has the rows alone. Some remain.
+// listOf is listText for one page. A Table has only the first objects completely, and rows without objects for the
+// others. remaining is the number of objects after this page.
 func (f *FakeUpstream) listOf(objects []string, whole, remaining int, rv uint64, next string, table bool) string {
 	meta := fmt.Sprintf(`{"resourceVersion":"%d","continue":%q}`, rv, next)
 	if remaining > 0 {
@@ -213,8 +215,8 @@ func (f *FakeUpstream) listOf(objects []string, whole, remaining int, rv uint64,
 	return fmt.Sprintf(`{"kind":"%sList","apiVersion":%q,"metadata":%s,"items":%s}`+"\n", f.Kind, gv, meta, items)
 }
 
-// positionOf is how many of the sorted keys a continue token leaves behind: that number, or a token as kube-apiserver's
-// are, which names a key.
+// positionOf returns how many of the sorted keys precede a continue token. The token is that number, or names a key
+// like kube-apiserver's tokens.
 func positionOf(token string, keys []string) int {
 	if n, err := strconv.Atoi(token); err == nil || token == "" {
 		return n
@@ -231,7 +233,7 @@ func positionOf(token string, keys []string) int {
 	return at
 }
 
-// list answers a list.
+// list answers a list request.
 func (f *FakeUpstream) list(w http.ResponseWriter, r *http.Request) {
 	if f.tooLarge(w, r) {
 		return
@@ -259,7 +261,7 @@ func (f *FakeUpstream) list(w http.ResponseWriter, r *http.Request) {
 
 func wantsTable(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "as=Table") }
 
-// initial sends the initial events of a watch, with f.mu held.
+// initial sends the initial events of a watch. The caller holds f.mu.
 func (f *FakeUpstream) initial(q Ask, send func(fakeEvent)) {
 	now := f.store.rv
 	if q == AskStreaming {
@@ -272,7 +274,7 @@ func (f *FakeUpstream) initial(q Ask, send func(fakeEvent)) {
 	}
 }
 
-// watch answers a watch until it is dropped, its time is over or the client leaves.
+// watch serves a watch until it is dropped, its timeout ends or the client closes it.
 func (f *FakeUpstream) watch(w http.ResponseWriter, r *http.Request, q Ask) {
 	query := r.URL.Query()
 	at, _ := strconv.ParseUint(query.Get("resourceVersion"), 10, 64)
@@ -289,8 +291,8 @@ func (f *FakeUpstream) watch(w http.ResponseWriter, r *http.Request, q Ask) {
 	if wantsTable(r) {
 		columns = f.store.columns
 	}
-	// What is to be sent is written when the lock is free: a client may ask something before it reads on, and the answer
-	// takes the lock, too.
+	// Frames are buffered and written without the lock. A client may send another request before it reads, and that
+	// request also needs the lock.
 	var frames bytes.Buffer
 	send := func(e fakeEvent) {
 		if e.kind == "BOOKMARK" && f.ways.NoBookmarks {

@@ -8,40 +8,40 @@ import (
 	"strings"
 )
 
-// Ways are those of an old kube-apiserver where they are not today's.
+// Ways are the differences of an old kube-apiserver from the current release.
 type Ways struct {
-	// Streaming is what it makes of sendInitialEvents.
+	// Streaming is the answer to sendInitialEvents.
 	Streaming StreamingWay
-	// NoBookmarks: it sends no bookmarks (before 1.15, and where the feature is off).
+	// NoBookmarks disables bookmarks (before 1.15, or with the feature gate off).
 	NoBookmarks bool
-	// NullTimes: a time that is not set is written as null (before 1.34).
+	// NullTimes writes an unset time as null (before 1.34).
 	NullTimes bool
-	// TooLarge are the details in the Status about a version that it has not reached, with the comma before them. It
-	// does not wait for such a version; without this it answers as if it had reached it.
+	// TooLarge is the details field, with the comma before it, of the immediate 504 to a read at a future
+	// resourceVersion. If it is empty, the fake answers such a read as if it had reached that version.
 	TooLarge string
 }
 
-// StreamingWay is what a kube-apiserver makes of a streaming list.
+// StreamingWay is how a kube-apiserver answers a streaming list.
 type StreamingWay int
 
-// The ways of streaming lists.
+// The answers to a streaming list.
 const (
 	StreamingKnown   StreamingWay = iota
-	StreamingRefused              // 1.19 to 1.26, for its resourceVersionMatch; later where the feature is off
-	StreamingIgnored              // before 1.19: a plain watch from any state, which begins with what is there
+	StreamingRefused              // 1.19 to 1.26, for its resourceVersionMatch; later with the feature gate off
+	StreamingIgnored              // before 1.19: a plain watch from any state, which begins with the current objects
 )
 
-// The details of a 504 about a version that is too large, for Ways.TooLarge.
+// The details of a 504 for a resourceVersion that is too large, for Ways.TooLarge.
 const (
 	TooLarge116 = `,"details":{"retryAfterSeconds":1}`
 	TooLarge117 = `,"details":{"causes":[{"message":"Too large resource version"}],"retryAfterSeconds":1}`
 	TooLargeNow = `,"details":{"causes":[{"reason":"ResourceVersionTooLarge","message":"Too large resource version"}],"retryAfterSeconds":1}`
 )
 
-// SetWays makes the fake an older one, before anything is put into it and anybody asks it.
+// SetWays makes the fake behave like an older release. Call it before the first object and the first request.
 func (f *FakeUpstream) SetWays(ways Ways) { f.ways = ways }
 
-// unset is how metadata says that its creation has no time, in a format with the comma before or after it.
+// unset returns the text of an unset creation time, in a format with the comma before or after it.
 func (f *FakeUpstream) unset(format string) string {
 	if !f.ways.NullTimes {
 		return ""
@@ -49,7 +49,7 @@ func (f *FakeUpstream) unset(format string) string {
 	return fmt.Sprintf(format, `"creationTimestamp":null`)
 }
 
-// tooLarge refuses a read at a version that is not reached, if the fake is one that does.
+// tooLarge refuses a read at a future resourceVersion if Ways.TooLarge is set. It reports whether it did.
 func (f *FakeUpstream) tooLarge(w http.ResponseWriter, r *http.Request) bool {
 	wanted, _ := strconv.ParseUint(r.URL.Query().Get("resourceVersion"), 10, 64)
 	now := f.RV()
@@ -63,13 +63,13 @@ func (f *FakeUpstream) tooLarge(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// TooLargeText is the Status about a version that a kube-apiserver has not reached, with details as in Ways.TooLarge.
+// TooLargeText returns the Status for a future resourceVersion, with details as in Ways.TooLarge.
 func TooLargeText(wanted, current uint64, details string) string {
 	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",`+
 		`"message":"Timeout: Too large resource version: %d, current: %d","reason":"Timeout"%s,"code":504}`+"\n", wanted, current, details)
 }
 
-// objectKey is the key of the object that a path names.
+// objectKey returns the key of the object that a path names.
 func (f *FakeUpstream) objectKey(path string) (string, bool) {
 	rest, ok := strings.CutPrefix(path, f.root()+"/")
 	head, name, named := strings.Cut(rest, f.GVR.Resource+"/")
@@ -79,7 +79,7 @@ func (f *FakeUpstream) objectKey(path string) (string, bool) {
 	return strings.TrimPrefix(head, "namespaces/") + name, true
 }
 
-// object answers with one object.
+// object answers a request for one object.
 func (f *FakeUpstream) object(w http.ResponseWriter, r *http.Request, key string) {
 	if f.tooLarge(w, r) {
 		return

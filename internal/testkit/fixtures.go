@@ -26,7 +26,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// foundations are the files of fixtures that others stand on, in this order.
+// foundations are the fixture files that other fixtures depend on, in this order.
 var foundations = []string{"apiextensions.k8s.io_customresourcedefinitions.yaml", "core_namespaces.yaml", "core_services.yaml"}
 
 // furnisher applies fixtures.
@@ -35,8 +35,8 @@ type furnisher struct {
 	mapper  *restmapper.DeferredDiscoveryRESTMapper
 }
 
-// Furnish applies every object of a directory's YAML files, status included, custom resource definitions and namespaces
-// first. What exists is brought to the fixture's content; it may be called more than once.
+// Furnish applies every object in a directory's YAML files, including its status. Custom resource definitions and
+// namespaces come first. Existing objects are updated, so it may be called repeatedly.
 func Furnish(ctx context.Context, config *rest.Config, files fs.FS) error {
 	names, err := fs.Glob(files, "*.yaml")
 	if err != nil {
@@ -46,7 +46,7 @@ func Furnish(ctx context.Context, config *rest.Config, files fs.FS) error {
 	return FurnishFiles(ctx, config, files, names...)
 }
 
-// FurnishFiles is Furnish of some files of a directory, in this order.
+// FurnishFiles is Furnish for the named files, in this order.
 func FurnishFiles(ctx context.Context, config *rest.Config, files fs.FS, names ...string) error {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
@@ -68,7 +68,7 @@ func FurnishFiles(ctx context.Context, config *rest.Config, files fs.FS, names .
 	return nil
 }
 
-// rank orders files: foundations first, the others as they are.
+// rank sorts foundations first and keeps the order of other files.
 func rank(name string) int {
 	if at := slices.Index(foundations, name); at >= 0 {
 		return at
@@ -100,7 +100,7 @@ func (f *furnisher) file(ctx context.Context, files fs.FS, name string) error {
 	}
 }
 
-// apply tries until the object's kind is served and its namespace exists.
+// apply repeats applyOnce until the object's kind is served and its namespace exists.
 func (f *furnisher) apply(ctx context.Context, object *unstructured.Unstructured) error {
 	ctx, cancel := context.WithTimeout(ctx, settings.Patience())
 	defer cancel()
@@ -110,7 +110,7 @@ func (f *furnisher) apply(ctx context.Context, object *unstructured.Unstructured
 	for {
 		err := f.applyOnce(ctx, object)
 		if err != nil && ctx.Err() != nil && early != nil {
-			return early // what it waited for says more than that it waited
+			return early // the reason for the wait says more than the timeout
 		}
 		if err == nil || !tooEarly(err) {
 			return err
@@ -149,13 +149,13 @@ func (f *furnisher) applyOnce(ctx context.Context, object *unstructured.Unstruct
 	return err
 }
 
-// builtIn tells whether a group is Kubernetes' own, all of whose kinds are served from the start.
+// builtIn reports whether a group is built into Kubernetes. All of its kinds are served from the start.
 func builtIn(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-// tooEarly tells that the cluster is not there yet: the kind is not served, the namespace is missing, the server's
-// caches are not filled, a controller has not made a service account or counted a quota.
+// tooEarly reports whether an error can pass as the cluster starts. For example, the kind is not served yet, the
+// namespace is missing, the server's caches are not filled, or a controller has not created a service account.
 func tooEarly(err error) bool {
 	if apierrors.IsForbidden(err) {
 		return strings.Contains(err.Error(), "error looking up service account") || strings.Contains(err.Error(), "status unknown for quota")

@@ -12,15 +12,15 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// FreshKind is a kind that reads-your-writes is tried with.
+// FreshKind is a kind in tests of read-your-writes.
 type FreshKind struct {
 	GVR     schema.GroupVersionResource
 	Kind    string
-	Cluster bool           // its objects are in no namespace
-	Content map[string]any // what an object needs besides its metadata
+	Cluster bool           // set for a cluster-scoped kind
+	Content map[string]any // required fields of an object, except metadata
 }
 
-// FreshKinds are ten kinds that no controller writes to by itself: namespaced and not, of several groups.
+// FreshKinds returns ten kinds of several groups, namespaced and cluster-scoped, that no controller writes.
 func FreshKinds() []FreshKind {
 	kind := func(group, version, resource, name string, content map[string]any) FreshKind {
 		return FreshKind{GVR: schema.GroupVersionResource{Group: group, Version: version, Resource: resource}, Kind: name, Content: content}
@@ -44,7 +44,7 @@ func FreshKinds() []FreshKind {
 	}
 }
 
-// In is where the kind's objects are written.
+// In returns the client of the kind's objects.
 func (k FreshKind) In(client dynamic.Interface, namespace string) dynamic.ResourceInterface {
 	if k.Cluster {
 		return client.Resource(k.GVR)
@@ -52,7 +52,7 @@ func (k FreshKind) In(client dynamic.Interface, namespace string) dynamic.Resour
 	return client.Resource(k.GVR).Namespace(namespace)
 }
 
-// Path is the collection of the kind's objects in a namespace.
+// Path returns the path of the kind's objects in a namespace.
 func (k FreshKind) Path(namespace string) string {
 	path := "/apis/" + k.GVR.Group + "/" + k.GVR.Version
 	if k.GVR.Group == "" {
@@ -64,7 +64,7 @@ func (k FreshKind) Path(namespace string) string {
 	return path + "/" + k.GVR.Resource
 }
 
-// Write makes an object or changes it, and returns its new resourceVersion.
+// Write creates or changes an object, and returns its new resourceVersion.
 func (k FreshKind) Write(ctx context.Context, client dynamic.Interface, namespace, name, value string) (string, error) {
 	in := k.In(client, namespace)
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{"fresh":%q}}}`, value)

@@ -8,32 +8,32 @@ import (
 	"strings"
 )
 
-// Subject is a resource that a grammar asks about.
+// Subject is a resource in the questions of a grammar.
 type Subject struct {
-	Root     string // the path of its group and version
+	Root     string // path of its group and version
 	Resource string
-	Objects  []Object // some that exist, at least one
+	Objects  []Object // at least one existing object
 }
 
-// Object is where an object is; Namespace is empty for one of the cluster.
+// Object names an object. Namespace is empty for a cluster-scoped one.
 type Object struct{ Namespace, Name string }
 
-// Grammar makes questions at random, most of them good, some wrong in one way or in several. The same seed and subjects
-// make the same questions: what depends on the cluster's state stands in them as a blank, for Oracle.Fill.
+// Grammar generates random questions. Most are valid, some have one or more errors. The same seed and subjects generate
+// the same questions. Values that depend on the cluster's state are blanks, which Oracle.Fill replaces.
 //
-// It makes no question that docs/divergences.md answers: no methods that some server has an answer of its own for, no
-// connections into containers, no watches that are over before they begin or that begin before the facade did.
+// It generates no question whose answer differs by docs/divergences.md: no methods that only one server supports, no
+// connections into containers, no watches that end before they begin or that begin before the facade's start.
 type Grammar struct {
 	random   *rand.Rand
 	subjects []Subject
 }
 
-// NewGrammar makes a grammar of at least one subject.
+// NewGrammar returns a grammar of at least one subject.
 func NewGrammar(seed uint64, subjects []Subject) *Grammar {
-	return &Grammar{random: rand.New(rand.NewPCG(seed, 0)), subjects: subjects} //nolint:gosec // questions are no secret
+	return &Grammar{random: rand.New(rand.NewPCG(seed, 0)), subjects: subjects} //nolint:gosec // must be repeatable
 }
 
-// Question makes the next question.
+// Question returns the next question.
 func (g *Grammar) Question() Question {
 	subject := g.subjects[g.random.IntN(len(g.subjects))]
 	q := Question{Header: g.header(readHeaders)}
@@ -58,8 +58,8 @@ func (g *Grammar) Question() Question {
 	return q
 }
 
-// noRead is a question with a method that no server has for the path. Custom resources and documents are left out: what
-// they say is a difference that docs/divergences.md lists.
+// noRead returns a question with a method that neither server supports for the path. It avoids custom resources and
+// documents, because docs/divergences.md lists a difference in their answers.
 func (g *Grammar) noRead(subject Subject) Question {
 	q := Question{Method: http.MethodOptions, Header: g.header(readHeaders)}
 	if strings.HasPrefix(subject.Root, "/apis/ex.io/") {
@@ -81,7 +81,7 @@ func (g *Grammar) noRead(subject Subject) Question {
 	return q
 }
 
-// with is the parameters with field selectors of the subject's own kind.
+// with returns the parameters with field selectors of the subject's kind.
 func (g *Grammar) with(subject Subject, parameters []parameter) []parameter {
 	fields := kindFields[subject.Resource]
 	if len(fields) == 0 || g.random.IntN(2) == 0 {
@@ -96,7 +96,7 @@ func (g *Grammar) with(subject Subject, parameters []parameter) []parameter {
 	return own
 }
 
-// watch is a question for the events of a second, in one of ten cases at the deprecated path, which needs no parameter.
+// watch returns a watch of one second. One in ten uses the deprecated path, which needs no watch parameter.
 func (g *Grammar) watch(subject Subject) Question {
 	path, word := "", g.choose(watchWords)+"&"
 	switch g.random.IntN(20) {
@@ -113,7 +113,7 @@ func (g *Grammar) watch(subject Subject) Question {
 	return Question{Path: path + "?" + word + "timeoutSeconds=1&" + g.query(g.with(subject, watchParameters)), Header: g.header(watchHeaders)}
 }
 
-// collection is a path of all objects, of those of a namespace, or now and then of the wrong scope.
+// collection returns the path of all objects or of one namespace, sometimes with the wrong scope.
 func (g *Grammar) collection(subject Subject, root string) string {
 	namespaced := subject.Objects[0].Namespace != ""
 	if g.random.IntN(20) == 0 {
@@ -125,7 +125,7 @@ func (g *Grammar) collection(subject Subject, root string) string {
 	return root + "/" + subject.Resource
 }
 
-// object is the path of an object, mostly of one that exists.
+// object returns the path of an object, which mostly exists.
 func (g *Grammar) object(subject Subject) string {
 	object := subject.Objects[g.random.IntN(len(subject.Objects))]
 	if g.random.IntN(6) == 0 {
@@ -145,7 +145,7 @@ func (g *Grammar) object(subject Subject) string {
 	return path
 }
 
-// query is some of the parameters, in any order, seldom one of them twice.
+// query returns some of the parameters in random order, rarely one of them twice.
 func (g *Grammar) query(parameters []parameter) string {
 	var parts []string
 	for _, i := range g.random.Perm(len(parameters)) {
@@ -163,7 +163,7 @@ func (g *Grammar) query(parameters []parameter) string {
 	return strings.Join(parts, "&")
 }
 
-// value is a parameter's, ready for a query. Blanks stay as they are.
+// value returns a parameter's value, escaped for a query. Blanks are not escaped.
 func (g *Grammar) value(c choices) string {
 	value := g.pick(c)
 	if isBlank(value) {
@@ -182,7 +182,7 @@ func (g *Grammar) header(parameters []parameter) http.Header {
 	return header
 }
 
-// pick chooses a good value, or once in ten times an odd one.
+// pick chooses a good value, or an odd one in a tenth of the cases.
 func (g *Grammar) pick(c choices) string {
 	if len(c.odd) > 0 && g.random.IntN(10) == 0 {
 		return g.choose(c.odd)

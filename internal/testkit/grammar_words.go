@@ -1,9 +1,9 @@
 package testkit
 
-// choices are the values that a parameter or header may have.
+// choices are the valid and invalid values of a parameter or header.
 type choices struct{ good, odd []string }
 
-// parameter is a query parameter or a header, and in how many of a hundred questions it stands.
+// parameter is a query parameter or header, with the percentage of questions that contain it.
 type parameter struct {
 	name    string
 	percent int
@@ -16,7 +16,7 @@ const (
 	askMetadata     = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 	askMetadataList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 	askProtobuf     = "application/vnd.kubernetes.protobuf"
-	askEither       = askProtobuf + ",application/json" // as typed clients ask
+	askEither       = askProtobuf + ",application/json" // as typed clients send it
 	askMetadataPB   = askProtobuf + ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 	askOldMetaPB    = askProtobuf + ";as=PartialObjectMetadata;v=v1beta1;g=meta.k8s.io"
 	askMetaListPB   = askProtobuf + ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
@@ -28,7 +28,7 @@ const (
 
 var (
 	namespaces = []string{"oracle", "oracle", "oracle-b", "oracle-empty", "nowhere", "Odd_Name"}
-	oddNames   = []string{"nobody", "A_B", "a.b", "a%2Fb", "%25", "...", "a%20b", "-"}
+	oddNames   = []string{"missing", "A_B", "a.b", "a%2Fb", "%25", "...", "a%20b", "-"}
 	endings    = []string{"/", "/status", "/scale", "/nothing", "/status/x"}
 	watchWords = []string{"watch=1", "watch=true", "watch=", "watch", "watch=maybe", "watch=TRUE", "watch=1&watch=0"}
 	junk       = []string{"%zz=1", "a;b=c", "&&=&=x", "unknown=1", "export=true", "shardSelector=x", "limit", "=", "resourceversion=1"}
@@ -45,13 +45,13 @@ var (
 	}
 )
 
-// tokens are mostly those that the servers give, some changed by a client that may not.
+// tokens are mostly tokens of the servers. Some are altered, as a client must not do.
 var tokens = []string{
 	blankUpstreamToken, blankUpstreamToken, blankUpstreamToken, blankUpstreamToken, blankFacadeToken, blankFacadeToken, blankFacadeToken, blankFacadeToken,
 	blankLatestToken, blankLatestToken, blankMovedToken, blankCutToken, blankOutsideToken, blankFutureToken,
 }
 
-// kindFields are selectors that only one kind knows. kube-apiserver has an index for spec.nodeName, which shows in
+// kindFields are selectors that only one kind supports. kube-apiserver has an index of spec.nodeName, which affects its
 // pages.
 var kindFields = map[string][]string{
 	"pods":                        {"spec.nodeName=", "spec.nodeName=node-1", "spec.nodeName!=x", "status.phase=Pending,spec.restartPolicy=Always", "spec.host=", "status.podIP=", "spec.hostNetwork=false", "status.podIPs="},
@@ -75,14 +75,14 @@ var versionsOfLists = choices{
 	odd:  []string{"abc", "-1", "007", "+1", "1.5", "18446744073709551616", "0x10", " "},
 }
 
-// versionsOfWatches name nothing from before the facade started.
+// versionsOfWatches contains no resourceVersion from before the facade's start.
 var versionsOfWatches = choices{good: []string{"", "0", "0", blankVersion, blankVersion, "9999999999"}, odd: []string{"abc", "-1", "1.5", " "}}
 
 var matches = choices{good: []string{"NotOlderThan", "NotOlderThan", "Exact", ""}, odd: []string{"exact", "foo"}}
 
 var labelSelectors = choices{
 	good: []string{
-		"oracle", "oracle=one", "oracle!=one", "oracle in (one, two)", "oracle notin (one)", "!oracle", "empty=", "oracle=nobody", "oracle,!empty", "",
+		"oracle", "oracle=one", "oracle!=one", "oracle in (one, two)", "oracle notin (one)", "!oracle", "empty=", "oracle=missing", "oracle,!empty", "",
 		"app.kubernetes.io/part-of", "oracle>1", "oracle<1", "oracle==two,oracle",
 	},
 	odd: []string{"a b", "!", "a in b", "a in (b", "a=b=c", "=a", "a,,b", "a,", "a===b", "a>x", "a/b/c=d", "a=b%25", "<a>", "a in ()", " ", "a=,b"},
@@ -91,7 +91,7 @@ var labelSelectors = choices{
 var fieldSelectors = choices{
 	good: []string{
 		"metadata.name=alpha", "metadata.name=oracle-1", "metadata.name!=alpha", "metadata.namespace=oracle", "metadata.namespace!=oracle", "metadata.name=", "",
-		"metadata.namespace=oracle-b,metadata.name=beta", "metadata.name==alpha", "metadata.name=alpha,metadata.name=beta", "metadata.name=nobody",
+		"metadata.namespace=oracle-b,metadata.name=beta", "metadata.name==alpha", "metadata.name=alpha,metadata.name=beta", "metadata.name=missing",
 	},
 	odd: []string{
 		"status.phase=Running", "spec.color=red", "type=Opaque", "foo", "foo=bar", `metadata.name=\x`, "metadata.name=a=b", "metadata.name=a/b", "metadata.name=..",

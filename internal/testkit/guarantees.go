@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// Guarantee is a promise that every watch keeps, in the words of the cache's invariants.
+// Guarantee is a promise of every watch, as the cache's invariants state it.
 type Guarantee string
 
-// The guarantees. I3 to I7 are the cache's.
+// The guarantees of watches. I3 to I7 are invariants of the cache.
 const (
 	Ordered      Guarantee = "ordered (I3): a watcher sees events in resourceVersion order, initial events in key order"
 	Unique       Guarantee = "unique (I3): a watcher sees each event once"
-	Reliable     Guarantee = "reliable (I5): from its start to its end a watch has no gap, and every event has the bytes of that moment"
+	Reliable     Guarantee = "reliable (I5): from its start to its end a watch misses no event, and every event has the object's bytes at that version"
 	Resumable    Guarantee = "resumable (I5): a watch from n begins with the first matching event after n and repeats nothing"
 	Bookmarkable Guarantee = "bookmarkable (I4): a bookmark at n follows every matching event at or before n"
-	Filtered     Guarantee = "filtered (I7): only what is selected is told: entering is ADDED, leaving is DELETED with the previous content"
+	Filtered     Guarantee = "filtered (I7): a watch sends selected objects only: entering is ADDED, leaving is DELETED with the previous content"
 )
 
-// BrokenError says which guarantee a recording breaks, and where.
+// BrokenError names the guarantee that a recording breaks, and the frame.
 type BrokenError struct {
 	Guarantee Guarantee
-	Frame     int // its index in the recording
+	Frame     int // the index in the recording
 	Detail    string
 }
 
@@ -31,16 +31,17 @@ func (e *BrokenError) Error() string {
 	return fmt.Sprintf("frame %d: %s; promised: %s", e.Frame, e.Detail, string(e.Guarantee))
 }
 
-// ErrStartUnknown says that a recording cannot be checked: neither its question nor its frames say where it starts.
-var ErrStartUnknown = errors.New("where the watch starts is not known")
+// ErrStartUnknown is returned for a recording that cannot be checked, because neither its question nor its frames show
+// the resourceVersion at which it starts.
+var ErrStartUnknown = errors.New("start of the watch is unknown")
 
 func broken(g Guarantee, frame int, format string, args ...any) error {
 	return &BrokenError{Guarantee: g, Frame: frame, Detail: fmt.Sprintf(format, args...)}
 }
 
-// CheckWatch holds a recording against what happened. It returns a *BrokenError for each guarantee that is broken,
-// joined. The recording must be of one watch that did not fail, on the model's resource; where it starts must follow
-// from its question, so a watch with initial events needs bookmarks; and the model must reach as far as the recording.
+// CheckWatch checks a recording against a model. It returns a *BrokenError for each broken guarantee, joined. The
+// recording must be of one watch of the model's resource, without an ERROR event. Its question must determine its
+// start, so a watch with initial events needs bookmarks. The model must reach at least as high as the recording.
 func CheckWatch(r *Recording, m *Model) error {
 	s, err := newStory(r, m)
 	if err != nil {
@@ -49,7 +50,7 @@ func CheckWatch(r *Recording, m *Model) error {
 	return s.check(r, ordered, unique, bookmarkable, filtered, resumable, reliable)
 }
 
-// check joins what checks find.
+// check joins the errors of all checks.
 func (s *story) check(r *Recording, checks ...func(*story) error) error {
 	var errs []error
 	for _, check := range checks {
@@ -61,15 +62,15 @@ func (s *story) check(r *Recording, checks ...func(*story) error) error {
 	return nil
 }
 
-// story is a recording taken apart: the initial events, then live events; bookmarks stand among both.
+// story is a parsed recording: the initial events, then live events, with bookmarks among both.
 type story struct {
 	*filter
 	model       *Model
 	events      []Event
-	started     uint64     // the resourceVersion behind which live events begin
+	started     uint64     // the resourceVersion after which live events begin
 	live        int        // the index of the first frame after the initial events and their bookmark
-	reached     uint64     // the highest resourceVersion told
-	lostWindows []crossing // that the facade has bridged, in order
+	reached     uint64     // the highest resourceVersion in the recording
+	lostWindows []crossing // the lost windows that the facade has replayed, in order
 }
 
 func newStory(r *Recording, m *Model) (*story, error) {
@@ -88,21 +89,21 @@ func newStory(r *Recording, m *Model) (*story, error) {
 	}
 	if f.initial {
 		if s.live, s.started = s.initialEnd(); s.live == 0 {
-			return nil, fmt.Errorf("%s: %w: its initial events have no end\n%s", r.Question, ErrStartUnknown, r)
+			return nil, fmt.Errorf("%s: %w: no bookmark ends the initial events\n%s", r.Question, ErrStartUnknown, r)
 		}
 	}
 	switch {
 	case s.started == 0:
 		return nil, fmt.Errorf("%s: %w", r.Question, ErrStartUnknown)
 	case !f.within(m.scope):
-		return nil, fmt.Errorf("%s: the watch may tell of what is not in the model", r.Question)
+		return nil, fmt.Errorf("%s: the watch selects objects that the model lacks", r.Question)
 	case s.started < m.from || s.reached > m.to:
-		return nil, fmt.Errorf("%s: the watch tells of %d to %d, the model only of %d to %d", r.Question, s.started, s.reached, m.from, m.to)
+		return nil, fmt.Errorf("%s: the watch covers versions %d to %d, the model only %d to %d", r.Question, s.started, s.reached, m.from, m.to)
 	}
 	return s, nil
 }
 
-// initialEnd finds the first bookmark that ends the initial events, and returns the index behind it and its RV.
+// initialEnd finds the first bookmark that ends the initial events. It returns the index after it, and its version.
 func (s *story) initialEnd() (int, uint64) {
 	for i, e := range s.events {
 		if e.InitialEnd {
@@ -117,7 +118,7 @@ func ordered(s *story) error {
 	if err := s.inOrder(0, s.live, byKey); err != nil {
 		return err
 	}
-	// Equal resourceVersions are Unique's to judge: one transaction may delete several objects (semantics 4.4).
+	// Unique checks equal resourceVersions: one transaction may delete several objects (semantics 4.4).
 	return s.inOrder(s.live, len(s.events), func(before, after Event) bool { return before.RV <= after.RV })
 }
 
@@ -139,14 +140,14 @@ func unique(s *story) error {
 		}
 		id := fmt.Sprintf("%d %s %v", e.RV, e.Key, s.ofLostWindow(e))
 		if first, ok := seen[id]; ok {
-			return broken(Unique, i, "%s is there again, first as frame %d", e, first)
+			return broken(Unique, i, "%s is repeated, first in frame %d", e, first)
 		}
 		seen[id] = i
 	}
 	return nil
 }
 
-// bookmarkable also holds the rules of where bookmarks may stand (semantics 4.1, 4.3).
+// bookmarkable also checks where bookmarks are allowed (semantics 4.1, 4.3).
 func bookmarkable(s *story) error {
 	sent, marked := uint64(0), uint64(0)
 	for i, e := range s.events {
@@ -159,20 +160,20 @@ func bookmarkable(s *story) error {
 		}
 		switch {
 		case !s.bookmarks:
-			return broken(Bookmarkable, i, "%s, and none were asked for", e)
+			return broken(Bookmarkable, i, "%s, but the watch did not request bookmarks", e)
 		case e.InitialEnd != (s.initial && i+1 == s.live):
-			return broken(Bookmarkable, i, "%s: only the bookmark after initial events says that it is", e)
+			return broken(Bookmarkable, i, "%s: exactly the bookmark after the initial events must have the annotation", e)
 		case i+1 < s.live:
-			return broken(Bookmarkable, i, "%s before the initial events have ended", e)
+			return broken(Bookmarkable, i, "%s before the end of the initial events", e)
 		case e.RV < max(sent, marked, s.start):
-			return broken(Bookmarkable, i, "%s although %d was told", e, max(sent, marked, s.start))
+			return broken(Bookmarkable, i, "%s after an event at %d", e, max(sent, marked, s.start))
 		}
 		marked = e.RV
 	}
 	return nil
 }
 
-// wanted is what has to be told: of the initial events, and live up to what the recording reached.
+// wanted returns the expected initial events, and the expected live events up to the highest version of the recording.
 func (s *story) wanted() (initial, live []Event) {
 	if s.initial {
 		initial = s.model.initial(s.filter, s.started)
@@ -180,7 +181,7 @@ func (s *story) wanted() (initial, live []Event) {
 	return initial, s.after()
 }
 
-// told are the events between two frames without bookmarks, with their frames' indexes.
+// notified returns the events between two frames, without bookmarks, with the indexes of their frames.
 func (s *story) notified(from, to int) (events []Event, frames []int) {
 	for i := from; i < to; i++ {
 		if s.events[i].Type != Bookmark {
@@ -190,7 +191,7 @@ func (s *story) notified(from, to int) (events []Event, frames []int) {
 	return events, frames
 }
 
-// filtered: every event that was told is one that the model tells too, of the same type.
+// filtered checks that every event of the recording is in the model, with the same type.
 func filtered(s *story) error {
 	initial, live := s.wanted()
 	allowed := map[string]bool{}
@@ -200,7 +201,7 @@ func filtered(s *story) error {
 	events, frames := s.notified(0, len(s.events))
 	for i, e := range events {
 		if !allowed[s.identity(e)] {
-			return broken(Filtered, frames[i], "%s is not to be told", e)
+			return broken(Filtered, frames[i], "%s is not expected", e)
 		}
 	}
 	return nil
@@ -208,27 +209,27 @@ func filtered(s *story) error {
 
 func (s *story) identity(e Event) string {
 	if s.representation == cellsOnly {
-		e.Key = "" // only the cells say it
+		e.Key = "" // only the cells have the name
 	}
 	return e.String()
 }
 
-// resumable: what is told first is what comes first after the start.
+// resumable checks that the first event is the first matching one after the start.
 func resumable(s *story) error {
 	_, live := s.wanted()
 	events, frames := s.notified(s.live, len(s.events))
 	switch {
 	case len(events) == 0 || len(live) == 0:
-		return nil // reliable has its say
+		return nil // reliable reports it
 	case events[0].RV <= s.started && !s.ofLostWindow(events[0]):
-		return broken(Resumable, frames[0], "%s in a watch that starts behind %d", events[0], s.started)
+		return broken(Resumable, frames[0], "%s in a watch that starts after %d", events[0], s.started)
 	case events[0].RV != live[0].RV:
-		return broken(Resumable, frames[0], "%s is the first event after %d, %s was to be", events[0], s.started, live[0])
+		return broken(Resumable, frames[0], "%s is the first event after %d, want %s", events[0], s.started, live[0])
 	}
 	return nil
 }
 
-// reliable: everything that the model tells was told, with its bytes.
+// reliable checks that every expected event is in the recording, with the same bytes.
 func reliable(s *story) error {
 	initial, live := s.wanted()
 	events, frames := s.notified(0, s.live)

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// form is how a watch shows objects.
+// representation is how a watch shows objects.
 type representation int
 
 const (
@@ -19,29 +19,29 @@ const (
 	cellsOnly                   // a Table without objects
 )
 
-// filter is what a watch's question asks for, read from its URL by the rules of semantics 1 and 5 and evaluated on
+// filter is the selection of a watch. It is parsed from the URL by the rules of semantics 1 and 5, and evaluated on
 // decoded objects.
 type filter struct {
 	namespace      string
 	labels         labels.Selector
 	fields         fields.Selector
 	representation representation
-	meta           string // the version of meta.k8s.io that shows metadata
+	meta           string // the version of meta.k8s.io in metadata-only representations
 	bookmarks      bool
-	initial        bool   // starts with everything that is there
-	marked         bool   // and tells where that ends
-	byPath         bool   // asked for by the deprecated path, not by a parameter
-	start          uint64 // else: starts behind this; 0 is a moment that the question does not tell
+	initial        bool   // starts with all existing objects
+	marked         bool   // a bookmark marks the end of the initial events
+	byPath         bool   // requested by the deprecated path, not by a parameter
+	start          uint64 // without initial: starts after this version; 0 if the question does not name it
 }
 
 func newFilter(q Question) (*filter, error) {
 	info, query := q.info()
 	if info == nil {
-		return nil, fmt.Errorf("%s: no question about a resource", q)
+		return nil, fmt.Errorf("%s: not a request for a resource", q)
 	}
 	f := &filter{bookmarks: isTrue(query["allowWatchBookmarks"]), namespace: info.Namespace}
 	if info.Resource == "namespaces" {
-		f.namespace = "" // a namespace's own name is its namespace for the resolver
+		f.namespace = "" // the resolver reports a namespace's name as its namespace
 	}
 	var err error
 	if f.labels, err = labels.Parse(query.Get("labelSelector")); err != nil {
@@ -50,7 +50,7 @@ func newFilter(q Question) (*filter, error) {
 	if f.fields, err = fields.ParseSelector(query.Get("fieldSelector")); err != nil {
 		return nil, err
 	}
-	if info.Name != "" { // of the deprecated path
+	if info.Name != "" { // by the deprecated path
 		f.fields = fields.AndSelectors(f.fields, fields.OneTermEqualSelector("metadata.name", info.Name))
 	}
 	if rv := query.Get("resourceVersion"); rv != "" {
@@ -65,7 +65,7 @@ func newFilter(q Question) (*filter, error) {
 	return f, nil
 }
 
-// isTrue reads a parameter as kube-apiserver does (semantics 1.2).
+// isTrue parses a boolean parameter as kube-apiserver does (semantics 1.2).
 func isTrue(values []string) bool {
 	return len(values) > 0 && values[0] != "0" && !strings.EqualFold(values[0], "false")
 }
@@ -87,7 +87,7 @@ func representationOf(accept, include string) (shown representation, meta string
 	return plain, meta
 }
 
-// within tells whether everything that f selects is selected by another filter, too, as far as that is easily seen.
+// within reports whether another filter selects everything that f selects. It may report false in complicated cases.
 func (f *filter) within(other *filter) bool {
 	named, _ := f.fields.RequiresExactMatch("metadata.namespace")
 	if other.namespace != "" && other.namespace != f.namespace && other.namespace != named {
@@ -104,7 +104,7 @@ func (f *filter) within(other *filter) bool {
 	return other.fields.Empty()
 }
 
-// matches tells whether a version is selected; nil, the absence of the object, never is.
+// matches reports whether a version is selected. A nil version, which means no object, is never selected.
 func (f *filter) matches(key string, v *version) bool {
 	if v == nil || (f.namespace != "" && !strings.HasPrefix(key, f.namespace+"/")) {
 		return false
@@ -122,7 +122,7 @@ func labelsOf(content map[string]any) labels.Set {
 	return set
 }
 
-// fieldsOf is a decoded object by the dotted paths of its fields.
+// fieldsOf is a decoded object, read by dotted paths.
 type fieldsOf map[string]any
 
 // Has implements fields.Fields.
@@ -131,10 +131,10 @@ func (o fieldsOf) Has(path string) bool {
 	return ok
 }
 
-// absent are the values of fields that are left out of JSON when they have them.
+// absent are the default values of fields that JSON omits.
 var absent = map[string]string{"spec.unschedulable": "false"}
 
-// Get implements fields.Fields; what is absent is empty, or what its absence means.
+// Get implements fields.Fields. An absent field is empty or has its default.
 func (o fieldsOf) Get(path string) string {
 	value, ok := o.find(path)
 	if !ok {
@@ -160,7 +160,7 @@ func (o fieldsOf) find(path string) (string, bool) {
 	return fmt.Sprint(at), true
 }
 
-// show renders what a frame of the filter's form says of an object; nil when it says nothing.
+// show returns an object in the filter's representation, or nil if that contains no object.
 func (f *filter) show(object []byte) ([]byte, error) {
 	switch f.representation {
 	case metadataOnly:

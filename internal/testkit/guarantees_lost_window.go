@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// LostWindow is a time of which a facade was told nothing, between two versions, and which it has bridged: its watches
-// were told what the later had otherwise than the earlier (docs/adr/0021-gaps-are-bridged.md).
+// LostWindow is an interval between two resourceVersions whose events a facade did not receive and has replayed. Its
+// watches received the differences between the two states (ADR 21).
 type LostWindow struct{ From, To uint64 }
 
-// inside tells whether a version is one at which the facade does not know what there was.
+// inside reports whether the facade cannot know the state at a version.
 func (g LostWindow) inside(rv uint64) bool { return g.From < rv && rv < g.To }
 
-// Replayed is what a watch keeps in gaps, beside all others.
-const Replayed Guarantee = "bridged (I11, I12): of a gap the difference is told, what is gone first, the rest in order, and nothing is claimed inside"
+// Replayed is the additional guarantee of watches across lost windows.
+const Replayed Guarantee = "replayed (I11, I12): for a lost window a watch sends the differences, deletions first, the rest in order, and no version inside"
 
-// CheckReplayed is CheckWatch for a watch of a facade that has bridged these gaps, each above the last. The recording
-// must reach behind every gap that it reaches.
+// CheckReplayed is CheckWatch for a watch of a facade that has replayed these lost windows, in ascending order. A
+// recording that reaches a lost window must reach its end.
 func CheckReplayed(r *Recording, m *Model, lost ...LostWindow) error {
 	s, err := newStory(r, m)
 	if err != nil {
@@ -26,47 +26,47 @@ func CheckReplayed(r *Recording, m *Model, lost ...LostWindow) error {
 		s.lostWindows = append(s.lostWindows, crossing{g, m.state(g.From)})
 	}
 	if len(s.events) == 0 && slices.ContainsFunc(lost, func(g LostWindow) bool { return g.inside(s.started) }) {
-		return nil // it began before that was known to be inside a gap, and ended with a 410 when it was
+		return nil // it began before the facade knew of the lost window, and then ended with a 410
 	}
 	for _, g := range s.lostWindows {
 		begun := slices.ContainsFunc(s.events[s.live:], func(e Event) bool { return s.goneIn(g, e) })
 		if g.inside(s.reached) || begun && s.reached == g.From {
-			s.reached = g.To // what is not told any more is missing
+			s.reached = g.To // a missing rest of the replay is an error
 		}
 	}
 	return s.check(r, ordered, unique, bookmarkable, filtered, resumable, reliable, replayed)
 }
 
-// crossing is a gap, and what there was before it.
+// crossing is a lost window with the state before it.
 type crossing struct {
 	LostWindow
 	before map[string]*version
 }
 
-// ofLostWindow tells whether an event says that an object has gone, or left the selector, in a gap. Nobody knows when,
-// so it is told at the version behind which the gap begins, where the object still was.
+// ofLostWindow reports whether an event is a deletion, or the end of a selection, in a lost window. Its version is
+// unknown, so the event has the version at which the lost window begins.
 func (s *story) ofLostWindow(e Event) bool {
 	return slices.ContainsFunc(s.lostWindows, func(g crossing) bool { return s.goneIn(g, e) })
 }
 
-// goneIn is ofLostWindow for one gap.
+// goneIn is ofLostWindow for one lost window.
 func (s *story) goneIn(g crossing, e Event) bool {
 	return e.Type == Deleted && e.RV == g.From && (s.representation == cellsOnly || s.matches(e.Key, g.before[e.Key]))
 }
 
-// bridged holds what is true of gaps alone.
+// replayed checks the guarantee of lost windows.
 func replayed(s *story) error {
 	for _, g := range s.lostWindows {
 		if g.inside(s.started) {
-			return broken(Replayed, 0, "a watch from %d, inside the gap from %d to %d", s.started, g.From, g.To)
+			return broken(Replayed, 0, "a watch from %d, inside the lost window from %d to %d", s.started, g.From, g.To)
 		}
 		last := uint64(0)
 		for i, e := range s.events {
 			switch {
-			// Of the next, at whose beginning several may go
+			// Deletions at the beginning of the next lost window may have equal versions.
 			case i < s.live || e.RV <= g.From || e.RV > g.To || s.ofLostWindow(e):
 			case e.Type == Bookmark && e.RV < g.To:
-				return broken(Replayed, i, "%s, inside the gap from %d to %d", e, g.From, g.To)
+				return broken(Replayed, i, "%s, inside the lost window from %d to %d", e, g.From, g.To)
 			case e.Type != Bookmark && e.RV <= last:
 				return broken(Replayed, i, "%s, and another event at that version", e)
 			case e.Type != Bookmark:
@@ -77,7 +77,7 @@ func replayed(s *story) error {
 	return nil
 }
 
-// after is what is to be told live: of each gap the difference, of all else every change.
+// after returns the expected live events: for each lost window the differences, otherwise every change.
 func (s *story) after() []Event {
 	var all []Event
 	at := s.started
@@ -91,7 +91,7 @@ func (s *story) after() []Event {
 	return append(all, s.model.after(s.filter, at, s.reached)...)
 }
 
-// difference is what is to be told of a gap: what is gone first, and then the changes.
+// difference returns the expected events of a lost window: deletions first, then changes.
 func (s *story) difference(g crossing) []Event {
 	before, after := g.before, s.model.state(g.To)
 	var gone, changes []Event

@@ -13,12 +13,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Model is what happened to one resource, told by kube-apiserver itself: everything that was there at one
-// resourceVersion and every change since. It is plain and slow on purpose.
+// Model is the history of one resource, as kube-apiserver's watch reports it: all objects at one resourceVersion and
+// every change since. It is simple and slow on purpose.
 type Model struct {
 	scope    *filter
 	from, to uint64
-	base     map[string]*version // what was there at from
+	base     map[string]*version // the objects at from
 	changes  []change            // in order, above from
 }
 
@@ -29,8 +29,8 @@ type version struct {
 	rv      uint64
 }
 
-// change is one write. before is nil for a creation, after for a deletion; gone is the deleted object as it was
-// announced.
+// change is one write. before is nil for a creation, after is nil for a deletion. gone is the object in the DELETED
+// event.
 type change struct {
 	rv            uint64
 	key           string
@@ -38,9 +38,9 @@ type change struct {
 	gone          []byte
 }
 
-// NewModel makes a model of a watch with initial events and bookmarks, in plain JSON. It may be one of a namespace; of
-// selectors, only one for labels that no object ever gets or loses is of use, for what is not selected is not in the
-// model.
+// NewModel returns the model of a watch with initial events and bookmarks, in plain JSON. The watch may be of one
+// namespace. It may have a label selector only if no object gains or loses these labels, because the model lacks
+// objects that are not selected.
 func NewModel(r *Recording) (*Model, error) {
 	scope, err := newFilter(r.Question)
 	if err != nil || !scope.fields.Empty() || !scope.marked {
@@ -72,19 +72,19 @@ func NewModel(r *Recording) (*Model, error) {
 		}
 	}
 	if m.from == 0 {
-		return nil, errors.New("the model's watch has no end of initial events")
+		return nil, errors.New("the model's watch has no bookmark that ends its initial events")
 	}
 	return m, nil
 }
 
-// Close says that what the model was told is all that happened since a version, whatever other resources did.
+// Close declares the model complete from that version on, for all later versions.
 func (m *Model) Close(since uint64) {
 	m.from = min(m.from, since)
 	m.to = math.MaxUint64
 }
 
-// Expected is how many events, other than bookmarks, a watch has to tell of what the model knows. A watch whose
-// question does not say where it starts began when the resource was at opened.
+// Expected returns the number of events, without bookmarks, that a watch must send up to the end of the model. If the
+// question does not name a start, the watch starts at the version opened.
 func (m *Model) Expected(q Question, opened uint64) (int, error) {
 	f, err := newFilter(q)
 	if err != nil {
@@ -125,7 +125,7 @@ func (m *Model) add(now map[string]*version, e Event) error {
 	return nil
 }
 
-// state is what there was at rv, by its key.
+// state returns the objects at rv, by key.
 func (m *Model) state(rv uint64) map[string]*version {
 	state := maps.Clone(m.base)
 	for _, c := range m.changes {
@@ -141,7 +141,7 @@ func (m *Model) state(rv uint64) map[string]*version {
 	return state
 }
 
-// initial is what a streaming list at rv begins with, in key order.
+// initial returns the initial events of a streaming list at rv, in key order.
 func (m *Model) initial(f *filter, rv uint64) []Event {
 	state := m.state(rv)
 	var events []Event
@@ -153,7 +153,7 @@ func (m *Model) initial(f *filter, rv uint64) []Event {
 	return events
 }
 
-// after is what a watch has to tell of the changes above from, up to and including to (the table of semantics 4.4).
+// after returns the events of a watch for the changes after from, up to and including to (table in semantics 4.4).
 func (m *Model) after(f *filter, from, to uint64) []Event {
 	first := sort.Search(len(m.changes), func(i int) bool { return m.changes[i].rv > from })
 	var events []Event
@@ -176,13 +176,13 @@ func (m *Model) after(f *filter, from, to uint64) []Event {
 	return events
 }
 
-// at is the version's content under another resourceVersion. The first match is metadata's: what comes before it in
-// either key order are names, labels and annotations, in whose text a quote would be escaped.
+// at returns the version's content with another resourceVersion. The first match is the one in metadata: only names,
+// labels and annotations come before it, and quotes in them are escaped.
 func (v *version) at(rv uint64) []byte {
 	return bytes.Replace(v.raw, fmt.Appendf(nil, `"resourceVersion":"%d"`, v.rv), fmt.Appendf(nil, `"resourceVersion":"%d"`, rv), 1)
 }
 
-// partial is an object's PartialObjectMetadata.
+// partial returns an object's PartialObjectMetadata.
 func partial(object []byte, meta string) ([]byte, error) {
 	var p metav1.PartialObjectMetadata
 	if err := json.Unmarshal(object, &p); err != nil {

@@ -11,14 +11,14 @@ import (
 
 // The guarantees of reads.
 const (
-	Snapshot Guarantee = "snapshot (I10): a list is everything that was there at its resourceVersion, and nothing else"
-	Fresh    Guarantee = "fresh: an answer is not from before the resourceVersion that was asked for, or what the client has seen"
+	Snapshot Guarantee = "snapshot (I10): a list contains exactly the objects at its resourceVersion"
+	Fresh    Guarantee = "fresh: an answer is not older than the requested resourceVersion, or than an answer that the client has seen"
 )
 
-// CheckRead holds the answer to a LIST or a GET against what happened. A list is what was there at the resourceVersion
-// that it carries; an object, or its absence, is what was there at some moment. Neither may be from before the floor,
-// or the resourceVersion that the question names. The answer must be a whole list or an object, in plain JSON; the
-// model must reach as far as the answer.
+// CheckRead checks the answer to a LIST or GET against the model. A list must contain the objects at its
+// resourceVersion. An object, or its absence, must be a state that existed. Neither may be older than floor or than the
+// resourceVersion of the question. The answer must be a complete list or an object in plain JSON, and the model must
+// reach at least as high.
 func CheckRead(q Question, a *Answer, floor uint64, m *Model) error {
 	info, _ := q.info()
 	if info == nil || (info.Verb != "list" && info.Verb != "get") {
@@ -49,21 +49,21 @@ func (m *Model) holdsList(f *filter, floor uint64, a *Answer) error {
 		Items    []json.RawMessage
 	}
 	if err := json.Unmarshal(a.Body, &list); err != nil || a.Code != http.StatusOK {
-		return fmt.Errorf("no list: %d: %s (%w)", a.Code, a.Body, err)
+		return fmt.Errorf("not a list: %d: %s (%w)", a.Code, a.Body, err)
 	}
 	rv, err := strconv.ParseUint(list.Metadata.ResourceVersion, 10, 64)
 	switch {
 	case err != nil:
-		return fmt.Errorf("no list: %w: %s", err, a.Body)
+		return fmt.Errorf("not a list: %w: %s", err, a.Body)
 	case rv < floor:
 		return brokenRead(Fresh, "the list is at %d", rv)
 	case rv < m.from || rv > m.to:
-		return fmt.Errorf("the list is at %d, the model tells of %d to %d", rv, m.from, m.to)
+		return fmt.Errorf("the list is at %d, the model covers %d to %d", rv, m.from, m.to)
 	}
 	want := m.initial(f, rv)
 	for i, item := range list.Items {
 		if i >= len(want) || !isItem(want[i].Object, item) {
-			return brokenRead(Snapshot, "at %d, item %d: %s, there was %s", rv, i, item, nth(want, i))
+			return brokenRead(Snapshot, "at %d, item %d: got %s, want %s", rv, i, item, nth(want, i))
 		}
 	}
 	if len(list.Items) < len(want) {
@@ -72,7 +72,7 @@ func (m *Model) holdsList(f *filter, floor uint64, a *Answer) error {
 	return nil
 }
 
-// isItem tells whether an item of a list is an object: built-in kinds leave out there what kind it is.
+// isItem reports whether an item of a list equals an object. Items of built-in kinds lack kind and apiVersion.
 func isItem(object, item []byte) bool {
 	return len(item) > 1 && bytes.HasPrefix(item, []byte("{")) && bytes.HasSuffix(object, item[1:])
 }
@@ -86,7 +86,7 @@ func nth(events []Event, i int) string {
 
 func (m *Model) holdsObject(key string, floor uint64, a *Answer) error {
 	if a.Code != http.StatusOK && a.Code != http.StatusNotFound {
-		return fmt.Errorf("no object: %d: %s", a.Code, a.Body)
+		return fmt.Errorf("not an object: %d: %s", a.Code, a.Body)
 	}
 	body := strings.TrimSuffix(string(a.Body), "\n")
 	is := func(v *version) bool {
@@ -95,7 +95,7 @@ func (m *Model) holdsObject(key string, floor uint64, a *Answer) error {
 		}
 		return body == string(v.raw)
 	}
-	now, was := m.base[key], false // whether it is the answer to an older question
+	now, was := m.base[key], false // was is set if an older version equals the answer
 	for _, c := range m.changes {
 		if c.key != key {
 			continue
@@ -110,9 +110,9 @@ func (m *Model) holdsObject(key string, floor uint64, a *Answer) error {
 	case is(now):
 		return nil
 	case was:
-		return brokenRead(Fresh, "%s, which is from before", a.Body)
+		return brokenRead(Fresh, "%s, which is an older version", a.Body)
 	default:
-		return brokenRead(Snapshot, "%d: %s, which never was", a.Code, a.Body)
+		return brokenRead(Snapshot, "%d: %s, which is no version of the object", a.Code, a.Body)
 	}
 }
 

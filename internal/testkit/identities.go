@@ -15,13 +15,13 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// The authorities that a cluster keeps the keys of.
+// The certificate authorities whose keys a cluster has.
 const (
-	ClientCA     = "ca"             // users' certificates
-	FrontProxyCA = "front-proxy-ca" // those of front proxies
+	ClientCA     = "ca"             // signs certificates of users
+	FrontProxyCA = "front-proxy-ca" // signs certificates of front proxies
 )
 
-// FrontProxyName is the one common name by which a front proxy is believed.
+// FrontProxyName is the only common name of accepted front proxies.
 const FrontProxyName = "front-proxy-client"
 
 // Authority signs certificates. Its methods may be called from any goroutine.
@@ -30,26 +30,26 @@ type Authority struct {
 	key         any
 }
 
-// Certificate says whom a client certificate identifies. What is left empty is as it is for any valid user.
+// Certificate describes a client certificate. Empty fields have values of a valid user certificate.
 type Certificate struct {
 	User   string   // the common name
 	Groups []string // the organizations
-	// Subject is the whole subject as DER, in the place of User and Groups.
+	// Subject is the complete subject as DER. It replaces User and Groups.
 	Subject []byte
 	From    time.Time
-	Until   time.Time          // default: in an hour
-	Usages  []x509.ExtKeyUsage // default: for clients
-	// Hosts are the names of a server.
+	Until   time.Time          // default: in one hour
+	Usages  []x509.ExtKeyUsage // default: client authentication
+	// Hosts are the DNS names of a server certificate.
 	Hosts []string
-	// IsAuthority makes it an intermediate authority, which AuthorityOf can sign with.
+	// IsAuthority creates an intermediate authority, for AuthorityOf.
 	IsAuthority bool
 }
 
-// KeyPair is a certificate and its private key, both PEM. CertData may be followed by those of intermediate
+// KeyPair is a certificate and its private key, both PEM. CertData may also contain certificates of intermediate
 // authorities.
 type KeyPair struct{ CertData, KeyData []byte }
 
-// Authority is one that servers of the cluster trust: ClientCA or FrontProxyCA.
+// Authority returns an authority that servers of the cluster trust: ClientCA or FrontProxyCA.
 func (c *Cluster) Authority(t testing.TB, name string) *Authority {
 	t.Helper()
 	files, ok := c.Authorities[name]
@@ -63,7 +63,7 @@ func (c *Cluster) Authority(t testing.TB, name string) *Authority {
 	return &Authority{certificate: pair.Leaf, key: pair.PrivateKey}
 }
 
-// NewAuthority makes an authority that nobody trusts yet.
+// NewAuthority creates an authority that no server trusts yet.
 func NewAuthority(t testing.TB, name string) *Authority {
 	t.Helper()
 	key := newKey(t)
@@ -79,7 +79,7 @@ func NewAuthority(t testing.TB, name string) *Authority {
 	return &Authority{certificate: certificate, key: key}
 }
 
-// AuthorityOf signs with the key of a pair that was certified as an authority.
+// AuthorityOf returns an authority with the key of an intermediate authority's pair.
 func AuthorityOf(t testing.TB, pair KeyPair) *Authority {
 	t.Helper()
 	loaded, err := tls.X509KeyPair(pair.CertData, pair.KeyData)
@@ -89,10 +89,10 @@ func AuthorityOf(t testing.TB, pair KeyPair) *Authority {
 	return &Authority{certificate: loaded.Leaf, key: loaded.PrivateKey}
 }
 
-// CertData is the authority's own certificate, PEM.
+// CertData returns the authority's own certificate as PEM.
 func (a *Authority) CertData() []byte { return encodePEM("CERTIFICATE", a.certificate.Raw) }
 
-// Certify signs a certificate for a key of its own.
+// Certify creates a key and signs a certificate for it.
 func (a *Authority) Certify(t testing.TB, c Certificate) KeyPair {
 	t.Helper()
 	key := newKey(t)
@@ -107,16 +107,15 @@ func (a *Authority) Certify(t testing.TB, c Certificate) KeyPair {
 	return KeyPair{CertData: encodePEM("CERTIFICATE", der), KeyData: encodePEM("PRIVATE KEY", private)}
 }
 
-// ConfigWith is the client configuration of whoever holds a certificate. The server of another, as a facade's, needs
-// another Host, and CAFile if its certificate is of another authority.
+// ConfigWith returns a client configuration with a certificate, for kube-apiserver. For a facade the caller changes
+// Host and, if its certificate has another authority, CAFile.
 func (c *Cluster) ConfigWith(pair KeyPair) *rest.Config {
 	return &rest.Config{Host: c.Server, QPS: -1, TLSClientConfig: rest.TLSClientConfig{
 		CAFile: c.CAFile, CertData: pair.CertData, KeyData: pair.KeyData,
 	}}
 }
 
-// ConfigOf is the client configuration of a user whom the cluster did not know before, and who may do what everybody
-// and his groups may.
+// ConfigOf returns a client configuration with a new certificate of a user and groups.
 func (c *Cluster) ConfigOf(t testing.TB, user string, groups ...string) *rest.Config {
 	t.Helper()
 	return c.ConfigWith(c.Authority(t, ClientCA).Certify(t, Certificate{User: user, Groups: groups}))

@@ -9,14 +9,14 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// WriteInsecureKubeconfig writes a file for a server without credentials; its certificate is not looked at. The file
-// lives as long as the test.
+// WriteInsecureKubeconfig writes a kubeconfig without credentials that does not verify the server's certificate. The
+// file is removed with the test.
 func WriteInsecureKubeconfig(t testing.TB, server string) string {
 	t.Helper()
 	return writeKubeconfig(t, &api.Cluster{Server: server, InsecureSkipTLSVerify: true}, nil)
 }
 
-// WriteKubeconfig writes a client configuration to a file that lives as long as the test, and returns its path.
+// WriteKubeconfig writes a client configuration to a file and returns its path. The file is removed with the test.
 func WriteKubeconfig(t testing.TB, config *rest.Config) string {
 	t.Helper()
 	user := &api.AuthInfo{
@@ -24,14 +24,14 @@ func WriteKubeconfig(t testing.TB, config *rest.Config) string {
 		Token: config.BearerToken,
 	}
 	if user.Token == "" && user.ClientCertificate == "" && user.ClientCertificateData == nil {
-		user.Token = "none" // kubectl asks the terminal for a password when it has nothing to show
+		user.Token = "none" // without credentials kubectl prompts for a password
 	}
 	return writeKubeconfig(t, &api.Cluster{
 		Server: config.Host, CertificateAuthority: config.CAFile, CertificateAuthorityData: config.CAData,
 	}, user)
 }
 
-// writeKubeconfig writes a file of one cluster and, unless it is nil, one user.
+// writeKubeconfig writes a file with one cluster and, unless it is nil, one user.
 func writeKubeconfig(t testing.TB, cluster *api.Cluster, user *api.AuthInfo) string {
 	t.Helper()
 	const name = "server"

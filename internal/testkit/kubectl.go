@@ -17,12 +17,12 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// Kubectl is the real kubectl with one server.
+// Kubectl runs the real kubectl against one server.
 type Kubectl struct {
 	binary, kubeconfig, cache string
 }
 
-// NewKubectl makes a kubectl for the server of a client configuration, with a discovery cache of its own.
+// NewKubectl returns a kubectl for the server of a client configuration, with a separate discovery cache.
 func NewKubectl(t testing.TB, binary string, config *rest.Config) *Kubectl {
 	t.Helper()
 	return &Kubectl{binary: binary, kubeconfig: WriteKubeconfig(t, config), cache: t.TempDir()}
@@ -32,7 +32,7 @@ func (k *Kubectl) command(ctx context.Context, args []string) *exec.Cmd {
 	return exec.CommandContext(ctx, k.binary, append([]string{"--kubeconfig", k.kubeconfig, "--cache-dir", k.cache}, args...)...)
 }
 
-// Run runs a command and returns everything that it says: stdout, stderr, exit code.
+// Run runs a command and returns stdout, stderr and exit code.
 func (k *Kubectl) Run(t testing.TB, args ...string) string {
 	t.Helper()
 	command := k.command(t.Context(), args)
@@ -46,7 +46,7 @@ func (k *Kubectl) Run(t testing.TB, args ...string) string {
 	return fmt.Sprintf("%s--- stderr\n%s--- exit code %d\n", &stdout, &stderr, command.ProcessState.ExitCode())
 }
 
-// Follow runs a command that does not end, and sends its lines of stdout until the test ends.
+// Follow runs a command until the test ends, and sends its lines of stdout.
 func (k *Kubectl) Follow(t testing.TB, args ...string) <-chan string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -69,25 +69,25 @@ func (k *Kubectl) Follow(t testing.TB, args ...string) <-chan string {
 	t.Cleanup(func() {
 		cancel()
 		<-done
-		_ = command.Wait() // it was killed
+		_ = command.Wait() // the command was killed
 	})
 	return lines
 }
 
-// Kubectls are the same kubectl, directly and through the facade.
+// Kubectls is the same kubectl, directly and through the facade.
 type Kubectls struct {
 	Upstream, Facade *Kubectl
 }
 
-// Compare runs a command with both and reports what differs. What changes while it is asked may be asked again, as in
-// Oracle.Compare.
+// Compare runs a command with both servers and reports a difference. It repeats the command if objects change
+// meanwhile, like Oracle.Compare.
 func (k *Kubectls) Compare(t testing.TB, args ...string) {
 	t.Helper()
 	k.CompareMasked(t, func(text string) string { return text }, args...)
 }
 
-// CompareMasked is Compare of what a mask leaves of the text. On a busy machine one command may take longer than the
-// second for which ages stand still: they may lie between those that the upstream tells before and after.
+// CompareMasked is Compare of masked texts. On a busy machine a command may take longer than a second. So ages may be
+// between those that the upstream prints before and after.
 func (k *Kubectls) CompareMasked(t testing.TB, mask func(string) string, args ...string) {
 	t.Helper()
 	deadline := time.Now().Add(settings.Patience())

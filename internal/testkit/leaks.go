@@ -11,20 +11,20 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// VerifyTestMain runs the tests of a package, and fails it when goroutines of theirs stay. goleak itself waits for less
-// than half a second.
+// VerifyTestMain runs the tests of a package, and fails if goroutines remain after settings.Patience. goleak itself
+// waits for less than half a second.
 func VerifyTestMain(m *testing.M) {
 	code := m.Run()
 	if code == 0 {
 		if err := left(settings.Patience()); err != nil {
-			fmt.Fprintf(os.Stderr, "goroutines stay behind the tests: %v\n", err)
+			fmt.Fprintf(os.Stderr, "goroutines remain after the tests: %v\n", err)
 			code = 1
 		}
 	}
 	os.Exit(code)
 }
 
-// left are the goroutines that stay, once those that end have had a time for it.
+// left waits until no goroutines remain, at most for a time, and returns an error with those that do.
 func left(within time.Duration, but ...goleak.Option) error {
 	for deadline := time.Now().Add(within); ; {
 		err := goleak.Find(but...)

@@ -6,20 +6,20 @@ import (
 	"regexp"
 )
 
-// maskedHeaders are not compared; docs/divergences.md has each with its reason.
+// maskedHeaders are not compared. docs/divergences.md lists each with its reason.
 var maskedHeaders = map[string]string{
-	"Audit-Id":                          "another answer has another id",
-	"Date":                              "two answers are given at two moments",
-	"Last-Modified":                     "kube-apiserver encodes a document anew now and then; a kept copy has the time of its own",
+	"Audit-Id":                          "each answer has its own id",
+	"Date":                              "the two answers have different times",
+	"Last-Modified":                     "kube-apiserver sometimes encodes a document again; a cached copy keeps its time",
 	"Content-Length":                    "net/http sets it when a body fits its buffer; bodies are compared instead",
-	"Transfer-Encoding":                 "as Content-Length",
-	"X-Kubernetes-Pf-Flowschema-Uid":    "names the flow of kube-apiserver's own load control",
-	"X-Kubernetes-Pf-Prioritylevel-Uid": "names the priority of kube-apiserver's own load control",
+	"Transfer-Encoding":                 "see Content-Length",
+	"X-Kubernetes-Pf-Flowschema-Uid":    "identifies a flow schema of kube-apiserver",
+	"X-Kubernetes-Pf-Prioritylevel-Uid": "identifies a priority level of kube-apiserver",
 }
 
-// A list's resourceVersion is that of the cache that answers, and its continue token holds the same number. This is
-// where they stand; every expression has the groups "rv" and "token" (the token may be absent). Only a list's own
-// metadata match, never an object's: they are at the very beginning, at the very end, or not indented.
+// listVersions match the resourceVersion of a list, which depends on the cache that answers, and its continue token,
+// which contains the same number. Every expression has the groups "rv" and "token" (the token may be absent). Only the
+// list's own metadata matches, because it is at the beginning, at the end, or not indented.
 var listVersions = []*regexp.Regexp{
 	// built-in style, Table and PartialObjectMetadataList; compact or indented
 	regexp.MustCompile(`^\{\s*"kind":\s*"(?:[A-Za-z]*List|Table)",\s*"apiVersion":\s*"[^"]*",\s*"metadata":\s*\{\s*` +
@@ -37,8 +37,8 @@ var maskedText = []struct {
 	by      string
 	reason  string
 }{
-	{regexp.MustCompile(`(Too large resource version: \d+, current: )\d+`), "${1}N", "each names its own current version"},
-	{regexp.MustCompile(`(too old resource version: \d+ )\(\d+\)`), "${1}(N)", "each names its own window"},
+	{regexp.MustCompile(`(Too large resource version: \d+, current: )\d+`), "${1}N", "each server names its own current version"},
+	{regexp.MustCompile(`(too old resource version: \d+ )\(\d+\)`), "${1}(N)", "each server names its own window"},
 }
 
 var tokenVersion = regexp.MustCompile(`"rv":\d+`)
@@ -62,8 +62,8 @@ func maskBody(body []byte) []byte {
 	})
 }
 
-// maskList also hides a list's own resourceVersion, in the metadata and in the token. Everything else of the token
-// stays.
+// maskList masks a list's own resourceVersion, in its metadata and in its continue token. The rest of the token is
+// kept.
 func maskList(body []byte) []byte {
 	if isListEnvelope(body) {
 		body = inside(body, inListMeta(body, listRV), func([]byte) []byte { return []byte("N") })
@@ -84,13 +84,13 @@ func maskList(body []byte) []byte {
 	return append(masked, body[second.to:]...)
 }
 
-// span is a part of a body and what stands there after masking.
+// span is a part of a body and its masked text.
 type span struct {
 	from, to int
 	masked   string
 }
 
-// listVersion finds a list's resourceVersion and continue token; the token's span is empty when there is none.
+// listVersion finds a list's resourceVersion and continue token. The token's span is empty if there is none.
 func listVersion(body []byte) (rv, token span, ok bool) {
 	for _, expression := range listVersions {
 		at := expression.FindSubmatchIndex(body)

@@ -19,7 +19,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// Question is one request, asked of both servers.
+// Question is one request, which is sent to both servers.
 type Question struct {
 	Method string // GET when empty
 	Path   string // with the query
@@ -42,7 +42,7 @@ func (q Question) method() string {
 	return q.Method
 }
 
-// Answer is what came back. Body is decompressed.
+// Answer is a response. Body is decompressed.
 type Answer struct {
 	Code   int
 	Header http.Header
@@ -53,14 +53,14 @@ type Answer struct {
 type Asker struct {
 	base   string
 	client *http.Client
-	tls    *tls.Config // of connections beside the client's
+	tls    *tls.Config // for connections without the client
 
-	// Seen is told of every answer that was read, from the goroutine that asked; nil: nobody is.
+	// Seen is called with every complete answer, on the goroutine of the request. It may be nil.
 	Seen func(Question, *Answer)
 }
 
-// NewAsker makes an asker of the server that the configuration names. Nothing is added to what a question says: no
-// compression, no redirect followed.
+// NewAsker returns an asker for the server of the configuration. It adds no compression to a question and follows no
+// redirects.
 func NewAsker(config *rest.Config) (*Asker, error) {
 	config = rest.CopyConfig(config)
 	config.DisableCompression = true
@@ -76,7 +76,7 @@ func NewAsker(config *rest.Config) (*Asker, error) {
 	return &Asker{base: strings.TrimSuffix(config.Host, "/"), client: client, tls: secure}, nil
 }
 
-// Open sends a question and returns the open answer; a watch's body is read by the caller.
+// Open sends a question and returns the open response. The caller reads the body and closes it.
 func (a *Asker) Open(ctx context.Context, q Question) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, q.method(), a.base+q.Path, nil)
 	if err != nil {
@@ -87,12 +87,12 @@ func (a *Asker) Open(ctx context.Context, q Question) (*http.Response, error) {
 		request.Header = http.Header{}
 	}
 	if request.Header.Get("User-Agent") == "" {
-		request.Header.Set("User-Agent", "oracle") // Go's own would do, but the choice must not depend on the client
+		request.Header.Set("User-Agent", "oracle") // the answer must not depend on the client's default
 	}
 	return a.client.Do(request)
 }
 
-// Ask sends a question and reads the whole answer.
+// Ask sends a question and reads the complete answer.
 func (a *Asker) Ask(ctx context.Context, q Question) (*Answer, error) {
 	response, err := a.Open(ctx, q)
 	if err != nil {
@@ -116,16 +116,19 @@ func (a *Asker) Ask(ctx context.Context, q Question) (*Answer, error) {
 	return answer, nil
 }
 
-// Oracle asks kube-apiserver and the facade the same question.
+// Oracle sends the same question to kube-apiserver and to the facade.
 type Oracle struct {
 	Upstream, Facade *Asker
-	// Excused tells a difference that depends on who asks and that docs/divergences.md has a line for; nil: none.
+	// Excused reports whether docs/divergences.md lists a difference for this caller. If nil, no difference is
+	// excused.
 	Excused func(q Question, want, got *Answer) bool
-	// Counts tells how many requests of the facade a source has answered; nil: its metrics are asked.
+	// Counts returns how many of the facade's requests a source has answered. If nil, the facade's metrics are
+	// read.
 	Counts func(source string) int
 }
 
-// Compare asks both and reports every difference that no mask explains. It returns the upstream's answer.
+// Compare sends a question to both servers and reports every difference after masking. It returns the upstream's
+// answer.
 func (o *Oracle) Compare(t testing.TB, q Question) *Answer {
 	t.Helper()
 	answer, diff := o.Difference(t, q)
@@ -135,12 +138,12 @@ func (o *Oracle) Compare(t testing.TB, q Question) *Answer {
 	return answer
 }
 
-// Difference asks both and returns the upstream's answer, and every difference that no mask explains.
+// Difference sends a question to both servers. It returns the upstream's answer, and every difference after masking.
 //
-// The cluster lives: nodes renew leases, a Table's ages go on. So the upstream is asked before and after the facade;
-// the facade has to agree with one of the two, but for ages, which may lie between theirs. It may try again only if the
-// upstream contradicts itself, if the facade's list is of a version between the two, or if the question allows an old
-// answer.
+// The cluster changes meanwhile: nodes renew leases, ages in Tables increase. So the upstream answers before and after
+// the facade. The facade's answer must equal one of the two, except for ages, which may be between theirs. Difference
+// retries only if the upstream's answers differ, if the version of the facade's list is between theirs, or if the
+// question allows an old answer.
 func (o *Oracle) Difference(t testing.TB, q Question) (*Answer, string) {
 	t.Helper()
 	deadline := time.Now().Add(settings.Patience())
@@ -167,7 +170,8 @@ func (o *Oracle) Difference(t testing.TB, q Question) (*Answer, string) {
 	}
 }
 
-// isBetween tells of a list that is of another moment than both of the upstream's: what came and went may be in it.
+// isBetween reports whether the version of the facade's list is between the upstream's versions. Such a list may
+// contain an object that neither of the upstream's lists has.
 func isBetween(before, got, after *Answer) bool {
 	version := got.listVersion()
 	return before.listVersion() < version && version < after.listVersion()
@@ -181,7 +185,7 @@ func (o *Oracle) diff(q Question, want, got *Answer) string {
 	return diff
 }
 
-// MustAsk is Ask for a test that cannot go on without an answer, of whatever code.
+// MustAsk is Ask that fails the test if there is no answer. The answer may have any code.
 func (a *Asker) MustAsk(t testing.TB, q Question) *Answer {
 	t.Helper()
 	return a.ask(t, q)
@@ -198,10 +202,10 @@ func (a *Asker) ask(t testing.TB, q Question) *Answer {
 	return answer
 }
 
-// tooOld tells what masking hides: a list's resourceVersion below what was asked for, or, when the most recent state
-// was asked for, below what the upstream said before.
+// tooOld reports a list whose resourceVersion is too low, which masking would hide. The limit is the requested version
+// or, for the most recent state, the version of the upstream's earlier answer.
 func tooOld(q Question, before, got *Answer) string {
-	if !q.reads().list { // a Table of one object has the object's version
+	if !q.reads().list { // a Table of one object has that object's version
 		return ""
 	}
 	floor := q.reads().floor
@@ -214,7 +218,7 @@ func tooOld(q Question, before, got *Answer) string {
 	return ""
 }
 
-// listVersion is the resourceVersion of a list; 0 when the answer is none.
+// listVersion returns the resourceVersion of a list, or 0 if the answer is not a list.
 func (a *Answer) listVersion() uint64 {
 	if isListEnvelope(a.Body) {
 		version, _ := strconv.ParseUint(string(partOf(a.Body, inListMeta(a.Body, listRV))), 10, 64) // 0 if there is none
@@ -224,11 +228,11 @@ func (a *Answer) listVersion() uint64 {
 	if !ok {
 		return 0
 	}
-	version, _ := strconv.ParseUint(string(a.Body[rv.from:rv.to]), 10, 64) // digits, by the expression
+	version, _ := strconv.ParseUint(string(a.Body[rv.from:rv.to]), 10, 64) // the expression matches digits only
 	return version
 }
 
-// Diff compares two answers to a question after masking; it is empty when they are the same.
+// Diff returns the differences of two answers after masking, or an empty string.
 func Diff(q Question, want, got *Answer) string {
 	want, got = asked().answers(q, want, got)
 	var b strings.Builder
@@ -251,7 +255,7 @@ func Diff(q Question, want, got *Answer) string {
 	return b.String()
 }
 
-// around shows where two bodies part.
+// around shows the first difference of two bodies with its context.
 func around(want, got []byte) string {
 	want, got = readable(want, got)
 	at := 0

@@ -8,23 +8,23 @@ import (
 	"testing"
 )
 
-// Blanks stand in a question's query for what only a running cluster knows.
+// Blanks in a question's query stand for values that depend on the running cluster.
 const (
-	blankVersion       = "{version}"        // the collection's resourceVersion, as the facade says
-	blankUpstreamToken = "{token:upstream}" // the continue token after the collection's first object, from kube-apiserver
-	blankFacadeToken   = "{token:facade}"   // the same from the facade
-	// What a client might make of kube-apiserver's token.
-	blankLatestToken  = "{token:latest}"  // of no version, as a 410 offers it
-	blankFutureToken  = "{token:future}"  // of a version far ahead
-	blankMovedToken   = "{token:moved}"   // of another key
-	blankOutsideToken = "{token:outside}" // of a key that is not below the collection
-	blankCutToken     = "{token:cut}"     // without its end
+	blankVersion       = "{version}"        // the collection's resourceVersion at the facade
+	blankUpstreamToken = "{token:upstream}" // kube-apiserver's continue token after the collection's first object
+	blankFacadeToken   = "{token:facade}"   // the facade's continue token after the first object
+	// Forgeries of kube-apiserver's token.
+	blankLatestToken  = "{token:latest}"  // without a version, as in a 410
+	blankFutureToken  = "{token:future}"  // with a version that is far ahead
+	blankMovedToken   = "{token:moved}"   // with another key
+	blankOutsideToken = "{token:outside}" // with a key outside the collection
+	blankCutToken     = "{token:cut}"     // truncated
 )
 
 func isBlank(value string) bool { return strings.HasPrefix(value, "{") }
 
-// Fill asks for what the blanks of a question stand for. What is no collection has version 1 and a malformed token; a
-// collection that ends after its first object has an empty one.
+// Fill replaces the blanks of a question. If its path is not a collection, the version is 1 and tokens are malformed.
+// If the collection has one object, tokens are empty.
 func (o *Oracle) Fill(t testing.TB, q Question) Question {
 	t.Helper()
 	for blank, asker := range map[string]*Asker{blankVersion: o.Facade, blankUpstreamToken: o.Upstream, blankFacadeToken: o.Facade} {
@@ -40,7 +40,7 @@ func (o *Oracle) Fill(t testing.TB, q Question) Question {
 	return q
 }
 
-// forgeries make one token of another; what is no token stays as it is.
+// forgeries change a token. A malformed token is not changed.
 var forgeries = map[string]func(string) string{
 	blankLatestToken: func(token string) string { return forge(token, `"rv":-1`, "") },
 	blankFutureToken: func(token string) string { return forge(token, `"rv":999999999999`, "") },
@@ -53,7 +53,7 @@ var forgeries = map[string]func(string) string{
 
 var tokenStart = regexp.MustCompile(`"start":".*"`)
 
-// forge replaces a token's version or start where one is given.
+// forge replaces a token's version and start, unless they are empty.
 func forge(token, version, start string) string {
 	content, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil || token == "" {
@@ -68,8 +68,8 @@ func forge(token, version, start string) string {
 	return base64.RawURLEncoding.EncodeToString(content)
 }
 
-// listPath is the path of what a question reads or, if it watches, of the collection: a watch starts at no object's
-// version, which may be older than the facade, and the deprecated path would open one.
+// listPath returns the path of a question or, for a watch, of its collection. A watch must not start at an object's
+// version, which may be older than the facade, and the deprecated path would open a watch.
 func (q Question) listPath() string {
 	path, _, _ := strings.Cut(q.Path, "?")
 	if info, _ := q.info(); info != nil && info.Verb == "watch" {
@@ -81,8 +81,8 @@ func (q Question) listPath() string {
 	return path
 }
 
-// know asks for what one blank stands for. A watch at a version is told what came after it only where the facade's
-// cache of its encoding is as old: so that is filled first, and the version is of what is there then.
+// know returns the value of one blank. The facade serves a watch from a version only if its lane is as old. So know
+// first fills the lane of the watch's encoding, and then reads the version.
 func (a *Asker) know(t testing.TB, q Question, blank string) string {
 	t.Helper()
 	path := q.listPath()

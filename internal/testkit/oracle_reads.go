@@ -15,29 +15,29 @@ import (
 type readKind int
 
 const (
-	noRead     readKind = iota // not an answer from a store, or a malformed one
-	mostRecent                 // everything that was written before
+	noRead     readKind = iota // not a read of objects, or a malformed one
+	mostRecent                 // includes every earlier write
 	someAge                    // any state at or above the floor
 	exactly                    // the state of one resourceVersion
 )
 
-// reads is what a question asks of the age of its answer.
+// reads describes how old the answer to a question may be.
 type reads struct {
 	kind  readKind
 	list  bool
 	floor uint64
 }
 
-// mayBeOld tells whether an answer that lags behind the upstream is right.
+// mayBeOld reports whether a correct answer may lag behind the upstream.
 func (r reads) mayBeOld() bool { return r.kind == someAge }
 
-// masksVersion tells whether the two servers may name different resourceVersions in their lists.
+// masksVersion reports whether the lists of the two servers may have different resourceVersions.
 func (r reads) masksVersion() bool { return r.list && r.kind != exactly }
 
 var pathResolver = &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
 
-// info is what kube-apiserver makes of the question's path; nil when it cannot. Of the query only "watch" counts for
-// it.
+// info returns kube-apiserver's RequestInfo of the question, and its query. It is nil if the path is not of a resource.
+// The only parameter that affects it is "watch".
 func (q Question) info() (*request.RequestInfo, url.Values) {
 	target, err := url.Parse(q.Path)
 	if err != nil {
@@ -77,13 +77,15 @@ func (q Question) reads() reads {
 	return r
 }
 
-// legacyExact tells whether a version without a match means exactly that version: it does with a limit.
+// legacyExact reports whether a version without resourceVersionMatch means exactly that version, which it does with a
+// limit.
 func legacyExact(query url.Values) bool {
 	limit, err := strconv.Atoi(query.Get("limit"))
 	return query.Get("resourceVersionMatch") == "" && err == nil && limit > 0
 }
 
-// tokenKind tells how a continue token reads: at its version, or, when that is negative, what is there now.
+// tokenKind returns the kind of a read with a continue token: at its version or, if that is negative, the current
+// state.
 func tokenKind(token string) readKind {
 	var content struct {
 		RV int64 `json:"rv"`

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Answered is how many requests the facade says were answered by a source: cache, upstream or facade.
+// Answered returns how many requests of the facade were answered by a source: cache, upstream or facade.
 func (o *Oracle) Answered(t testing.TB, source string) int {
 	t.Helper()
 	if o.Counts != nil {
@@ -31,8 +31,8 @@ func (o *Oracle) Answered(t testing.TB, source string) int {
 	return int(total)
 }
 
-// FromCache runs questions and fails the test if the facade let the upstream answer any of them: what is passed through
-// equals by itself. Nothing else may ask this facade meanwhile.
+// FromCache runs questions, and fails the test if the facade forwarded any of them, because a forwarded answer is equal
+// in any case. No other request may reach this facade meanwhile.
 func (o *Oracle) FromCache(t testing.TB, questions func()) {
 	t.Helper()
 	forwarded, answered := o.Answered(t, "upstream"), o.Answered(t, "cache")

@@ -12,23 +12,23 @@ import (
 	"sync"
 )
 
-// Watches tells whether a question, if nothing is wrong with it, is answered with a stream.
+// Watches reports whether the answer to a question is a stream, if the question is valid.
 func (q Question) Watches() bool {
 	info, _ := q.info()
 	return info != nil && info.Verb == "watch"
 }
 
 const (
-	// streamTries is how often two streams may differ while kube-apiserver's is the same as the time before: one of them
-	// may have been late.
+	// streamTries is how often two streams may differ while kube-apiserver's stream does not change, because one of
+	// them may have been late.
 	streamTries = 5
-	// chanceTries is how often they may when kube-apiserver leaves it to chance what it says, or contradicts itself
-	// because the cluster moves.
+	// chanceTries is how often they may differ if kube-apiserver's answer is random, or changes because the cluster
+	// changes.
 	chanceTries = 20
 )
 
-// StreamDifference asks both at once for a watch that ends by itself, and returns the difference of what they told.
-// Bookmarks that a timer sends are left out.
+// StreamDifference opens a watch with a timeout on both servers at the same time, and returns the difference of their
+// streams. Periodic bookmarks are not compared.
 func (o *Oracle) StreamDifference(ctx context.Context, q Question) (diff string, err error) {
 	var before *Recording
 	for try, settled := 1, 1; ; try++ {
@@ -59,17 +59,17 @@ func (o *Oracle) StreamDifference(ctx context.Context, q Question) (diff string,
 	}
 }
 
-// brokeOff tells of a server that closed the connection instead of an answer. One that broke off in the middle of its
-// answer had told something, which is not compared: that stays an error.
+// brokeOff reports whether a server closed the connection without an answer. A connection that ends within an answer
+// remains an error, because the partial answer is not compared.
 func brokeOff(err error) bool { return errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) }
 
-// leftToChance tells of a watch whose time was over while it waited for its version: kube-apiserver may then say that
-// the version is too large, or nothing at all (semantics 4.2). The facade says it.
+// leftToChance reports whether a watch timed out while it waited for its version. kube-apiserver then may or may not
+// send the error that the version is too large (semantics 4.2). The facade always sends it.
 func leftToChance(want, got *Recording) bool {
 	return want.Code == got.Code && len(want.answer().Body) == 0 && bytes.Contains(got.answer().Body, []byte("ResourceVersionTooLarge"))
 }
 
-// answer is a stream as if it had been no stream.
+// answer returns a recorded stream as an Answer.
 func (r *Recording) answer() *Answer {
 	a := &Answer{Code: r.Code, Header: r.Header}
 	for _, frame := range r.Frames {
@@ -78,7 +78,7 @@ func (r *Recording) answer() *Answer {
 	return a
 }
 
-// stream asks for a watch that ends by itself.
+// stream records a watch with a timeout until its end.
 func (a *Asker) stream(ctx context.Context, q Question) (*Recording, error) {
 	answer, err := a.Ask(ctx, q)
 	if err != nil {
@@ -94,7 +94,7 @@ func (a *Asker) stream(ctx context.Context, q Question) (*Recording, error) {
 	return r, nil
 }
 
-// cut takes a body in protobuf apart.
+// cut splits a protobuf body into frames.
 func (r *Recording) cut(body []byte) error {
 	from, cut := bufio.NewReader(bytes.NewReader(body)), cutterFor(r.Header)
 	for {

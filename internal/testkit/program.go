@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Program compiles the facade with the flags of the Makefile, so that nothing is compiled for it which `make run` has
-// not compiled, and returns the path of the program.
+// Program compiles the facade and returns the path of the program. It uses the flags of the Makefile, so it shares the
+// build cache with `make run`.
 func Program(t testing.TB) string {
 	t.Helper()
 	root, err := moduleRoot(t.Context())
@@ -29,8 +29,8 @@ func Program(t testing.TB) string {
 	return program
 }
 
-// Quickly returns the flags of Compile for commands of other modules. Their packages are compiled as those of the
-// devcluster's programs (devcluster/internal/binaries/build.go), so that common packages are compiled once.
+// Quickly returns the flags of Compile for commands of other modules. The devcluster compiles its programs with the
+// same flags (devcluster/internal/binaries/build.go), so common packages are compiled once.
 func Quickly() []string {
 	return []string{
 		"-gcflags=all=-l -dwarf=false", "-gcflags=std=", "-gcflags=golang.org/x/net/...=-dwarf=false",
@@ -38,8 +38,8 @@ func Quickly() []string {
 	}
 }
 
-// Compile compiles a command of the module in a directory, with the flags that the Makefile has for everything that is
-// not tested with the race detector, and further ones.
+// Compile compiles a command of the module in a directory. It uses the Makefile's flags for builds without the race
+// detector, and further ones.
 func Compile(ctx context.Context, module, program, pkg string, flags ...string) error {
 	build := exec.CommandContext(ctx, "go", append(append([]string{"build", "-trimpath", "-o", program}, flags...), pkg)...)
 	build.Dir, build.Env = module, append(os.Environ(), "CGO_ENABLED=0")

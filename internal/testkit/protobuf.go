@@ -13,21 +13,22 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// Protobuf is read here with the API's own types and without any code of the facade's. An answer is an envelope: four
-// bytes, then a runtime.Unknown with the object in it. A frame of a watch is a WatchEvent, whose object is an envelope
-// (semantics 4.5).
+// This file reads protobuf with the API's own types and without code of the facade. An answer is an envelope: four
+// bytes, then a runtime.Unknown that contains the object. A frame of a watch is a WatchEvent, whose object is an
+// envelope (semantics 4.5).
 
 var envelopeMagic = []byte("k8s\x00")
 
 func isEnvelope(body []byte) bool { return bytes.HasPrefix(body, envelopeMagic) }
 
-// isProtobufFrame tells a WatchEvent by its first field's tag, which no line of a JSON stream begins with.
+// isProtobufFrame reports whether a frame is a WatchEvent. It begins with the tag of its first field, which no line of
+// a JSON stream begins with.
 func isProtobufFrame(line []byte) bool { return len(line) > 0 && line[0] == '\n' }
 
-// path is the numbers of the fields that lead to a part of a message.
+// path contains the numbers of the fields that lead to a part of a message.
 type path []protowire.Number
 
-// Where things are in what stands in an envelope.
+// Paths in the content of an envelope.
 var (
 	inEnvelope     = path{2}
 	inFrame        = path{2, 1} // the envelope
@@ -36,8 +37,8 @@ var (
 	causesMessages = path{5, 4, 2}
 )
 
-// rewritten is a message with other bytes at a path and all else as it stands. What is no message, or is written in
-// another way than everybody writes it, stays as it is, for a comparison to find.
+// rewritten returns a message with other bytes at a path. A malformed message, or one in an unusual encoding, is
+// returned unchanged, so a comparison finds the difference.
 func rewritten(message []byte, at path, by func([]byte) []byte) []byte {
 	var out []byte
 	for rest := message; len(rest) > 0; {
@@ -69,7 +70,7 @@ func rewritten(message []byte, at path, by func([]byte) []byte) []byte {
 	return out
 }
 
-// inside rewrites a part of what stands in an envelope.
+// inside rewrites a part of an envelope's content.
 func inside(envelope []byte, at path, by func([]byte) []byte) []byte {
 	if !isEnvelope(envelope) {
 		return envelope
@@ -78,7 +79,7 @@ func inside(envelope []byte, at path, by func([]byte) []byte) []byte {
 	return append(bytes.Clone(envelopeMagic), rewritten(envelope[len(envelopeMagic):], inEnvelope, part)...)
 }
 
-// partOf is what stands at a path in an envelope; the last, if there are several.
+// partOf returns the bytes at a path in an envelope, or the last ones if there are several.
 func partOf(envelope []byte, at path) []byte {
 	var found []byte
 	inside(envelope, at, func(part []byte) []byte {
@@ -88,7 +89,7 @@ func partOf(envelope []byte, at path) []byte {
 	return found
 }
 
-// kindOf is the kind that an envelope names; empty when it cannot be read.
+// kindOf returns the kind of an envelope, or an empty string if it is malformed.
 func kindOf(envelope []byte) string {
 	var unknown runtime.Unknown
 	if !isEnvelope(envelope) || unknown.Unmarshal(envelope[len(envelopeMagic):]) != nil {
@@ -103,7 +104,7 @@ const (
 	listToken protowire.Number = 3
 )
 
-// inListMeta is where a list's metadata has a field. It is the list's first, except for one list whose items come first
+// inListMeta returns the path of a field of a list's metadata. The metadata is the first field of every list except one
 // (metav1beta1.PartialObjectMetadataList).
 func inListMeta(envelope []byte, field protowire.Number) path {
 	var unknown runtime.Unknown
@@ -113,10 +114,10 @@ func inListMeta(envelope []byte, field protowire.Number) path {
 	return path{1, field}
 }
 
-// isListEnvelope tells of a list.
+// isListEnvelope reports whether a body is a list in an envelope.
 func isListEnvelope(body []byte) bool { return strings.HasSuffix(kindOf(body), "List") }
 
-// inTexts changes what an answer says in words: all of it, or the messages of a Status in protobuf.
+// inTexts changes the text of an answer: the complete body, or the messages of a Status in protobuf.
 func inTexts(body []byte, by func([]byte) []byte) []byte {
 	switch {
 	case isProtobufFrame(body):
@@ -129,12 +130,11 @@ func inTexts(body []byte, by func([]byte) []byte) []byte {
 	return body
 }
 
-// decoded is an envelope's object in JSON, as kube-apiserver would write it, and in nothing but kinds that client-go
-// knows.
+// decoded returns an envelope's object as kube-apiserver's JSON. It supports only the kinds of client-go.
 func decoded(envelope []byte) ([]byte, error) {
 	var unknown runtime.Unknown
 	if !isEnvelope(envelope) {
-		return nil, fmt.Errorf("no protobuf: %.20q", envelope)
+		return nil, fmt.Errorf("not a protobuf envelope: %.20q", envelope)
 	}
 	if err := unknown.Unmarshal(envelope[len(envelopeMagic):]); err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func decoded(envelope []byte) ([]byte, error) {
 	}
 	message, ok := object.(interface{ Unmarshal(data []byte) error })
 	if !ok {
-		return nil, fmt.Errorf("%s has no protobuf", gvk)
+		return nil, fmt.Errorf("%s has no protobuf encoding", gvk)
 	}
 	if err := message.Unmarshal(unknown.Raw); err != nil {
 		return nil, fmt.Errorf("%s: %w", gvk, err)
@@ -164,10 +164,10 @@ func newOf(gvk schema.GroupVersionKind) (runtime.Object, error) {
 	case gvk.Kind == "PartialObjectMetadataList":
 		return &metav1.PartialObjectMetadataList{}, nil
 	}
-	return nil, fmt.Errorf("no kind of protobuf: %s", gvk)
+	return nil, fmt.Errorf("unknown kind: %s", gvk)
 }
 
-// decodedFrame is a WatchEvent as a line of a JSON stream.
+// decodedFrame returns a WatchEvent as a line of a JSON stream.
 func decodedFrame(frame []byte) ([]byte, error) {
 	var event metav1.WatchEvent
 	if err := event.Unmarshal(frame); err != nil {

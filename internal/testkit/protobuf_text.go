@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// readable are two bodies for people who want to know where they differ. Those in protobuf are shown as the objects
-// that they decode to, and as their fields when these say the same.
+// readable returns two bodies as text for a failure message. Protobuf bodies are shown as decoded objects or, if these
+// are equal, as their fields.
 func readable(want, got []byte) (wantText, gotText []byte) {
 	if !inProtobuf(want) && !inProtobuf(got) {
 		return want, got
@@ -24,7 +24,7 @@ func readable(want, got []byte) (wantText, gotText []byte) {
 
 func inProtobuf(body []byte) bool { return isEnvelope(body) || isProtobufFrame(body) }
 
-// asObject falls back on fields.
+// asObject returns a protobuf body as JSON or, if it cannot be decoded, as fields.
 func asObject(body []byte) []byte {
 	text, err := []byte(nil), error(nil)
 	switch {
@@ -41,7 +41,7 @@ func asObject(body []byte) []byte {
 	return text
 }
 
-// asFields writes every field with its number; bytes are shown as a message if they can be one and are no text.
+// asFields writes every field with its number. Bytes are shown as a message if they are a valid one and not text.
 func asFields(body []byte) []byte {
 	if !inProtobuf(body) {
 		return body
@@ -92,7 +92,8 @@ func writeValue(b *strings.Builder, kind protowire.Type, value []byte) {
 	}
 }
 
-// isText: a field's tag is below the space in ASCII for the first numbers, so most messages are no text.
+// isText reports whether bytes are text. Tags of the first fields are ASCII control characters, so most messages are
+// not text.
 func isText(content []byte) bool {
 	isControl := func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' }
 	return utf8.Valid(content) && bytes.IndexFunc(content, isControl) < 0 && (len(content) == 0 || content[0] >= ' ')

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// headerMark stands before every header of a question's line; no header's value that a question has contains it.
+// headerMark precedes every header in a question's line. No header value of a question contains it.
 const headerMark = " | "
 
-// Line is the question in one line: method, path with query, headers in order of their names. ParseQuestion reads it.
+// Line returns the question as one line: method, path with query, headers sorted by name. ParseQuestion parses it.
 func (q Question) Line() string {
 	var b strings.Builder
 	b.WriteString(q.method() + " " + q.Path)
@@ -23,18 +23,18 @@ func (q Question) Line() string {
 	return b.String()
 }
 
-// ParseQuestion reads a question's line.
+// ParseQuestion parses a question's line.
 func ParseQuestion(line string) (Question, error) {
 	parts := strings.Split(line, headerMark)
 	method, path, ok := strings.Cut(parts[0], " ")
 	if !ok || !strings.HasPrefix(path, "/") {
-		return Question{}, fmt.Errorf("no method and path: %q", line)
+		return Question{}, fmt.Errorf("parse question %q: missing method or path", line)
 	}
 	q := Question{Method: method, Path: path, Header: http.Header{}}
 	for _, part := range parts[1:] {
 		name, value, ok := strings.Cut(part, ":")
 		if !ok {
-			return Question{}, fmt.Errorf("no header: %q", part)
+			return Question{}, fmt.Errorf("parse question: malformed header %q", part)
 		}
 		q.Header.Add(name, strings.TrimPrefix(value, " "))
 	}

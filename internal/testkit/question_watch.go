@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Collection is the resource that a question is about, and the path of its collection in the namespace that the
-// question names; both are empty if it is about none.
+// Collection returns the resource of a question, and the path of its collection in the question's namespace. Both are
+// empty if the question is not for a resource.
 func (q Question) Collection() (resource, path string) {
 	info, _ := q.info()
 	if info == nil {
@@ -17,13 +17,13 @@ func (q Question) Collection() (resource, path string) {
 	return info.Resource, head + "/" + info.Resource
 }
 
-// StartsAtVersion tells whether a watch begins behind a version that it names, without initial events.
+// StartsAtVersion reports whether a watch starts after a version that it names, without initial events.
 func (q Question) StartsAtVersion() bool {
 	f, err := newFilter(q)
 	return err == nil && !f.initial && f.start > 0
 }
 
-// StartsFromCache tells whether what a watch begins with depends on how far the cache is that answers.
+// StartsFromCache reports whether the initial events of a watch depend on the state of the cache that answers.
 func (q Question) StartsFromCache() bool {
 	f, err := newFilter(q)
 	_, query := q.info()
@@ -31,10 +31,10 @@ func (q Question) StartsFromCache() bool {
 	return err != nil || !q.StartsAtVersion() && !consistent
 }
 
-// From is the watch that goes on behind a version.
+// From returns the question of a watch that resumes after a version.
 func (q Question) From(version uint64) Question {
 	path, raw, _ := strings.Cut(q.Path, "?")
-	query, _ := url.ParseQuery(raw) // it was asked before
+	query, _ := url.ParseQuery(raw) // the question was sent before
 	for _, name := range []string{"sendInitialEvents", "resourceVersionMatch"} {
 		query.Del(name)
 	}

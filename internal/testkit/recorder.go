@@ -16,39 +16,39 @@ import (
 
 // Frame is one frame of a watch as it arrived.
 type Frame struct {
-	Line []byte    // without its newline, or in protobuf without its length
-	At   time.Time // when its last byte was read
+	Line []byte    // without the newline, or in protobuf without the length
+	At   time.Time // time at which the last byte was read
 
-	apart func() (Event, error) // takes it apart, once; nil when it was not recorded but made
+	apart func() (Event, error) // parses the frame, once; nil if the frame was not recorded
 }
 
-// Recording is a watch from its first frame to its end.
+// Recording contains the frames of a watch and its end.
 type Recording struct {
 	Question Question
 	Code     int
 	Header   http.Header
 	Frames   []Frame
-	// Err is why it ended: nil after a clean end, context.Canceled when the recorder was closed.
+	// Err is the reason of the end: nil after a clean end, context.Canceled if the recorder was closed.
 	Err error
 }
 
 // Recorder records one watch until the server ends it or Close is called. It owns the goroutine that reads the stream,
-// and Close waits for it. Safe for concurrent use.
+// and Close waits for it. It is safe for concurrent use.
 type Recorder struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	rec   Recording
 	grown chan struct{} // closed and replaced when a frame arrives
 }
 
-// Record opens a watch and records it; it returns when the answer's headers are there, whatever the code.
+// Record opens a watch and records it. It returns when the headers of the answer arrive, with any code.
 func (a *Asker) Record(ctx context.Context, q Question) (*Recorder, error) {
 	return a.record(ctx, q, &Recording{Question: q})
 }
 
-// record goes on with a recording that was begun.
+// record continues a recording.
 func (a *Asker) record(ctx context.Context, q Question, begun *Recording) (*Recorder, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	open := a.openStream
@@ -82,8 +82,7 @@ func (a *Asker) openStream(ctx context.Context, q Question) (Recording, io.ReadC
 	return Recording{Question: q, Code: response.StatusCode, Header: response.Header}, body, nil
 }
 
-// inflated reads a compressed stream. Its first bytes may be a while in coming, so they are not waited for before
-// somebody reads.
+// inflated reads a compressed stream. It reads the gzip header at the first Read, because the first bytes may be late.
 type inflated struct {
 	body io.ReadCloser
 	gzip *gzip.Reader
@@ -103,7 +102,7 @@ func (i *inflated) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (i *inflated) Close() error { return i.body.Close() }
 
-// MustRecord is Record for a test that cannot go on without; the recorder is closed with the test.
+// MustRecord is Record that fails the test on an error. The recorder is closed with the test.
 func (a *Asker) MustRecord(t testing.TB, q Question) *Recorder {
 	t.Helper()
 	r, err := a.Record(context.WithoutCancel(t.Context()), q)
@@ -144,7 +143,7 @@ func (r *Recorder) end(err error) {
 	r.rec.Err = err
 }
 
-// SoFar returns what was recorded until now.
+// SoFar returns the recording up to now.
 func (r *Recorder) SoFar() *Recording {
 	rec, _ := r.look()
 	return rec
@@ -158,24 +157,23 @@ func (r *Recorder) look() (*Recording, <-chan struct{}) {
 	return &rec, r.grown
 }
 
-// Until waits until the recording is long enough, and returns it. The test fails when the watch ends before, or when
-// settings.Patience has passed.
+// Until waits until the recording is long enough, and returns it. The test fails if the watch ends before, or after
+// settings.Patience.
 func (r *Recorder) Until(t testing.TB, what string, enough func(*Recording) bool) *Recording {
 	t.Helper()
 	rec := r.Await(enough)
 	if !enough(rec) {
-		t.Fatalf("%s: %s: the watch ended (%v) or took too long; there are %s", rec.Question, what, rec.Err, rec)
+		t.Fatalf("%s: waiting until %s: the watch ended (%v) or took too long; got %s", rec.Question, what, rec.Err, rec)
 	}
 	return rec
 }
 
-// AwaitFrames waits for the first n frames, for the end, or for as long as settings.Patience, and returns the recording
-// so far.
+// AwaitFrames waits for n frames or the end of the watch, at most settings.Patience, and returns the recording so far.
 func (r *Recorder) AwaitFrames(n int) *Recording {
 	return r.Await(func(rec *Recording) bool { return len(rec.Frames) >= n })
 }
 
-// Await waits until the recording is long enough, for the end, or for as long as settings.Patience, and returns the
+// Await waits until the recording is long enough or the watch ends, at most settings.Patience, and returns the
 // recording so far.
 func (r *Recorder) Await(enough func(*Recording) bool) *Recording {
 	timer := time.NewTimer(settings.Patience())
@@ -195,7 +193,7 @@ func (r *Recorder) Await(enough func(*Recording) bool) *Recording {
 	}
 }
 
-// Ended waits until the server ends the watch, and returns the whole recording.
+// Ended waits until the server ends the watch, and returns the complete recording.
 func (r *Recorder) Ended(t testing.TB) *Recording {
 	t.Helper()
 	timer := time.NewTimer(settings.Patience())
@@ -203,7 +201,7 @@ func (r *Recorder) Ended(t testing.TB) *Recording {
 	select {
 	case <-r.done:
 	case <-timer.C:
-		t.Fatalf("%s: still open after %s; there are %s", r.SoFar().Question, settings.Patience(), r.SoFar())
+		t.Fatalf("%s: still open after %s; got %s", r.SoFar().Question, settings.Patience(), r.SoFar())
 	}
 	return r.SoFar()
 }
@@ -211,7 +209,7 @@ func (r *Recorder) Ended(t testing.TB) *Recording {
 // Done is closed when the watch has ended.
 func (r *Recorder) Done() <-chan struct{} { return r.done }
 
-// Close ends the watch and returns the whole recording. It may be called more than once.
+// Close ends the watch and returns the complete recording. It may be called more than once.
 func (r *Recorder) Close() *Recording {
 	r.cancel()
 	<-r.done

@@ -11,11 +11,12 @@ import (
 
 const mediaTypeProtobuf = "application/vnd.kubernetes.protobuf"
 
-// cutter takes the next frame off a stream. At the end it returns io.EOF, and io.ErrUnexpectedEOF with what there is of
-// a frame that is not whole.
+// cutter reads the next frame of a stream. At the end it returns io.EOF, or io.ErrUnexpectedEOF with the part of an
+// incomplete frame.
 type cutter func(from *bufio.Reader) ([]byte, error)
 
-// cutterFor knows a stream by its answer's header, which a websocket has none of. A refusal in protobuf is one frame.
+// cutterFor returns the cutter for the headers of an answer. A websocket has no such headers. A refusal in protobuf is
+// one frame.
 func cutterFor(header http.Header) cutter {
 	mediaType := header.Get("Content-Type")
 	switch {
@@ -41,7 +42,7 @@ func cutLine(from *bufio.Reader) ([]byte, error) {
 	return nil, err
 }
 
-// cutMessage returns a frame of protobuf without the four bytes that tell its length.
+// cutMessage returns a frame of protobuf without the four bytes of its length.
 func cutMessage(from *bufio.Reader) ([]byte, error) {
 	var length [4]byte
 	if _, err := io.ReadFull(from, length[:]); err != nil {
@@ -53,12 +54,12 @@ func cutMessage(from *bufio.Reader) ([]byte, error) {
 	case errors.Is(err, io.EOF):
 		return nil, io.ErrUnexpectedEOF
 	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, err // whoever closed the watch did so in the midst of a frame
+		return nil, err // the watch was closed within a frame
 	}
 	return message[:n], err
 }
 
-// cutEither knows a length, of less than 16 MiB, by its first byte.
+// cutEither recognizes a protobuf frame by the first byte of its length, which is 0 below 16 MiB.
 func cutEither(from *bufio.Reader) ([]byte, error) {
 	first, err := from.Peek(1)
 	switch {

@@ -14,16 +14,15 @@ import (
 
 var (
 	anyRV = regexp.MustCompile(`"resourceVersion":"\d+"`)
-	// youngAge is the age of an object that a test has just made, or a fixture: the second may turn between two
-	// renderings.
+	// youngAge matches the age of a new object. It may change by a second between two renderings.
 	youngAge = regexp.MustCompile(`"(?:\d{1,3}s|[2-9]m(?:\d{1,2}s)?)"`)
-	// columnsAgain: kube-apiserver repeats the columns of a Table in a watch when the event before was encoded for
-	// another watch too; alone, it sends them once.
+	// columnsAgain matches repeated columns in a watch of Tables. kube-apiserver repeats them if the previous event
+	// was also encoded for another watch. Otherwise it sends them once.
 	columnsAgain = regexp.MustCompile(`"columnDefinitions":\[.*?\],"rows":`)
 )
 
-// maskFrame hides from a frame what two good servers tell differently: the version of a bookmark, which is that of the
-// cache that sends it, seconds of age in a Table, and what docs/divergences.md says of errors.
+// maskFrame masks the parts of a frame that correct servers send differently: the version of a bookmark, seconds of
+// ages in a Table, and the parts of errors that docs/divergences.md lists.
 func maskFrame(f Frame) []byte {
 	line := f.Line
 	switch e, err := f.Event(); {
@@ -45,9 +44,8 @@ func maskFrame(f Frame) []byte {
 	return line
 }
 
-// Through is the recording up to a resourceVersion, without the bookmarks that a timer sends: what the same watch on
-// two servers must agree on. The columns of a Table stand in its first frame; if that is a bookmark, they go to the
-// next.
+// Through returns the recording up to a resourceVersion, without periodic bookmarks. The same watch on two servers must
+// agree on it. If the first frame of a Table watch is such a bookmark, its columns are moved to the next frame.
 func (r *Recording) Through(rv uint64) *Recording {
 	cut := *r
 	cut.Frames = nil
@@ -72,7 +70,7 @@ func (r *Recording) Through(rv uint64) *Recording {
 
 const noColumns = `"columnDefinitions":null,"rows":`
 
-// Failed tells whether a recording is of a refusal, or has an ERROR in it.
+// Failed reports whether a recording is of a refusal, or contains an ERROR event.
 func (r *Recording) Failed() bool {
 	if r.Code != http.StatusOK && r.Code != http.StatusSwitchingProtocols {
 		return true
@@ -83,8 +81,8 @@ func (r *Recording) Failed() bool {
 	})
 }
 
-// DiffBegun compares recordings that ended at two moments, as those of a watch whose time was over: a write at the end
-// may be told by one server only. Of watches that failed everything has to be the same.
+// DiffBegun compares recordings that ended at different times, for example by a timeout. Only one of the servers may
+// have sent the last writes. Recordings of failed watches must be equal.
 func DiffBegun(want, got *Recording) string {
 	w, g := want.Through(math.MaxUint64), got.Through(math.MaxUint64)
 	if !w.Failed() && !g.Failed() {
@@ -94,7 +92,7 @@ func DiffBegun(want, got *Recording) string {
 	return DiffRecordings(w, g)
 }
 
-// DiffEnds compares how two watches ended.
+// DiffEnds compares the ends of two watches.
 func DiffEnds(want, got *Recording) string {
 	want, got = asked().recordings(want, got)
 	if fmt.Sprint(want.Err) == fmt.Sprint(got.Err) {
@@ -103,8 +101,7 @@ func DiffEnds(want, got *Recording) string {
 	return fmt.Sprintf("end: upstream %v, facade %v\n", want.Err, got.Err)
 }
 
-// DiffRecordings compares two recordings frame by frame and byte by byte, after masking; it is empty when they are the
-// same.
+// DiffRecordings returns the differences of two recordings, byte by byte after masking, or an empty string.
 func DiffRecordings(want, got *Recording) string {
 	want, got = asked().recordings(want, got)
 	var b strings.Builder

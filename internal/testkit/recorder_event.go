@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Event types, as they stand in frames.
+// Event types of watch frames.
 const (
 	Added    = "ADDED"
 	Modified = "MODIFIED"
@@ -19,22 +19,22 @@ const (
 // initialEventsEnd marks the bookmark after the initial events of a streaming list (KEP-3157).
 const initialEventsEnd = "k8s.io/initial-events-end"
 
-// Event is a frame taken apart. It is decoded without any code of the facade's.
+// Event is a parsed frame. It is decoded without code of the facade.
 type Event struct {
 	Type string
 	RV   uint64
-	// Key is namespace/name or name; empty when the frame does not say it (a Table without objects).
+	// Key is namespace/name or name. It is empty if the frame has no name (a Table without objects).
 	Key string
-	// Object is what the frame says of the object: all of it, its metadata, or the object in its Table row, which may
-	// be nil. Of a frame in protobuf it is in JSON what it would be in a JSON stream.
+	// Object is the object in the frame: complete, metadata only, or the object of its Table row, which may be nil.
+	// For a protobuf frame it is the JSON that a JSON stream would have.
 	Object []byte
-	// InitialEnd: a bookmark that carries the annotation.
+	// InitialEnd is set for a bookmark with the annotation.
 	InitialEnd bool
-	// Columns and Cells are a Table's, as they stand there.
+	// Columns and Cells are the raw columns and cells of a Table.
 	Columns, Cells []byte
 }
 
-// objectMeta is what is read of every object.
+// objectMeta contains the fields that are read of every object.
 type objectMeta struct {
 	Kind     string
 	Metadata struct {
@@ -50,7 +50,7 @@ func (m *objectMeta) key() string {
 	return m.Metadata.Namespace + "/" + m.Metadata.Name
 }
 
-// Event takes a frame apart. An ERROR frame has the Status as its Object.
+// Event parses a frame. An ERROR frame has the Status as its Object.
 func (f Frame) Event() (Event, error) {
 	if f.apart != nil {
 		return f.apart()
@@ -67,11 +67,11 @@ func (f Frame) takeApart() (Event, error) {
 	if isProtobufFrame(line) {
 		var err error
 		if line, err = decodedFrame(line); err != nil {
-			return Event{}, fmt.Errorf("no frame of a watch: %w: %s", err, asFields(f.Line))
+			return Event{}, fmt.Errorf("parse watch frame: %w: %s", err, asFields(f.Line))
 		}
 	}
 	if err := json.Unmarshal(line, &frame); err != nil {
-		return Event{}, fmt.Errorf("no frame of a watch: %w: %s", err, asObject(line))
+		return Event{}, fmt.Errorf("parse watch frame: %w: %s", err, asObject(line))
 	}
 	e := Event{Type: frame.Type, Object: frame.Object}
 	if e.Type == "ERROR" {
@@ -79,11 +79,11 @@ func (f Frame) takeApart() (Event, error) {
 	}
 	var meta objectMeta
 	if err := json.Unmarshal(frame.Object, &meta); err != nil {
-		return Event{}, fmt.Errorf("no object in a frame: %w: %s", err, line)
+		return Event{}, fmt.Errorf("parse object of a frame: %w: %s", err, line)
 	}
 	var err error
 	if e.RV, err = strconv.ParseUint(meta.Metadata.ResourceVersion, 10, 64); err != nil {
-		return Event{}, fmt.Errorf("no resourceVersion in a frame: %w: %s", err, line)
+		return Event{}, fmt.Errorf("parse resourceVersion of a frame: %w: %s", err, line)
 	}
 	if meta.Kind == "Table" {
 		if meta, err = e.row(); err != nil {
@@ -95,17 +95,17 @@ func (f Frame) takeApart() (Event, error) {
 	return e, nil
 }
 
-// row takes the only row out of a Table.
+// row replaces a Table by its only row.
 func (e *Event) row() (objectMeta, error) {
 	var table struct {
 		ColumnDefinitions json.RawMessage
 		Rows              []struct{ Cells, Object json.RawMessage }
 	}
 	if err := json.Unmarshal(e.Object, &table); err != nil {
-		return objectMeta{}, fmt.Errorf("no Table: %w", err)
+		return objectMeta{}, fmt.Errorf("parse Table: %w", err)
 	}
 	if len(table.Rows) != 1 {
-		return objectMeta{}, fmt.Errorf("a Table with %d rows in a frame: %s", len(table.Rows), e.Object)
+		return objectMeta{}, fmt.Errorf("parse Table: got %d rows in a frame, want 1: %s", len(table.Rows), e.Object)
 	}
 	e.Columns, e.Cells, e.Object = table.ColumnDefinitions, table.Rows[0].Cells, table.Rows[0].Object
 	if len(e.Object) == 0 || bytes.Equal(e.Object, []byte("null")) {
@@ -125,7 +125,7 @@ func (e Event) String() string {
 	return fmt.Sprintf("%s %s@%d%s", e.Type, e.Key, e.RV, end)
 }
 
-// Events takes all frames apart.
+// Events parses all frames.
 func (r *Recording) Events() ([]Event, error) {
 	events := make([]Event, len(r.Frames))
 	for i, frame := range r.Frames {
@@ -137,7 +137,7 @@ func (r *Recording) Events() ([]Event, error) {
 	return events, nil
 }
 
-// Notified is how many events are no bookmarks.
+// Notified returns the number of events without bookmarks.
 func (r *Recording) Notified() int {
 	n := 0
 	for _, frame := range r.Frames {
@@ -148,7 +148,7 @@ func (r *Recording) Notified() int {
 	return n
 }
 
-// Reached is the highest resourceVersion that the frames tell; 0 when there are none.
+// Reached returns the highest resourceVersion in the frames, or 0 if there are none.
 func (r *Recording) Reached() uint64 {
 	highest := uint64(0)
 	for _, frame := range r.Frames {
@@ -159,8 +159,7 @@ func (r *Recording) Reached() uint64 {
 	return highest
 }
 
-// String lists the frames, one a line, without their contents. Of bookmarks that say the same one after the other, the
-// first stands there.
+// String lists the frames, one per line, without their contents. Of equal consecutive bookmarks it lists the first.
 func (r *Recording) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d frames", len(r.Frames))

@@ -13,8 +13,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// openSocket asks for a watch over a websocket. A handshake that is refused is a recording of code 0 that ends with the
-// refusal.
+// openSocket opens a watch over a websocket. A refused handshake is a recording with code 0 that ends with the refusal.
 func (a *Asker) openSocket(ctx context.Context, q Question) (Recording, io.ReadCloser, error) {
 	rec := Recording{Question: q, Code: http.StatusSwitchingProtocols}
 	config, err := websocket.NewConfig("wss"+strings.TrimPrefix(a.base, "https")+q.Path, a.base)
@@ -24,7 +23,7 @@ func (a *Asker) openSocket(ctx context.Context, q Question) (Recording, io.ReadC
 	config.TlsConfig = a.tls
 	config.Header = q.Header.Clone()
 	config.Header.Del("Upgrade")
-	dialing, stop := context.WithTimeout(ctx, settings.Patience()) // a stream would be read to its end
+	dialing, stop := context.WithTimeout(ctx, settings.Patience()) // the context of the stream has no deadline
 	defer stop()
 	conn, err := config.DialContext(dialing)
 	if err != nil {
@@ -40,7 +39,7 @@ func (a *Asker) openSocket(ctx context.Context, q Question) (Recording, io.ReadC
 	return rec, socket, nil
 }
 
-// refusal is the body of what was refused before it began.
+// refusal is the body of a refused handshake.
 type refusal struct{ err error }
 
 // Read implements io.Reader.
@@ -49,12 +48,12 @@ func (r refusal) Read([]byte) (int, error) { return 0, r.err }
 // Close implements io.Closer.
 func (refusal) Close() error { return nil }
 
-// socket is closed with the recorder's context. It is read as a stream would be: messages of protobuf get the length
-// that they have there.
+// socket is a websocket that is read like a stream: protobuf messages get a length prefix. The recorder's context
+// closes it.
 type socket struct {
 	*websocket.Conn
 	stop func() bool
-	rest []byte // of a message
+	rest []byte // rest of a message
 }
 
 // Read implements io.Reader.

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// RecordWhole is Record for a watch with initial events and bookmarks, in plain JSON, of which a model is to be made. A
-// release that does not tell where initial events end is asked for a list, and for a watch from there on.
+// RecordWhole records a watch with initial events and bookmarks in plain JSON, for a model. If the release does not
+// mark the end of initial events, it records a list and a watch from the list's version.
 func (a *Asker) RecordWhole(ctx context.Context, q Question) (*Recorder, error) {
 	if asked().marks(q) {
 		return a.Record(ctx, q)
@@ -22,7 +22,7 @@ func (a *Asker) RecordWhole(ctx context.Context, q Question) (*Recorder, error) 
 	return a.record(ctx, q.From(version), begun)
 }
 
-// MustRecordWhole is RecordWhole for a test that cannot go on without; the recorder is closed with the test.
+// MustRecordWhole is RecordWhole that fails the test on an error. The recorder is closed with the test.
 func (a *Asker) MustRecordWhole(t testing.TB, q Question) *Recorder {
 	t.Helper()
 	r, err := a.RecordWhole(context.WithoutCancel(t.Context()), q)
@@ -33,7 +33,7 @@ func (a *Asker) MustRecordWhole(t testing.TB, q Question) *Recorder {
 	return r
 }
 
-// listed is what a watch would begin with, made of a list, and the list's version.
+// listed returns a list as the initial events of a watch, and the list's version.
 func (a *Asker) listed(ctx context.Context, q Question) (*Recording, uint64, error) {
 	path, _, _ := strings.Cut(q.Path, "?")
 	selected := url.Values{"labelSelector": q.query()["labelSelector"]}
@@ -52,7 +52,7 @@ func (a *Asker) listed(ctx context.Context, q Question) (*Recording, uint64, err
 	begun := &Recording{Question: q}
 	for _, item := range list.Items {
 		text := string(item)
-		if strings.HasPrefix(text, `{"metadata":`) { // the items of a built-in kind do not say it
+		if strings.HasPrefix(text, `{"metadata":`) { // items of built-in kinds lack kind and apiVersion
 			text = "{" + kind + text[1:]
 		}
 		begun.Frames = append(begun.Frames, Frame{Line: fmt.Appendf(nil, `{"type":"ADDED","object":%s}`, text)})

@@ -12,11 +12,11 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// release is the one of kube-apiserver that is asked. The facade answers as today's whichever it is; what an older one
-// answers otherwise is a line each of docs/divergences.md, and what is here hides no more than that from a comparison.
+// release is the release of the tested kube-apiserver. The facade answers like the current release in front of any of
+// them. This file hides only the differences of older releases that docs/divergences.md lists.
 type release string
 
-// The older ones that there are differences of.
+// The older releases with differences.
 const (
 	today release = ""
 	v1_30 release = "1.30"
@@ -25,14 +25,14 @@ const (
 
 func asked() release { return release(settings.Upstream()) }
 
-// answers are what a release and the facade answered, as today's would have.
+// answers converts the answers of a release and of the facade to those of the current release.
 func (r release) answers(q Question, want, got *Answer) (*Answer, *Answer) {
 	if r == today {
 		return want, got
 	}
 	if query := q.query(); r == v1_30 && query.Has("continue") && query.Get("resourceVersion") == "0" && query.Has("limit") &&
 		want.Code == http.StatusOK && got.Code == http.StatusOK {
-		return got, got // the limit counts in the one, and not in the other
+		return got, got // only one of the two applies the limit
 	}
 	w, g := *want, *got
 	w.Body, g.Body = inTexts(w.Body, withLabelKey), inTexts(g.Body, withLabelKey)
@@ -54,7 +54,7 @@ func (r release) answers(q Question, want, got *Answer) (*Answer, *Answer) {
 	return &w, &g
 }
 
-// recordings are those of a watch, as today's would have been.
+// recordings converts two recordings of a watch to those of the current release.
 func (r release) recordings(want, got *Recording) (*Recording, *Recording) {
 	if r == today {
 		return want, got
@@ -62,7 +62,7 @@ func (r release) recordings(want, got *Recording) (*Recording, *Recording) {
 	query := got.Question.query()
 	if r == v1_30 {
 		streams := bytes.Contains(want.text(), []byte("unless the WatchList feature gate is enabled")) ||
-			want.Code == 0 && got.Code == http.StatusSwitchingProtocols // a handshake that is refused has no text
+			want.Code == 0 && got.Code == http.StatusSwitchingProtocols // a refused handshake has no text
 		forbidden := bytes.Contains(got.text(), []byte("resourceVersionMatch is forbidden when continue is provided"))
 		if query.Has("sendInitialEvents") && streams || want.Code == http.StatusOK && query.Has("continue") && forbidden {
 			return got, got
@@ -78,16 +78,15 @@ func (r release) recordings(want, got *Recording) (*Recording, *Recording) {
 	return want, got
 }
 
-// EndsMarked tells whether the release that is asked tells where the initial events of a watch end, if the watch has
-// any and wants bookmarks.
+// EndsMarked reports whether the tested release marks the end of the initial events of this watch, if the watch has
+// initial events and requests bookmarks.
 func (q Question) EndsMarked() bool { return asked().marks(q) }
 
-// marks tells whether a watch that has initial events and wants bookmarks tells where they end. Today's does so even if
-// it was not asked for initial events.
+// marks is EndsMarked for a release. The current release marks the end even if sendInitialEvents was not requested.
 func (r release) marks(q Question) bool { return r != v1_30 || q.query().Has("sendInitialEvents") }
 
-// knownOnlyHere tells of a version that a quiet resource's cache has not heard of: the release waits three seconds for
-// it and gives up, and the facade knows by itself that nothing is missing.
+// knownOnlyHere reports whether the release timed out on a version that the cache of a quiet resource has not reached.
+// The facade answers, because it has confirmed that no event is missing.
 func (q Question) knownOnlyHere(want, got *Answer) bool {
 	known := q.reads().kind == someAge && want.Code == http.StatusGatewayTimeout && bytes.Contains(want.Body, []byte("Too large resource version"))
 	if got.Code == http.StatusOK && q.reads().list {
@@ -96,18 +95,18 @@ func (q Question) knownOnlyHere(want, got *Answer) bool {
 	return known && (got.Code == http.StatusOK || got.Code == http.StatusNotFound)
 }
 
-// labelKey is what a key of a label selector is called that is none; in YAML the line may end anywhere.
+// labelKey matches the name of an invalid key of a label selector. In YAML the line may be wrapped anywhere.
 var labelKey = regexp.MustCompile(`a\s+(?:qualified\s+name|valid\s+label\s+key)\s+must`)
 
 func withLabelKey(text []byte) []byte { return labelKey.ReplaceAll(text, []byte("a label key must")) }
 
-// zeroShares is an annotation that 1.30 writes into objects of a version which it converts, and leaves out of Tables,
-// indented or not. The facade makes no protobuf of those.
+// zeroShares matches an annotation that 1.30 writes into objects of a converted version, but not into Tables. The
+// facade does not encode those as protobuf.
 var zeroShares = regexp.MustCompile(`"annotations":\s*\{\s*"flowcontrol\.k8s\.io/v1beta3-preserve-zero-concurrency-shares":\s*""\s*\},\s*`)
 
 const badVersion = "resourceVersion: Invalid value: "
 
-// badVersion tells whether a question for a list names a version that is none.
+// badVersion reports whether a list question has a malformed resourceVersion.
 func (q Question) badVersion() bool {
 	version := q.query().Get("resourceVersion")
 	_, err := strconv.ParseUint(version, 10, 64)
@@ -116,7 +115,7 @@ func (q Question) badVersion() bool {
 
 func (q Question) query() url.Values {
 	_, raw, _ := strings.Cut(q.Path, "?")
-	query, _ := url.ParseQuery(raw) // what cannot be read is not there
+	query, _ := url.ParseQuery(raw) // malformed parameters are ignored
 	return query
 }
 
@@ -130,7 +129,7 @@ func (r *Recording) text() []byte {
 
 var continueToken = regexp.MustCompile(`"?continue"?: ?"?[A-Za-z0-9_-]+`)
 
-// withSlashes gives a list's continue token the slash.
+// withSlashes adds the slash to a list's continue token.
 func withSlashes(body []byte) []byte {
 	if isListEnvelope(body) {
 		return inside(body, inListMeta(body, listToken), withSlash)
@@ -141,7 +140,7 @@ func withSlashes(body []byte) []byte {
 	return continueToken.ReplaceAllFunc(body, withSlash)
 }
 
-// withSlash gives the key in a continue token the slash that it begins with since the cache gives tokens, too.
+// withSlash adds the slash at the beginning of a continue token's key, which newer releases write.
 func withSlash(field []byte) []byte {
 	at := bytes.LastIndexAny(field, `": `) + 1
 	token, err := base64.RawURLEncoding.DecodeString(string(field[at:]))

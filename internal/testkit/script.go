@@ -8,26 +8,26 @@ import (
 	"strings"
 )
 
-// Action is what a step of a script does.
+// Action is the action of a script's step.
 type Action string
 
-// The actions, with the words that follow them. Labels are written as in "t=a,u=1", or "-" for none.
+// The actions, with their arguments. Labels are written as in "t=a,u=1", or "-" for none.
 const (
-	Put      Action = "put"      // RESOURCE NAME LABELS VALUE: makes an object, or brings it to these labels and value
+	Put      Action = "put"      // RESOURCE NAME LABELS VALUE: creates an object or sets labels and value
 	Delete   Action = "delete"   // RESOURCE NAME
-	Clear    Action = "clear"    // RESOURCE LABELS: deletes the collection, of what has the labels
+	Clear    Action = "clear"    // RESOURCE LABELS: deletes the objects with the labels
 	Hold     Action = "hold"     // RESOURCE NAME: adds a finalizer
-	Release  Action = "release"  // RESOURCE NAME: takes finalizers away
+	Release  Action = "release"  // RESOURCE NAME: removes the finalizers
 	Bind     Action = "bind"     // pods NAME NODE
 	Redefine Action = "redefine" // RESOURCE PART: changes columns, fields, versions or note of a custom resource
-	Recreate Action = "recreate" // RESOURCE: deletes a custom resource's definition, and makes it again
-	Destroy  Action = "destroy"  // deletes the namespace with all that is in it, and makes it again
+	Recreate Action = "recreate" // RESOURCE: deletes a custom resource's definition, and creates it again
+	Destroy  Action = "destroy"  // deletes the namespace with its objects, and creates it again
 	Watch    Action = "watch"    // QUESTION: opens a watch at both servers
-	Resume   Action = "resume"   // NUMBER: breaks a watch off, and opens it where the facade's was; watches count from 1
+	Resume   Action = "resume"   // NUMBER: cancels a watch, and resumes it at the facade's version; the first is 1
 	Compare  Action = "ask"      // QUESTION: compares the answers of both servers
 )
 
-// words is how many follow each action that has no question.
+// words is the number of arguments of each action without a question.
 var words = map[Action]int{Put: 4, Delete: 2, Clear: 2, Hold: 2, Release: 2, Bind: 3, Redefine: 2, Recreate: 1, Destroy: 0, Resume: 1}
 
 // Step is one line of a script.
@@ -37,13 +37,13 @@ type Step struct {
 	Question Question // of Watch and Compare
 }
 
-// Script is a workload: writes to kube-apiserver, and watches that are opened before, among and after them. Its lines
-// have blanks for what differs from run to run: {namespace}; {run}, a name of its own, and a label that all its objects
-// have; {group}, of its custom resources; and versions, where {version:0} is that of the write before, {version:3} that
-// of three writes earlier, {version:+3} one that is three above.
+// Script is a workload: writes to kube-apiserver, with watches that are opened before, between and after them. Its
+// lines contain blanks for values of a run. {namespace} is the namespace. {run} is a unique name, also a label of all
+// objects. {group} is the group of its custom resources. {version:0} is the version of the last write, {version:3} of
+// three writes earlier, {version:+3} three above it.
 type Script []Step
 
-// Line is the step as it stands in a file.
+// Line returns the step as a line of a file.
 func (s Step) Line() string {
 	if s.asks() {
 		return string(s.Do) + " " + s.Question.Line()
@@ -61,7 +61,7 @@ func (s Script) String() string {
 	return b.String()
 }
 
-// ParseScript reads what String wrote. Empty lines and those that begin with # are left out.
+// ParseScript parses the output of String. It ignores empty lines and lines that begin with #.
 func ParseScript(text string) (Script, error) {
 	var script Script
 	for line := range strings.Lines(text) {
@@ -88,14 +88,15 @@ func parseStep(line string) (Step, error) {
 	}
 	n, ok := words[step.Do]
 	if step.Words = strings.Fields(rest); !ok || len(step.Words) != n {
-		return Step{}, fmt.Errorf("no step of a script: %q", line)
+		return Step{}, fmt.Errorf("parse script step %q: unknown action or wrong number of arguments", line)
 	}
 	return step, nil
 }
 
 var versionBlank = regexp.MustCompile(`\{version:(\+?)(\d+)\}`)
 
-// Fill puts what a run knows into a step's blanks; versions are those of its writes, in their order, at least one.
+// Fill replaces the blanks of a step by the values of a run. versions are the versions of its writes, in order, at
+// least one.
 func (s Step) Fill(known map[string]string, versions []uint64) Step {
 	fill := func(text string) string {
 		for blank, value := range known {
@@ -103,7 +104,7 @@ func (s Step) Fill(known map[string]string, versions []uint64) Step {
 		}
 		return versionBlank.ReplaceAllStringFunc(text, func(blank string) string {
 			parts := versionBlank.FindStringSubmatch(blank)
-			n, _ := strconv.Atoi(parts[2]) // digits, by the expression
+			n, _ := strconv.Atoi(parts[2]) // the expression matches digits only
 			last := len(versions) - 1
 			if parts[1] == "+" {
 				return strconv.FormatUint(versions[last]+uint64(n), 10)

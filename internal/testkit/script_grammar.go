@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	scriptWrites  = 36 // at most, and half of them at least
-	scriptWatches = 14 // at most
+	scriptWrites  = 36 // maximum; the minimum is half
+	scriptWatches = 14 // maximum
 )
 
-// NewScript makes a script at random; the same seed makes the same script.
+// NewScript generates a random script. The same seed generates the same script.
 func NewScript(seed uint64) Script {
-	w := &scriptWriter{Grammar: Grammar{random: rand.New(rand.NewPCG(seed, 1))}} //nolint:gosec // scripts are no secret
+	w := &scriptWriter{Grammar: Grammar{random: rand.New(rand.NewPCG(seed, 1))}} //nolint:gosec // must be repeatable
 	order := w.random.Perm(len(scriptResources))
 	for _, i := range order[:2+w.random.IntN(3)] {
 		w.resources = append(w.resources, scriptResources[i])
@@ -47,7 +47,7 @@ func NewScript(seed uint64) Script {
 	return w.script
 }
 
-// scriptWriter is a script in the making.
+// scriptWriter generates a script.
 type scriptWriter struct {
 	Grammar
 	resources []scriptResource
@@ -61,7 +61,8 @@ func (w *scriptWriter) add(do Action, words ...string) {
 
 func (w *scriptWriter) resource() scriptResource { return w.resources[w.random.IntN(len(w.resources))] }
 
-// name is one of few, so that most writes change what is there; what belongs to no namespace is told apart by the run.
+// name returns one of a few names, so most writes change existing objects. Names of cluster-scoped objects contain the
+// run.
 func (w *scriptWriter) name(r scriptResource) string {
 	if r.namespaced {
 		return w.choose(scriptNames)
@@ -73,7 +74,7 @@ func (w *scriptWriter) put(r scriptResource) {
 	w.add(Put, r.resource, w.name(r), w.choose(scriptLabels), w.choose(scriptValues))
 }
 
-// write does something to an object, now and then to a definition.
+// write adds an action on an object, sometimes on a definition.
 func (w *scriptWriter) write(r scriptResource) {
 	if r.custom() && w.random.IntN(25) == 0 {
 		w.redefine(r)
@@ -109,7 +110,7 @@ func (w *scriptWriter) redefine(r scriptResource) {
 	w.watch(r)
 }
 
-// endAll is what happens to everything at once, in some scripts.
+// endAll adds an action on all objects, in some scripts.
 func (w *scriptWriter) endAll() {
 	if w.random.IntN(5) == 0 {
 		w.add(Destroy)
@@ -119,7 +120,7 @@ func (w *scriptWriter) endAll() {
 	}
 }
 
-// watch adds one if there are not too many.
+// watch adds a watch, up to the maximum.
 func (w *scriptWriter) watch(r scriptResource) {
 	if w.watches == scriptWatches {
 		return
@@ -128,7 +129,7 @@ func (w *scriptWriter) watch(r scriptResource) {
 	path, query := w.watchPath(r)
 	start := w.choose(scriptStarts)
 	if start == longAgo && !r.custom() {
-		start = "" // a young kube-apiserver, or etcd, still has what the facade never had
+		start = "" // a young kube-apiserver or etcd still has events from before the facade's start
 	}
 	query = append(query, start)
 	if w.random.IntN(3) > 0 {
@@ -154,7 +155,7 @@ func (w *scriptWriter) watch(r scriptResource) {
 	w.script = append(w.script, Step{Do: Watch, Question: q})
 }
 
-// watchPath is the collection's, or the deprecated one, which needs no parameter.
+// watchPath returns the path of the collection, or the deprecated path, which needs no parameter.
 func (w *scriptWriter) watchPath(r scriptResource) (path string, query []string) {
 	if w.random.IntN(10) == 0 {
 		r.root += "/watch"
@@ -173,7 +174,8 @@ func (w *scriptWriter) watchPath(r scriptResource) (path string, query []string)
 	return path, query
 }
 
-// selection is a query that chooses objects. Of what other workloads write, too, it chooses only this one's.
+// selection returns a query that selects objects. For resources that other workloads also write, it selects only
+// objects of this one.
 func (w *scriptWriter) selection(r scriptResource) []string {
 	var labels, query []string
 	if r.shared {
@@ -197,12 +199,12 @@ func (w *scriptWriter) selection(r scriptResource) []string {
 	return query
 }
 
-// escapeBlanks is a query's escaping that leaves blanks alone.
+// escapeBlanks escapes a query, except for blanks.
 func escapeBlanks(text string) string {
 	return strings.NewReplacer("%7B", "{", "%7D", "}", "%3A", ":").Replace(url.QueryEscape(text))
 }
 
-// ask adds the question for a collection, or an object of it.
+// ask adds a question for a collection, or for an object of it.
 func (w *scriptWriter) ask(r scriptResource) {
 	path := r.root + "/" + r.resource
 	if r.namespaced {

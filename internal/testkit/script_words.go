@@ -1,11 +1,11 @@
 package testkit
 
-// scriptResource is a resource that scripts are about.
+// scriptResource is a resource of scripts.
 type scriptResource struct {
 	resource, root string
 	namespaced     bool
 	fields         []string // selectors
-	shared         bool     // other workloads write it, too
+	shared         bool     // other workloads also write it
 }
 
 var scriptResources = []scriptResource{
@@ -24,7 +24,7 @@ var scriptResources = []scriptResource{
 	{resource: "namespaces", root: "/api/v1", shared: true, fields: []string{"status.phase=Active", "status.phase=Terminating", "status.phase!=Active"}},
 }
 
-// custom tells whether a definition stands behind a resource, which may change.
+// custom reports whether the resource has a definition, which may change.
 func (r scriptResource) custom() bool { return r.root != "/api/v1" }
 
 var (
@@ -32,7 +32,7 @@ var (
 	scriptNodes  = []string{"n1", "n2"}
 	scriptLabels = []string{"t=a", "t=a", "t=b", "t=a,u=1", "u=1", "-"}
 	scriptValues = []string{"0", "1", "2"}
-	// scriptActions are what is done to objects, as often as they stand here.
+	// scriptActions are the actions on objects, repeated by their frequency.
 	scriptActions    = []Action{Put, Put, Put, Put, Put, Put, Put, Put, Put, Delete, Delete, Delete, Hold, Release, Clear, Bind}
 	redefinedParts   = []string{"columns", "fields", "versions", "note"}
 	scriptSelections = []string{"t=a", "t!=a", "t in (a,b)", "!t", "u", "u,t=a", "t=none", "t notin (b)"}
@@ -51,8 +51,8 @@ var (
 	}
 )
 
-// scriptStarts are where a watch may begin. What a watch from version 0 begins with is the same at both servers because
-// whoever runs a script lets both caches come up to its last write before.
+// scriptStarts are the starts of watches. The initial events of a watch from version 0 are the same at both servers,
+// because the runner waits until both caches have the last write.
 var scriptStarts = []string{
 	"", "", "resourceVersion=0", "resourceVersion=", "resourceVersion={version:0}", "resourceVersion={version:1}", "resourceVersion={version:3}",
 	"resourceVersion={version:8}", "resourceVersion={version:20}", "resourceVersion={version:+4}", "resourceVersion=9999999999", longAgo,
@@ -66,7 +66,7 @@ const (
 	noInitialEvents = "sendInitialEvents=false&resourceVersionMatch=NotOlderThan"
 )
 
-// scriptAges are how old the answer to a list among the writes may be.
+// scriptAges are the version parameters of lists between the writes.
 var scriptAges = []string{
 	"", "", "", "resourceVersion=0", "resourceVersion={version:0}", "resourceVersion={version:2}&resourceVersionMatch=Exact",
 	"resourceVersion={version:0}&resourceVersionMatch=NotOlderThan&limit=2", "resourceVersion={version:4}&limit=1", "limit=2",

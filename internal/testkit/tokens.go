@@ -13,18 +13,18 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TokenOptions say what is in a service account's token. The zero value is a token for kube-apiserver that is valid for
-// an hour.
+// TokenOptions are options of a service account token. The zero value requests a token for kube-apiserver that is valid
+// for an hour.
 type TokenOptions struct {
 	Audiences []string
-	// Lifetime is at least ten minutes; kube-apiserver gives no shorter ones.
+	// Lifetime is at least ten minutes, kube-apiserver's minimum.
 	Lifetime time.Duration
-	// Pod and Secret, of the account's namespace, are what the token is bound to; it is refused once they are gone. At
-	// most one of them may be set. A pod must run as the account.
+	// Pod or Secret, in the account's namespace, is the object that the token is bound to. The token is rejected
+	// after its deletion. At most one may be set. The pod must run as the account.
 	Pod, Secret string
 }
 
-// Token is one of a service account of the cluster's. The account is made if it is not there.
+// Token returns a token of a service account. It creates the account if it does not exist.
 func (c *Cluster) Token(t testing.TB, namespace, account string, o TokenOptions) string {
 	t.Helper()
 	clients := c.admin(t)
@@ -35,17 +35,17 @@ func (c *Cluster) Token(t testing.TB, namespace, account string, o TokenOptions)
 	}
 	request, err := accounts.CreateToken(t.Context(), account, o.request(), metav1.CreateOptions{})
 	if err != nil {
-		t.Fatalf("make a token of %s/%s: %v", namespace, account, err)
+		t.Fatalf("create token of %s/%s: %v", namespace, account, err)
 	}
 	return request.Status.Token
 }
 
-// ConfigWithToken is the client configuration of whoever holds a token.
+// ConfigWithToken returns a client configuration with a token, for kube-apiserver.
 func (c *Cluster) ConfigWithToken(token string) *rest.Config {
 	return &rest.Config{Host: c.Server, BearerToken: token, QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAFile: c.CAFile}}
 }
 
-// WhoAmI is whom a server takes a client for.
+// WhoAmI returns the user as whom a server authenticates a client.
 func WhoAmI(t testing.TB, config *rest.Config) (authenticationv1.UserInfo, error) {
 	t.Helper()
 	clients, err := kubernetes.NewForConfig(config)
@@ -57,7 +57,7 @@ func WhoAmI(t testing.TB, config *rest.Config) (authenticationv1.UserInfo, error
 		return authenticationv1.UserInfo{}, err
 	}
 	if review.Status.UserInfo.Username == "" {
-		return authenticationv1.UserInfo{}, errors.New("the server names nobody")
+		return authenticationv1.UserInfo{}, errors.New("the SelfSubjectReview names no user")
 	}
 	return review.Status.UserInfo, nil
 }
@@ -77,7 +77,7 @@ func (o TokenOptions) request() *authenticationv1.TokenRequest {
 	return &authenticationv1.TokenRequest{Spec: spec}
 }
 
-// admin are clients of the cluster's administrator.
+// admin returns clients with the rights of the cluster's administrator.
 func (c *Cluster) admin(t testing.TB) kubernetes.Interface {
 	t.Helper()
 	config, err := c.Config("admin")

@@ -1,5 +1,5 @@
-// Package deploy brings a facade into a real cluster the way it is documented: as the service account that the
-// manifests make, with no right more than they give.
+// Package deploy deploys a facade into a real cluster as the documentation describes: with the service account of the
+// manifests, and with only the rights that they grant.
 //
 // The tests share one cluster.
 package deploy

@@ -1,6 +1,6 @@
-// Package faults does to a facade, to its clients, and to the kube-apiservers and etcds behind it what happens to such:
-// they are killed, paused, compacted, fall behind, answer with garbage, do not read. What a client may notice is what
-// docs/divergences.md says, and nothing else.
+// Package faults injects faults into facades, their clients, and the kube-apiservers and etcds behind them. Processes
+// are killed or paused, etcd is compacted, replicas lag, servers send garbage, clients do not read. A client may notice
+// only the differences that docs/divergences.md lists.
 //
-// Tests that stop something of the cluster start one of their own; the others share one.
+// Tests that stop a part of the cluster start their own. The others share one.
 package faults

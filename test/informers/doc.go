@@ -1,4 +1,4 @@
-// Package informers has informers of many ages, each with the libraries of its time (test/clients), follow ten thousand
-// objects through facades that are restarted, lose their window, and lag. The programs are other modules, compiled by
-// the test: they and the facade meet over HTTP only.
+// Package informers runs informers of many client-go releases (test/clients) on ten thousand objects, through facades
+// that restart, lose their history window, or lag. The test compiles each informer in its own module, so it shares only
+// HTTP with the facade.
 package informers

@@ -1,5 +1,5 @@
-// Package lists asks kube-apiserver and a facade in front of it for long lists, in every form and compressed, while
-// objects change, page by page, by a herd of clients at once, and by programs in several languages.
+// Package lists compares long lists of kube-apiserver and of a facade in front of it: in every representation, with
+// compression, page by page, while objects change, by many concurrent clients, and by programs in several languages.
 //
-// The tests share one cluster, of their own because of how much they write into it.
+// The tests share one cluster. It is separate from other packages because they write many objects.
 package lists

@@ -1,7 +1,6 @@
-// Package questions asks kube-apiserver and a facade in front of it the same, one after the other, and compares the
-// answers to the byte: every kind in every form, selectors, refusals, documents, what kubectl prints, and questions
-// made at random.
+// Package questions sends the same requests to kube-apiserver and to a facade in front of it, and compares the answers
+// byte by byte: every kind in every representation, selectors, refusals, documents, output of kubectl, and random
+// requests.
 //
-// The tests share one cluster, with the fixtures of testdata/objects in it. Who writes there writes to objects of its
-// own.
+// The tests share one cluster with the fixtures of testdata/objects. A test that writes uses its own objects.
 package questions

@@ -1,3 +1,3 @@
-// Package rights asks whether what a real kube-apiserver lets somebody do is what the facade takes it for, also after
-// it has changed: roles, bindings and service accounts come and go.
+// Package rights checks that the facade allows the same requests as a real kube-apiserver, also after roles, bindings
+// and service accounts have changed.
 package rights

@@ -1,9 +1,9 @@
-// Package soak does to the kube-apiserver and the etcd behind a facade what happens to such, in random order and for as
-// long as it is told, while a hundred clients watch ten kinds through the facade and twenty read what was just written.
-// No client may miss anything, be told anything twice, or read anything stale; who watches is told of a fault only when
-// docs/divergences.md says so; and in the end nothing is left running.
+// Package soak injects faults into the kube-apiserver and etcd behind a facade, in random order and for a given time.
+// Meanwhile a hundred clients watch ten kinds through the facade, and twenty read objects that were just written. No
+// client may miss an event, receive one twice, or read stale data. A watch may notice a fault only where
+// docs/divergences.md allows it. At the end no goroutine remains.
 //
-// Its one test starts a cluster, and has a process to itself: every goroutine in it is the test's. LISTFACADE_SEED
-// chooses faults, their order and their lengths; LISTFACADE_SOAK, for how long; LISTFACADE_FAULTS, by their names with
-// commas between them, some of them only.
+// The one test starts its own cluster and needs its own process, because it counts all goroutines. LISTFACADE_SEED
+// selects the faults, their order and their durations. LISTFACADE_SOAK is the duration of the test. LISTFACADE_FAULTS
+// restricts the faults to a list of names, separated by commas.
 package soak

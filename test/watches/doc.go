@@ -1,7 +1,6 @@
 // Package watches opens the same watches on kube-apiserver and on a facade in front of it while objects change, and
-// compares what they tell; whatever a facade alone tells is held against what kube-apiserver's own watch of everything
-// told.
+// compares the events. Watches on the facade alone are checked against kube-apiserver's watch of all objects.
 //
-// The tests share one cluster, in which each has a namespace of its own. Workloads have a cluster without controllers,
-// so that nobody but their scripts writes what they watch.
+// The tests share one cluster. Each test has its own namespace. Workloads have a cluster without controllers, where
+// only their scripts write the watched objects.
 package watches

@@ -6,18 +6,17 @@ import (
 	"time"
 )
 
-// margin is what a test has to end what it began, before its deadline.
+// margin is the time before the deadline of a test in which it starts no further try.
 const margin = time.Minute
 
-// Budget is how much of a random test there is to do: a number of tries, or, with LISTFACADE_SOAK, as many as there is
-// time for.
+// Budget limits the tries of a random test, by number or, with LISTFACADE_SOAK, by time.
 type Budget struct {
 	Tries int
-	until time.Time // zero: without end
+	until time.Time // zero if not limited by time
 	soaks bool
 }
 
-// NewBudget is as many tries as the environment says under a name, or otherwise.
+// NewBudget returns a budget with the number of tries in the environment variable, or else the default.
 func NewBudget(t *testing.T, name string, otherwise int) Budget {
 	t.Helper()
 	b := Budget{Tries: Number(t, name, otherwise)}
@@ -30,12 +29,12 @@ func NewBudget(t *testing.T, name string, otherwise int) Budget {
 	return b
 }
 
-// Allows tells whether there is to be another try after some.
+// Allows reports whether a further try is allowed after that many.
 func (b Budget) Allows(done int) bool {
 	return done < b.Tries && (b.until.IsZero() || time.Now().Before(b.until))
 }
 
-// Missed is how many tries there was no time for; a soak misses none.
+// Missed returns how many tries did not run for lack of time. It is 0 if time is the limit.
 func (b Budget) Missed(done int) int {
 	if b.soaks {
 		return 0

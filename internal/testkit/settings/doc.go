@@ -1,7 +1,13 @@
-// Package settings is what the environment tells tests: LISTFACADE_SEED, which random numbers to draw; how much of a
-// random test to do; LISTFACADE_SOAK, for how long; LISTFACADE_UPSTREAM, which release of kube-apiserver to ask;
-// LISTFACADE_BUDGETS, how little a facade may keep; LISTFACADE_PACK, whether it keeps objects compressed;
-// LISTFACADE_FAULTS, for how long each fault of reviews lasts; LISTFACADE_PATIENCE, how long a test waits before it
-// fails; and `go test -short`, whether it does less. Without any of it every run does the same. It starts nothing and
-// keeps nothing, and imports no more than a test of pure code may.
+// Package settings reads the settings of tests from the environment. Without any of them every run is the same:
+//
+//   - LISTFACADE_SEED is the seed of random tests. Further variables set how many random cases run.
+//   - LISTFACADE_SOAK is the duration of test/soak.
+//   - LISTFACADE_UPSTREAM is the release of kube-apiserver.
+//   - LISTFACADE_BUDGETS=smallest starts facades with the smallest budgets.
+//   - LISTFACADE_PACK=off starts facades that do not compress objects in memory.
+//   - LISTFACADE_FAULTS is the duration of each fault of reviews.
+//   - LISTFACADE_PATIENCE is the factor of the time that a test waits for a condition before it fails.
+//   - `go test -short` selects shorter tests.
+//
+// The package has no state and starts no goroutine. It imports only what a test of pure code may import.
 package settings

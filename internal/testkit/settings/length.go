@@ -2,15 +2,15 @@ package settings
 
 import "testing"
 
-// Long skips a test in a short run (go test -short), as which `make test` runs. `make test-long` runs all of them.
+// Long skips a test in a short run (go test -short). `make test` is a short run, `make test-long` runs all tests.
 func Long(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("a part of make test-long")
+		t.Skip("runs in make test-long only")
 	}
 }
 
-// Amount is how much of something a test does: the first number in a short run, else the second.
+// Amount returns the first number in a short run, else the second.
 func Amount(short, long int) int {
 	if testing.Short() {
 		return short

@@ -8,11 +8,10 @@ import (
 	"time"
 )
 
-// fixedSeed is what random tests begin with unless the environment says otherwise.
+// fixedSeed is the default seed of random tests.
 const fixedSeed = 20_000
 
-// Seed is the seed of a random test: the same every time, or LISTFACADE_SEED. It is logged, so that a test that fails
-// says it.
+// Seed returns and logs the seed of a random test: LISTFACADE_SEED, or a fixed number.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed := Number(t, "LISTFACADE_SEED", fixedSeed)
@@ -20,24 +19,24 @@ func Seed(t testing.TB) uint64 {
 	return uint64(seed)
 }
 
-// Random draws numbers from the seed.
+// Random returns a source of random numbers with that seed.
 func Random(t testing.TB) *rand.Rand {
 	t.Helper()
 	return rand.New(rand.NewPCG(Seed(t), 1)) //nolint:gosec // to be repeatable
 }
 
-// Packs tells that facades keep everything compressed at once, and not only what it is worth it for. With
-// LISTFACADE_PACK=off they compress nothing.
+// Packs reports whether facades compress all objects immediately, even where it saves little. With LISTFACADE_PACK=off
+// they compress nothing.
 func Packs() bool { return os.Getenv("LISTFACADE_PACK") != "off" }
 
-// Smallest tells that facades are to have the smallest budgets that they can have: LISTFACADE_BUDGETS=smallest.
+// Smallest reports whether facades use the smallest possible budgets (LISTFACADE_BUDGETS=smallest).
 func Smallest() bool { return os.Getenv("LISTFACADE_BUDGETS") == "smallest" }
 
-// Upstream is the older release of Kubernetes, as "1.30", that clusters are to be of: LISTFACADE_UPSTREAM. Empty is the
-// one whose answers the facade promises.
+// Upstream returns the older Kubernetes release of test clusters, for example "1.30" (LISTFACADE_UPSTREAM). It is empty
+// for the release whose answers the facade reproduces.
 func Upstream() string { return os.Getenv("LISTFACADE_UPSTREAM") }
 
-// Number is one in the environment, from 0 on.
+// Number returns a non-negative number from the environment.
 func Number(t testing.TB, name string, otherwise int) int {
 	t.Helper()
 	text, ok := os.LookupEnv(name)
@@ -51,7 +50,7 @@ func Number(t testing.TB, name string, otherwise int) int {
 	return n
 }
 
-// Duration is one in the environment, from 0 on.
+// Duration returns a non-negative duration from the environment.
 func Duration(t testing.TB, name string, otherwise time.Duration) time.Duration {
 	t.Helper()
 	text, ok := os.LookupEnv(name)

@@ -1,8 +1,8 @@
-// Package suite is what the suites below test/ stand on: a cluster that a package's tests share, facades that run in
-// the test's process as the command wires them, namespaces with hands to write in, the same watch on both servers, and
-// clients.
+// Package suite contains the helpers of the suites below test/: a cluster that the tests of a package share, facades in
+// the test's process that are wired as in the command, namespaces to write objects in, pairs of watches on both
+// servers, and clients.
 //
-// What it starts for a test ends with the test, before the shared cluster does; a Facade owns the goroutine that
-// serves, and Close waits for it. The shared cluster is started by the first test that asks for it and ended by Main.
-// Nothing here is stopped or paused that another test may use: a test that does that starts a cluster of its own.
+// Everything that it starts for a test ends with the test, before the shared cluster ends. A Facade owns the goroutine
+// that serves, and Close waits for it. The first test that needs the shared cluster starts it, and Main ends it. Tests
+// must not stop or pause the shared cluster: a test that does so starts its own.
 package suite
