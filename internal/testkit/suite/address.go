@@ -7,20 +7,20 @@ import (
 	"testing"
 )
 
-// The ports that tests choose themselves. Who asks for any is given one from 32768 upwards, and a devcluster takes one
-// below 30000, so that nobody comes to have one of these by chance.
+// The ports that tests choose themselves. The kernel assigns ports from 32768 upwards, and a devcluster uses ports
+// below 30000, so no other process gets one of these by chance.
 const (
 	firstPort = 30_000
 	portCount = 2768
 )
 
-// FreeAddress is one, host and port, that nobody listens on, and that nobody else takes before the test ends, whether
-// the test listens there at the moment or not.
+// FreeAddress returns a host and port without a listener. No other test gets it before this test ends, even while this
+// test does not listen on it.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	for i := range portCount { // from one that other processes do not begin with
+	for i := range portCount { // other processes begin with another port
 		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(firstPort+(97*os.Getpid()+i)%portCount))
-		// Who has the port of UDP has the one of TCP, among the tests of all packages.
+		// The test that binds the UDP port owns the TCP port, among the tests of all packages.
 		claim, err := net.ListenPacket("udp", address)
 		if err != nil {
 			continue
@@ -40,7 +40,7 @@ func FreeAddress(t testing.TB) string {
 	return ""
 }
 
-// FreePort is the port of a FreeAddress.
+// FreePort returns the port of a FreeAddress.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	_, text, err := net.SplitHostPort(FreeAddress(t))

@@ -7,8 +7,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// StartChain serves the cluster by facades in a row until the test ends, each with the same further settings: the first
-// reads the cluster, every other the one before it. It returns them in that order.
+// StartChain starts a chain of facades with the same settings: the first reads from the cluster, each other from the
+// one before it. It returns them in that order. They end with the test.
 func StartChain(t testing.TB, upstream *testkit.Cluster, length int, settings ...func(*facade.Config)) []*Facade {
 	t.Helper()
 	chain := []*Facade{StartFacade(t, upstream, settings...)}
@@ -18,7 +18,7 @@ func StartChain(t testing.TB, upstream *testkit.Cluster, length int, settings ..
 	return chain
 }
 
-// StartBehind serves a facade by another one until the test ends.
+// StartBehind starts a facade that reads from another one, until the test ends.
 func StartBehind(t testing.TB, upstream *Facade, settings ...func(*facade.Config)) *Facade {
 	t.Helper()
 	f := LaunchFacade(t, testkit.WriteKubeconfig(t, upstream.Config), settings...)

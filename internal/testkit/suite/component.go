@@ -12,13 +12,13 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// The components of the control plane that read.
+// Components of the control plane that read from kube-apiserver.
 const (
 	ControllerManager = "kube-controller-manager"
 	Scheduler         = "kube-scheduler"
 )
 
-// StopComponents stops a cluster's own, for others to take their place.
+// StopComponents stops the components of a cluster, so that a test can start others.
 func StopComponents(t testing.TB, own *testkit.Cluster) {
 	t.Helper()
 	for _, name := range []string{ControllerManager, Scheduler} {
@@ -28,8 +28,8 @@ func StopComponents(t testing.TB, own *testkit.Cluster) {
 	}
 }
 
-// StartComponent starts another in the place of a cluster's own, with flags that say whom it asks (--kubeconfig,
-// --authentication-kubeconfig, --authorization-kubeconfig), and waits until it is healthy. It ends with the test.
+// StartComponent starts a component instead of the cluster's own and waits until it is healthy. The flags name its
+// servers (--kubeconfig, --authentication-kubeconfig, --authorization-kubeconfig). It ends with the test.
 func StartComponent(t testing.TB, own *testkit.Cluster, name string, flags ...string) {
 	t.Helper()
 	address := FreeAddress(t)

@@ -9,10 +9,9 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// StartDelegating serves the cluster until the test ends, with further settings, to callers who say who they are: the
-// facade has them proven and authorized by the cluster. It acts as a user with the rights of
-// devcluster/manifests/users.yaml and no others. Suites ask more in a second than any client does, so rates are without
-// bounds.
+// StartDelegating starts a facade until the test ends. The cluster authenticates and authorizes its callers. The facade
+// acts as a user with only the rights in devcluster/manifests/users.yaml. Rates are unlimited, because suites send more
+// requests per second than any client.
 func StartDelegating(t testing.TB, upstream *testkit.Cluster, settings ...func(*facade.Config)) *Facade {
 	t.Helper()
 	f := LaunchDelegating(t, upstream.Kubeconfigs[facadeUser], settings...)
@@ -20,7 +19,7 @@ func StartDelegating(t testing.TB, upstream *testkit.Cluster, settings ...func(*
 	return f
 }
 
-// LaunchDelegating is StartDelegating for an upstream that may be in no state to get ready with.
+// LaunchDelegating is StartDelegating that does not wait until the facade is ready.
 func LaunchDelegating(t testing.TB, kubeconfig string, settings ...func(*facade.Config)) *Facade {
 	t.Helper()
 	return LaunchFacade(t, kubeconfig, append([]func(*facade.Config){delegates}, settings...)...)
@@ -33,14 +32,14 @@ func delegates(c *facade.Config) {
 	c.Limits.WatchRate, c.Limits.WatchRatePerUser = enough, enough
 }
 
-// ConfigOf is the client configuration by which whoever has credentials for the cluster asks the facade.
+// ConfigOf returns a client configuration for the facade with the given credentials.
 func (f *Facade) ConfigOf(who *rest.Config) *rest.Config {
 	config := rest.CopyConfig(who)
 	config.Host, config.CAFile, config.CAData = f.URL, f.Config.CAFile, nil
 	return config
 }
 
-// As compares a cluster with its facade, both asked by whoever has credentials for the cluster.
+// As returns an oracle of a cluster and its facade, both with the given credentials.
 func (f *Facade) As(t testing.TB, who *rest.Config) *testkit.Oracle {
 	t.Helper()
 	oracle := &testkit.Oracle{}

@@ -23,26 +23,25 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// Facade is a facade that runs in the test's process, wired as the command wires it.
+// Facade is a facade in the test's process, wired as in the command.
 type Facade struct {
 	*facade.Facade
 	URL      string
-	Config   *rest.Config           // for clients of the facade: no credentials, its certificate trusted
+	Config   *rest.Config           // for clients of the facade, without credentials
 	Logs     *observer.ObservedLogs // warnings and errors
-	Lines    *observer.ObservedLogs // these and what is at level info, as an operator has it
+	Lines    *observer.ObservedLogs // lines from level info, the default
 	settings facade.Config
 	stop     context.CancelFunc
 	stopped  chan error
 }
 
-// StartFacade serves the cluster until the test ends, with further settings. It acts as a user who may read and nothing
-// else.
+// StartFacade starts a facade of the cluster until the test ends. It acts as a user that may only read.
 func StartFacade(t testing.TB, upstream *testkit.Cluster, settings ...func(*facade.Config)) *Facade {
 	t.Helper()
 	return StartFacadeBy(t, FacadeKubeconfig(t, upstream), settings...)
 }
 
-// StartFacadeBy is StartFacade by another way, as whoever the file says.
+// StartFacadeBy is StartFacade with the server and user of a kubeconfig.
 func StartFacadeBy(t testing.TB, kubeconfig string, settings ...func(*facade.Config)) *Facade {
 	t.Helper()
 	f := LaunchFacade(t, kubeconfig, settings...)
@@ -50,7 +49,7 @@ func StartFacadeBy(t testing.TB, kubeconfig string, settings ...func(*facade.Con
 	return f
 }
 
-// LaunchFacade is StartFacade for an upstream that may be in no state to get ready with.
+// LaunchFacade is StartFacadeBy that does not wait until the facade is ready.
 func LaunchFacade(t testing.TB, kubeconfig string, settings ...func(*facade.Config)) *Facade {
 	t.Helper()
 	f := NewFacade(t, kubeconfig, settings...)
@@ -58,17 +57,17 @@ func LaunchFacade(t testing.TB, kubeconfig string, settings ...func(*facade.Conf
 	return f
 }
 
-// NewFacade makes a facade that does not listen yet.
+// NewFacade returns a facade that does not listen yet.
 func NewFacade(t testing.TB, kubeconfig string, changes ...func(*facade.Config)) *Facade {
 	t.Helper()
 	c := facade.Defaults()
 	c.Kubeconfig, c.CertDir, c.Port = kubeconfig, t.TempDir(), 0
-	c.Authentication.AnonymousActsAsKubeconfig = true // but where a suite is about who asks
-	c.PagedFrom = 1                                   // as if there were many objects
-	c.SelfAuditInterval = 0                           // but where a suite is about that
-	c.ShutdownDelay, c.WatchTermination = 0, 0        // but where a suite is about the end of a process
-	c.GoawayChance = 0                                // nothing happens by chance
-	c.PeerWait, c.WriteTimeout = Patience, Patience   // but where a suite is about slow clients
+	c.Authentication.AnonymousActsAsKubeconfig = true // suites about callers change it
+	c.PagedFrom = 1                                   // as with many objects
+	c.SelfAuditInterval = 0                           // suites about self-audits change it
+	c.ShutdownDelay, c.WatchTermination = 0, 0        // suites about shutdown change it
+	c.GoawayChance = 0                                // to be repeatable
+	c.PeerWait, c.WriteTimeout = Patience, Patience   // suites about slow clients change it
 	if c.Packing = (facade.Packing{}); settings.Packs() {
 		c.Packing = facade.Packing{From: 1}
 	}
@@ -96,11 +95,12 @@ func NewFacade(t testing.TB, kubeconfig string, changes ...func(*facade.Config))
 	return &Facade{Facade: f, settings: c, Logs: logs, Lines: lines, stopped: make(chan error, 1)}
 }
 
-// Unpacked has a facade compress nothing, where a test has megabytes of objects and is about something else: with the
-// race detector each takes milliseconds, a hundred times as long as without.
+// Unpacked disables compression of objects in memory, for tests with megabytes of objects. With the race detector
+// compression takes milliseconds per object, a hundred times as long as without.
 func Unpacked(c *facade.Config) { c.Packing = facade.Packing{} }
 
-// Listen serves until the test ends. A port that another facade had a moment ago may be in use for a while yet.
+// Listen serves until the test ends. It retries, because a port that another facade has just closed may still be in
+// use.
 func (f *Facade) Listen(t testing.TB) {
 	t.Helper()
 	c := f.settings
@@ -117,7 +117,7 @@ func (f *Facade) Listen(t testing.TB) {
 	t.Cleanup(func() { f.Close(t) })
 }
 
-// Close drains the facade; it may be called more than once.
+// Close drains the facade. It may be called more than once.
 func (f *Facade) Close(t testing.TB) {
 	t.Helper()
 	f.stop()
@@ -130,7 +130,7 @@ func (f *Facade) Close(t testing.TB) {
 	}
 }
 
-// AwaitReady waits until the facade says that it is ready.
+// AwaitReady waits until the facade is ready.
 func (f *Facade) AwaitReady(t testing.TB) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{
@@ -150,13 +150,13 @@ func (f *Facade) AwaitReady(t testing.TB) {
 	})
 }
 
-// HTTP1Client is an HTTP client without any of client-go's caches that speaks HTTP/1.1.
+// HTTP1Client returns a client for HTTP/1.1 that does not share connections with other clients.
 func (f *Facade) HTTP1Client(t testing.TB) *http.Client {
 	t.Helper()
 	return f.plainClient(t, &http.Transport{TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}})
 }
 
-// HTTP2Client is the same for HTTP/2.
+// HTTP2Client is HTTP1Client for HTTP/2.
 func (f *Facade) HTTP2Client(t testing.TB) *http.Client {
 	t.Helper()
 	return f.plainClient(t, &http.Transport{ForceAttemptHTTP2: true})
@@ -175,7 +175,7 @@ func (f *Facade) plainClient(t testing.TB, transport *http.Transport) *http.Clie
 	return &http.Client{Transport: transport}
 }
 
-// Watchers is how many watches are open on a resource.
+// Watchers returns the number of open watches of a resource.
 func (f *Facade) Watchers(resource string) int {
 	open := 0
 	for _, lane := range f.Lanes() {

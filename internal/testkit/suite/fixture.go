@@ -17,7 +17,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// Fixture is a namespace of its own in a cluster, and hands to change it with.
+// Fixture is a namespace for one test, with methods to change its objects.
 type Fixture struct {
 	Namespace string
 	Config    *rest.Config // of the upstream's administrator
@@ -25,8 +25,8 @@ type Fixture struct {
 	Client    dynamic.Interface
 }
 
-// NewFixture makes a namespace and waits until the cluster's controllers have put into it what they put into every
-// namespace, so that nothing but the test writes there.
+// NewFixture creates a namespace. It waits until controllers have created their objects there, so that only the test
+// writes later.
 func NewFixture(t testing.TB, c *testkit.Cluster) *Fixture {
 	t.Helper()
 	config, err := c.Config("admin")
@@ -48,11 +48,11 @@ func NewFixture(t testing.TB, c *testkit.Cluster) *Fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		// If it fails: the cluster ends anyway.
+		// An error is ignored, because the cluster ends with the tests.
 		_ = f.Client.Resource(Namespaces).Delete(context.Background(), f.Namespace, metav1.DeleteOptions{})
 	})
 	if _, controllers := c.Processes[ControllerManager]; controllers {
-		testkit.Eventually(t, "the namespace is furnished", func() error {
+		testkit.Eventually(t, "controllers have created the namespace's objects", func() error {
 			if _, err := f.In(ConfigMaps).Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{}); err != nil {
 				return err
 			}
@@ -63,12 +63,12 @@ func NewFixture(t testing.TB, c *testkit.Cluster) *Fixture {
 	return f
 }
 
-// In is where the objects of a namespaced resource are written.
+// In returns the client of a resource in the namespace.
 func (f *Fixture) In(gvr schema.GroupVersionResource) dynamic.ResourceInterface {
 	return f.Client.Resource(gvr).Namespace(f.Namespace)
 }
 
-// OracleOf compares the shared cluster with a facade.
+// OracleOf returns an oracle of the shared cluster and a facade.
 func OracleOf(t testing.TB, facade *Facade) *testkit.Oracle {
 	t.Helper()
 	config, err := Cluster(t).Config("admin")
@@ -82,7 +82,7 @@ func OracleOf(t testing.TB, facade *Facade) *testkit.Oracle {
 	return (&Fixture{Upstream: asker}).Oracle(t, facade)
 }
 
-// Oracle compares the fixture's upstream with a facade.
+// Oracle returns an oracle of the fixture's upstream and a facade.
 func (f *Fixture) Oracle(t testing.TB, facade *Facade) *testkit.Oracle {
 	t.Helper()
 	asker, err := testkit.NewAsker(facade.Config)
@@ -91,12 +91,12 @@ func (f *Fixture) Oracle(t testing.TB, facade *Facade) *testkit.Oracle {
 	}
 	oracle := &testkit.Oracle{Upstream: f.Upstream, Facade: asker}
 	if facade.Facade != nil {
-		oracle.Counts = facade.Answered // a scrape is dear where the race detector is on
+		oracle.Counts = facade.Answered // a scrape is slow with the race detector
 	}
 	return oracle
 }
 
-// Put creates or replaces an object and returns its resourceVersion.
+// Put creates or replaces an object, and returns its resourceVersion.
 func (f *Fixture) Put(t testing.TB, gvr schema.GroupVersionResource, name, labels, value string) uint64 {
 	t.Helper()
 	o := NewObject(gvr, name, labels, value)
@@ -105,7 +105,7 @@ func (f *Fixture) Put(t testing.TB, gvr schema.GroupVersionResource, name, label
 		if stored, err = f.In(gvr).Get(t.Context(), name, metav1.GetOptions{}); err != nil {
 			t.Fatalf("put %s: %v", name, err)
 		}
-		o.SetResourceVersion(stored.GetResourceVersion()) // custom resources want it
+		o.SetResourceVersion(stored.GetResourceVersion()) // custom resources require it
 		stored, err = f.In(gvr).Update(t.Context(), o, metav1.UpdateOptions{})
 	}
 	if err != nil {
@@ -114,7 +114,7 @@ func (f *Fixture) Put(t testing.TB, gvr schema.GroupVersionResource, name, label
 	return RVOf(t, stored.GetResourceVersion())
 }
 
-// Create makes an object of any kind.
+// Create creates an object of any kind.
 func (f *Fixture) Create(t testing.TB, gvr schema.GroupVersionResource, content map[string]any, subresources ...string) {
 	t.Helper()
 	if _, err := f.In(gvr).Create(t.Context(), &unstructured.Unstructured{Object: content}, metav1.CreateOptions{}, subresources...); err != nil {
@@ -122,7 +122,7 @@ func (f *Fixture) Create(t testing.TB, gvr schema.GroupVersionResource, content 
 	}
 }
 
-// Remove deletes an object at once.
+// Remove deletes an object without a grace period.
 func (f *Fixture) Remove(t testing.TB, gvr schema.GroupVersionResource, name string) {
 	t.Helper()
 	if err := f.In(gvr).Delete(t.Context(), name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}); err != nil {
@@ -130,7 +130,7 @@ func (f *Fixture) Remove(t testing.TB, gvr schema.GroupVersionResource, name str
 	}
 }
 
-// Patch merges into an object and returns its resourceVersion.
+// Patch applies a merge patch to an object, and returns its resourceVersion.
 func (f *Fixture) Patch(t testing.TB, gvr schema.GroupVersionResource, name, patch string, subresources ...string) uint64 {
 	t.Helper()
 	o, err := f.In(gvr).Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
@@ -140,7 +140,7 @@ func (f *Fixture) Patch(t testing.TB, gvr schema.GroupVersionResource, name, pat
 	return RVOf(t, o.GetResourceVersion())
 }
 
-// Present is what the upstream has: key to resourceVersion.
+// Present returns the resourceVersions of the upstream's objects by key.
 func (f *Fixture) Present(t testing.TB, gvr schema.GroupVersionResource, o metav1.ListOptions) map[string]string {
 	t.Helper()
 	list, err := f.In(gvr).List(t.Context(), o)

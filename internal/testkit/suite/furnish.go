@@ -10,15 +10,15 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// The namespaces of the fixtures. In storage order everything of "oracle-b" stands before everything of "oracle",
-// because "-" sorts before "/" (semantics 2.7).
+// The namespaces of the fixtures. In storage order all objects of "oracle-b" precede those of "oracle", because "-"
+// sorts before "/" (semantics 2.7).
 const (
 	FirstNamespace  = "oracle"
 	SecondNamespace = "oracle-b"
 	EmptyNamespace  = "oracle-empty"
 )
 
-// objects is the directory of the fixtures, seen from a suite's.
+// objects is the directory of the fixtures, relative to a suite's directory.
 var objects = filepath.Join("..", "..", "testdata", "objects")
 
 var furnished = sync.OnceValue(func() error {
@@ -33,7 +33,7 @@ var furnished = sync.OnceValue(func() error {
 	return testkit.Furnish(context.Background(), config, os.DirFS(objects))
 })
 
-// Furnished is the shared cluster with the fixtures of testdata/objects in it.
+// Furnished returns the shared cluster with the fixtures of testdata/objects.
 func Furnished(t testing.TB) *testkit.Cluster {
 	t.Helper()
 	if err := furnished(); err != nil {

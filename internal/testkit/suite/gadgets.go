@@ -12,7 +12,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// DefineGadgets makes the custom resource that these tests write, and waits until it is served.
+// DefineGadgets defines the custom resource of tests, and waits until it is served.
 func (f *Fixture) DefineGadgets(t testing.TB) {
 	t.Helper()
 	text := map[string]any{"type": "string"}
@@ -46,7 +46,7 @@ func (f *Fixture) DefineGadgets(t testing.TB) {
 	})
 }
 
-// NewObject is a config map or gadget; labels are written as in "t=a,u=b".
+// NewObject returns a config map or gadget. Labels are written as in "t=a,u=b".
 func NewObject(gvr schema.GroupVersionResource, name, labels, value string) *unstructured.Unstructured {
 	metadata := map[string]any{"name": name}
 	set := map[string]any{}

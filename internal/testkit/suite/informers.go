@@ -19,14 +19,14 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// Clients are unmodified clients of the facade.
+// Clients are unmodified client-go clients of a server.
 type Clients struct {
 	Typed    kubernetes.Interface
 	Dynamic  dynamic.Interface
 	Metadata metadata.Interface
 }
 
-// NewClients makes clients for a server, with the credentials of the configuration.
+// NewClients returns clients for the server and credentials of a configuration.
 func NewClients(t testing.TB, config *rest.Config) Clients {
 	t.Helper()
 	typed, err := kubernetes.NewForConfig(config)
@@ -44,7 +44,7 @@ func NewClients(t testing.TB, config *rest.Config) Clients {
 	return Clients{Typed: typed, Dynamic: unstructured, Metadata: partial}
 }
 
-// Held is what an informer knows: key to resourceVersion.
+// Held returns the resourceVersions of an informer's objects by key.
 func Held(t testing.TB, informer toolscache.SharedIndexInformer) map[string]string {
 	t.Helper()
 	known := map[string]string{}
@@ -58,10 +58,10 @@ func Held(t testing.TB, informer toolscache.SharedIndexInformer) map[string]stri
 	return known
 }
 
-// Converges waits until an informer holds exactly what the upstream has.
+// Converges waits until an informer has exactly the upstream's objects.
 func (f *Fixture) Converges(t testing.TB, gvr schema.GroupVersionResource, informer toolscache.SharedIndexInformer) {
 	t.Helper()
-	testkit.Eventually(t, "the informer holds what the upstream has", func() error {
+	testkit.Eventually(t, "the informer has the upstream's objects", func() error {
 		if diff := cmp.Diff(f.Present(t, gvr, metav1.ListOptions{}), Held(t, informer)); diff != "" {
 			return fmt.Errorf("(-upstream +informer)\n%s", diff)
 		}
@@ -78,13 +78,13 @@ func RunInformer(t testing.TB, informer toolscache.SharedIndexInformer) {
 	t.Cleanup(func() { cancel(); <-done })
 }
 
-// StartInformer is RunInformer, and returns when it has synced.
+// StartInformer is RunInformer that returns when the informer has synced.
 func StartInformer(t testing.TB, informer toolscache.SharedIndexInformer) {
 	t.Helper()
 	RunInformer(t, informer)
 	testkit.Eventually(t, "the informer is synced", func() error {
 		if !informer.HasSynced() {
-			return errors.New("it is not")
+			return errors.New("it has not synced")
 		}
 		return nil
 	})

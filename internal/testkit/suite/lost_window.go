@@ -9,8 +9,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// LostWindows are those in the lanes of a resource that the facade has met, as it says, by the lane's encoding; and
-// what else became of gaps than that they were bridged.
+// LostWindows returns the replayed lost windows of a resource's lanes by encoding, as the facade logs them. others are
+// the outcomes of lost windows that were not replayed.
 func (f *Facade) LostWindows(gvr schema.GroupVersionResource) (bridged map[string][]testkit.LostWindow, others []string) {
 	bridged = map[string][]testkit.LostWindow{}
 	for _, entry := range f.Lines.FilterMessage("Upstream lost the events after the lane's version").All() {
@@ -23,13 +23,13 @@ func (f *Facade) LostWindows(gvr schema.GroupVersionResource) (bridged map[strin
 			others = append(others, outcome)
 			continue
 		}
-		// At what was proven in between the lane's content was known to be the upstream's, but not what led there.
-		proven, _ := said["confirmed"].([]any)
+		// At a version that was confirmed in between, the lane's state is correct, but its history has a hole.
+		confirmed, _ := said["confirmed"].([]any)
 		from, err := strconv.ParseUint(text("from"), 10, 64)
 		if err != nil {
 			panic(err)
 		}
-		for _, next := range append(proven, said["to"]) {
+		for _, next := range append(confirmed, said["to"]) {
 			to, err := strconv.ParseUint(fmt.Sprint(next), 10, 64)
 			if err != nil {
 				panic(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// shared is the cluster of the tests of a package: one a process, whichever test asks first.
+// shared is the cluster of a package's tests. The first test that needs it starts it.
 var shared = sync.OnceValues(func() (*testkit.Cluster, error) {
 	cluster, err := testkit.StartCluster(context.Background(), sharedFlags...)
 	if err == nil {
@@ -22,15 +22,15 @@ var shared = sync.OnceValues(func() (*testkit.Cluster, error) {
 
 var (
 	sharedFlags []string         // set by Main before any test runs
-	started     *testkit.Cluster // the shared one; nil while there is none
+	started     *testkit.Cluster // the shared cluster; nil if not started
 )
 
-// WithoutControllers is a flag of Main for a cluster of etcd and kube-apiserver alone. Nothing writes in it but tests,
-// and it costs half as much as one with controllers, a scheduler and nodes.
+// WithoutControllers is a flag of Main for a cluster with only etcd and kube-apiserver. Only tests write to it. It
+// needs half the resources of a cluster with controllers, a scheduler and nodes.
 const WithoutControllers = "--components=none"
 
-// Main runs the tests of a package and then ends the cluster that they shared, if any asked for it. Flags are further
-// ones of `devcluster up` for that cluster.
+// Main runs the tests of a package and then ends their shared cluster, if a test started it. flags are flags of
+// `devcluster up` for that cluster.
 func Main(m *testing.M, flags ...string) int {
 	sharedFlags = flags
 	facade.LogLibraries(zap.NewNop())
@@ -41,7 +41,7 @@ func Main(m *testing.M, flags ...string) int {
 	return code
 }
 
-// Cluster is the real upstream that the tests of a package share.
+// Cluster returns the real upstream that the tests of a package share.
 func Cluster(t testing.TB) *testkit.Cluster {
 	t.Helper()
 	cluster, err := shared()

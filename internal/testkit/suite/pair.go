@@ -10,13 +10,13 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// Reach makes both caches hold at least a version, so that what they answer at version 0 is the same.
+// Reach waits until both caches have reached a version. Their answers at version 0 are then equal.
 func Reach(t testing.TB, o *testkit.Oracle, path string, rv uint64) {
 	t.Helper()
 	ReachIn(t, o, path, "", rv)
 }
 
-// ReachIn is Reach for the caches that answer in a media type.
+// ReachIn is Reach for the caches of a media type.
 func ReachIn(t testing.TB, o *testkit.Oracle, path, accept string, rv uint64) {
 	t.Helper()
 	header := http.Header{}
@@ -39,13 +39,13 @@ type Pair struct {
 	Upstream, Facade *testkit.Recorder
 }
 
-// WatchBoth opens a watch on both servers; it is closed with the test.
+// WatchBoth opens a watch on both servers. It is closed with the test.
 func WatchBoth(t testing.TB, o *testkit.Oracle, q testkit.Question) Pair {
 	t.Helper()
 	return Pair{Upstream: o.Upstream.MustRecord(t, q), Facade: o.Facade.MustRecord(t, q)}
 }
 
-// Same compares what both have told up to a version that both must tell of.
+// Same compares the events of both watches up to a version that both must reach.
 func (p Pair) Same(t testing.TB, last uint64) {
 	t.Helper()
 	told := func(r *testkit.Recording) bool {
@@ -59,7 +59,7 @@ func (p Pair) Same(t testing.TB, last uint64) {
 	}
 }
 
-// lastEvent is the highest version of an event that is no bookmark.
+// lastEvent returns the highest version of an event that is not a bookmark.
 func lastEvent(events []testkit.Event) uint64 {
 	highest := uint64(0)
 	for _, e := range events {
@@ -70,7 +70,7 @@ func lastEvent(events []testkit.Event) uint64 {
 	return highest
 }
 
-// Begun tells whether a recording is past its initial events, if it has any.
+// Begun reports whether a recording contains all of its initial events.
 func Begun(r *testkit.Recording) bool {
 	events, err := r.Events()
 	ended := func(e testkit.Event) bool { return e.InitialEnd }

@@ -16,9 +16,9 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// Process is a facade in a process of its own, so that its memory is its own.
+// Process is a facade in a separate process, for tests of its memory.
 type Process struct {
-	Config *rest.Config // for clients of it: no credentials, its certificate trusted
+	Config *rest.Config // for clients of the facade, without credentials
 
 	mu   sync.Mutex
 	said bytes.Buffer
@@ -26,8 +26,8 @@ type Process struct {
 
 var servingAt = regexp.MustCompile(`https://127\.0\.0\.1:\d+`)
 
-// StartProcess compiles the program, runs it with further flags until the test ends, and holds that it does not end
-// before. line is the command line that a program and its arguments become; nil leaves it.
+// StartProcess compiles the program and runs it with further flags until the test ends. The test fails if it ends
+// before. line may change the command line; it may be nil.
 func StartProcess(t testing.TB, line func(program string, args ...string) []string, kubeconfig string, flags ...string) *Process {
 	t.Helper()
 	dir := t.TempDir()
@@ -37,7 +37,7 @@ func StartProcess(t testing.TB, line func(program string, args ...string) []stri
 	if line != nil {
 		command = line(program, args...)
 	}
-	process := exec.Command(command[0], command[1:]...) //nolint:gosec // a test's own
+	process := exec.Command(command[0], command[1:]...) //nolint:gosec // the test's own command
 	stderr, err := process.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func (p *Process) note(line string) {
 	p.said.WriteString(line + "\n")
 }
 
-// Said is what it has written so far.
+// Said returns the output of the process so far.
 func (p *Process) Said() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// Programs is where programs are that were compiled or unpacked for tests, seen from a suite's directory.
+// Programs is the directory of programs for tests, relative to a suite's directory.
 var Programs = filepath.Join("..", "..", "bin")
 
-// requireClients is set where a missing client must fail rather than be left out.
+// requireClients is the environment variable that makes tests fail instead of skip if a client is missing.
 const requireClients = "LISTFACADE_REQUIRE_CLIENTS"
 
-// MayMiss fails the test if clients that are not installed are not to be left out.
+// MayMiss fails the test if clients are required. The caller then skips the missing client.
 func MayMiss(t testing.TB, why string) {
 	t.Helper()
 	if os.Getenv(requireClients) != "" {
@@ -21,14 +21,14 @@ func MayMiss(t testing.TB, why string) {
 	}
 }
 
-// Promtool is Debian's, else the machine's.
+// Promtool returns the path of promtool: Debian's package, or the one in PATH.
 func Promtool(t testing.TB) string {
 	t.Helper()
 	program := filepath.Join(Programs, "debian", "usr", "bin", "promtool")
 	if _, err := os.Stat(program); err != nil {
 		if program, err = exec.LookPath("promtool"); err != nil {
-			MayMiss(t, "there is no promtool")
-			t.Skip("there is no promtool")
+			MayMiss(t, "promtool is not installed")
+			t.Skip("promtool is not installed")
 		}
 	}
 	program, err := filepath.Abs(program)

@@ -9,10 +9,10 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// Patience is how long a test of a suite waits for anything (settings.Patience).
+// Patience is how long a test of a suite waits for a condition (settings.Patience).
 var Patience = settings.Patience()
 
-// The resources that suites write. Gadgets are custom ones, which Fixture.DefineGadgets makes.
+// The resources that suites write. Gadgets are custom resources (Fixture.DefineGadgets).
 var (
 	ConfigMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	Pods       = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
@@ -23,7 +23,7 @@ var (
 	CRDs       = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 )
 
-// Collection is the path of a collection; of all namespaces when namespace is empty.
+// Collection returns the path of a collection. An empty namespace means all namespaces.
 func Collection(gvr schema.GroupVersionResource, namespace string) string {
 	path := "/apis/" + gvr.Group + "/" + gvr.Version
 	if gvr.Group == "" {
@@ -35,7 +35,7 @@ func Collection(gvr schema.GroupVersionResource, namespace string) string {
 	return path + "/" + gvr.Resource
 }
 
-// RVOf is a resourceVersion as a number.
+// RVOf parses a resourceVersion.
 func RVOf(t testing.TB, s string) uint64 {
 	t.Helper()
 	rv, err := strconv.ParseUint(s, 10, 64)

@@ -15,16 +15,15 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// facadeUser is whom facades act as: nobody whom kube-apiserver lets pass unasked. It may read what
-// devcluster/manifests/users.yaml says, which is what a facade needs.
+// facadeUser is the user that facades act as. kube-apiserver authorizes all of its requests. It has the rights in
+// devcluster/manifests/users.yaml, which are those that a facade needs.
 const facadeUser = "listfacade"
 
-// granted are the clusters whose facadeUser may read everything.
+// allowed contains the clusters whose facadeUser may read everything.
 var allowed sync.Map
 
-// FacadeKubeconfig is the file of the user that facades of a cluster act as. Beyond what a facade needs he may read
-// whatever there is, and no more than read: suites compare what a facade is answered with what is answered to somebody
-// who may do everything, also about what nobody would be given a right to.
+// FacadeKubeconfig returns the kubeconfig of the user that facades of a cluster act as. The user may read everything,
+// which is more than a facade needs, because suites compare its answers with those to an administrator.
 func FacadeKubeconfig(t testing.TB, c *testkit.Cluster) string {
 	t.Helper()
 	if _, done := allowed.Load(c); !done {
@@ -34,7 +33,7 @@ func FacadeKubeconfig(t testing.TB, c *testkit.Cluster) string {
 	return c.Kubeconfigs[facadeUser]
 }
 
-// FacadeConfig is the client configuration of that user, for what stands between a facade and the cluster.
+// FacadeConfig returns the client configuration of that user, for proxies between a facade and the cluster.
 func FacadeConfig(t testing.TB, c *testkit.Cluster) *rest.Config {
 	t.Helper()
 	FacadeKubeconfig(t, c)
@@ -45,7 +44,7 @@ func FacadeConfig(t testing.TB, c *testkit.Cluster) *rest.Config {
 	return config
 }
 
-// allowReading may find that another test has done it.
+// allowReading grants the right, unless another test has already granted it.
 func allowReading(t testing.TB, c *testkit.Cluster) {
 	t.Helper()
 	admin := clientsOf(t, c, "admin", c.Server)
@@ -66,7 +65,7 @@ func allowReading(t testing.TB, c *testkit.Cluster) {
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
-	for _, server := range c.Servers { // each learns of it by itself
+	for _, server := range c.Servers { // each server receives the binding by its own watch
 		user := clientsOf(t, c, facadeUser, server)
 		testkit.Eventually(t, "the facade's user may read", func() error {
 			review, err := user.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), &authorizationv1.SelfSubjectAccessReview{
@@ -80,7 +79,7 @@ func allowReading(t testing.TB, c *testkit.Cluster) {
 	}
 }
 
-// clientsOf are a user's, of one of the cluster's servers.
+// clientsOf returns a user's clients of one of the cluster's servers.
 func clientsOf(t testing.TB, c *testkit.Cluster, user, server string) kubernetes.Interface {
 	t.Helper()
 	config, err := c.Config(user)

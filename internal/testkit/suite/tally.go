@@ -21,21 +21,21 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// Tally is a way to kube-apiserver that counts what is asked on it.
+// Tally is a proxy of kube-apiserver that counts requests.
 type Tally struct {
-	Kubeconfig string // of whoever takes it, with the rights of a facade
+	Kubeconfig string // for clients of the proxy, which forwards with the rights of a facade
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	all  map[Asked]int
 	open map[Asked]int
-	most map[Asked]int            // that were open at a time
-	held map[string]chan struct{} // by resource: closed when its objects may be sent
+	most map[Asked]int            // maximum of concurrent requests
+	held map[string]chan struct{} // by resource; closed when its requests may continue
 }
 
-// Asked is what was asked for, as far as it is counted.
+// Asked describes a request, by the properties that are counted.
 type Asked struct {
 	Way      Way
-	Resource string // with its group, as in deployments.apps
+	Resource string // with the group, as in deployments.apps
 	Protobuf bool
 }
 
@@ -47,18 +47,18 @@ func (a Asked) String() string {
 	return fmt.Sprintf("%s of %s in %s", a.Way, a.Resource, encoding)
 }
 
-// Way is a way to ask for a collection.
+// Way is a kind of request for a collection.
 type Way string
 
-// The ways. What is asked to prove that a lane is fresh is none of them: lists of one name, lists of metadata, watches
-// of three seconds.
+// The kinds of requests. Freshness checks are not counted: lists of one name, lists of metadata, watches of three
+// seconds.
 const (
 	List  Way = "list"
-	Watch Way = "watch" // streaming lists, too
+	Watch Way = "watch" // also streaming lists
 	Other Way = "other"
 )
 
-// NewTally stands in front of a cluster until the test ends.
+// NewTally starts a tally in front of a cluster until the test ends.
 func NewTally(t testing.TB, upstream *testkit.Cluster) *Tally {
 	t.Helper()
 	y := &Tally{all: map[Asked]int{}, open: map[Asked]int{}, most: map[Asked]int{}, held: map[string]chan struct{}{}}
@@ -66,10 +66,10 @@ func NewTally(t testing.TB, upstream *testkit.Cluster) *Tally {
 	return y
 }
 
-// quiet drops what proxies say about connections that end with the test.
+// quiet discards the log of proxies about connections that end with the test.
 var quiet = log.New(io.Discard, "", 0)
 
-// Forward answers as the server of a configuration answers its user.
+// Forward returns a proxy to the server of a configuration, with its credentials.
 func Forward(t testing.TB, config *rest.Config) http.Handler {
 	t.Helper()
 	target, err := url.Parse(config.Host)
@@ -77,7 +77,7 @@ func Forward(t testing.TB, config *rest.Config) http.Handler {
 		t.Fatal(err)
 	}
 	config = rest.CopyConfig(config)
-	config.DisableCompression = true // the transport would ask for it in the facade's name, and leave its Vary
+	config.DisableCompression = true // else the transport requests compression, and changes Vary
 	transport, err := rest.TransportFor(config)
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func Forward(t testing.TB, config *rest.Config) http.Handler {
 	}
 }
 
-// Serve serves a handler until the test ends, and returns the file of a client configuration for it.
+// Serve serves a handler until the test ends, and returns a kubeconfig for it.
 func Serve(t testing.TB, handler http.Handler) (kubeconfig string) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(handler)
@@ -103,7 +103,7 @@ func Serve(t testing.TB, handler http.Handler) (kubeconfig string) {
 
 var tallied = &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
 
-// what tells what is asked.
+// what describes a request.
 func what(r *http.Request) Asked {
 	info, err := tallied.NewRequestInfo(r)
 	query, accept := r.URL.Query(), r.Header.Get("Accept")
@@ -121,7 +121,7 @@ func what(r *http.Request) Asked {
 	return a
 }
 
-// count counts what passes, and holds what is held.
+// count counts requests, and delays those of held resources.
 func (y *Tally) count(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := what(r)
@@ -156,7 +156,7 @@ func (y *Tally) end(asked Asked) {
 	y.open[asked]--
 }
 
-// Hold keeps lists and watches of a resource waiting until release is called.
+// Hold delays lists and watches of a resource until release is called.
 func (y *Tally) Hold(resource string) (release func()) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -170,21 +170,21 @@ func (y *Tally) Hold(resource string) (release func()) {
 	}
 }
 
-// Asked is how often something was asked.
+// Asked returns the number of such requests.
 func (y *Tally) Asked(asked Asked) int {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	return y.all[asked]
 }
 
-// MostOpen is how many of each were answered at a time, at the most.
+// MostOpen returns the maximum number of concurrent requests by kind.
 func (y *Tally) MostOpen() map[Asked]int {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	return maps.Clone(y.most)
 }
 
-// String lists what was asked for.
+// String lists the counted requests.
 func (y *Tally) String() string {
 	y.mu.Lock()
 	defer y.mu.Unlock()

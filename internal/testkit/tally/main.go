@@ -27,13 +27,13 @@ func main() {
 	}
 }
 
-// event is a line of `go test -json`, or of ours.
+// event is a line of `go test -json`, or a stage line.
 type event struct {
 	Action, Package, ImportPath, Test, Output, Stage string
 	Elapsed                                          float64 // seconds
 }
 
-// read tallies all events. A line that is not JSON is passed on: the go command's own messages are not.
+// read tallies all events. It copies lines that are not JSON, such as messages of the go command.
 func read(in io.Reader, out io.Writer) (*tally, error) {
 	t := newTally()
 	lines := bufio.NewReader(in)

@@ -10,7 +10,7 @@ import (
 // key is a package in a stage, or one of its tests.
 type key struct{ stage, pkg, test string }
 
-// result is what became of all runs of a package or test.
+// result counts the results of all runs of a package or test.
 type result struct {
 	runs, failures, skips int
 	seconds               float64
