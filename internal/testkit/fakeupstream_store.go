@@ -227,7 +227,7 @@ func positionOf(token string, keys []string) int {
 		err = json.Unmarshal(text, &named)
 	}
 	if err != nil {
-		panic("BUG: a continue token that nobody gave out: " + token)
+		panic("BUG: unknown continue token: " + token)
 	}
 	at, _ := slices.BinarySearch(keys, strings.TrimPrefix(named.Start, "/"))
 	return at

@@ -42,7 +42,7 @@ func TestCheckRead(t *testing.T) {
 		"between two changes":      {lists + "12", listed(18, a14, c4), ""},
 		"of one namespace":         {"/api/v1/namespaces/other/configmaps?resourceVersion=14", listed(14), ""},
 		"selected":                 {lists + "14&labelSelector=color%3Dblue", listed(14, b12), ""},
-		"before what was asked":    {lists + "15", listed(14, a14, b12, c4), Fresh},
+		"older than requested":     {lists + "15", listed(14, a14, b12, c4), Fresh},
 		"one is missing":           {lists + "14", listed(14, a14, c4), Snapshot},
 		"the last one is missing":  {lists + "14", listed(14, a14, b12), Snapshot},
 		"one is gone":              {lists + "14", listed(15, a14, b12, c4), Snapshot},

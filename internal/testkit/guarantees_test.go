@@ -102,16 +102,16 @@ func TestCheckWatchFindsWhatIsWrong(t *testing.T) {
 		"a change as entering":            {Filtered, fromStart, replace(3, frame("ADDED", "ns/a", 11, "red"))},
 		"an object of another selection":  {Filtered, fromStart, replace(4, frame("ADDED", "ns/b", 12, "blue"), red()[4])},
 		"an initial event not selected":   {Filtered, fromStart, replace(1, frame("ADDED", "ns/b", 4, "blue"), red()[1])},
-		"the start is told again":         {Resumable, "resourceVersion=11&labelSelector=color%3Dred", red()[3:]},
+		"the start is repeated":           {Resumable, "resourceVersion=11&labelSelector=color%3Dred", red()[3:]},
 		"the first event is skipped":      {Resumable, fromTen, red()[4:]},
 		"a bookmark before its event":     {Bookmarkable, fromStart, swap(4, 5)},
-		"a bookmark below what was told":  {Bookmarkable, fromStart, replace(5, mark(12))},
+		"a bookmark below the last event": {Bookmarkable, fromStart, replace(5, mark(12))},
 		"a bookmark below another":        {Bookmarkable, fromStart, replace(7, mark(20), mark(19))},
 		"a bookmark below the start":      {Bookmarkable, fromTen, []string{mark(9)}},
 		"a bookmark before the end":       {Bookmarkable, fromStart, replace(1, mark(9), red()[1])},
 		"two ends of the initial events":  {Bookmarkable, fromStart, replace(5, endMark(13))},
 		"an end without initial events":   {Bookmarkable, fromTen, append([]string{endMark(10)}, red()[3:]...)},
-		"a bookmark that nobody asked of": {Bookmarkable, fromTen + "&allowWatchBookmarks=false", []string{mark(20)}},
+		"a bookmark without a request":    {Bookmarkable, fromTen + "&allowWatchBookmarks=false", []string{mark(20)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := recording(c.query, c.lines...)

@@ -18,9 +18,10 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestCallersBehind: the last of three facades knows its callers and what they may do as kube-apiserver does, although
-// it can ask nobody but the facade before it; what is passed on reaches kube-apiserver in the caller's own name.
-func TestCallersBehind(t *testing.T) {
+// TestChainAuthorizesCallersLikeUpstream: the last of three facades knows its callers and what they may do as
+// kube-apiserver does, although it can ask nobody but the facade before it; what is passed on reaches kube-apiserver in
+// the caller's own name.
+func TestChainAuthorizesCallersLikeUpstream(t *testing.T) {
 	cluster := suite.Cluster(t)
 	s := suite.NewFixture(t, cluster)
 	s.Put(t, suite.ConfigMaps, "there", "t=a", "1")
@@ -89,8 +90,8 @@ func facadeToken(t *testing.T, cluster *testkit.Cluster, s *suite.Fixture) strin
 	return token
 }
 
-// TestLoop: a facade whose upstream is itself says so, and answers what is asked of it.
-func TestLoop(t *testing.T) {
+// TestFacadeDetectsItselfAsUpstream: a facade whose upstream is itself says so, and answers what is asked of it.
+func TestFacadeDetectsItselfAsUpstream(t *testing.T) {
 	address := suite.FreeAddress(t)
 	f := suite.NewFacade(t, testkit.WriteInsecureKubeconfig(t, "https://"+address), at(t, address))
 	f.Listen(t)

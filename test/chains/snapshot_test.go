@@ -141,9 +141,9 @@ func converge(t *testing.T, s *suite.Fixture, all map[schema.GroupVersionResourc
 	}
 }
 
-// TestSnapshotsLeftAside: what is broken, of another lane, others may write, or is no longer so, is not used, and the
-// log says why.
-func TestSnapshotsLeftAside(t *testing.T) {
+// TestInvalidSnapshotsAreIgnored: what is broken, of another lane, others may write, or is no longer so, is not used,
+// and the log says why.
+func TestInvalidSnapshotsAreIgnored(t *testing.T) {
 	settings.Long(t)
 	s := suite.NewFixture(t, suite.Cluster(t))
 	s.DefineGadgets(t)

@@ -22,9 +22,10 @@ const (
 
 const acceptProtobuf = "application/vnd.kubernetes.protobuf"
 
-// TestTenReplicas: whatever ten facades behind one read, kube-apiserver is asked for by that one alone, once; and what
-// they read is what was written before, of a resource with few objects and of one with many, in both encodings.
-func TestTenReplicas(t *testing.T) {
+// TestReplicasShareUpstreamRequests: whatever ten facades behind one read, kube-apiserver is asked for by that one
+// alone, once; and what they read is what was written before, of a resource with few objects and of one with many, in
+// both encodings.
+func TestReplicasShareUpstreamRequests(t *testing.T) {
 	settings.Long(t)
 	s := suite.NewFixture(t, suite.Cluster(t))
 	s.DefineGadgets(t)

@@ -72,9 +72,9 @@ func answersAll(t *testing.T, s *suite.Fixture, f *suite.Facade) {
 	}
 }
 
-// TestWarm: a facade that starts beside another asks kube-apiserver for a watch of each resource, and for no list but
-// of custom resources: a peer may have them in the form of an earlier definition.
-func TestWarm(t *testing.T) {
+// TestWarmStartNeedsNoLists: a facade that starts beside another asks kube-apiserver for a watch of each resource, and
+// for no list but of custom resources: a peer may have them in the form of an earlier definition.
+func TestWarmStartNeedsNoLists(t *testing.T) {
 	s, peer := newPeer(t)
 	tally := suite.NewTally(t, suite.Cluster(t))
 	f := suite.LaunchFacade(t, tally.Kubeconfig, warmed(peer.URL, peer.Config.CAFile))
@@ -95,8 +95,8 @@ func TestWarm(t *testing.T) {
 	answersAll(t, s, f)
 }
 
-// TestWarmLagging: what was written after the peer's list comes with the watch.
-func TestWarmLagging(t *testing.T) {
+// TestWarmStartFromLaggingPeer: what was written after the peer's list comes with the watch.
+func TestWarmStartFromLaggingPeer(t *testing.T) {
 	settings.Long(t)
 	s, peer := newPeer(t)
 	var once atomic.Bool

@@ -90,9 +90,9 @@ var wrong = map[string]way{
 	},
 }
 
-// TestWarmFromWrong: a peer that is of no use is not believed, and costs a start nothing but a moment: kube-apiserver
-// is asked as if there were none, and the log says so once.
-func TestWarmFromWrong(t *testing.T) {
+// TestWarmStartIgnoresUselessPeer: a peer that is of no use is not believed, and costs a start nothing but a moment:
+// kube-apiserver is asked as if there were none, and the log says so once.
+func TestWarmStartIgnoresUselessPeer(t *testing.T) {
 	settings.Long(t)
 	s, peer := newPeer(t)
 	for name, through := range wrong {
@@ -128,8 +128,9 @@ func fallsBack(t *testing.T, s *suite.Fixture, url, ca string) {
 const gone = `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",` +
 	`"message":"too old resource version","reason":"Expired","code":410}}` + "\n"
 
-// TestWarmForgotten: when kube-apiserver has forgotten what followed the peer's list, it is asked for a list.
-func TestWarmForgotten(t *testing.T) {
+// TestWarmStartListsAfterCompaction: when kube-apiserver has forgotten what followed the peer's list, it is asked for a
+// list.
+func TestWarmStartListsAfterCompaction(t *testing.T) {
 	s, peer := newPeer(t)
 	next := suite.Forward(t, suite.FacadeConfig(t, suite.Cluster(t)))
 	var forgot atomic.Int32

@@ -88,7 +88,7 @@ func TestKubectlThroughProxy(t *testing.T) {
 			s.write(t, both.Facade, fixture.Namespace, c.name)
 			for _, command := range []string{
 				"get configmap made-by-" + c.name + " -o yaml", "get pods,secrets", "auth can-i delete nodes",
-				"logs " + pod, "exec " + pod + " -- ls", "attach " + pod, "port-forward nobody 1:1", "delete configmap nobody",
+				"logs " + pod, "exec " + pod + " -- ls", "attach " + pod, "port-forward missing 1:1", "delete configmap missing",
 			} {
 				both.Compare(t, append([]string{"-n", fixture.Namespace}, strings.Fields(command)...)...)
 			}

@@ -54,7 +54,7 @@ func subject(t *testing.T, attributes ...attribute) []byte {
 }
 
 // What kube-apiserver and OpenSSL read in a name is what the headers say, or nothing is said.
-func TestProxyReadsSubjects(t *testing.T) {
+func TestProxyParsesSubjectsLikeUpstream(t *testing.T) {
 	const (
 		utf8, printable, t61, ia5, bmp = asn1.TagUTF8String, asn1.TagPrintableString, asn1.TagT61String, asn1.TagIA5String, asn1.TagBMPString
 		masters                        = "system:masters"

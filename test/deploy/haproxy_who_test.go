@@ -113,7 +113,7 @@ func (a *arrivals) at(t *testing.T, method, path string, header http.Header, pai
 	return got
 }
 
-func TestProxySaysWho(t *testing.T) {
+func TestProxyForwardsIdentities(t *testing.T) {
 	proxy := newArrivals(t)
 	user := proxy.users.Certify(t, testkit.Certificate{User: "alice", Groups: []string{"one", "two"}})
 	nameless := proxy.users.Certify(t, testkit.Certificate{Groups: []string{"one"}})
@@ -199,7 +199,7 @@ func TestProxyRefusesCertificates(t *testing.T) {
 }
 
 // What the facade has goes to it, and all else to kube-apiserver.
-func TestProxySplits(t *testing.T) {
+func TestProxyRoutesReadsToFacade(t *testing.T) {
 	proxy := newArrivals(t)
 	for _, c := range []struct{ want, method, path, header string }{
 		{"facade", "GET", "/api/v1/pods", ""},

@@ -57,7 +57,7 @@ func TestCertificatesIdentify(t *testing.T) {
 }
 
 // A front proxy says who somebody is; anybody else who does is not listened to.
-func TestFrontProxyIsBelieved(t *testing.T) {
+func TestOnlyFrontProxyMayNameUser(t *testing.T) {
 	cluster := suite.Cluster(t)
 	proxies := cluster.Authority(t, testkit.FrontProxyCA)
 	saying := func(pair testkit.KeyPair) *rest.Config {
@@ -109,7 +109,7 @@ func TestTokensIdentify(t *testing.T) {
 }
 
 // A kubeconfig that the testkit writes holds a token, too.
-func TestKubeconfigHoldsTheToken(t *testing.T) {
+func TestKubeconfigContainsToken(t *testing.T) {
 	cluster := suite.Cluster(t)
 	token := cluster.Token(t, "default", "robot", testkit.TokenOptions{})
 	kubectl := testkit.NewKubectl(t, cluster.Binaries["kubectl"], cluster.ConfigWithToken(token))

@@ -94,8 +94,8 @@ func TestManifestsAreAccepted(t *testing.T) {
 	}
 }
 
-// TestGracePeriodCoversTheEnd: a pod is not killed before its process has ended in order.
-func TestGracePeriodCoversTheEnd(t *testing.T) {
+// TestGracePeriodCoversShutdown: a pod is not killed before its process has ended in order.
+func TestGracePeriodCoversShutdown(t *testing.T) {
 	c := facade.Defaults()
 	ending := map[string]time.Duration{
 		"shutdownDelayDuration": c.ShutdownDelay, "shutdownWatchTerminationGracePeriod": c.WatchTermination,
@@ -121,7 +121,7 @@ func TestGracePeriodCoversTheEnd(t *testing.T) {
 }
 
 // The garbage collector is told nine tenths of what the kernel allows.
-func TestMemoryLimitIsTold(t *testing.T) {
+func TestMemoryLimitIsBelowContainerLimit(t *testing.T) {
 	container := facadeContainer(t, build(t, suite.Cluster(t), "base"))
 	limit := container.Resources.Limits.Memory()
 	told := resource.MustParse(strings.TrimSuffix(container.Env[0].Value, "B"))
@@ -146,7 +146,7 @@ func facadeContainer(t testing.TB, m manifests) corev1.Container {
 var unread = []string{"secrets"}
 
 // What the facade may read is what kube-apiserver 1.37 has to watch, without wildcards and without secrets.
-func TestReaderReadsWhatIsWatched(t *testing.T) {
+func TestReaderRoleCoversWatchedResources(t *testing.T) {
 	cluster := suite.Cluster(t)
 	granted := map[string]bool{}
 	for _, role := range of[rbacv1.ClusterRole](t, build(t, cluster, "base"), "ClusterRole") {
@@ -173,7 +173,7 @@ func TestReaderReadsWhatIsWatched(t *testing.T) {
 
 // The facade may act as somebody only to get, list and watch, and nothing below a resource but its status and scale: by
 // a GET of the rest one runs commands and reaches into the cluster's network.
-func TestImpersonatorReads(t *testing.T) {
+func TestImpersonatorMayOnlyRead(t *testing.T) {
 	cluster := suite.Cluster(t)
 	granted := map[string]bool{}
 	for _, role := range of[rbacv1.ClusterRole](t, build(t, cluster, "overlays/impersonate"), "ClusterRole") {

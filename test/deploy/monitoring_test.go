@@ -142,9 +142,9 @@ var unseen = map[string]bool{
 	"apiserver_terminated_watchers_total": true, "apiserver_audit_level_total": true, "apiserver_audit_error_total": true,
 }
 
-// TestMetricsAreKubeAPIServers: what has a name of kube-apiserver's has its type, its labels and its buckets; and what
+// TestMetricsMatchKubeAPIServer: what has a name of kube-apiserver's has its type, its labels and its buckets; and what
 // the dashboard and the alerts ask for is there.
-func TestMetricsAreKubeAPIServers(t *testing.T) {
+func TestMetricsMatchKubeAPIServer(t *testing.T) {
 	cluster := deployed(t)
 	f := launch(t, cluster, func(c *facade.Config) {
 		c.SLIMetrics, c.SelfAuditInterval = true, time.Hour

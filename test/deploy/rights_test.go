@@ -89,7 +89,7 @@ func allowWidgets(t *testing.T, cluster *testkit.Cluster) {
 
 // With the rights of the manifests a facade holds everything that there is to watch but secrets, and custom resources
 // for which there is a role with the label.
-func TestAccountReads(t *testing.T) {
+func TestAccountReadsEverythingButSecrets(t *testing.T) {
 	cluster := deployed(t)
 	allowWidgets(t, cluster)
 	run := launch(t, cluster)

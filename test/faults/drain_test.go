@@ -11,8 +11,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestDrainEndsWatches: the watches of a facade that shuts down end, those that it passes through included. A client
-// resumes a watch that ended; one that broke off it takes for a failure, and lists again.
+// When a facade shuts down, its watches end cleanly, also those that it forwards. A client resumes a watch that ended
+// cleanly. After a broken connection it lists again.
 func TestDrainEndsWatches(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	s.Put(t, suite.ConfigMaps, "o", "", "1")

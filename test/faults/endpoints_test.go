@@ -15,9 +15,9 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestSeveralEndpoints gives a facade two kube-apiservers of one etcd and takes away the one that it asks: its lanes'
-// watches go on with the other, whose window has what follows, and no more than the read that was under way fails.
-func TestSeveralEndpoints(t *testing.T) {
+// A facade has two kube-apiservers of one etcd. The test stops the one that it uses. The lanes resume their watches on
+// the other, whose window has the next events. Only a read in flight may fail.
+func TestLanesSwitchToAnotherEndpoint(t *testing.T) {
 	settings.Long(t)
 	t.Parallel()
 	own, err := testkit.StartCluster(t.Context(), "--components=none", "--apiservers=2")
@@ -56,23 +56,23 @@ func TestSeveralEndpoints(t *testing.T) {
 	}
 	s.survived(t)
 	if n := failed.Load(); n > 2 {
-		t.Errorf("%d consistent reads have failed", n)
+		t.Errorf("%d consistent reads failed", n)
 	}
 }
 
-// asks waits until the facade says that it asks a server.
+// asks waits until the facade's metrics name a server as the one in use.
 func (s *survivors) asks(t *testing.T, server string) {
 	t.Helper()
 	s.says(t, "in_use", server)
 }
 
-// knows waits until the facade has seen that a server is ready: reads fail while it still looks for one.
+// knows waits until the facade has found a server ready, because reads fail before that.
 func (s *survivors) knows(t *testing.T, server string) {
 	t.Helper()
 	s.says(t, "ready", server)
 }
 
-// says waits until the facade says something of a server.
+// says waits until a metric of the facade names a server.
 func (s *survivors) says(t *testing.T, what, server string) {
 	t.Helper()
 	series := fmt.Sprintf(`listfacade_upstream_endpoint_%s{endpoint=%q} 1`, what, strings.TrimPrefix(server, "https://"))
@@ -85,8 +85,7 @@ func (s *survivors) says(t *testing.T, what, server string) {
 	})
 }
 
-// readsConsistently asks for what there is now, one read after the other, until the test ends, and counts those that
-// fail.
+// readsConsistently sends consistent reads, one after the other, until the test ends, and counts failures.
 func (s *survivors) readsConsistently(t *testing.T) *atomic.Int64 {
 	t.Helper()
 	failed, asked := new(atomic.Int64), 0

@@ -14,8 +14,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// answers compares every way to ask, with versions of this etcd and of the other. A version that is not reached takes
-// three seconds, so everything is asked at once, and watches last for longer than that.
+// answers compares every kind of read, with versions of this etcd and of the other. A future version takes three
+// seconds, so all requests run concurrently, and watches last longer than that.
 func (a *separateEtcds) answers(t *testing.T) {
 	of := map[schema.GroupVersionResource]uint64{}
 	for _, gvr := range a.resources() {
@@ -62,12 +62,12 @@ func (a *separateEtcds) asks(t *testing.T, q testkit.Question) (err error) {
 	return err
 }
 
-// cacheAnswers holds that consistent lists of each resource come from the cache before long; it may take a while to
-// find out who shares an etcd with whom. Events have no bookmarks, but an event may bring the lane up to date. There
-// are several readers: the upstream answers one alone, when that costs it no more than a proof.
+// cacheAnswers waits until consistent lists of each resource come from the cache. The facade first has to find out
+// which resources share an etcd. Events have no bookmarks, but an event may bring the lane up to date. There are
+// several readers, because a single read is forwarded if that costs no more than a freshness check.
 func (a *separateEtcds) cacheAnswers(t *testing.T) {
 	for _, gvr := range a.resources() {
-		testkit.Eventually(t, gvr.Resource+" are answered from the cache", func() error {
+		testkit.Eventually(t, gvr.Resource+" are served from the cache", func() error {
 			answered := a.oracle.Answered(t, "cache")
 			rv := a.next(t, gvr)
 			var readers sync.WaitGroup
@@ -76,7 +76,7 @@ func (a *separateEtcds) cacheAnswers(t *testing.T) {
 			}
 			readers.Wait()
 			if a.oracle.Answered(t, "cache") == answered {
-				return fmt.Errorf("passed on to the upstream")
+				return fmt.Errorf("the list was forwarded")
 			}
 			return nil
 		})

@@ -26,9 +26,8 @@ import (
 
 var leases = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
 
-// TestSeparateEtcd stands before a kube-apiserver that keeps events and leases in an etcd of their own, whose revisions
-// have nothing to do with those of everything else: they are behind them at first, level with them for a moment, then
-// ahead.
+// kube-apiserver stores events and leases in a separate etcd, whose revisions are independent of the other etcd's. They
+// are lower at first, then equal for a moment, then higher.
 func TestSeparateEtcd(t *testing.T) {
 	settings.Long(t)
 	t.Parallel()
@@ -92,8 +91,7 @@ func newSeparateEtcds(t *testing.T, own *testkit.Cluster) *separateEtcds {
 	return a
 }
 
-// fillUp makes two of the resources too many to be called over for every proof, so that they are proven by versions
-// alone.
+// fillUp creates so many objects of two resources that no roll call is used, so that only versions confirm freshness.
 func (a *separateEtcds) fillUp(t *testing.T) {
 	t.Helper()
 	var group errgroup.Group
@@ -111,7 +109,7 @@ func (a *separateEtcds) fillUp(t *testing.T) {
 	}
 }
 
-// keepReading reads every resource all the time until the test ends, so that proofs are shared.
+// keepReading reads every resource continuously until the test ends, so that reads share freshness checks.
 func (a *separateEtcds) keepReading(t *testing.T) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -130,7 +128,7 @@ func (a *separateEtcds) keepReading(t *testing.T) {
 	t.Cleanup(func() { stop(); readers.Wait() })
 }
 
-// resources are two of the separate etcd and two of the other.
+// resources are two in the separate etcd and two in the other.
 func (a *separateEtcds) resources() []schema.GroupVersionResource {
 	return []schema.GroupVersionResource{leases, suite.ConfigMaps, suite.Events, suite.Accounts}
 }
@@ -157,7 +155,7 @@ func (a *separateEtcds) tryWrite(t *testing.T, gvr schema.GroupVersionResource, 
 	return suite.RVOf(t, stored.GetResourceVersion()), nil
 }
 
-// newMember is an object of one of the resources.
+// newMember returns an object of one of the resources.
 func (a *separateEtcds) newMember(gvr schema.GroupVersionResource, name, value string) *unstructured.Unstructured {
 	kind := map[schema.GroupVersionResource]string{leases: "Lease", suite.ConfigMaps: "ConfigMap", suite.Events: "Event", suite.Accounts: "ServiceAccount"}[gvr]
 	o := &unstructured.Unstructured{Object: map[string]any{
@@ -170,7 +168,7 @@ func (a *separateEtcds) newMember(gvr schema.GroupVersionResource, name, value s
 	return o
 }
 
-// revisions are those of the separate etcd and of the other.
+// revisions returns the revisions of the separate etcd and of the other.
 func (a *separateEtcds) revisions(t *testing.T) (separate, other uint64) {
 	t.Helper()
 	return a.revision(t, leases), a.revision(t, suite.ConfigMaps)
@@ -185,8 +183,8 @@ func (a *separateEtcds) revision(t *testing.T, gvr schema.GroupVersionResource) 
 	return suite.RVOf(t, list.GetResourceVersion())
 }
 
-// isBehind holds that the separate etcd is well behind: starting a cluster writes a few hundred objects into the other
-// one.
+// isBehind checks that the separate etcd has a lower revision. The start of a cluster writes a few hundred objects into
+// the other one.
 func (a *separateEtcds) isBehind(t *testing.T) {
 	t.Helper()
 	if separate, other := a.revisions(t); separate+100 > other {
@@ -194,7 +192,7 @@ func (a *separateEtcds) isBehind(t *testing.T) {
 	}
 }
 
-// catchUp writes into the separate etcd until it is as far as the other, and by so much further.
+// catchUp writes into the separate etcd until its revision exceeds the other's by a number.
 func (a *separateEtcds) catchUp(t *testing.T, further uint64) {
 	t.Helper()
 	const writers = 8
@@ -223,7 +221,7 @@ func (a *separateEtcds) catchUp(t *testing.T, further uint64) {
 	}
 }
 
-// level writes into the other etcd until it is as far as the separate one.
+// level writes into the other etcd until both have the same revision.
 func (a *separateEtcds) level(t *testing.T) {
 	t.Helper()
 	for separate, other := a.revisions(t); separate > other; other++ {
@@ -231,15 +229,15 @@ func (a *separateEtcds) level(t *testing.T) {
 	}
 }
 
-// next writes what was not there before.
+// next writes a new value.
 func (a *separateEtcds) next(t *testing.T, gvr schema.GroupVersionResource) uint64 {
 	t.Helper()
 	a.writes++
 	return a.write(t, gvr, "mine", fmt.Sprint("v", a.writes))
 }
 
-// readsWrites writes to each resource in turn and reads in every way that promises the most recent state. The separate
-// etcd gets more writes, so that the two are level by chance only.
+// readsWrites writes to each resource in turn, and sends every kind of consistent read. The separate etcd receives more
+// writes, so the two revisions are rarely equal.
 func (a *separateEtcds) readsWrites(t *testing.T, times int) {
 	for range times {
 		for _, gvr := range a.resources() {
@@ -254,7 +252,7 @@ func (a *separateEtcds) readsWrites(t *testing.T, times int) {
 	}
 }
 
-// shows holds that an answer of the facade has an object at a version.
+// shows checks that an answer of the facade contains an object at a version.
 func (a *separateEtcds) shows(t *testing.T, path string, rv uint64) {
 	t.Helper()
 	answer, err := a.oracle.Facade.Ask(t.Context(), testkit.Question{Path: path})
@@ -262,15 +260,15 @@ func (a *separateEtcds) shows(t *testing.T, path string, rv uint64) {
 		t.Fatal(err)
 	}
 	if answer.Code != http.StatusOK || !bytes.Contains(answer.Body, inObject(rv)) {
-		t.Errorf("%s: %d, without the write at %d before it: %s", path, answer.Code, rv, answer.Body)
+		t.Errorf("%s: got %d without the earlier write at %d: %s", path, answer.Code, rv, answer.Body)
 	}
 }
 
-// inObject is how an object says its version.
+// inObject returns the text of a version in an object.
 func inObject(rv uint64) []byte { return fmt.Appendf(nil, `"resourceVersion":"%d"`, rv) }
 
-// readsUnheard does the same while the lanes hear nothing: whoever asks the wrong etcd how far it is takes them for
-// fresh. move brings the two etcds to where they are to be at that moment.
+// readsUnheard does the same while the lanes' watches receive nothing. A check against the wrong etcd would confirm the
+// stale lanes as fresh. move sets the revisions of the two etcds before the reads.
 func (a *separateEtcds) readsUnheard(t *testing.T, move func(*testing.T)) {
 	a.readsWrites(t, 2) // so that what can be learned about who shares an etcd with whom is learned
 	move(t)
@@ -289,8 +287,8 @@ func (a *separateEtcds) readsUnheard(t *testing.T, move func(*testing.T)) {
 	}
 }
 
-// begins holds that the initial events of a streaming list have an object at a version. It is no small answer, so a
-// fence brings the lane there.
+// begins checks that the initial events of a streaming list contain an object at a version. The answer is large, so the
+// facade uses a progress watch for it.
 func (a *separateEtcds) begins(t *testing.T, gvr schema.GroupVersionResource, rv uint64) error {
 	t.Helper()
 	watch, err := a.oracle.Facade.Record(t.Context(), testkit.Question{
@@ -308,8 +306,8 @@ func (a *separateEtcds) begins(t *testing.T, gvr schema.GroupVersionResource, rv
 	return nil
 }
 
-// crossing are watches of leases from the other etcd's version, on both servers: nothing is told up to there, then
-// everything.
+// crossing returns watches of leases from the other etcd's version, on both servers. They send no event up to that
+// version, then all events.
 func (a *separateEtcds) crossing(t *testing.T) suite.Pair {
 	t.Helper()
 	return suite.WatchBoth(t, a.oracle, testkit.Question{
@@ -317,7 +315,7 @@ func (a *separateEtcds) crossing(t *testing.T) suite.Pair {
 	})
 }
 
-// watches of leases through the facade that see everything from a version on.
+// Watches of leases through the facade that receive all events after a version.
 func (a *separateEtcds) watches(t *testing.T, from uint64) (open []*testkit.Recorder) {
 	t.Helper()
 	for _, query := range []string{
@@ -330,7 +328,7 @@ func (a *separateEtcds) watches(t *testing.T, from uint64) (open []*testkit.Reco
 	return open
 }
 
-// check holds watches against what kube-apiserver told.
+// check compares watches with kube-apiserver's own watch.
 func (a *separateEtcds) check(t *testing.T, truth *testkit.Recorder, watches []*testkit.Recorder, last uint64) {
 	t.Helper()
 	reached := func(r *testkit.Recording) bool { return r.Reached() >= last }
@@ -352,8 +350,7 @@ func (a *separateEtcds) check(t *testing.T, truth *testkit.Recorder, watches []*
 	}
 }
 
-// relists are the metrics of lanes that were listed again, empty when there were none: each lane has one from its
-// start.
+// relists returns the metrics of lanes that were listed again after their first list.
 func (a *separateEtcds) relists(t *testing.T) string { return relistsOf(t, a.oracle) }
 
 func relistsOf(t *testing.T, o *testkit.Oracle) string {

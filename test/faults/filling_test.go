@@ -12,17 +12,15 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// The first page is of 100 objects. They are so large that the next one is of 200, as 8 MB of them would be, and the
-// rest is for the third.
+// The first page has 100 objects. They are so large that the next one has 200, about 8 MB. The third has the rest.
 const (
 	fillingObjects = 310
 	fillingLarge   = 100
 	fillingBytes   = 40 << 10 // of each of the large ones
 )
 
-// TestFilling does something to a kube-apiserver while a lane is filled from it page by page. Its pages come from etcd,
-// so that etcd can forget them.
-func TestFilling(t *testing.T) {
+// Faults of kube-apiserver occur while a lane is filled page by page. Pages come from etcd, which may be compacted.
+func TestFaultsWhileLaneIsFilled(t *testing.T) {
 	settings.Long(t)
 	t.Parallel() // it has a cluster of its own
 	own, err := testkit.StartCluster(t.Context(), "--components=none", "--apiserver-arg=--feature-gates=ListFromCacheSnapshot=false")
@@ -32,7 +30,7 @@ func TestFilling(t *testing.T) {
 	t.Cleanup(own.Close)
 	for name, c := range map[string]struct {
 		media string
-		lists int // that a page is asked for of: the first, and those that are begun anew
+		lists int // number of lists: the first, and restarted ones
 		meet  func(*filling, *testing.T)
 	}{
 		"objects change":             {suite.AcceptJSON, 1, (*filling).change},
@@ -46,7 +44,7 @@ func TestFilling(t *testing.T) {
 
 const protobufMedia = "application/vnd.kubernetes.protobuf"
 
-// filling is a facade whose questions for further pages of objects meet something on their way.
+// filling is a facade whose requests for further pages meet a fault.
 type filling struct {
 	*suite.Fixture
 	cluster *testkit.Cluster
@@ -96,7 +94,7 @@ func (f *filling) put(t *testing.T, i int, word string) {
 	f.Put(t, suite.ConfigMaps, fmt.Sprintf("fill-%03d", i), "", word)
 }
 
-// change writes objects of pages that were read and of pages that were not, removes some of both, and adds some.
+// change modifies, removes and adds objects of pages that were read, and of pages that were not.
 func (f *filling) change(t *testing.T) {
 	for _, i := range []int{3, 50, 120, 240, 305} {
 		f.put(t, i, "meanwhile")
@@ -110,7 +108,7 @@ func (f *filling) change(t *testing.T) {
 	f.Put(t, suite.ConfigMaps, "a-first", "", "meanwhile")
 }
 
-// forget makes etcd forget the version of the list.
+// forget compacts etcd beyond the version of the list.
 func (f *filling) forget(t *testing.T) {
 	f.change(t)
 	if err := f.cluster.Compact(t.Context()); err != nil {
@@ -118,7 +116,7 @@ func (f *filling) forget(t *testing.T) {
 	}
 }
 
-// run fills the lane. A watch with initial events has to tell all that happened, each of it once.
+// run fills the lane. A watch with initial events must send every event once.
 func (f *filling) run(t *testing.T, lists int) {
 	run := suite.LaunchFacade(t, f.config, suite.Unpacked)
 	run.AwaitReady(t)
@@ -159,7 +157,7 @@ func (f *filling) run(t *testing.T, lists int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.begun[f.media] != lists || f.served[f.media] < 2 {
-		t.Errorf("%d lists were begun, want %d; %d further pages were asked for", f.begun[f.media], lists, f.served[f.media])
+		t.Errorf("got %d lists, want %d; %d further pages were requested", f.begun[f.media], lists, f.served[f.media])
 	}
 }
 

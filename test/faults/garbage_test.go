@@ -20,8 +20,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// spoilingProxy stands before the real kube-apiserver and answers some questions by itself, with what no kube-apiserver
-// says.
+// spoilingProxy is a proxy of the real kube-apiserver that answers some requests with garbage.
 type spoilingProxy struct {
 	kubeconfig string
 	server     *httptest.Server
@@ -56,7 +55,7 @@ func newSpoilingProxy(t *testing.T) *spoilingProxy {
 	return g
 }
 
-// garbage are answers that no kube-apiserver gives.
+// garbage contains answers that no kube-apiserver sends.
 var garbage = map[string]http.HandlerFunc{
 	"an HTML page": func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -89,8 +88,8 @@ var garbage = map[string]http.HandlerFunc{
 	},
 }
 
-// TestUpstreamOfGarbage: an upstream of which nothing makes sense never makes the facade ready, and never ends it.
-func TestUpstreamOfGarbage(t *testing.T) {
+// If all answers of the upstream are garbage, the facade neither becomes ready nor ends.
+func TestFacadeSurvivesUpstreamOfGarbage(t *testing.T) {
 	for name, answer := range garbage {
 		t.Run(name, func(t *testing.T) {
 			if name == "an endless body" {
@@ -103,7 +102,7 @@ func TestUpstreamOfGarbage(t *testing.T) {
 			run := suite.LaunchFacade(t, g.kubeconfig)
 			isUnready(t, run)
 			if code := code(t, run, "/api/v1/pods?resourceVersion=0"); name == "a broken connection" && code != http.StatusServiceUnavailable {
-				t.Errorf("a list: %d, want 503", code)
+				t.Errorf("a list: got %d, want 503", code)
 			}
 			lives(t, run)
 			g.spoil.Store(nil)
@@ -113,8 +112,8 @@ func TestUpstreamOfGarbage(t *testing.T) {
 	}
 }
 
-// TestGarbageOfOneResource: one resource that makes no sense answers "not yet" until it does; the others do not notice.
-func TestGarbageOfOneResource(t *testing.T) {
+// While the upstream answers one resource with garbage, requests for it receive 429. Other resources are not affected.
+func TestGarbageOfOneResourceDoesNotAffectOthers(t *testing.T) {
 	for name, answer := range garbage {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
@@ -132,12 +131,12 @@ func TestGarbageOfOneResource(t *testing.T) {
 			o := suite.OracleOf(t, run)
 			const path = "/api/v1/namespaces/oracle/configmaps?resourceVersion=0"
 			if code := code(t, run, path); code != http.StatusTooManyRequests {
-				t.Errorf("%s: %d, want 429", path, code)
+				t.Errorf("%s: got %d, want 429", path, code)
 			}
 			o.Compare(t, testkit.Question{Path: "/api/v1/namespaces/oracle/serviceaccounts?resourceVersion=0"})
 			lives(t, run)
 			g.spoil.Store(nil)
-			testkit.Eventually(t, "the resource is read again", func() error {
+			testkit.Eventually(t, "the resource is served", func() error {
 				if code := code(t, run, path); code != http.StatusOK {
 					return fmt.Errorf("code %d", code)
 				}
@@ -148,8 +147,8 @@ func TestGarbageOfOneResource(t *testing.T) {
 	}
 }
 
-// TestGarbageInWatches: a lane whose watch makes no sense keeps what it has, and resumes or syncs anew.
-func TestGarbageInWatches(t *testing.T) {
+// A lane whose watch sends garbage keeps its state, and resumes the watch or lists again.
+func TestLaneKeepsStateWhenWatchSendsGarbage(t *testing.T) {
 	for name, frame := range map[string]string{
 		"an HTML page": "<html>", "half a frame": `{"type":"ADDED","object":{"kind":"Tab`, "an unknown event": `{"type":"FOO","object":{}}` + "\n",
 		"another kind": `{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"x","namespace":"oracle","resourceVersion":"99999999"}}}` + "\n",
@@ -180,18 +179,18 @@ func TestGarbageInWatches(t *testing.T) {
 			g.server.CloseClientConnections()
 			testkit.Eventually(t, "the lane has tried to resume", func() error {
 				if spoilt.Load() == 0 {
-					return errors.New("no watch came")
+					return errors.New("the proxy received no watch")
 				}
 				return nil
 			})
 			if code := code(t, run, path); code != http.StatusOK {
-				t.Errorf("%s: %d, want what the lane has", path, code)
+				t.Errorf("%s: got %d, want 200 with the lane's state", path, code)
 			}
 			lives(t, run)
 			g.spoil.Store(nil)
 			testkit.Eventually(t, "the lane is connected", func() error {
 				if stale := staleness(run); stale > 0 {
-					return fmt.Errorf("not heard for %s", stale)
+					return fmt.Errorf("the stalest lane is %s old", stale)
 				}
 				return nil
 			})
@@ -200,7 +199,7 @@ func TestGarbageInWatches(t *testing.T) {
 	}
 }
 
-// staleness is how long the lane that was heard longest ago has not been heard.
+// staleness returns the time since the last message of the upstream to the stalest lane.
 func staleness(r *suite.Facade) (longest time.Duration) {
 	for _, lane := range r.Lanes() {
 		longest = max(longest, time.Duration(lane.StaleSeconds*float64(time.Second)))
@@ -208,7 +207,7 @@ func staleness(r *suite.Facade) (longest time.Duration) {
 	return longest
 }
 
-// TestUpstreamUnreachable: nobody listens where the upstream should be.
+// No server listens at the upstream's address.
 func TestUpstreamUnreachable(t *testing.T) {
 	run := suite.LaunchFacade(t, testkit.WriteInsecureKubeconfig(t, "https://"+suite.FreeAddress(t)))
 	isUnready(t, run)
@@ -225,17 +224,17 @@ func TestUpstreamUnreachable(t *testing.T) {
 	lives(t, run)
 }
 
-// isUnready waits until the facade listens and has said in its log why it is not ready, and asks its probes.
+// isUnready waits until the facade listens and has logged why it is not ready, and checks its probes.
 func isUnready(t *testing.T, r *suite.Facade) {
 	t.Helper()
-	testkit.Eventually(t, "the facade says why it is not ready", func() error {
+	testkit.Eventually(t, "the facade logs why it is not ready", func() error {
 		if r.Logs.FilterMessage("Not ready").Len() == 0 {
 			return fmt.Errorf("logged %v", r.Logs.All())
 		}
 		return nil
 	})
 	if code := code(t, r, "/readyz"); code != http.StatusInternalServerError {
-		t.Errorf("/readyz: %d, want 500", code)
+		t.Errorf("/readyz: got %d, want 500", code)
 	}
 	lives(t, r)
 }
@@ -243,11 +242,11 @@ func isUnready(t *testing.T, r *suite.Facade) {
 func lives(t *testing.T, r *suite.Facade) {
 	t.Helper()
 	if code := code(t, r, "/livez"); code != http.StatusOK {
-		t.Errorf("/livez: %d, want 200", code)
+		t.Errorf("/livez: got %d, want 200", code)
 	}
 }
 
-// code asks the facade for a path and looks at no more of the answer than its code.
+// code returns the code of the facade's answer for a path.
 func code(t *testing.T, r *suite.Facade, path string) int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), suite.Patience)

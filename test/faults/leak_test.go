@@ -17,10 +17,10 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// file is the kind of open files that have a path.
+// file is the kind of open files with a path.
 const file = "file"
 
-// openFiles lists what the process has open, but for what only says that something is being waited for.
+// openFiles lists the open files and connections of the process, without those of polling.
 func openFiles(t *testing.T) map[string]int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
@@ -42,8 +42,7 @@ func openFiles(t *testing.T) map[string]int {
 	return kinds
 }
 
-// TestNoLeaks leaves a facade in every impolite way there is, closes it, and looks for goroutines, connections and
-// files.
+// Clients disconnect from a facade in every impolite way. After its end no goroutine, connection or file remains.
 func TestNoLeaks(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	for i := range 20 {
@@ -78,7 +77,7 @@ func TestNoLeaks(t *testing.T) {
 		c.CloseIdleConnections()
 	}
 	run.Close(t)
-	testkit.Eventually(t, "every goroutine, connection and file is gone", func() error {
+	testkit.Eventually(t, "no goroutine, connection or file remains", func() error {
 		run.CloseIdle() // a connection may have been busy with the end of its last stream when the facade closed
 		if err := goleak.Find(running); err != nil {
 			return err
@@ -90,7 +89,7 @@ func TestNoLeaks(t *testing.T) {
 	})
 }
 
-// impolite asks, reads a few bytes, and goes away.
+// impolite sends a request, reads a few bytes, and disconnects.
 func impolite(ctx context.Context, client *http.Client, url string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -14,9 +14,9 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestLeavingInOrder: a facade that is asked to end serves on while it is not ready; then its watches end, each with a
-// bookmark from which its client goes on without listing; and who comes meanwhile is told to come again.
-func TestLeavingInOrder(t *testing.T) {
+// A facade that shuts down first becomes not ready and still serves. Then its watches end, each with a bookmark, from
+// which its client resumes without a list. New requests meanwhile receive an answer that asks them to retry.
+func TestShutdownEndsWatchesWithBookmark(t *testing.T) {
 	settings.Long(t)
 	s := suite.NewFixture(t, suite.Cluster(t))
 	for i := range drainedObjects {
@@ -46,26 +46,26 @@ func TestLeavingInOrder(t *testing.T) {
 	ended := make(chan struct{})
 	go func() { defer close(ended); run.Close(t) }()
 
-	testkit.Eventually(t, "it is not ready", func() error {
+	testkit.Eventually(t, "the facade is not ready", func() error {
 		return answers(run, t, "/readyz?verbose", http.StatusInternalServerError, "[-]shutdown failed")
 	})
 	if a := oracle.Facade.MustAsk(t, testkit.Question{Path: path + "/elsewhere?resourceVersion=0"}); a.Code != http.StatusOK {
-		t.Errorf("while it is not ready yet: %d %s", a.Code, a.Body)
+		t.Errorf("before the facade is not ready: got %d %s", a.Code, a.Body)
 	}
 	for _, w := range watches {
 		select {
 		case <-w.Done():
-			t.Errorf("a watch ended before its time: %s", w.SoFar())
+			t.Errorf("a watch ended too early: %s", w.SoFar())
 		default:
 		}
 	}
-	testkit.Eventually(t, "who comes is told to come again", func() error {
+	testkit.Eventually(t, "new requests are asked to retry", func() error {
 		return answers(run, t, path, http.StatusTooManyRequests, "The apiserver is shutting down, please try again later.")
 	})
 	for i, w := range watches {
 		recording := w.Ended(t)
 		if recording.Err != nil {
-			t.Errorf("a watch broke off: %v", recording.Err)
+			t.Errorf("a watch did not end cleanly: %v", recording.Err)
 		}
 		events, err := recording.Events()
 		if err != nil {
@@ -73,16 +73,16 @@ func TestLeavingInOrder(t *testing.T) {
 		}
 		bookmarked := len(events) > 0 && events[len(events)-1].Type == "BOOKMARK" && events[len(events)-1].RV >= last
 		if wants := i < len(watches)-1; bookmarked != wants {
-			t.Errorf("a watch that wants bookmarks: %t, has had its last: %t: %s", wants, bookmarked, recording)
+			t.Errorf("a watch that requests bookmarks: %t, got a last bookmark: %t: %s", wants, bookmarked, recording)
 		}
 	}
 	if err := readWhole(underWay); err != nil {
-		t.Errorf("a list that was under way: %v", err)
+		t.Errorf("a list in flight: %v", err)
 	}
 	<-ended
 }
 
-// answers tells whether a new connection is answered in this way.
+// answers returns an error unless a request on a new connection receives this answer.
 func answers(run *suite.Facade, t *testing.T, path string, code int, text string) error {
 	t.Helper()
 	response, err := run.HTTP1Client(t).Get(run.URL + path)

@@ -12,11 +12,12 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// restartedInformers are on one facade when kube-apiserver is restarted; the scenario restart of bench has a thousand.
+// restartedInformers is the number of informers of one facade when kube-apiserver restarts. The scenario "restart" of
+// bench has a thousand.
 const restartedInformers = 40
 
-// testInformersOverRestart restarts kube-apiserver, which knows nothing then of what led to its state: informers of
-// many selectors hear of what has changed, and none of them lists.
+// testInformersOverRestart restarts kube-apiserver, which then has no history. Informers with many selectors receive
+// the changes, and none of them lists.
 func testInformersOverRestart(t *testing.T, s *survivors) {
 	counted := new(lists)
 	config := rest.CopyConfig(s.run.Config)
@@ -36,6 +37,6 @@ func testInformersOverRestart(t *testing.T, s *survivors) {
 		s.Converges(t, suite.ConfigMaps, informer)
 	}
 	if n := counted.count(); n != listed || listed < restartedInformers {
-		t.Errorf("%d informers have asked for %d lists before the restart, and for %d after it", len(informers), listed, n-listed)
+		t.Errorf("%d informers sent %d lists before the restart, and %d after it", len(informers), listed, n-listed)
 	}
 }

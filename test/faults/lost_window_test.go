@@ -21,7 +21,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// lists counts what informers ask for beside watches that go on.
+// lists records the requests of informers, except resumed watches.
 type lists struct {
 	mu    sync.Mutex // guards asked
 	asked []string
@@ -44,7 +44,7 @@ func (l *lists) count() int {
 	return len(l.asked)
 }
 
-// gapInformers are informers of many kinds, by what they are of: in JSON and protobuf, of whole objects and metadata.
+// gapInformers returns informers by name: in JSON and protobuf, of complete objects and of metadata.
 func gapInformers(t *testing.T, s *survivors, counted *lists) map[schema.GroupVersionResource][]toolscache.SharedIndexInformer {
 	t.Helper()
 	config := rest.CopyConfig(s.run.Config)
@@ -60,7 +60,8 @@ func gapInformers(t *testing.T, s *survivors, counted *lists) map[schema.GroupVe
 			unstructured.ForResource(suite.ConfigMaps).Informer(), partial.ForResource(suite.ConfigMaps).Informer(),
 			typed.Core().V1().ConfigMaps().Informer(),
 		},
-		// Metadata of custom resources in protobuf, which a metadata client asks for, are kube-apiserver's to answer.
+		// Metadata of custom resources in protobuf, which a metadata client asks for, are kube-apiserver's to
+		// answer.
 		suite.Gadgets: {unstructured.ForResource(suite.Gadgets).Informer()},
 	}
 	for _, of := range all {
@@ -71,10 +72,10 @@ func gapInformers(t *testing.T, s *survivors, counted *lists) map[schema.GroupVe
 	return all
 }
 
-// testGapBridged takes the lanes' watches away for a while in which objects are written, deleted and created again, and
-// then gives them to a server that was started since. Watches of all kinds go on, and are told the difference; a facade
-// behind this one is sent away, and bridges the gap for its own.
-func testGapBridged(t *testing.T, s *several) {
+// testLostWindowReplayed holds back the lanes' watches while objects are written, deleted and created again. Then it
+// sends the watches to a server that has started since. Watches of all kinds continue and receive the differences. A
+// facade behind this one also loses its window, and replays the differences to its own watches.
+func testLostWindowReplayed(t *testing.T, s *several) {
 	s.balancer.send(to(first))
 	for _, gvr := range []schema.GroupVersionResource{suite.ConfigMaps, suite.Gadgets} {
 		for i, labels := range []string{"t=a", "t=a", "t=b", "t=b", "t=a", "t=a"} {
@@ -91,7 +92,8 @@ func testGapBridged(t *testing.T, s *several) {
 	for gvr := range informers {
 		truths[gvr] = s.oracle.Upstream.MustRecordWhole(t, testkit.Question{Path: suite.Collection(gvr, s.Namespace) + "?watch=1&allowWatchBookmarks=true"})
 		truths[gvr].Until(t, "the model has begun", suite.Begun)
-		// Who is ahead of the gap cannot be told of it, so watches begin at an event that the lanes have.
+		// A watch that starts after the lane's version cannot receive the replay, so watches start at an event
+		// of the lanes.
 		reached := s.Put(t, gvr, "begun", "t=b", "before")
 		s.fills(t, gvr)
 		suite.Reach(t, s.oracle, suite.Collection(gvr, s.Namespace), reached)
@@ -111,7 +113,7 @@ func testGapBridged(t *testing.T, s *several) {
 
 	s.Converges(t, suite.ConfigMaps, chained)
 	if lost, others := behind.LostWindows(suite.ConfigMaps); len(lost["json"]) == 0 || len(others) > 0 {
-		t.Errorf("behind the facade the gaps are %v, and not bridged: %v", lost, others)
+		t.Errorf("in the second facade the lost windows are %v, those not replayed: %v", lost, others)
 	}
 	for gvr, of := range informers {
 		for _, informer := range of {
@@ -119,7 +121,7 @@ func testGapBridged(t *testing.T, s *several) {
 		}
 		lost, others := s.run.LostWindows(gvr)
 		if len(lost["json"]) == 0 || gvr == suite.ConfigMaps && len(lost["protobuf"]) == 0 || len(others) > 0 {
-			t.Fatalf("%s: the gaps are %v, and not bridged: %v", gvr.Resource, lost, others)
+			t.Fatalf("%s: the lost windows are %v, those not replayed: %v", gvr.Resource, lost, others)
 		}
 		s.holds(t, gvr, truths[gvr], watches[gvr], lost["json"])
 		expired(t, s.oracle.Facade.MustRecord(t, testkit.Question{
@@ -132,7 +134,7 @@ func testGapBridged(t *testing.T, s *several) {
 	}
 }
 
-// missed writes what the lanes do not hear of, and returns a version in the midst of it.
+// missed writes changes that the lanes do not receive, and returns a version between them.
 func (s *several) missed(t *testing.T) (inside uint64) {
 	t.Helper()
 	for _, gvr := range []schema.GroupVersionResource{suite.ConfigMaps, suite.Gadgets} {
@@ -153,10 +155,10 @@ func (s *several) missed(t *testing.T) (inside uint64) {
 	return inside
 }
 
-// streamed asks for initial events.
+// streamed is the query for initial events.
 const streamed = "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
 
-// gapWatches opens watches of many kinds at the facade.
+// gapWatches opens many kinds of watches on the facade.
 func gapWatches(t *testing.T, s *several, gvr schema.GroupVersionResource, at uint64) (all []*testkit.Recorder) {
 	t.Helper()
 	from := fmt.Sprintf("&resourceVersion=%d", at)
@@ -173,7 +175,7 @@ func gapWatches(t *testing.T, s *several, gvr schema.GroupVersionResource, at ui
 	return all
 }
 
-// holds judges the watches by what the first server, which never went away, has told of the resource.
+// holds checks the watches against the watch of the first server, which has lost nothing.
 func (s *several) holds(t *testing.T, gvr schema.GroupVersionResource, truth *testkit.Recorder, watches []*testkit.Recorder, lost []testkit.LostWindow) {
 	t.Helper()
 	last := s.Put(t, gvr, "g0", "t=a", "last")
@@ -194,8 +196,8 @@ func (s *several) holds(t *testing.T, gvr schema.GroupVersionResource, truth *te
 	}
 }
 
-// cutOff has clients of the facade cut off after each event of a gap, and go on with the server that has lost nothing:
-// they end with what there is.
+// cutOff simulates clients that are cut off after each event of a replay, and resume on the server that has lost
+// nothing. They must end with the current state.
 func (s *several) cutOff(t *testing.T, told *testkit.Recording, lost testkit.LostWindow, last uint64) {
 	t.Helper()
 	events, err := told.Events()
@@ -219,15 +221,15 @@ func (s *several) cutOff(t *testing.T, told *testkit.Recording, lost testkit.Los
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, held(append(slices.Clone(events[:i+1]), more...))); diff != "" {
-			t.Errorf("%s: cut off after %s (-whole +on elsewhere):\n%s", told.Question, e, diff)
+			t.Errorf("%s: cut off after %s (-complete +resumed on the other server):\n%s", told.Question, e, diff)
 		}
 	}
 	if deletions < 2 {
-		t.Errorf("%s: %d deletions are told of the gap", told.Question, deletions)
+		t.Errorf("%s: got %d deletions in the replay", told.Question, deletions)
 	}
 }
 
-// held is what a client has that was told these events, by key.
+// held returns the state of a client that received these events, by key.
 func held(events []testkit.Event) map[string]uint64 {
 	objects := map[string]uint64{}
 	for _, e := range events {
@@ -242,7 +244,7 @@ func held(events []testkit.Event) map[string]uint64 {
 	return objects
 }
 
-// sameAs holds that the facade and kube-apiserver give the same list.
+// sameAs checks that the facade and kube-apiserver send the same list.
 func (s *several) sameAs(t *testing.T, path string) {
 	t.Helper()
 	q := testkit.Question{Path: path}

@@ -15,8 +15,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestGroupMovesToAnotherServer hands the group version of a cached resource over to an aggregated API server, which
-// may answer each caller in its own way. It is not taken back: kube-apiserver's discovery does not show it then.
+// TestGroupMovesToAnotherServer moves the group version of a cached resource to an aggregated API server, which may
+// answer each caller differently. The test does not move it back, because kube-apiserver's discovery then omits it.
 func TestGroupMovesToAnotherServer(t *testing.T) {
 	t.Parallel()
 	s := suite.NewFixture(t, suite.Cluster(t))
@@ -27,7 +27,7 @@ func TestGroupMovesToAnotherServer(t *testing.T) {
 	cached := func() error {
 		before := o.Answered(t, "cache")
 		if answer := o.Facade.MustAsk(t, list); answer.Code != http.StatusOK || o.Answered(t, "cache") == before {
-			return fmt.Errorf("%d, not from the cache", answer.Code)
+			return fmt.Errorf("got %d, want an answer from the cache", answer.Code)
 		}
 		return nil
 	}
@@ -39,7 +39,7 @@ func TestGroupMovesToAnotherServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, "the other server is asked, which is not there", func() error {
+	testkit.Eventually(t, "requests go to the other server, which does not exist", func() error {
 		if got := o.Facade.MustAsk(t, list); got.Code != http.StatusServiceUnavailable {
 			return fmt.Errorf("%d: %.200s", got.Code, got.Body)
 		}
@@ -47,7 +47,7 @@ func TestGroupMovesToAnotherServer(t *testing.T) {
 	})
 }
 
-// defineThings makes a custom resource and waits until it is served by a group version of kube-apiserver's own.
+// defineThings defines a custom resource and waits until kube-apiserver itself serves it.
 func defineThings(t *testing.T, s *suite.Fixture, gvr schema.GroupVersionResource) {
 	t.Helper()
 	_, err := s.Client.Resource(suite.CRDs).Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{

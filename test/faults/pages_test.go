@@ -16,17 +16,17 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// past is a list at a version that may be forgotten by now, and what kube-apiserver said while it was not.
+// past is a list at a version that may be compacted now, with kube-apiserver's answer from before.
 type past struct {
 	paged
 	answer *testkit.Answer
 }
 
-// pasts are pages and lists of config maps, and of events, which kube-apiserver reads from etcd. The pages' tokens are
-// the facade's and kube-apiserver's. No form shows an age.
+// pasts returns pages and lists of config maps, and of events, which kube-apiserver reads from etcd. The pages have
+// tokens of the facade and of kube-apiserver. No representation contains an age.
 func (s *survivors) pasts(t *testing.T) []past {
 	t.Helper()
-	s.fills(t, suite.ConfigMaps, suite.Events) // or what they are asked then may be of before they were filled
+	s.fills(t, suite.ConfigMaps, suite.Events) // else a version may be from before the lanes were filled
 	for i := range 5 {
 		s.writes = append(s.writes, s.Put(t, suite.ConfigMaps, fmt.Sprintf("page%d", i), "t=a", "1"))
 		s.event(t)
@@ -71,12 +71,12 @@ func (s *survivors) fills(t *testing.T, all ...schema.GroupVersionResource) {
 					return nil
 				}
 			}
-			return errors.New("they are not")
+			return errors.New("they are not cached")
 		})
 	}
 }
 
-// event makes one.
+// event creates an event.
 func (s *survivors) event(t *testing.T) {
 	t.Helper()
 	s.Create(t, suite.Events, map[string]any{
@@ -86,22 +86,22 @@ func (s *survivors) event(t *testing.T) {
 	})
 }
 
-// goOn writes until the versions before lie in the past for every cache.
+// goOn writes until every cache is past the earlier versions.
 func (s *survivors) goOn(t *testing.T) {
 	t.Helper()
 	s.change(t)
 	s.event(t)
-	testkit.Eventually(t, "the facade knows the last event", func() error {
+	testkit.Eventually(t, "the facade has the last event", func() error {
 		answer := s.oracle.Facade.MustAsk(t, testkit.Question{Path: suite.Collection(suite.Events, s.Namespace) + "?resourceVersion=0"})
 		if want, got := len(s.Present(t, suite.Events, metav1.ListOptions{})), len(versions(answer))-1; got != want {
-			return fmt.Errorf("%d events of %d", got, want)
+			return fmt.Errorf("got %d events, want %d", got, want)
 		}
 		return nil
 	})
 }
 
-// honest holds that a facade answers as kube-apiserver does now, or, while the version is in its window, as it did
-// before. It returns kube-apiserver's answer.
+// honest checks that the facade answers as kube-apiserver does now or, if the version is still in the facade's window,
+// as kube-apiserver did before. It returns kube-apiserver's answer.
 func (p past) honest(t *testing.T, o *testkit.Oracle) *testkit.Answer {
 	t.Helper()
 	answer, diff := o.Difference(t, p.question())
@@ -109,17 +109,17 @@ func (p past) honest(t *testing.T, o *testkit.Oracle) *testkit.Answer {
 		return answer
 	}
 	if before := testkit.Diff(p.question(), p.answer, o.Facade.MustAsk(t, p.question())); before != "" {
-		t.Errorf("%s: neither as it is now:\n%snor as it was:\n%s", p.question(), diff, before)
+		t.Errorf("%s: the answer is neither the current one:\n%snor the earlier one:\n%s", p.question(), diff, before)
 	}
 	return answer
 }
 
-// gone holds that a refusal is kube-apiserver's, and that the token which it offers leads through the rest of the list.
+// gone checks that a refusal is kube-apiserver's, and that its continue token leads through the rest of the list.
 func (p past) gone(t *testing.T, o *testkit.Oracle) {
 	t.Helper()
 	answer := o.Compare(t, p.question())
 	if answer.Code != http.StatusGone || (p.token != "") != (tokenIn(answer) != "") {
-		t.Fatalf("%s: etcd has forgotten this version, and kube-apiserver says %d %s", p.question(), answer.Code, answer.Body)
+		t.Fatalf("%s: got %d from kube-apiserver for a compacted version: %s", p.question(), answer.Code, answer.Body)
 	}
 	for rest := p.paged; tokenIn(answer) != ""; {
 		rest.token = tokenIn(answer)
@@ -129,8 +129,8 @@ func (p past) gone(t *testing.T, o *testkit.Oracle) {
 	}
 }
 
-// testPagesCompacted takes away versions that clients are in the middle of reading: first from etcd, which is where
-// kube-apiserver has those of events from, and lists of one name; then from kube-apiserver itself.
+// testPagesCompacted removes versions that clients are reading: first from etcd, from which kube-apiserver reads events
+// and lists of one name, then from kube-apiserver itself.
 func testPagesCompacted(t *testing.T, s *survivors) {
 	all := s.pasts(t)
 	s.goOn(t)
@@ -148,7 +148,7 @@ func testPagesCompacted(t *testing.T, s *survivors) {
 		p.gone(t, ignorant)
 	}
 	if forgotten < len(all)/2 {
-		t.Errorf("kube-apiserver has forgotten %d of %d, at least all of events were to be", forgotten, len(all))
+		t.Errorf("kube-apiserver has lost %d of %d versions, want at least those of events", forgotten, len(all))
 	}
 	s.do(t, "kill")
 	s.do(t, "start")
@@ -161,7 +161,7 @@ func testPagesCompacted(t *testing.T, s *survivors) {
 	s.survived(t)
 }
 
-// testPagesRestarted restarts kube-apiserver between two pages. What etcd knows is there as before.
+// testPagesRestarted restarts kube-apiserver between two pages. etcd still has the versions.
 func testPagesRestarted(t *testing.T, s *survivors) {
 	all := s.pasts(t)
 	s.goOn(t)
@@ -170,8 +170,8 @@ func testPagesRestarted(t *testing.T, s *survivors) {
 	s.goOn(t)
 	for _, p := range all {
 		p.honest(t, s.oracle)
-		// kube-apiserver writes the token of a page that it reads from etcd without a slash (semantics 2.5); the
-		// objects are the same.
+		// kube-apiserver writes the token of a page that it reads from etcd without a slash (semantics 2.5);
+		// the objects are the same.
 		if answer := s.oracle.Facade.MustAsk(t, p.question()); !bytes.Equal(itemsIn(answer), itemsIn(p.answer)) {
 			t.Errorf("%s: %d %s\nbefore the restart: %s", p.question(), answer.Code, answer.Body, p.answer.Body)
 		}
@@ -179,14 +179,14 @@ func testPagesRestarted(t *testing.T, s *survivors) {
 	s.survived(t)
 }
 
-// itemsIn are the objects of a list, to the byte.
+// itemsIn returns the raw objects of a list.
 func itemsIn(answer *testkit.Answer) []byte {
 	var list struct{ Items json.RawMessage }
 	_ = json.Unmarshal(answer.Body, &list) // what is no list has none
 	return list.Items
 }
 
-// ofConfigMaps tells whether the facade can have the list in its cache.
+// ofConfigMaps reports whether the facade may serve the list from its cache.
 func (p past) ofConfigMaps() bool {
 	return strings.Contains(p.path, "/configmaps?") && !strings.Contains(p.path, "metadata.name")
 }

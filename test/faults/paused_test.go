@@ -12,11 +12,11 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// mostRecentReads are those that must show every write that was finished before.
+// mostRecentReads are the reads that must contain every earlier write.
 var mostRecentReads = []string{"?", "?limit=2&", "?labelSelector=t%3Da&", "/mark?"}
 
-// testPausedReads pauses kube-apiserver after a write that the facade has not heard of. What is most recent cannot be
-// told then, and is not; pages of a version that the facade knows can. Who waited gets an answer with the write in it.
+// testPausedReads pauses kube-apiserver after a write that the facade has not received. Consistent reads then fail or
+// wait, and pages of a cached version are served. Waiting reads later receive an answer that contains the write.
 func testPausedReads(t *testing.T, s *survivors) {
 	proxy := newSlowProxy(t, s.cluster)
 	slow := &survivors{Fixture: s.Fixture, cluster: s.cluster, run: suite.LaunchFacade(t, proxy.kubeconfig, func(c *facade.Config) {
@@ -28,7 +28,7 @@ func testPausedReads(t *testing.T, s *survivors) {
 	slow.oracle = s.Oracle(t, slow.run)
 	all := slow.pasts(t)
 	s.writes = append(s.writes, slow.writes...)
-	slow.readRecent(t, 0) // only what was allowed before is shown while nobody can be asked whether it is
+	slow.readRecent(t, 0) // while reviews fail, only cached decisions allow a request
 	proxy.shut()
 	written := s.Put(t, suite.ConfigMaps, "mark", "", "paused")
 	s.writes = append(s.writes, written)
@@ -60,7 +60,7 @@ func testPausedReads(t *testing.T, s *survivors) {
 			continue // kube-apiserver's to answer
 		}
 		if diff := testkit.Diff(p.question(), p.answer, slow.oracle.Facade.MustAsk(t, p.question())); diff != "" {
-			t.Errorf("%s: not as it was before\n%s", p.question(), diff)
+			t.Errorf("%s: the answer has changed\n%s", p.question(), diff)
 		}
 	}
 	paused = false
@@ -78,13 +78,13 @@ func testPausedReads(t *testing.T, s *survivors) {
 	s.survived(t)
 }
 
-// collection is a question about the fixture's config maps.
+// collection returns a question for the fixture's config maps.
 func (s *survivors) collection(query string) testkit.Question {
 	return testkit.Question{Path: suite.Collection(suite.ConfigMaps, s.Namespace) + query}
 }
 
-// readRecent holds that every most recent read shows what was written at a version; no object but mark was written
-// since.
+// readRecent checks that every consistent read contains the write at a version. Since then only the object mark was
+// written.
 func (s *survivors) readRecent(t *testing.T, written uint64) {
 	t.Helper()
 	for _, query := range mostRecentReads {

@@ -15,8 +15,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// slowProxy is a way to kube-apiserver on which watches can be held back, as they are when a network or a server is
-// slow. All other answers pass.
+// slowProxy is a proxy of kube-apiserver that can hold back watches, like a slow network or server. Other answers are
+// not delayed.
 type slowProxy struct {
 	*gate
 	kubeconfig string // of a client that takes it, with the rights of a facade
@@ -47,7 +47,7 @@ func newSlowProxy(t *testing.T, upstream *testkit.Cluster) *slowProxy {
 	return slow
 }
 
-// gate lets bytes through or holds them back.
+// gate passes bytes or holds them back.
 type gate struct {
 	mu   sync.Mutex // guards open
 	open chan struct{}
@@ -65,7 +65,7 @@ func (g *gate) state() <-chan struct{} {
 	return g.open
 }
 
-// shut holds back what comes from now on.
+// shut holds back all further bytes.
 func (g *gate) shut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -76,7 +76,7 @@ func (g *gate) shut() {
 	}
 }
 
-// release lets everything go that was held back.
+// release passes the bytes that were held back.
 func (g *gate) release() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -87,7 +87,7 @@ func (g *gate) release() {
 	}
 }
 
-// gatedBody is the body of a watch whose bytes go through a gate.
+// gatedBody is the body of a watch behind a gate.
 type gatedBody struct {
 	io.ReadCloser
 	ctx  context.Context // of its request

@@ -19,8 +19,8 @@ import (
 // notes are custom resources whose definition changes.
 var notes = schema.GroupVersionResource{Group: "redefined.example.com", Version: "v1", Resource: "notes"}
 
-// TestRedefinedResourceIsReadInItsNewForm changes a definition so that kube-apiserver shows the same objects in another
-// form, and reads as soon as it does.
+// The test changes a definition so that kube-apiserver serves the same objects with other content, and reads
+// immediately afterwards.
 func TestRedefinedResourceIsReadInItsNewForm(t *testing.T) {
 	t.Parallel()
 	s := suite.NewFixture(t, suite.Cluster(t))
@@ -34,18 +34,18 @@ func TestRedefinedResourceIsReadInItsNewForm(t *testing.T) {
 		})
 	}
 	for i := range settings.Amount(2, 10) {
-		testkit.Eventually(t, "the cache answers", func() error {
+		testkit.Eventually(t, "the facade serves from the cache", func() error {
 			before := o.Answered(t, "cache")
 			if o.Facade.MustAsk(t, list); o.Answered(t, "cache") == before {
-				return errors.New("kube-apiserver answers")
+				return errors.New("the request is forwarded")
 			}
 			return nil
 		})
 		shown := fmt.Sprintf(`"mark":"mark-%d"`, i)
 		defineNotes(t, s, fmt.Sprintf("mark-%d", i))
-		testkit.Eventually(t, "kube-apiserver shows the new form", func() error {
+		testkit.Eventually(t, "kube-apiserver serves the new content", func() error {
 			if !bytes.Contains(s.Upstream.MustAsk(t, list).Body, []byte(shown)) {
-				return errors.New("it shows the old form")
+				return errors.New("it serves the old content")
 			}
 			return nil
 		})
@@ -55,8 +55,8 @@ func TestRedefinedResourceIsReadInItsNewForm(t *testing.T) {
 	}
 }
 
-// defineNotes makes the definition, or gives it another default for a field that no object has; without a default there
-// is no such field.
+// defineNotes creates the definition, or changes the default of a field that no object sets. Without a default the
+// schema has no such field.
 func defineNotes(t *testing.T, s *suite.Fixture, mark string) {
 	t.Helper()
 	name, fields := notes.GroupResource().String(), map[string]any{"text": map[string]any{"type": "string"}}

@@ -17,8 +17,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// balancer is the simplest load balancer there is: each request goes to the next server, whether that one is well or
-// not.
+// balancer is a simple load balancer. It sends each request to the next server, even if that is not healthy.
 type balancer struct {
 	Config *rest.Config // for its clients
 	server *httptest.Server
@@ -48,7 +47,7 @@ func startBalancer(t *testing.T, addresses ...string) *balancer {
 	return b
 }
 
-// serveProxy serves a proxy by TLS, with HTTP/2, until the test ends.
+// serveProxy serves a proxy over TLS and HTTP/2 until the test ends.
 func serveProxy(t *testing.T, proxy *httputil.ReverseProxy) *httptest.Server {
 	t.Helper()
 	proxy.FlushInterval = -1 // an event goes out when it arrives
@@ -78,7 +77,7 @@ func (b *balancer) pick() *url.URL {
 	return b.servers[i]
 }
 
-// replace puts another server in the place of one.
+// replace replaces a server by another.
 func (b *balancer) replace(t *testing.T, i int, address string) {
 	t.Helper()
 	server, err := url.Parse(address)
@@ -90,18 +89,18 @@ func (b *balancer) replace(t *testing.T, i int, address string) {
 	b.servers[i] = server
 }
 
-// leave puts nobody in the place of one: another test's server could get the port of one that has ended.
+// leave removes a server from the balancer, because another test's server could get its port.
 func (b *balancer) leave(t *testing.T, i int) {
 	t.Helper()
 	b.replace(t, i, "https://"+suite.FreeAddress(t))
 }
 
-// requests is how many each server got.
+// requests returns the number of requests to each server.
 func (b *balancer) requests() []int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return append([]int(nil), b.asked...)
 }
 
-// cut breaks all connections of clients.
+// cut closes all connections of clients.
 func (b *balancer) cut() { b.server.CloseClientConnections() }

@@ -13,8 +13,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// chain is one watch after another, each from where the last one ended, however it ended, or from a new list. All are
-// recorded.
+// chain is a sequence of recorded watches. Each resumes where the last one ended, or starts from a new list.
 type chain struct {
 	asker   *testkit.Asker
 	path    string // with selectors
@@ -31,7 +30,7 @@ type chain struct {
 	now     *testkit.Recording // what it has told
 }
 
-// start begins behind a version; it runs until stop is called or the test ends.
+// start starts after a version. The chain runs until stop is called or the test ends.
 func (c *chain) start(t *testing.T, from uint64) (stop func()) {
 	t.Helper()
 	c.last = from
@@ -54,7 +53,7 @@ func (c *chain) start(t *testing.T, from uint64) (stop func()) {
 	return stop
 }
 
-// watch opens one watch and remembers it when it has ended.
+// watch opens one watch and stores its recording when it has ended.
 func (c *chain) watch(ctx context.Context) {
 	if c.relists {
 		c.list(ctx)
@@ -78,7 +77,7 @@ func (c *chain) watch(ctx context.Context) {
 	}
 }
 
-// list moves the chain on to what is most recent.
+// list moves the chain to the most recent version.
 func (c *chain) list(ctx context.Context) {
 	q := testkit.Question{Path: c.path, Header: c.form}
 	answer, err := c.asker.Ask(ctx, q)
@@ -111,34 +110,34 @@ func (c *chain) note(r *testkit.Recording, ended bool) {
 	}
 }
 
-// look returns how far the chain is, and how many of its watches have ended because their time was over.
+// look returns the chain's version, and the number of watches that ended by their timeout.
 func (c *chain) look() (last uint64, timeout int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.last, c.timeout
 }
 
-// reaches waits until the chain knows a version.
+// reaches waits until the chain has a version.
 func (c *chain) reaches(t *testing.T, rv uint64) {
 	t.Helper()
-	testkit.Eventually(t, fmt.Sprintf("%s is told of %d", c.path, rv), func() error {
+	testkit.Eventually(t, fmt.Sprintf("%s reaches %d", c.path, rv), func() error {
 		return c.behind(rv)
 	})
 }
 
-// behind says why the chain does not know a version yet.
+// behind returns an error that explains why the chain has not reached a version.
 func (c *chain) behind(rv uint64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.last < rv {
-		return fmt.Errorf("it is at %d after %d watches; the last one, opened at %s, tells %v; refused: %v",
+		return fmt.Errorf("it is at %d after %d watches; the last one, opened at %s, sent %v; refused: %v",
 			c.last, len(c.watches), c.opened.Format(time.TimeOnly), c.now, c.refused)
 	}
 	return nil
 }
 
-// lostNothing holds every watch of a stopped chain against what happened: none begins with a gap or repeats anything,
-// and as each begins where the last one ended, neither do all together.
+// lostNothing checks every watch of a stopped chain against the model: none misses or repeats an event. As each starts
+// where the last one ended, the chain is complete.
 func (c *chain) lostNothing(t *testing.T, m *testkit.Model) {
 	t.Helper()
 	for _, r := range c.watches {
@@ -156,8 +155,8 @@ func (c *chain) lostNothing(t *testing.T, m *testkit.Model) {
 	}
 }
 
-// chains are one of each form and of several selectors, and one that lists. All are told of an object named mark with
-// the label t=a.
+// chains are one chain per representation, several with selectors, and one that lists. All receive the object named
+// mark with the label t=a.
 type chains []*chain
 
 func newChains(asker *testkit.Asker, path string) chains {
@@ -171,7 +170,7 @@ func newChains(asker *testkit.Asker, path string) chains {
 		&chain{asker: asker, path: path + "?labelSelector=", relists: true})
 }
 
-// reach waits until all know a version.
+// reach waits until all chains have a version.
 func (all chains) reach(t *testing.T, rv uint64) {
 	t.Helper()
 	for _, c := range all {
@@ -179,7 +178,7 @@ func (all chains) reach(t *testing.T, rv uint64) {
 	}
 }
 
-// lostNothing holds all that were stopped against what happened; it returns how many watches they opened.
+// lostNothing checks all stopped chains, and returns the number of their watches.
 func (all chains) lostNothing(t *testing.T, m *testkit.Model) (watches int) {
 	t.Helper()
 	for _, c := range all {

@@ -13,8 +13,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestReplicasInformer: an informer behind the balancer ends up with exactly what is there, whichever facade dies and
-// comes back.
+// An informer behind the balancer converges to the upstream's state while facades are killed and restarted.
 func TestReplicasInformer(t *testing.T) {
 	settings.Long(t)
 	for _, streaming := range []bool{true, false} {

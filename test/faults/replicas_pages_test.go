@@ -18,8 +18,8 @@ import (
 
 const acceptPartialList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 
-// TestReplicasPages: each of the three servers goes on with a token of any of them, to the byte as kube-apiserver does;
-// also a facade that was started after the token was given out, and so cannot know its version.
+// Each of the three servers accepts the continue tokens of all others, and answers byte by byte like kube-apiserver.
+// This includes a facade that has started after the token was issued and lacks its version.
 func TestReplicasPages(t *testing.T) {
 	settings.Long(t)
 	r := startReplicas(t, suite.ConfigMaps)
@@ -53,14 +53,14 @@ func TestReplicasPages(t *testing.T) {
 	}
 }
 
-// paged is a list of which some pages are read.
+// paged is a list of which some pages have been read.
 type paged struct {
 	path  string // with everything but the token
 	form  string
 	token string
 }
 
-// firstPages asks each server for the first page of lists in several forms.
+// firstPages requests the first page of lists in several representations from each server.
 func (r *replicas) firstPages(t *testing.T, limit int) []paged {
 	t.Helper()
 	const selected = "&labelSelector=t%3Da&fieldSelector=metadata.name!%3Do05"
@@ -88,7 +88,8 @@ func (r *replicas) firstPages(t *testing.T, limit int) []paged {
 	return all
 }
 
-// nextPages compares the next page of each list, and returns the lists that go on, with tokens of each server in turn.
+// nextPages compares the next page of each list, with tokens of each server in turn. It returns the lists that have
+// further pages.
 func (r *replicas) nextPages(t *testing.T, all []paged) []paged {
 	t.Helper()
 	var rest []paged
@@ -114,15 +115,14 @@ func (p paged) question() testkit.Question {
 	return q
 }
 
-// tokenIn is the continue token in a list, or in a Status.
+// tokenIn returns the continue token in a list or Status.
 func tokenIn(answer *testkit.Answer) string {
 	var list struct{ Metadata struct{ Continue string } }
 	_ = json.Unmarshal(answer.Body, &list) // what is no list has no token
 	return list.Metadata.Continue
 }
 
-// TestReplicasPager: a client that reads page by page through the balancer, while objects change, sees what was there
-// at the first page's version.
+// A client that reads pages through the balancer while objects change receives the state at the first page's version.
 func TestReplicasPager(t *testing.T) {
 	settings.Long(t)
 	for name, gvr := range map[string]schema.GroupVersionResource{"busy": suite.ConfigMaps, "quiet": suite.Gadgets} {

@@ -14,8 +14,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// reader reads again and again, and asks each time for nothing older than what it has seen, or for what is most recent.
-// It keeps what it saw.
+// reader sends reads continuously. Each requests the version that it has seen, or the most recent state. It stores the
+// answers.
 type reader struct {
 	asker    *testkit.Asker
 	random   *rand.Rand
@@ -32,7 +32,7 @@ type reading struct {
 	floor    uint64 // the version that the answer must not be from before
 }
 
-// newReader makes a reader of lists of several kinds, and of single objects.
+// newReader returns a reader of several kinds of lists, and of single objects.
 func newReader(r *replicas, seed uint64) *reader {
 	lists, everywhere := suite.Collection(r.gvr, r.Namespace), suite.Collection(r.gvr, "")
 	return &reader{
@@ -44,8 +44,8 @@ func newReader(r *replicas, seed uint64) *reader {
 	}
 }
 
-// read asks one question, by any of the paths. What is no answer but a 504, for a version that the server has not
-// reached, is an error.
+// read sends one question for any of the paths. Except for a 504, for a version that the server has not reached, every
+// refusal is an error.
 func (s *reader) read(ctx context.Context) error {
 	q := testkit.Question{Path: s.paths[s.random.IntN(len(s.paths))]}
 	if s.random.IntN(3) > 0 {
@@ -70,7 +70,7 @@ func (s *reader) read(ctx context.Context) error {
 	return nil
 }
 
-// readNothingOld holds everything that was seen against what happened.
+// readNothingOld checks all answers against the model.
 func (s *reader) readNothingOld(t *testing.T, m *testkit.Model) {
 	t.Helper()
 	for _, one := range s.readings {
@@ -80,7 +80,7 @@ func (s *reader) readNothingOld(t *testing.T, m *testkit.Model) {
 	}
 }
 
-// versions are the resourceVersions of a list or an object, its own first; a 0 stands for one that it does not have.
+// versions returns the resourceVersions of a list or object, its own first. A missing one is 0.
 func versions(answer *testkit.Answer) []uint64 {
 	type meta struct {
 		Metadata struct{ ResourceVersion string }

@@ -27,8 +27,8 @@ type replicas struct {
 	begin  uint64 // from here on both facades hold every version of gvr
 }
 
-// startReplicas starts two facades that read the cluster, the second by a way of its own if there is one. The tests
-// look at one resource: config maps or gadgets.
+// startReplicas starts two facades of the cluster, the second through a proxy if one is given. The tests use one
+// resource: config maps or gadgets.
 func startReplicas(t *testing.T, gvr schema.GroupVersionResource, kubeconfigs ...string) *replicas {
 	t.Helper()
 	r := &replicas{Fixture: suite.NewFixture(t, suite.Cluster(t)), gvr: gvr}
@@ -56,10 +56,10 @@ func startReplicas(t *testing.T, gvr schema.GroupVersionResource, kubeconfigs ..
 	return r
 }
 
-// marking makes a facade send bookmarks often.
+// marking configures a facade that sends bookmarks often.
 func marking(c *facade.Config) { c.BookmarkInterval = 100 * time.Millisecond }
 
-// mark writes an object that every chain is told of.
+// mark writes an object that every chain receives.
 func (r *replicas) mark(t *testing.T) uint64 {
 	t.Helper()
 	return r.Put(t, r.gvr, "mark", "t=a", fmt.Sprint(time.Now().UnixNano()))
@@ -71,7 +71,7 @@ func (r *replicas) oracle(t *testing.T, i int) *testkit.Oracle {
 	return r.Oracle(t, r.runs[i])
 }
 
-// restart ends one of the facades, if it runs, and starts another in its place.
+// restart stops one of the facades, if it runs, and starts another instead.
 func (r *replicas) restart(t *testing.T, i int) {
 	t.Helper()
 	r.runs[i].Close(t)
@@ -80,7 +80,7 @@ func (r *replicas) restart(t *testing.T, i int) {
 	r.front.replace(t, i, r.runs[i].URL)
 }
 
-// kill ends a facade without draining it, and leaves nothing in its place.
+// kill ends a facade without draining it.
 func (r *replicas) kill(t *testing.T, i int) {
 	t.Helper()
 	if err := r.runs[i].Abort(); err != nil {
@@ -90,7 +90,7 @@ func (r *replicas) kill(t *testing.T, i int) {
 	r.front.leave(t, i)
 }
 
-// happened is what happened to the resource until now.
+// happened returns a model of the resource up to now.
 func (r *replicas) happened(t *testing.T) *testkit.Model {
 	t.Helper()
 	last := r.mark(t)
@@ -101,8 +101,8 @@ func (r *replicas) happened(t *testing.T) *testkit.Model {
 	return m
 }
 
-// TestReplicasReads: for clients that ask for what they have seen, or for what is most recent, time never goes back;
-// and what they list is a moment from which a watch goes on. Also of a resource that is quiet while others move.
+// Clients that request the version that they have seen, or the most recent state, never receive an older state. They
+// can resume a watch from the version of a list. This includes a quiet resource while others change.
 func TestReplicasReads(t *testing.T) {
 	settings.Long(t)
 	for name, gvr := range map[string]schema.GroupVersionResource{"busy": suite.ConfigMaps, "quiet": suite.Gadgets} {
@@ -143,7 +143,7 @@ func testReplicasReads(t *testing.T, r *replicas) {
 	for _, s := range readers {
 		s.readNothingOld(t, model)
 		if s.refused > 0 {
-			t.Errorf("%d reads were refused although both facades are well", s.refused)
+			t.Errorf("%d reads were refused although both facades are healthy", s.refused)
 		}
 	}
 	if asked := r.front.requests(); min(asked[0], asked[1]) < 100 {
@@ -151,7 +151,7 @@ func testReplicasReads(t *testing.T, r *replicas) {
 	}
 }
 
-// TestReplicasWatches: watches that end after a second or are cut off go on at the other facade as if nothing had been.
+// Watches that time out after a second or are cut off resume at the other facade without a lost or repeated event.
 func TestReplicasWatches(t *testing.T) {
 	r := startReplicas(t, suite.ConfigMaps)
 	all, stopAll := r.follow(t)
@@ -161,7 +161,7 @@ func TestReplicasWatches(t *testing.T) {
 		r.front.cut()
 	}
 	for _, c := range all {
-		testkit.Eventually(t, c.path+" has come to the end of its time twice", func() error {
+		testkit.Eventually(t, c.path+" has timed out twice", func() error {
 			if _, timeout := c.look(); timeout < 2 {
 				return fmt.Errorf("%d times", timeout)
 			}
@@ -176,8 +176,8 @@ func TestReplicasWatches(t *testing.T) {
 	}
 }
 
-// TestReplicasLag: one facade hears of changes late. Watches that come from the other one, at versions that it does not
-// know yet, wait there; reads are answered from elsewhere or refused, but never with what is too old.
+// One facade receives changes late. Watches that resume there at a version that it has not reached wait. Reads are
+// forwarded or refused, but never answered with a state that is too old.
 func TestReplicasLag(t *testing.T) {
 	settings.Long(t)
 	for name, gvr := range map[string]schema.GroupVersionResource{"busy": suite.ConfigMaps, "quiet": suite.Gadgets} {
@@ -209,7 +209,7 @@ func testReplicasLag(t *testing.T, gvr schema.GroupVersionResource) {
 		stop()
 		before := r.front.requests()
 		r.front.cut()
-		testkit.Eventually(t, "watches go on at both facades", func() error {
+		testkit.Eventually(t, "both facades receive watches", func() error {
 			if asked := r.front.requests(); min(asked[0]-before[0], asked[1]-before[1]) < len(all)/2 {
 				return fmt.Errorf("requests before %v, after %v", before, asked)
 			}
@@ -237,12 +237,12 @@ func testReplicasLag(t *testing.T, gvr schema.GroupVersionResource) {
 	t.Logf("%d of 60 reads were refused", client.refused)
 }
 
-// goAhead waits until every chain was told of a version by the quick facade; those that are at the slow one are sent
-// away, after ever longer, so that those at the quick one have the time to be told.
+// goAhead waits until the quick facade has sent a version to every chain. It disconnects chains at the slow facade
+// after increasing delays, so that chains at the quick one have time to receive it.
 func (r *replicas) goAhead(t *testing.T, all chains, rv uint64) {
 	t.Helper()
 	patience, last := 300*time.Millisecond, time.Now()
-	testkit.Eventually(t, "every watch has come by the quick facade", func() error {
+	testkit.Eventually(t, "every watch has received the version from the quick facade", func() error {
 		for _, c := range all {
 			if err := c.behind(rv); err != nil {
 				if time.Since(last) > patience { //pace: connections are cut again and again, after ever longer
@@ -256,8 +256,7 @@ func (r *replicas) goAhead(t *testing.T, all chains, rv uint64) {
 	})
 }
 
-// lags holds that the second facade does not know a version that there is; without that, a test of what it does then is
-// none.
+// lags checks that the second facade has not reached a version, which the test depends on.
 func (r *replicas) lags(t *testing.T, rv uint64) {
 	t.Helper()
 	answer := r.ask(t, 1, "?resourceVersion=0")
@@ -266,8 +265,7 @@ func (r *replicas) lags(t *testing.T, rv uint64) {
 	}
 }
 
-// readSlow reads from the second facade what it cannot have in its cache yet, for a client to remember, and opens a
-// watch behind that.
+// readSlow reads a state from the second facade that its cache has not reached, and opens a watch after that version.
 func (r *replicas) readSlow(t *testing.T, client *reader, mark uint64) *testkit.Recorder {
 	t.Helper()
 	at := fmt.Sprintf("resourceVersion=%d", mark)
@@ -287,7 +285,7 @@ func (r *replicas) readSlow(t *testing.T, client *reader, mark uint64) *testkit.
 	return facade.MustRecord(t, testkit.Question{Path: path + "?watch=1&allowWatchBookmarks=true&" + at})
 }
 
-// ask asks one of the facades about the resource.
+// ask sends a question for the resource to one of the facades.
 func (r *replicas) ask(t *testing.T, i int, query string) *testkit.Answer {
 	t.Helper()
 	answer, err := r.oracle(t, i).Facade.Ask(t.Context(), testkit.Question{Path: suite.Collection(r.gvr, r.Namespace) + query})

@@ -16,7 +16,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// randomObjects is how many objects are written at random.
+// randomObjects is the number of objects that the writer changes.
 const randomObjects = 12
 
 // writer changes objects of one resource at random.
@@ -26,8 +26,7 @@ type writer struct {
 	random *rand.Rand
 }
 
-// keepWriting writes, not more often than every so often, until stop is called or the test ends; stop returns when the
-// last write is done.
+// keepWriting writes at a limited rate until stop is called or the test ends. stop returns after the last write.
 func keepWriting(t *testing.T, s *suite.Fixture, gvr schema.GroupVersionResource, every time.Duration) (stop func()) {
 	t.Helper()
 	w := &writer{Fixture: s, gvr: gvr, random: settings.Random(t)}
@@ -53,7 +52,7 @@ func keepWriting(t *testing.T, s *suite.Fixture, gvr schema.GroupVersionResource
 	return stop
 }
 
-// write makes one change. Its context is nobody's: a write is finished once it is begun.
+// write makes one change. It does not use the test's context, so a started write is always completed.
 func (w *writer) write() error {
 	name := fmt.Sprintf("o%d", w.random.IntN(randomObjects))
 	if w.random.IntN(5) == 0 {

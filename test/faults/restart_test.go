@@ -12,8 +12,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// testFacadeRestarted ends the facade itself under a client, politely or not, and starts it again. Whatever the client
-// missed it is told, or it is told that the window is lost.
+// testFacadeRestarted stops or kills the facade under a client, and starts it again. The client receives all missed
+// events, or a 410.
 func testFacadeRestarted(t *testing.T, s *survivors) {
 	run := suite.StartFacade(t, s.cluster, marking)
 	front := startBalancer(t, run.URL)
@@ -45,7 +45,7 @@ func testFacadeRestarted(t *testing.T, s *survivors) {
 	}
 	again()
 	if _, _, now := client.look(); now == listed {
-		t.Error("the client was not told that the window is lost")
+		t.Error("the client did not receive a 410")
 	}
 	client.lostNothing(t, s.writes, s.Present(t, suite.ConfigMaps, metav1.ListOptions{}))
 	expired(t, asker.MustRecord(t, testkit.Question{
@@ -54,7 +54,7 @@ func testFacadeRestarted(t *testing.T, s *survivors) {
 	s.survived(t)
 }
 
-// expired holds that a watch ended at once with a 410 in its stream, as kube-apiserver says it (semantics 4.1).
+// expired checks that a watch ended immediately with a 410 in its stream, as kube-apiserver sends it (semantics 4.1).
 func expired(t *testing.T, watch *testkit.Recorder) {
 	t.Helper()
 	rec := watch.Ended(t)

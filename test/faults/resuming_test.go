@@ -18,8 +18,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// resuming is a client as simple as can be that does what a reflector must: it lists, watches, goes on where a watch
-// ended, and lists again after a 410. It remembers enough to tell afterwards whether anything was lost or told twice.
+// resuming is a minimal reflector: it lists, watches, resumes where a watch ended, and lists again after a 410. It
+// records which events it received, and how often.
 type resuming struct {
 	asker *testkit.Asker
 	path  string
@@ -33,10 +33,10 @@ type resuming struct {
 	broken error
 }
 
-// gap is what happened above from and up to to while the client did not watch.
+// gap is an interval of versions, after from and up to to, that a relist skipped.
 type gap struct{ from, to uint64 }
 
-// newResuming starts a client that runs until the test ends.
+// newResuming starts a client, which runs until the test ends.
 func newResuming(t *testing.T, asker *testkit.Asker, path string) *resuming {
 	t.Helper()
 	r := &resuming{asker: asker, path: path, told: map[uint64]int{}, state: map[string]uint64{}}
@@ -47,7 +47,7 @@ func newResuming(t *testing.T, asker *testkit.Asker, path string) *resuming {
 	return r
 }
 
-// pause between attempts of a client whose server is not well.
+// pause is the time between attempts of a client whose server fails.
 const pause = 50 * time.Millisecond
 
 func (r *resuming) run(ctx context.Context) {
@@ -80,7 +80,7 @@ func (r *resuming) run(ctx context.Context) {
 
 var errGone = errors.New("410")
 
-// fatalError is what no good server tells.
+// fatalError is an answer that no correct server sends.
 type fatalError struct{ reason string }
 
 func (e *fatalError) Error() string { return e.reason }
@@ -185,14 +185,14 @@ func (r *resuming) take(frame testkit.Frame) error {
 	return nil
 }
 
-// look returns how far the client is, how many watches it has opened, and how often it has listed.
+// look returns the client's version, and the numbers of its watches and lists.
 func (r *resuming) look() (last uint64, opened, listed int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.last, r.opened, len(r.gaps)
 }
 
-// reaches waits until the client knows a version.
+// reaches waits until the client has a version.
 func (r *resuming) reaches(t *testing.T, rv uint64) {
 	t.Helper()
 	testkit.Eventually(t, fmt.Sprintf("the client reaches %d", rv), func() error {
@@ -208,9 +208,8 @@ func (r *resuming) reaches(t *testing.T, rv uint64) {
 	})
 }
 
-// lostNothing holds that every write was told once, or lies in the gap that a relist jumped over, and that the client
-// holds what is there. Of a gap that the facade has bridged the last write to each object is told, which what is there
-// says.
+// lostNothing checks that the client received every write once, unless a relist skipped it, and that its state is the
+// upstream's. In a lost window that the facade has replayed, it receives the last write of each object.
 func (r *resuming) lostNothing(t *testing.T, writes []uint64, there map[string]string, bridged ...testkit.LostWindow) {
 	t.Helper()
 	r.mu.Lock()
@@ -227,7 +226,7 @@ func (r *resuming) lostNothing(t *testing.T, writes []uint64, there map[string]s
 			continue
 		}
 		if want := map[bool]int{true: 0, false: 1}[jumped]; r.told[rv] != want {
-			t.Errorf("the write at %d was told %d times, want %d (relisted: %v)", rv, r.told[rv], want, r.gaps)
+			t.Errorf("got the write at %d %d times, want %d (relisted: %v)", rv, r.told[rv], want, r.gaps)
 		}
 	}
 	got := map[string]string{}

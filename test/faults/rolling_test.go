@@ -17,8 +17,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestRollingRestart: replicas that are replaced one after the other, each warmed from the other one, leave clients
-// that go to the one that is there without a list.
+// Replicas are replaced one after the other, each with a warm start from the other one. Their clients resume at the
+// remaining replica without a list.
 func TestRollingRestart(t *testing.T) {
 	settings.Long(t)
 	t.Parallel()
@@ -78,12 +78,12 @@ func TestRollingRestart(t *testing.T) {
 		a, b = b, a
 	}
 	if now := lists.Load(); now != begun {
-		t.Errorf("%d lists of clients", now-begun)
+		t.Errorf("clients sent %d lists, want 0", now-begun)
 	}
 }
 
-// TestSnapshotUnproven: what a facade has left that had lost events is not believed by the next one.
-func TestSnapshotUnproven(t *testing.T) {
+// A facade that has lost events leaves a snapshot. The next facade does not use it.
+func TestSnapshotWithLostEventsIsNotUsed(t *testing.T) {
 	settings.Long(t)
 	t.Parallel()
 	s := suite.NewFixture(t, suite.Cluster(t))
@@ -99,11 +99,11 @@ func TestSnapshotUnproven(t *testing.T) {
 	next := suite.StartFacade(t, suite.Cluster(t), snapshots)
 	oracle := s.Oracle(t, next)
 	if n := sum(scraped(t, oracle.Facade), "listfacade_lane_fills_total", `source="snapshot"`); n != 0 || way.lost.Load() == 0 {
-		t.Errorf("%v lanes go on from a snapshot", n)
+		t.Errorf("%v lanes resumed from a snapshot, want 0", n)
 	}
 	said := next.Logs.FilterMessage("Snapshot not used").All()
 	if len(said) != 1 || !strings.Contains(fmt.Sprint(said[0].ContextMap()["error"]), `objects differ, the first one: "`+s.Namespace+`/added" is missing`) {
-		t.Errorf("the log says %v", said)
+		t.Errorf("the log has %v", said)
 	}
 	oracle.Compare(t, testkit.Question{Path: suite.Collection(suite.ConfigMaps, s.Namespace)})
 }

@@ -21,11 +21,11 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// audited has a facade compare all that it caches within a moment.
+// audited configures a facade whose self-audit compares all lanes within a short time.
 func audited(c *facade.Config) { c.SelfAuditInterval, c.SelfAuditShare = 300*time.Millisecond, 1 }
 
-// The values of objects whose events do not arrive as they were sent. Altered ones keep their length, which stands in
-// frames of protobuf.
+// The values of objects whose events are lost or altered. Altered values keep their length, because protobuf frames
+// contain it.
 const (
 	lostAddition = "an-addition-is-lost"
 	lostChange   = "a-change-is-lost"
@@ -34,8 +34,7 @@ const (
 	altered      = "is-altered-b"
 )
 
-// lossy is a way to the cluster on which events of a namespace are lost or altered, and on which watches can be held
-// back.
+// lossy is a proxy of the cluster that drops or alters events of a namespace, and can hold back watches.
 type lossy struct {
 	*gate
 	kubeconfig string
@@ -57,7 +56,7 @@ func newLossy(t *testing.T, s *suite.Fixture) *lossy {
 	return l
 }
 
-// lossyStream is a watch on whose way some events are lost, and some are altered.
+// lossyStream is a watch that drops some events and alters others.
 type lossyStream struct {
 	http.ResponseWriter
 	protobuf bool
@@ -88,7 +87,7 @@ func (s *lossyStream) Write(p []byte) (int, error) {
 	}
 }
 
-// frame is how long the next frame is; 0 when it is not there yet.
+// frame returns the length of the next frame, or 0 if it is incomplete.
 func (s *lossyStream) frame() int {
 	if !s.protobuf {
 		return bytes.IndexByte(s.rest, '\n') + 1
@@ -102,7 +101,7 @@ func (s *lossyStream) frame() int {
 	return 0
 }
 
-// pass is what arrives of a frame; nil when it is lost.
+// pass returns the forwarded bytes of a frame, or nil if the frame is dropped.
 func (s *lossyStream) pass(frame []byte) []byte {
 	if !bytes.Contains(frame, []byte(s.namespace)) {
 		return frame // of another test, whose namespace may be about to be deleted
@@ -126,9 +125,9 @@ func (s *lossyStream) pass(frame []byte) []byte {
 
 const acceptProtobuf = "application/vnd.kubernetes.protobuf"
 
-// TestSelfAuditMends: events that were lost between kube-apiserver and the facade, or altered, are found, counted by
-// kind, logged with what both have, and mended, in both encodings.
-func TestSelfAuditMends(t *testing.T) {
+// Events are lost or altered between kube-apiserver and the facade. The self-audit finds the differences, counts them
+// by kind, logs both states, and fixes the lanes, in both encodings.
+func TestSelfAuditFixesDifferences(t *testing.T) {
 	settings.Long(t)
 	for name, accept := range map[string]string{"json": suite.AcceptJSON, "protobuf": acceptProtobuf} {
 		t.Run(name, func(t *testing.T) {
@@ -146,9 +145,10 @@ func TestSelfAuditMends(t *testing.T) {
 				}
 				return nil
 			})
-			// What differs at first is to be all that does: a lane is listed again for that only once in a while.
+			// What differs at first is to be all that does: a lane is listed again for that only once in a
+			// while.
 			way.shut()
-			s.Remove(t, suite.ConfigMaps, "deleted") // the lane hears of a later version, and has to have done without it
+			s.Remove(t, suite.ConfigMaps, "deleted") // the lane receives a later version without this deletion
 			s.Put(t, suite.ConfigMaps, "added", "", lostAddition)
 			s.Put(t, suite.ConfigMaps, "changed", "", lostChange)
 			s.Put(t, suite.ConfigMaps, "altered", "", toAlter)
@@ -157,12 +157,12 @@ func TestSelfAuditMends(t *testing.T) {
 				metrics := scraped(t, oracle.Facade)
 				for _, kind := range []string{"missing", "surplus", "version", "content"} {
 					if n := sum(metrics, "listfacade_self_audit_differences_total", `kind="`+kind+`"`, `encoding="`+name+`"`); n != 1 {
-						return fmt.Errorf("%s: %v, %d events were lost\n%s", kind, n, way.lost.Load(), audits(metrics))
+						return fmt.Errorf("%s: found %v, %d events were lost\n%s", kind, n, way.lost.Load(), audits(metrics))
 					}
 				}
 				return nil
 			})
-			testkit.Eventually(t, "the lane is mended", func() error {
+			testkit.Eventually(t, "the lane is fixed", func() error {
 				if _, diff := oracle.Difference(t, now); diff != "" {
 					return fmt.Errorf("%s", diff)
 				}
@@ -176,21 +176,21 @@ func TestSelfAuditMends(t *testing.T) {
 			}
 			page := oracle.Facade.MustAsk(t, testkit.Question{Path: "/debug/status/problems?output=json"})
 			if want := "configmaps (" + name + ") was not what kube-apiserver has: "; !bytes.Contains(page.Body, []byte(want)) {
-				t.Errorf("the operator's page does not say %s: %s", want, page.Body)
+				t.Errorf("the operator's page lacks %s: %s", want, page.Body)
 			}
 			for _, want := range []string{
 				`"` + s.Namespace + `/added" is missing; upstream has it at resourceVersion "`, `"` + s.Namespace + `/deleted" is at resourceVersion "`,
 				`is-altered-b`, `is-altered-a`,
 			} {
 				if !told(run, want) {
-					t.Errorf("the log says nothing of %s: %v", want, run.Logs.All())
+					t.Errorf("the log lacks %s: %v", want, run.Logs.All())
 				}
 			}
 		})
 	}
 }
 
-// told tells whether a warning of the self-audit has a text.
+// told reports whether a warning of the self-audit contains a text.
 func told(run *suite.Facade, text string) bool {
 	for _, entry := range run.Logs.All() {
 		if strings.Contains(fmt.Sprint(entry.ContextMap()["difference"]), text) {
@@ -200,9 +200,9 @@ func told(run *suite.Facade, text string) bool {
 	return false
 }
 
-// TestSelfAuditIsQuiet: there is no false alarm, however much is written meanwhile, of any kind, in both encodings; and
-// every lane is compared from one end to the other.
-func TestSelfAuditIsQuiet(t *testing.T) {
+// While objects of all kinds are written, the self-audit compares every lane completely in both encodings, and reports
+// no difference.
+func TestSelfAuditRaisesNoFalseAlarm(t *testing.T) {
 	settings.Long(t)
 	t.Parallel()
 	s := suite.NewFixture(t, suite.Furnished(t))
@@ -247,7 +247,7 @@ func TestSelfAuditIsQuiet(t *testing.T) {
 			}
 		}
 		if passed < lanes {
-			return fmt.Errorf("%d of %d\n%s", passed, lanes, audits(metrics))
+			return fmt.Errorf("compared %d of %d lanes\n%s", passed, lanes, audits(metrics))
 		}
 		return nil
 	})
@@ -259,14 +259,14 @@ func TestSelfAuditIsQuiet(t *testing.T) {
 	t.Logf("%d lanes: %s", lanes, audits(metrics))
 }
 
-// kinds are some that are unlike in how they are written, printed or kept: with a printer that sorts, without a watch
-// cache, of the cluster, custom, with ages.
+// kinds are kinds that differ in how they are encoded, printed or stored: with a printer that sorts, without a watch
+// cache, cluster-scoped, custom, with ages.
 var kinds = []string{
 	"/api/v1/configmaps", "/api/v1/pods", "/api/v1/events", "/api/v1/nodes", "/apis/apps/v1/deployments", "/apis/coordination.k8s.io/v1/leases",
 	"/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "/apis/watch.example.com/v1/gadgets",
 }
 
-// everyLane has the facade open a lane for each of the kinds in each encoding that it has, and counts them.
+// everyLane opens a lane for each of the kinds in each of its encodings, and returns their number.
 func everyLane(t *testing.T, oracle *testkit.Oracle) int {
 	t.Helper()
 	for _, path := range kinds {
@@ -285,7 +285,7 @@ func scraped(t *testing.T, asker *testkit.Asker) string {
 	return string(asker.MustAsk(t, testkit.Question{Path: "/metrics"}).Body)
 }
 
-// sum adds the samples of a metric that have some labels.
+// sum adds the samples of a metric with these labels.
 func sum(metrics, name string, labels ...string) (total float64) {
 	for _, found := range sample.FindAllStringSubmatch(metrics, -1) {
 		has := found[1] == name
@@ -299,7 +299,7 @@ func sum(metrics, name string, labels ...string) (total float64) {
 	return total
 }
 
-// audits are the self-audit's metrics that count something.
+// audits returns the self-audit's metrics that are not 0.
 func audits(metrics string) string {
 	var lines []string
 	for line := range strings.Lines(metrics) {

@@ -21,8 +21,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// serverBalancer stands before the kube-apiservers of a cluster and gives each request to one of them, in turn unless
-// the test says which. It can hold back and end the watches that go through it.
+// serverBalancer is a balancer of the cluster's kube-apiservers. It sends requests to them in turn, unless the test
+// selects one. It can hold back and end watches.
 type serverBalancer struct {
 	kubeconfig string
 	names      []string // of the servers, in their order
@@ -82,26 +82,25 @@ func (b *serverBalancer) pick(r *http.Request) string {
 	return b.names[b.turn[isWatch(r)]%len(b.names)]
 }
 
-// send gives requests to the server that route names from now on, "" being whose turn it is.
+// send sets the function that selects the server of a request. An empty name selects the next in turn.
 func (b *serverBalancer) send(route func(*http.Request) string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.route = route
 }
 
-// to routes everything to one server; "" is each in its turn.
+// to routes all requests to one server, or to each in turn if the name is empty.
 func to(name string) func(*http.Request) string { return func(*http.Request) string { return name } }
 
-// isWatch tells whether a request opens a watch.
+// isWatch reports whether a request opens a watch.
 func isWatch(r *http.Request) bool { return r.URL.Query().Get("watch") != "" }
 
-// isLanes tells whether a request opens a watch that fills a lane; clients' own that are passed through are none, nor
-// are fences.
+// isLanes reports whether a request opens a watch of a lane. Forwarded watches of clients and progress watches are not.
 func isLanes(r *http.Request) bool {
 	return isWatch(r) && r.Header.Get("User-Agent") == "listfacade" && r.URL.Query().Get("timeoutSeconds") != "3"
 }
 
-// watchesTo routes watches to one server and everything else to another.
+// watchesTo routes watches to one server and all other requests to another.
 func watchesTo(watches, others string) func(*http.Request) string {
 	return func(r *http.Request) string {
 		if isWatch(r) {
@@ -111,7 +110,7 @@ func watchesTo(watches, others string) func(*http.Request) string {
 	}
 }
 
-// holdBack lets nothing more through of the watches that hold selects, open ones included, until it is told otherwise.
+// holdBack holds back the watches that hold selects, also open ones, until it is called again.
 func (b *serverBalancer) holdBack(hold func(*http.Request) bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -120,13 +119,13 @@ func (b *serverBalancer) holdBack(hold func(*http.Request) bool) {
 	b.changed = make(chan struct{})
 }
 
-// cut ends the open watches cleanly, as a server does whose time for them is over. It waits until a lane has one that
-// counts as settled: one that ends sooner is resumed after a growing delay.
+// cut ends the open watches cleanly, like a server after their timeout. It first waits until a lane's watch is settled,
+// because one that ends sooner is resumed after an increasing delay.
 func (b *serverBalancer) cut(t *testing.T) {
 	t.Helper()
 	testkit.Eventually(t, "a lane's watch has been open for long enough", func() error {
 		if age := b.oldest(); age < settled {
-			return fmt.Errorf("it is open for %s", age)
+			return fmt.Errorf("the oldest watch is open for %s", age)
 		}
 		return nil
 	})
@@ -139,10 +138,10 @@ func (b *serverBalancer) cut(t *testing.T) {
 	}
 }
 
-// settled is how long a watch must have been open to be resumed at once.
+// settled is the age at which a watch that ends is resumed immediately.
 const settled = 1100 * time.Millisecond
 
-// oldest is how long the lanes' watches have been open, the longest of them.
+// oldest returns the age of the lanes' oldest open watch.
 func (b *serverBalancer) oldest() (age time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -154,14 +153,14 @@ func (b *serverBalancer) oldest() (age time.Duration) {
 	return age
 }
 
-// opened counts the watches that a server was given.
+// opened returns the number of watches that were sent to a server.
 func (b *serverBalancer) opened(name string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.served[name]
 }
 
-// adopt makes a watch one that the balancer can hold back and end.
+// adopt registers a watch, so that the balancer can hold it back and end it.
 func (b *serverBalancer) adopt(name string, response *http.Response) {
 	if !isWatch(response.Request) || response.StatusCode != http.StatusOK {
 		return
@@ -174,7 +173,7 @@ func (b *serverBalancer) adopt(name string, response *http.Response) {
 	b.open[body] = true
 }
 
-// held tells whether a watch is held back, and what is closed when that may have changed.
+// held reports whether a watch is held back, and returns a channel that is closed when that may have changed.
 func (b *serverBalancer) held(r *http.Request) (bool, <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -15,15 +15,14 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// The kube-apiservers of TestSeveralServers. Everything is written through the first.
+// The kube-apiservers of TestServersBehindOneAddress. All writes go to the first.
 const (
 	first  = "kube-apiserver"
 	second = "kube-apiserver-2"
 )
 
-// TestSeveralServers stands before two kube-apiservers of one etcd, whose caches are of different age and have
-// different windows, and what gives each request to one or the other.
-func TestSeveralServers(t *testing.T) {
+// Two kube-apiservers of one etcd are behind a balancer. Their caches have different ages and windows.
+func TestServersBehindOneAddress(t *testing.T) {
 	settings.Long(t)
 	t.Parallel()
 	own, err := testkit.StartCluster(t.Context(), "--components=none", "--apiservers=2")
@@ -41,14 +40,13 @@ func TestSeveralServers(t *testing.T) {
 		{"one is behind", testOneBehind, nil},
 		{"one is killed", testOneKilled, nil},
 		{"one has lost the window", testOneWithoutWindow, []func(*facade.Config){withoutBridges}},
-		{"a gap is bridged", testGapBridged, nil},
+		{"a gap is bridged", testLostWindowReplayed, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, newSeveral(t, own, test.settings...)) })
 	}
 }
 
-// several is a survivors whose facade reads from several servers, and what a client sees who asks for any age all the
-// time.
+// several is a survivors whose facade reads from several servers, with a client that continuously reads at any age.
 type several struct {
 	*survivors
 	balancer *serverBalancer
@@ -64,7 +62,7 @@ func newSeveral(t *testing.T, own *testkit.Cluster, settings ...func(*facade.Con
 	return s
 }
 
-// readsAnyAge asks the facade for what it has until the test ends: it must never be older than what it showed before.
+// readsAnyAge reads at any age until the test ends. An answer must never be older than an earlier one.
 func (s *several) readsAnyAge(t *testing.T) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -85,7 +83,7 @@ func (s *several) readsAnyAge(t *testing.T) {
 				return
 			}
 			if err != nil || rv < last {
-				t.Errorf("%s: at %d after %d (%v)", q, rv, last, err)
+				t.Errorf("%s: got version %d after %d (%v)", q, rv, last, err)
 				return
 			}
 			last = rv
@@ -94,7 +92,7 @@ func (s *several) readsAnyAge(t *testing.T) {
 	t.Cleanup(func() { stop(); <-done })
 }
 
-// listed asks for a list and returns its version.
+// listed requests a list and returns its version.
 func (s *several) listed(ctx context.Context, q testkit.Question) (uint64, error) {
 	answer, err := s.oracle.Facade.Ask(ctx, q)
 	if err != nil {
@@ -111,7 +109,7 @@ func (s *several) listed(ctx context.Context, q testkit.Question) (uint64, error
 	return list.Metadata.ResourceVersion, nil
 }
 
-// readsOwn writes, and reads in every way that promises the most recent state.
+// readsOwn writes an object, and sends every kind of consistent read.
 func (s *several) readsOwn(t *testing.T) {
 	t.Helper()
 	rv := s.Put(t, suite.ConfigMaps, "own", "", fmt.Sprint(len(s.writes)))
@@ -121,18 +119,18 @@ func (s *several) readsOwn(t *testing.T) {
 	}
 }
 
-// shows holds that an answer about the fixture's config maps has an object at a version.
+// shows checks that an answer for the fixture's config maps contains an object at a version.
 func (s *several) shows(t *testing.T, query string, rv uint64) {
 	t.Helper()
 	if code, body := s.ask(t, query); code != http.StatusOK || !strings.Contains(body, string(inObject(rv))) {
-		t.Errorf("%q: %d, without the write at %d before it: %s", query, code, rv, body)
+		t.Errorf("%q: got %d without the earlier write at %d: %s", query, code, rv, body)
 	}
 }
 
-// lastWrite is the version of what was written last.
+// lastWrite returns the version of the last write.
 func (s *several) lastWrite() uint64 { return s.writes[len(s.writes)-1] }
 
-// keptWatching holds that no lane was listed again and that the client's watch was never broken.
+// keptWatching checks that no lane was listed again, and that the client's watch stayed open.
 func (s *several) keptWatching(t *testing.T) {
 	t.Helper()
 	s.survived(t)
@@ -144,7 +142,7 @@ func (s *several) keptWatching(t *testing.T) {
 	}
 }
 
-// testInTurn lets the lane's watch wander from one server to the other while objects change.
+// testInTurn moves the lane's watch from one server to the other while objects change.
 func testInTurn(t *testing.T, s *several) {
 	truth := s.oracle.Upstream.MustRecordWhole(t, testkit.Question{Path: suite.Collection(suite.ConfigMaps, "") + "?watch=1&allowWatchBookmarks=true"})
 	truth.Until(t, "the model has begun", suite.Begun)
@@ -164,7 +162,7 @@ func testInTurn(t *testing.T, s *several) {
 	s.keptWatching(t)
 	for _, name := range s.balancer.names {
 		if s.balancer.opened(name) == served[name] {
-			t.Errorf("%s was given no watch", name)
+			t.Errorf("%s received no watch", name)
 		}
 	}
 	last := s.lastWrite()
@@ -180,8 +178,8 @@ func testInTurn(t *testing.T, s *several) {
 	}
 }
 
-// testOneBehind resumes the lane's watch on a server that has not heard of the version that the lane is at: it is taken
-// silently there.
+// testOneBehind resumes the lane's watch on a server that has not reached the lane's version, and accepts the watch
+// without an event.
 func testOneBehind(t *testing.T, s *several) {
 	for range 3 {
 		s.balancer.send(to(first))
@@ -191,7 +189,7 @@ func testOneBehind(t *testing.T, s *several) {
 		s.balancer.send(watchesTo(second, first))
 		asked := s.balancer.opened(second)
 		s.balancer.cut(t)
-		s.readsOwn(t) // nobody hears of this one
+		s.readsOwn(t) // no watch receives this write
 		s.doTo(t, second, "continue")
 		s.balancer.send(watchesTo(second, ""))
 		s.readsOwn(t)
@@ -203,7 +201,7 @@ func testOneBehind(t *testing.T, s *several) {
 	s.keptWatching(t)
 }
 
-// testOneKilled takes the server away that the lane's watch is on.
+// testOneKilled kills the server of the lane's watch.
 func testOneKilled(t *testing.T, s *several) {
 	s.balancer.send(watchesTo(second, first))
 	s.balancer.cut(t)
@@ -219,15 +217,15 @@ func testOneKilled(t *testing.T, s *several) {
 	s.keptWatching(t)
 }
 
-// testOneWithoutWindow resumes the lane's watch on a server that was started after what the lane misses: it is listed
-// again, and as gaps are not bridged, its clients after it (I11).
+// testOneWithoutWindow resumes the lane's watch on a server that started after the missed events. The lane is listed
+// again. As replay is disabled, its clients list again, too (I11).
 func testOneWithoutWindow(t *testing.T, s *several) {
 	_, _, listed := s.client.look()
 	s.balancer.send(to(first))
 	s.balancer.cut(t)
 	s.change(t)
 	s.balancer.holdBack(isLanes)
-	s.write(t) // the lane does not hear of it
+	s.write(t) // the lane does not receive it
 	s.readsOwn(t)
 	s.doTo(t, second, "kill")
 	s.write(t) // a read may have brought the lane to all that was there before
@@ -238,7 +236,7 @@ func testOneWithoutWindow(t *testing.T, s *several) {
 	s.readsOwn(t)
 	s.survived(t)
 	if _, _, now := s.client.look(); now == listed {
-		t.Error("the client was not told that the window is lost")
+		t.Error("the client did not receive a 410")
 	}
 	if relistsOf(t, s.oracle) == "" {
 		t.Error("no lane was listed again")

@@ -16,8 +16,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestSlowClient: a client that does not read is cut off, and delays nobody (I8).
-func TestSlowClient(t *testing.T) {
+// A client that does not read is cut off, and delays no other client (I8).
+func TestSlowClientIsCutOff(t *testing.T) {
 	settings.Long(t)
 	t.Parallel()
 	for name, newClient := range map[string]func(*suite.Facade, testing.TB) *http.Client{
@@ -39,9 +39,9 @@ func TestSlowClient(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer slow.Body.Close() // whose bytes nobody reads
+			defer slow.Body.Close() // the body is never read
 			if open := run.Watchers("configmaps"); open != 2 {
-				t.Fatalf("%d watches are open, want 2", open)
+				t.Fatalf("got %d open watches, want 2", open)
 			}
 			cutOff := func() bool { return run.Watchers("configmaps") == 1 }
 			big := strings.Repeat("x", 500<<10)
@@ -64,8 +64,8 @@ func TestSlowClient(t *testing.T) {
 	}
 }
 
-// TestIdleLanes: a resource that nobody reads costs nothing after a while; one that is watched stays.
-func TestIdleLanes(t *testing.T) {
+// The facade stops the lane of a resource that no client reads. It keeps a lane that has a watch.
+func TestIdleLanesAreRemoved(t *testing.T) {
 	settings.Long(t)
 	t.Parallel()
 	s := suite.NewFixture(t, suite.Cluster(t))
@@ -88,6 +88,6 @@ func TestIdleLanes(t *testing.T) {
 	rv := s.Put(t, suite.ConfigMaps, "a", "", "1")
 	watch.Until(t, "the event", func(r *testkit.Recording) bool { return r.Reached() >= rv })
 	if _, err := client.Resource(suite.Pods).Namespace(s.Namespace).List(t.Context(), metav1.ListOptions{ResourceVersion: "0"}); err != nil {
-		t.Errorf("a stopped lane does not come back: %v", err)
+		t.Errorf("a stopped lane does not start again: %v", err)
 	}
 }

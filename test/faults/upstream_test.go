@@ -23,13 +23,13 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// shortFaults are those of TestFaults that a short run has: one of each kind of loss.
+// shortFaults are the faults of TestFaults in a short run: one of each kind of loss.
 var shortFaults = []string{"killed and restarted", "compacted", "compacted, bridged", "down", "facade restarted"}
 
-// TestFaults does to an upstream of its own what happens to upstreams.
+// TestFaults injects faults into its own upstream.
 func TestFaults(t *testing.T) {
 	t.Parallel() // it has a cluster of its own
-	// Without the flag a kube-apiserver that is told to stop leaves its watches open for a minute.
+	// Without the flag a kube-apiserver that shuts down keeps its watches open for a minute.
 	own, err := testkit.StartCluster(t.Context(), "--components=none", "--apiserver-arg=--shutdown-watch-termination-grace-period=1s")
 	if err != nil {
 		t.Fatal(err)
@@ -64,10 +64,10 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// withoutBridges makes a facade end its watches where kube-apiserver does.
+// withoutBridges configures a facade that ends its watches with a 410 instead of a replay, like kube-apiserver.
 func withoutBridges(c *facade.Config) { c.ReplayLostWindows = false }
 
-// survivors are two clients of a facade that must survive what comes, and what they stand on.
+// survivors contains a facade with its upstream, and two clients that must survive the faults.
 type survivors struct {
 	*suite.Fixture
 	cluster  *testkit.Cluster
@@ -84,12 +84,12 @@ func newSurvivors(t *testing.T, own *testkit.Cluster, settings ...func(*facade.C
 	return survivorsOf(t, own, suite.StartFacade(t, own, settings...))
 }
 
-// surviving sends bookmarks often, and shows what it has for as long as a fault may last on a machine with other work.
+// surviving configures a facade that sends bookmarks often, and serves stale data for longer than any fault of a test.
 func surviving(c *facade.Config) {
 	c.BookmarkInterval, c.MaxStaleness = 100*time.Millisecond, 10*time.Minute
 }
 
-// survivorsOf is a survivors with a facade that reads the cluster in some way.
+// survivorsOf returns survivors whose facade reads the cluster through a kubeconfig.
 func survivorsOf(t *testing.T, own *testkit.Cluster, run *suite.Facade) *survivors {
 	t.Helper()
 	s := &survivors{Fixture: suite.NewFixture(t, own), cluster: own, run: run}
@@ -100,7 +100,7 @@ func survivorsOf(t *testing.T, own *testkit.Cluster, run *suite.Facade) *survivo
 	suite.StartInformer(t, s.informer)
 	testkit.Eventually(t, "the client watches", func() error {
 		if _, opened, _ := s.client.look(); opened == 0 {
-			return errors.New("it does not yet")
+			return errors.New("it does not watch yet")
 		}
 		return nil
 	})
@@ -108,7 +108,7 @@ func survivorsOf(t *testing.T, own *testkit.Cluster, run *suite.Facade) *survivo
 	return s
 }
 
-// change writes some objects, and waits until the client knows.
+// change writes some objects, and waits until the client has received them.
 func (s *survivors) change(t *testing.T) {
 	t.Helper()
 	s.write(t)
@@ -138,7 +138,7 @@ func (s *survivors) doTo(t *testing.T, server, command string) {
 	}
 }
 
-// survived holds that both clients know everything and were told nothing twice.
+// survived checks that both clients have the upstream's state, and received no event twice.
 func (s *survivors) survived(t *testing.T) {
 	t.Helper()
 	s.change(t)
@@ -173,7 +173,7 @@ func testPaused(t *testing.T, s *survivors) {
 		}
 	}
 	if code, body := s.ask(t, "?timeout=1s"); code == http.StatusOK {
-		t.Errorf("most recent, without asking anybody: %s", body)
+		t.Errorf("a consistent read without a freshness check: %s", body)
 	}
 	s.do(t, "continue")
 	s.survived(t)
@@ -182,19 +182,19 @@ func testPaused(t *testing.T, s *survivors) {
 	}
 }
 
-// testCompacted takes the upstream's window away from under the facade: what comes after must be listed again, by the
-// facade and then by its clients, who are told so (I11).
+// testCompacted removes the upstream's window, without replay. The facade must list again, and then its clients, which
+// receive a 410 (I11).
 func testCompacted(t *testing.T, s *survivors) {
 	_, _, listed := s.client.look()
 	s.compact(t)
 	s.survived(t)
 	if _, _, now := s.client.look(); now == listed {
-		t.Error("the client was not told that the window is lost")
+		t.Error("the client did not receive a 410")
 	}
 	s.forgotten(t)
 }
 
-// testCompactedBridged is the same with a facade that bridges the gap: its clients notice nothing.
+// testCompactedBridged is testCompacted with replay: the watches of clients stay open.
 func testCompactedBridged(t *testing.T, s *survivors) {
 	_, opened, listed := s.client.look()
 	rounds := settings.Amount(1, 2)
@@ -206,16 +206,16 @@ func testCompactedBridged(t *testing.T, s *survivors) {
 		t.Errorf("the client's watch did not stay open: %d watches and %d lists before, %d and %d after", opened, listed, o, l)
 	}
 	if lost, others := s.run.LostWindows(suite.ConfigMaps); len(lost["json"]) != rounds || len(others) > 0 {
-		t.Errorf("the gaps are %v, and not bridged: %v", lost, others)
+		t.Errorf("the lost windows are %v, those not replayed: %v", lost, others)
 	}
 	s.forgotten(t)
 }
 
-// compact takes the window away, and writes.
+// compact removes the window, and writes.
 func (s *survivors) compact(t *testing.T) {
 	t.Helper()
-	// Other resources move on to the very end, so that the restarted server's window begins above the facade's version,
-	// whatever bookmark that comes from.
+	// Other resources move on to the very end, so that the restarted server's window begins above the facade's
+	// version, whatever bookmark that comes from.
 	s.Put(t, suite.Gadgets, "g", "", "first")
 	var moving sync.WaitGroup
 	moves := make(chan struct{})
@@ -242,8 +242,8 @@ func (s *survivors) compact(t *testing.T) {
 	s.write(t)
 }
 
-// forgotten watches from a version that is too old, in the words of kube-apiserver's cache, and of etcd where that is
-// watched.
+// forgotten compares watches from a version that is too old. The error is that of kube-apiserver's cache or, for
+// resources without a cache, of etcd.
 func (s *survivors) forgotten(t *testing.T) {
 	t.Helper()
 	for _, path := range []string{
@@ -258,14 +258,14 @@ func (s *survivors) forgotten(t *testing.T) {
 	}
 }
 
-// testStoreKilled restarts etcd: kube-apiserver loses all its watches and ends those of others.
+// testStoreKilled restarts etcd: kube-apiserver loses its watches and ends those of clients.
 func testStoreKilled(t *testing.T, s *survivors) {
 	for _, command := range []string{"kill", "start"} {
 		if err := s.cluster.Do(t.Context(), "etcd", command); err != nil {
 			t.Fatal(err)
 		}
 	}
-	testkit.Eventually(t, "kube-apiserver writes again", func() error {
+	testkit.Eventually(t, "kube-apiserver accepts writes", func() error {
 		_, err := s.In(suite.ConfigMaps).Create(t.Context(), suite.NewObject(suite.ConfigMaps, "again", "", "1"), metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) {
 			return nil // it did before, and could not say so
@@ -275,7 +275,7 @@ func testStoreKilled(t *testing.T, s *survivors) {
 	s.survived(t)
 }
 
-// testDown reads from a facade whose upstream is away.
+// testDown reads from a facade whose upstream is down.
 func testDown(t *testing.T, s *survivors) {
 	last := s.writes[len(s.writes)-1]
 	_, opened, listed := s.client.look()
@@ -283,7 +283,7 @@ func testDown(t *testing.T, s *survivors) {
 		"?resourceVersion=0", fmt.Sprintf("?resourceVersion=%d", last), "?resourceVersion=0&labelSelector=t%3Da", "/o1?resourceVersion=0",
 	}
 	for _, query := range cached {
-		s.ask(t, query) // only what was allowed before is shown while nobody can be asked whether it is
+		s.ask(t, query) // while reviews fail, only cached decisions allow a request
 	}
 	s.do(t, "kill")
 	restart := true
@@ -320,18 +320,18 @@ func testDown(t *testing.T, s *survivors) {
 	s.survived(t)
 }
 
-// testStale reads from a facade whose upstream is away for longer than is allowed.
+// testStale reads from a facade whose upstream is down for longer than the allowed staleness.
 func testStale(t *testing.T, s *survivors) {
 	strict := newSurvivors(t, s.cluster, func(c *facade.Config) { c.MaxStaleness = time.Second })
 	s.do(t, "kill")
-	testkit.Eventually(t, "the cache is not shown any more", func() error {
+	testkit.Eventually(t, "the facade refuses reads from the stale cache", func() error {
 		code, body := strict.ask(t, "?resourceVersion=0")
 		if code != http.StatusServiceUnavailable {
 			return fmt.Errorf("%d %s", code, body)
 		}
 		return nil
 	})
-	testkit.Eventually(t, "a facade that may be stale for longer says that it is", func() error {
+	testkit.Eventually(t, "a facade with a larger limit sends a staleness warning", func() error {
 		answer, err := s.oracle.Facade.Ask(t.Context(), testkit.Question{Path: suite.Collection(suite.ConfigMaps, s.Namespace) + "?resourceVersion=0"})
 		if err != nil || answer.Code != http.StatusOK {
 			t.Fatalf("%v, %v", answer, err)
@@ -342,7 +342,7 @@ func testStale(t *testing.T, s *survivors) {
 		return nil
 	})
 	s.do(t, "start")
-	testkit.Eventually(t, "the cache is shown again", func() error {
+	testkit.Eventually(t, "the facade serves from the cache again", func() error {
 		code, body := strict.ask(t, "?resourceVersion=0")
 		if code != http.StatusOK {
 			return fmt.Errorf("%d %s", code, body)
@@ -352,7 +352,7 @@ func testStale(t *testing.T, s *survivors) {
 	strict.survived(t)
 }
 
-// ask asks the facade about the fixture's config maps.
+// ask sends a question for the fixture's config maps to the facade.
 func (s *survivors) ask(t *testing.T, query string) (code int, body string) {
 	t.Helper()
 	answer, err := s.oracle.Facade.Ask(t.Context(), testkit.Question{Path: suite.Collection(suite.ConfigMaps, s.Namespace) + query})

@@ -72,7 +72,7 @@ func makePods(t *testing.T, f *suite.Fixture, count int) {
 		writers.Go(func() error {
 			pod := &unstructured.Unstructured{Object: map[string]any{
 				"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": fmt.Sprint("pod-", i)},
-				"spec": map[string]any{"schedulerName": "nobody", "containers": []any{map[string]any{"name": "c", "image": "i"}}},
+				"spec": map[string]any{"schedulerName": "none", "containers": []any{map[string]any{"name": "c", "image": "i"}}},
 			}}
 			_, err := f.In(suite.Pods).Create(t.Context(), pod, metav1.CreateOptions{})
 			return err

@@ -28,9 +28,9 @@ type firstPages struct {
 	writes    int
 }
 
-// TestFirstPageBesideOtherWriters: the first page of a consistent list, as `kubectl get` asks for, is the cache's to
-// give although another resource has changed a moment ago. The facade hears of that by itself, once it was asked.
-func TestFirstPageBesideOtherWriters(t *testing.T) {
+// TestFirstPageIsCachedWhileOthersWrite: the first page of a consistent list, as `kubectl get` asks for, is the cache's
+// to give although another resource has changed a moment ago. The facade hears of that by itself, once it was asked.
+func TestFirstPageIsCachedWhileOthersWrite(t *testing.T) {
 	f := newFirstPages(t)
 	inARow := settings.Amount(5, 10)
 	testkit.Eventually(t, fmt.Sprint(inARow, " first pages in a row from the cache"), func() error {

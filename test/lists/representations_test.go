@@ -21,9 +21,9 @@ import (
 // Two namespaces of objects that fill pages, so that lists begin and end within some.
 var formNamespaces = map[string]int{"forms-a": 150, "forms-b": 230}
 
-// TestForms compares lists that are spliced of what was compressed before, while objects change: with room for
-// everything, and with room for hardly anything.
-func TestForms(t *testing.T) {
+// TestListsInEveryRepresentation compares lists that are spliced of what was compressed before, while objects change:
+// with room for everything, and with room for hardly anything.
+func TestListsInEveryRepresentation(t *testing.T) {
 	config, err := suite.Cluster(t).Config("admin")
 	if err != nil {
 		t.Fatal(err)

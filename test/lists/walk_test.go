@@ -16,9 +16,9 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestWalkOfAQuietResource: the first page of a list may be the upstream's to give, when nothing shows that the cache
-// is where the upstream is. It is spared the others: who continues a list reads it to its end.
-func TestWalkOfAQuietResource(t *testing.T) {
+// TestPagesOfQuietResourceComeFromCache: the first page of a list may be the upstream's to give, when nothing shows
+// that the cache is where the upstream is. It is spared the others: who continues a list reads it to its end.
+func TestPagesOfQuietResourceComeFromCache(t *testing.T) {
 	o := newOracle(t)
 	config, err := suite.Cluster(t).Config("admin")
 	if err != nil {
@@ -43,8 +43,8 @@ func TestWalkOfAQuietResource(t *testing.T) {
 	path := "/api/v1/namespaces/" + namespace + "/configmaps"
 	suite.Reach(t, o, path, suite.RVOf(t, last))
 
-	// The proof that spares the upstream takes it two seconds, of four that are waited for it: a machine that is busy
-	// with other things may need more than one walk.
+	// The proof that spares the upstream takes it two seconds, of four that are waited for it: a machine that is
+	// busy with other things may need more than one walk.
 	for range walks {
 		touchNamespace(t, client, namespace) // the upstream's version is one that config maps do not hear of
 		asked, pages := walk(t, o, path, page, objects)

@@ -100,9 +100,9 @@ func current(t *testing.T, o *testkit.Oracle, base string) string {
 func TestDeprecationWarnings(t *testing.T) {
 	o := newOracle(t)
 	for _, path := range []string{
-		"/api/v1/endpoints?resourceVersion=0", "/api/v1/namespaces/oracle/endpoints/manual-1?resourceVersion=0", "/api/v1/namespaces/oracle/endpoints/nobody?resourceVersion=0",
+		"/api/v1/endpoints?resourceVersion=0", "/api/v1/namespaces/oracle/endpoints/manual-1?resourceVersion=0", "/api/v1/namespaces/oracle/endpoints/missing?resourceVersion=0",
 		"/api/v1/namespaces/oracle/endpoints?limit=1", "/api/v1/endpoints?resourceVersion=abc", "/api/v1/endpoints?resourceVersion=0&fieldSelector=x",
-		"/apis/ex.io/v1beta1/gadgets?resourceVersion=0", "/apis/ex.io/v1beta1/gadgets/oracle-1?resourceVersion=0", "/apis/ex.io/v1beta1/gadgets/nobody?resourceVersion=0",
+		"/apis/ex.io/v1beta1/gadgets?resourceVersion=0", "/apis/ex.io/v1beta1/gadgets/oracle-1?resourceVersion=0", "/apis/ex.io/v1beta1/gadgets/missing?resourceVersion=0",
 		"/apis/ex.io/v1beta1/gadgets?limit=1", "/api/v1/componentstatuses/etcd-0", "/api/v1/componentstatuses/etcd-0?resourceVersion=0",
 	} {
 		answer := o.Compare(t, testkit.Question{Path: path})

@@ -89,7 +89,7 @@ func selections() []string {
 	for _, s := range []struct{ parameter, value string }{
 		{"labelSelector", "oracle=one"}, {"labelSelector", "oracle in (one, two),!empty"}, {"labelSelector", "oracle notin (one)"},
 		{"labelSelector", "app.kubernetes.io/part-of"}, {"labelSelector", "empty="}, {"labelSelector", "oracle!=two"},
-		{"labelSelector", "oracle=nobody"}, {"labelSelector", ""},
+		{"labelSelector", "oracle=missing"}, {"labelSelector", ""},
 		{"fieldSelector", "metadata.name!=alpha"}, {"fieldSelector", "metadata.name=beta"}, {"fieldSelector", "metadata.name=oracle-1"},
 		{"fieldSelector", "metadata.name="}, {"fieldSelector", "metadata.name=alpha,metadata.name=beta"},
 		{"fieldSelector", "metadata.namespace=oracle"}, {"fieldSelector", "metadata.namespace!=oracle"},
@@ -119,7 +119,7 @@ func TestEveryKindFromTheCache(t *testing.T) {
 				for _, object := range kind.objects[:min(settings.Amount(1, 2), len(kind.objects))] {
 					askObject(t, o, i, kind.object(object), object.ResourceVersion)
 				}
-				o.Compare(t, testkit.Question{Path: kind.collection(kind.objects[0].Namespace) + "/nobody?resourceVersion=0"})
+				o.Compare(t, testkit.Question{Path: kind.collection(kind.objects[0].Namespace) + "/missing?resourceVersion=0"})
 			}
 			if printedByUpstream.Has(kind.Resource) {
 				ask()

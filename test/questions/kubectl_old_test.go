@@ -39,11 +39,11 @@ func TestOldKubectl(t *testing.T) {
 		"get pods -A --field-selector spec.nodeName=node-1", "get pods -A --field-selector status.phase!=Running",
 		"get cm -n oracle --field-selector metadata.name=alpha", "get widgets -A --field-selector spec.color=red",
 		"get cm --field-selector spec.x=y", "get clusterroles --chunk-size=5", "get cm -A --chunk-size=1 -o name", "get cm -A --chunk-size=0",
-		"get pods -A --sort-by=.metadata.name", "get nothing", "get cm nobody", "get cm,secrets -n oracle --server-print=false",
+		"get pods -A --sort-by=.metadata.name", "get nothing", "get cm missing", "get cm,secrets -n oracle --server-print=false",
 		"get all -n oracle", "describe pods -n oracle", "describe nodes", "describe deployments -n oracle",
 		"describe services -n oracle", "describe widgets -n oracle", "describe crd widgets.ex.io", "describe nothing",
 		"explain pods.spec.containers", "explain widgets.ex.io", "api-resources", "api-versions", "version",
-		"wait --for=delete cm/nobody -n oracle --timeout=5s", "get --raw /api/v1/namespaces/oracle/configmaps?limit=1",
+		"wait --for=delete cm/missing -n oracle --timeout=5s", "get --raw /api/v1/namespaces/oracle/configmaps?limit=1",
 	} {
 		t.Run(command, func(t *testing.T) { kubectls.CompareMasked(t, maskAges, strings.Fields(command)...) })
 	}

@@ -60,11 +60,11 @@ var plainCommands = []string{
 	"get pods -A --field-selector spec.nodeName=node-1 -o wide", "get nodes --sort-by=.metadata.resourceVersion -L kubernetes.io/os",
 	"get wd -A -o wide", "get widgets -A --field-selector spec.color=red", "get widgets.v1.ex.io alpha -n oracle -o jsonpath={.spec}",
 	"get all -A", "get cm -A --limit=1", "get secret alpha -n oracle -o yaml", "get cm,svc -n oracle --server-print=false",
-	"get cm nobody", "get nothing", "get cm --field-selector spec.x=y", "get cm -l a==b==c", "get deploy alpha beta -n oracle",
+	"get cm missing", "get nothing", "get cm --field-selector spec.x=y", "get cm -l a==b==c", "get deploy alpha beta -n oracle",
 	"get clusterroles --chunk-size=5", "describe pods -n oracle", "describe widgets -A", "describe secrets -n oracle",
 	"explain widgets.ex.io --recursive", "explain nothing", "api-resources", "api-versions", "version", "get --raw /apis/ex.io/v1", "get --raw /nowhere",
 	"get --raw /apis/apps/v1/namespaces/oracle/deployments/alpha/scale", "events -n oracle", "rollout status deployment/alpha -n oracle",
-	"wait --for=jsonpath={.spec.color}=blue widgets.ex.io/alpha -n oracle", "logs alpha -n oracle --container nobody",
+	"wait --for=jsonpath={.spec.color}=blue widgets.ex.io/alpha -n oracle", "logs alpha -n oracle --container missing",
 }
 
 // furtherCommands ask in the same ways for something else.
@@ -75,7 +75,7 @@ var furtherCommands = []string{
 	"describe pv oracle-1", "describe pvc -n oracle", "describe quota,limits -n oracle", "describe hpa,jobs,cronjobs -n oracle-b", "describe crd widgets.ex.io",
 	"explain pods.spec.containers", "explain widgets.ex.io.spec.color", "explain deployments --api-version=apps/v1", "api-resources -o wide --sort-by=name",
 	"api-resources --namespaced=false --api-group=ex.io", "version -o yaml", "get --raw /", "get --raw /version", "get --raw /apis", "get --raw /openapi/v3",
-	"get --raw /api/v1/namespaces/oracle/pods/alpha/status", "wait --for=delete cm/nobody -n oracle --timeout=5s", "rollout history deployment/beta -n oracle-b",
+	"get --raw /api/v1/namespaces/oracle/pods/alpha/status", "wait --for=delete cm/missing -n oracle --timeout=5s", "rollout history deployment/beta -n oracle-b",
 }
 
 func TestKubectl(t *testing.T) {

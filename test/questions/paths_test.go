@@ -18,8 +18,8 @@ var crookedBases = []string{
 	"/.well-known/openid-configuration", "/openid/v1/jwks", "/apis/authorization.k8s.io/v1",
 }
 
-// TestCrookedPaths: kube-apiserver takes paths as they come, and neither cleans nor redirects (semantics 8.6).
-func TestCrookedPaths(t *testing.T) {
+// TestUnusualPaths: kube-apiserver takes paths as they come, and neither cleans nor redirects (semantics 8.6).
+func TestUnusualPaths(t *testing.T) {
 	t.Parallel()
 	o := newOracle(t)
 	for i, base := range crookedBases {
@@ -36,8 +36,8 @@ func TestCrookedPaths(t *testing.T) {
 	}
 }
 
-// TestCrookedNames asks for objects and namespaces whose names no object can have.
-func TestCrookedNames(t *testing.T) {
+// TestImpossibleNames asks for objects and namespaces whose names no object can have.
+func TestImpossibleNames(t *testing.T) {
 	t.Parallel()
 	o := newOracle(t)
 	for i, path := range []string{
@@ -68,8 +68,8 @@ func TestCrookedNames(t *testing.T) {
 	}
 }
 
-// TestCrookedForms: a path without a route is refused in the form that was asked for.
-func TestCrookedForms(t *testing.T) {
+// TestUnroutedPathsInEveryRepresentation: a path without a route is refused in the form that was asked for.
+func TestUnroutedPathsInEveryRepresentation(t *testing.T) {
 	t.Parallel()
 	o := newOracle(t)
 	for _, path := range []string{"/api/v1/namespaces/oracle/configmaps/alpha//beta", "/apis/nope.io/v1//x", "/apis/ex.io/v1/gadgets//x"} {

@@ -95,7 +95,7 @@ func TestEveryKindInProtobuf(t *testing.T) {
 						o.Compare(t, representation.question(kind.object(object), "resourceVersion=0"))
 					}
 				}
-				o.Compare(t, protobufForms[0].question(kind.collection(kind.objects[0].Namespace)+"/nobody", "resourceVersion=0"))
+				o.Compare(t, protobufForms[0].question(kind.collection(kind.objects[0].Namespace)+"/missing", "resourceVersion=0"))
 			})
 		})
 	}
@@ -201,8 +201,8 @@ func TestProtobufRefusals(t *testing.T) {
 		}
 	}
 	for _, path := range []string{
-		"/api/v1/namespaces/oracle/configmaps/nobody", "/api/v1/namespaces/oracle/configmaps/alpha?resourceVersion=9999999999", "/apis/ex.io/v1/namespaces/oracle/widgets/nobody",
-		"/api/v1/namespaces/oracle/configmaps/alpha?resourceVersion=abc", "/api/v1/namespaces/nowhere/pods", "/api/v1/nodes/nobody?resourceVersion=0",
+		"/api/v1/namespaces/oracle/configmaps/missing", "/api/v1/namespaces/oracle/configmaps/alpha?resourceVersion=9999999999", "/apis/ex.io/v1/namespaces/oracle/widgets/missing",
+		"/api/v1/namespaces/oracle/configmaps/alpha?resourceVersion=abc", "/api/v1/namespaces/nowhere/pods", "/api/v1/nodes/missing?resourceVersion=0",
 		"/api/v1/namespaces/oracle/configmaps/..", "/api/v1/nothing", "/apis/nope.io/v1/x",
 	} {
 		for _, representation := range protobufForms[:2] {

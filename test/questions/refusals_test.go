@@ -65,8 +65,8 @@ func TestRefusedGets(t *testing.T) {
 	o := newOracle(t)
 	for _, path := range []string{
 		"/api/v1/namespaces/oracle/configmaps/alpha", "/apis/ex.io/v1/namespaces/oracle/widgets/alpha", "/api/v1/nodes/node-0",
-		"/apis/ex.io/v1/gadgets/oracle-1", "/api/v1/namespaces/oracle/events/alpha", "/api/v1/namespaces/oracle/configmaps/nobody",
-		"/apis/ex.io/v1/namespaces/oracle/widgets/nobody", "/api/v1/namespaces/nowhere/configmaps/alpha",
+		"/apis/ex.io/v1/gadgets/oracle-1", "/api/v1/namespaces/oracle/events/alpha", "/api/v1/namespaces/oracle/configmaps/missing",
+		"/apis/ex.io/v1/namespaces/oracle/widgets/missing", "/api/v1/namespaces/nowhere/configmaps/alpha",
 	} {
 		for _, query := range []string{
 			"resourceVersion=abc", "resourceVersion=-1", "resourceVersion=007", "resourceVersion=0&limit=abc", "resourceVersion=0&watch=1",
@@ -100,7 +100,7 @@ func TestRefusedPaths(t *testing.T) {
 		"/api/v1/namespaces/oracle/configmaps/ALPHA", "/api/v1/namespaces/ORACLE/configmaps", "/api/v1/namespaces/a%20b/configmaps", "/API/v1/configmaps",
 		"/api/v1/namespaces/%25/configmaps", "/api/v1/namespaces/oracle/widgets", "/apis/v1/configmaps", "/api/apps/v1/deployments", "/apis//v1/configmaps",
 		"/api/v1/namespaces", "/api/v1/namespaces/", "/api/v1/namespaces/oracle", "/api/v1/namespaces/oracle/", "/api/v1/namespaces/oracle/status",
-		"/api/v1/namespaces/oracle/finalize", "/api/v1/namespaces/nowhere", "/api/v1/namespaces/nowhere/configmaps", "/api/v1/componentstatuses/nobody",
+		"/api/v1/namespaces/oracle/finalize", "/api/v1/namespaces/nowhere", "/api/v1/namespaces/nowhere/configmaps", "/api/v1/componentstatuses/missing",
 		"/api/v1/watch", "/api/v1/watch/", "/apis/apps", "/apis/apps/", "/apis/apps/v1/", "/api/v1/", "/api/", "/apis/", "/",
 		"/openapi", "/openapi/v2/x", "/openapi/v3/apis/nope.io/v1", "/version/x", "/swagger.json", "/apis/ex.io/", "/apis/ex.io/v1/",
 	} {
@@ -110,8 +110,8 @@ func TestRefusedPaths(t *testing.T) {
 	}
 }
 
-// TestRefusedForms asks in media types that are not there.
-func TestRefusedForms(t *testing.T) {
+// TestRefusedMediaTypes asks in media types that are not there.
+func TestRefusedMediaTypes(t *testing.T) {
 	t.Parallel()
 	o := newOracle(t)
 	for _, path := range append([]string{"/api/v1/namespaces/oracle/configmaps/alpha", "/apis/ex.io/v1/namespaces/oracle/widgets/alpha"}, collectionsOfEverySort...) {

@@ -20,7 +20,7 @@ func TestFieldSelectors(t *testing.T) {
 	all := map[string][]string{
 		"/api/v1/pods": {
 			"spec.nodeName=node-1", "spec.nodeName=", "spec.nodeName!=node-1", "spec.host=node-1", "spec.restartPolicy=Never", "spec.restartPolicy!=Always",
-			"spec.schedulerName=nobody", "spec.serviceAccountName=default", "spec.serviceAccountName=", "spec.hostNetwork=true", "spec.hostNetwork=false",
+			"spec.schedulerName=missing", "spec.serviceAccountName=default", "spec.serviceAccountName=", "spec.hostNetwork=true", "spec.hostNetwork=false",
 			"spec.hostNetwork=", "status.phase=Running", "status.phase!=Running,status.phase!=Pending", "status.podIP=10.2.0.1", "status.podIP=",
 			"status.podIPs=", "status.podIPs=10.2.0.1", "status.nominatedNodeName=node-2", "status.nominatedNodeName=",
 			"spec.nodeName=node-1,spec.restartPolicy=Always", "spec.nodeName=node-1,spec.nodeName=node-2",

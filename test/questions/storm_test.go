@@ -20,7 +20,7 @@ import (
 
 // Twenty lists at once that the cache does not give are all answered, and as by kube-apiserver, although their clients
 // begin to read only when all of them have an answer.
-func TestStormOfForwards(t *testing.T) {
+func TestConcurrentForwardedListsAreAnswered(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	secrets := schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 	text := strings.Repeat("eHh4", 900<<8)

@@ -135,7 +135,7 @@ func person(name string, groups ...string) *auth.Caller {
 }
 
 // A right that is given is noticed although its lack was kept, and one that is taken ends leases; however that is done.
-func TestGivenAndTaken(t *testing.T) {
+func TestWatchAuthorizationFollowsRights(t *testing.T) {
 	remove := metav1.DeleteOptions{}
 	for name, take := range map[string]func(*testing.T, *rig) error{
 		"the binding is deleted": func(t *testing.T, r *rig) error {
@@ -172,7 +172,7 @@ func TestGivenAndTaken(t *testing.T) {
 }
 
 // The lease of a service account ends with it, whatever its name may still do.
-func TestAccountGoes(t *testing.T) {
+func TestWatchAuthorizationEndsWithServiceAccount(t *testing.T) {
 	r := newRig(t)
 	accounts := r.clients.CoreV1().ServiceAccounts(r.namespace)
 	made, err := accounts.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot"}}, metav1.CreateOptions{})
@@ -192,7 +192,7 @@ func TestAccountGoes(t *testing.T) {
 }
 
 // What the node authorizer lets a kubelet read depends on its groups and on the selector, and it says why not.
-func TestNode(t *testing.T) {
+func TestNodeAuthorizerDecisions(t *testing.T) {
 	r := newRig(t)
 	own, others := fields.OneTermEqualSelector("spec.nodeName", "n1"), fields.OneTermEqualSelector("spec.nodeName", "n2")
 	node := person("system:node:n1", "system:nodes")

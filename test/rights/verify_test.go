@@ -40,9 +40,9 @@ func verified(t *testing.T, facade, upstream *rest.Config, o verify.Options) (st
 	return out.String() + err.Error(), coded.ExitCode()
 }
 
-// TestVerify: a facade that has what its kube-apiserver has is found equal, resource by resource, by who may list them
-// and nothing else; and what somebody may not list is said.
-func TestVerify(t *testing.T) {
+// TestVerifyFindsNoDifference: a facade that has what its kube-apiserver has is found equal, resource by resource, by
+// who may list them and nothing else; and what somebody may not list is said.
+func TestVerifyFindsNoDifference(t *testing.T) {
 	cluster := suite.Cluster(t)
 	s := suite.NewFixture(t, cluster)
 	for i := range 20 {
@@ -106,8 +106,9 @@ func mayList(t *testing.T, s *suite.Fixture, account string, groups []string, re
 	}
 }
 
-// TestVerifyDiffers: a facade that was told something else than its kube-apiserver has is found out, in both encodings.
-func TestVerifyDiffers(t *testing.T) {
+// TestVerifyFindsDifferences: a facade that was told something else than its kube-apiserver has is found out, in both
+// encodings.
+func TestVerifyFindsDifferences(t *testing.T) {
 	cluster := suite.Cluster(t)
 	s := suite.NewFixture(t, cluster)
 	s.Put(t, suite.ConfigMaps, "one", "t=a", "as-it-was-written")

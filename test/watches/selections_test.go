@@ -168,7 +168,7 @@ func TestWatchPodsByNode(t *testing.T) {
 	suite.Reach(t, o, suite.Collection(suite.Pods, ""), s.Put(t, suite.ConfigMaps, "mark", "", "1"))
 	for _, selector := range []string{
 		"spec.nodeName=n1", "spec.nodeName=", "spec.nodeName!=n2", "status.phase=Running", "spec.nodeName=n1,status.phase!=Running",
-		"spec.schedulerName=nobody", "spec.restartPolicy=Always,spec.nodeName=n1",
+		"spec.schedulerName=none", "spec.restartPolicy=Always,spec.nodeName=n1",
 	} {
 		for representation, as := range watchForms {
 			pairs[selector+", "+representation] = suite.WatchBoth(t, o, testkit.Question{
@@ -210,7 +210,7 @@ func pods(t *testing.T, s *suite.Fixture) (bound, last uint64) {
 func pod(t *testing.T, s *suite.Fixture, name, node string) {
 	t.Helper()
 	spec := map[string]any{
-		"schedulerName": "nobody", "nodeName": node, "automountServiceAccountToken": false,
+		"schedulerName": "none", "nodeName": node, "automountServiceAccountToken": false,
 		"containers": []any{map[string]any{"name": "c", "image": "registry.example/c:1"}},
 	}
 	s.Create(t, suite.Pods, map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": name}, "spec": spec})

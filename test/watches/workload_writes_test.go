@@ -43,7 +43,7 @@ func (p *workload) newThing(resource, name string) *unstructured.Unstructured {
 	switch resource {
 	case "pods":
 		o.Object["spec"] = map[string]any{
-			"schedulerName": "nobody", "automountServiceAccountToken": false,
+			"schedulerName": "none", "automountServiceAccountToken": false,
 			"containers": []any{map[string]any{"name": "c", "image": "registry.example/c:1"}},
 		}
 	case "events":

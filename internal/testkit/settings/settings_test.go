@@ -14,7 +14,7 @@ func unset(t *testing.T, name string) {
 	}
 }
 
-// TestSeed: every run draws the same numbers, unless it is told others.
+// TestSeed: every run draws the same numbers, unless LISTFACADE_SEED is set.
 func TestSeed(t *testing.T) {
 	unset(t, "LISTFACADE_SEED")
 	first := Random(t).Uint64()
