@@ -18,9 +18,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestChainAuthorizesCallersLikeUpstream: the last of three facades knows its callers and what they may do as
-// kube-apiserver does, although it can ask nobody but the facade before it; what is passed on reaches kube-apiserver in
-// the caller's own name.
+// The last of three facades authenticates and authorizes callers like kube-apiserver, although it sends its reviews to
+// the facade before it. Forwarded requests reach kube-apiserver with the caller's identity.
 func TestChainAuthorizesCallersLikeUpstream(t *testing.T) {
 	cluster := suite.Cluster(t)
 	s := suite.NewFixture(t, cluster)
@@ -35,7 +34,7 @@ func TestChainAuthorizesCallersLikeUpstream(t *testing.T) {
 	}
 	callers := map[string]*rest.Config{
 		"token": cluster.ConfigWithToken(cluster.Token(t, s.Namespace, "robot", testkit.TokenOptions{})), "facade's token": cluster.ConfigWithToken(token),
-		"bad token": cluster.ConfigWithToken("nobody's"),
+		"bad token": cluster.ConfigWithToken("unknown"),
 	}
 	for _, user := range []string{"admin", "alice", "reader"} {
 		config, err := cluster.Config(user)
@@ -61,7 +60,7 @@ func TestChainAuthorizesCallersLikeUpstream(t *testing.T) {
 	}
 }
 
-// facadeToken is one of a service account with the rights of a facade.
+// facadeToken returns a token of a service account with the rights of a facade.
 func facadeToken(t *testing.T, cluster *testkit.Cluster, s *suite.Fixture) string {
 	t.Helper()
 	token := cluster.Token(t, s.Namespace, "facade", testkit.TokenOptions{})
@@ -90,7 +89,7 @@ func facadeToken(t *testing.T, cluster *testkit.Cluster, s *suite.Fixture) strin
 	return token
 }
 
-// TestFacadeDetectsItselfAsUpstream: a facade whose upstream is itself says so, and answers what is asked of it.
+// A facade whose upstream is itself logs that, and still answers requests.
 func TestFacadeDetectsItselfAsUpstream(t *testing.T) {
 	address := suite.FreeAddress(t)
 	f := suite.NewFacade(t, testkit.WriteInsecureKubeconfig(t, "https://"+address), at(t, address))
@@ -105,13 +104,13 @@ func TestFacadeDetectsItselfAsUpstream(t *testing.T) {
 			t.Errorf("%s: %d %s", path, answer.Code, answer.Body)
 		}
 	}
-	testkit.Eventually(t, "the log says what is wrong", func() error {
+	testkit.Eventually(t, "the log names the loop", func() error {
 		for _, entry := range f.Logs.All() {
 			if cause, ok := entry.ContextMap()["error"].(string); ok && loops(cause) {
 				return nil
 			}
 		}
-		return fmt.Errorf("it says %v", f.Logs.All())
+		return fmt.Errorf("the log has %v", f.Logs.All())
 	})
 }
 

@@ -20,7 +20,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// leaving leaves snapshots of config maps and gadgets in a directory, and serves at an address.
+// leaving configures a facade that writes snapshots of config maps and gadgets to a directory, and serves at an
+// address.
 func leaving(t *testing.T, dir, address string) func(*facade.Config) {
 	listen := at(t, address)
 	return func(c *facade.Config) {
@@ -30,10 +31,10 @@ func leaving(t *testing.T, dir, address string) func(*facade.Config) {
 	}
 }
 
-// listening counts the lists that a facade is asked for, streaming ones as well.
+// listening counts the lists that a facade receives, also streaming lists.
 type listening struct{ lists atomic.Int64 }
 
-// around counts what passes.
+// around returns a handler that counts lists.
 func (l *listening) around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
@@ -45,7 +46,7 @@ func (l *listening) around(next http.Handler) http.Handler {
 	})
 }
 
-// launch starts a facade whose lists are counted.
+// launch starts a facade and counts its lists.
 func (l *listening) launch(t *testing.T, kubeconfig string, settings ...func(*facade.Config)) *suite.Facade {
 	t.Helper()
 	f := suite.NewFacade(t, kubeconfig, settings...)
@@ -55,7 +56,7 @@ func (l *listening) launch(t *testing.T, kubeconfig string, settings ...func(*fa
 	return f
 }
 
-// watchers are informers of config maps and gadgets, in JSON and in protobuf.
+// watchers returns informers of config maps and gadgets, in JSON and in protobuf.
 func watchers(t *testing.T, s *suite.Fixture, f *suite.Facade, each int) map[schema.GroupVersionResource][]toolscache.SharedIndexInformer {
 	t.Helper()
 	all := map[schema.GroupVersionResource][]toolscache.SharedIndexInformer{}
@@ -76,7 +77,7 @@ func watchers(t *testing.T, s *suite.Fixture, f *suite.Facade, each int) map[sch
 	return all
 }
 
-// changes writes while nobody or somebody looks.
+// changes writes, changes and deletes objects.
 func changes(t *testing.T, s *suite.Fixture, round int) {
 	t.Helper()
 	for _, gvr := range []schema.GroupVersionResource{suite.ConfigMaps, suite.Gadgets} {
@@ -87,8 +88,8 @@ func changes(t *testing.T, s *suite.Fixture, round int) {
 	}
 }
 
-// TestSnapshotResumes: a facade that is started again goes on from what the process before has left; its clients resume
-// their watches, none of them lists, and all have what was written meanwhile.
+// A facade that is started again resumes from the snapshots of the previous process. Its clients resume their watches
+// without a list, and receive all changes.
 func TestSnapshotResumes(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	s.DefineGadgets(t)
@@ -111,12 +112,12 @@ func TestSnapshotResumes(t *testing.T) {
 		changes(t, s, 10*round+1)
 		f = count.launch(t, tally.Kubeconfig, leaving(t, dir, address))
 		if got := fills(t, f, "snapshot"); got != "3" {
-			t.Fatalf("%s lanes go on from a snapshot: %v", got, f.Logs.All())
+			t.Fatalf("%s lanes resumed from a snapshot: %v", got, f.Logs.All())
 		}
 		changes(t, s, 10*round+2)
 		converge(t, s, all)
 		if now := count.lists.Load(); now != lists {
-			t.Errorf("%d lists of clients after restart %d", now-lists, round)
+			t.Errorf("clients sent %d lists after restart %d, want 0", now-lists, round)
 		}
 		for what, n := range before {
 			if now := tally.Asked(what); now != n {
@@ -141,8 +142,8 @@ func converge(t *testing.T, s *suite.Fixture, all map[schema.GroupVersionResourc
 	}
 }
 
-// TestInvalidSnapshotsAreIgnored: what is broken, of another lane, others may write, or is no longer so, is not used,
-// and the log says why.
+// A facade ignores a snapshot that is broken, belongs to another lane, is writable by others, or is outdated. It logs
+// the reason.
 func TestInvalidSnapshotsAreIgnored(t *testing.T) {
 	settings.Long(t)
 	s := suite.NewFixture(t, suite.Cluster(t))
@@ -190,11 +191,11 @@ func TestInvalidSnapshotsAreIgnored(t *testing.T) {
 			}
 			f := count.launch(t, kubeconfig, leaving(t, dir, suite.FreeAddress(t)))
 			if got := fills(t, f, "snapshot"); got != "0" {
-				t.Errorf("%s lanes go on from a snapshot", got)
+				t.Errorf("%s lanes resumed from a snapshot, want 0", got)
 			}
 			said := f.Logs.FilterMessage("Snapshot not used").All()
 			if len(said) != 1 || !strings.Contains(fmt.Sprint(said[0].ContextMap()["error"]), test.want) {
-				t.Errorf("the log says %v, not %s", said, test.want)
+				t.Errorf("the log has %v, want %s", said, test.want)
 			}
 			s.Put(t, suite.ConfigMaps, "c0", "t=a", "1")
 			answersAll(t, s, f)
@@ -202,7 +203,7 @@ func TestInvalidSnapshotsAreIgnored(t *testing.T) {
 	}
 }
 
-// changedAt returns a copy with another byte at a place.
+// changedAt returns a copy with another byte at an index.
 func changedAt(content []byte, at int) []byte {
 	changed := bytes.Clone(content)
 	changed[at] ^= 1

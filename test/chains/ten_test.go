@@ -16,15 +16,14 @@ import (
 
 const (
 	replicas = 10
-	// many objects are more than kube-apiserver is asked for rather than that somebody waits for a fence.
+	// many is more objects than the facade lists instead of waiting for a progress watch.
 	many = 520
 )
 
 const acceptProtobuf = "application/vnd.kubernetes.protobuf"
 
-// TestReplicasShareUpstreamRequests: whatever ten facades behind one read, kube-apiserver is asked for by that one
-// alone, once; and what they read is what was written before, of a resource with few objects and of one with many, in
-// both encodings.
+// Ten facades read through one. Only that one sends requests to kube-apiserver, once per resource and encoding. The
+// facades read earlier writes, of a resource with few objects and of one with many, in both encodings.
 func TestReplicasShareUpstreamRequests(t *testing.T) {
 	settings.Long(t)
 	s := suite.NewFixture(t, suite.Cluster(t))
@@ -55,7 +54,7 @@ func TestReplicasShareUpstreamRequests(t *testing.T) {
 		begun := tally.Asked(what)
 		same(t, s, behind, questions[what])
 		if got := tally.Asked(what); got != begun {
-			t.Errorf("%s: %d times, with the first facade alone %d", what, got, begun)
+			t.Errorf("%s: got %d requests, want %d as with the first facade alone", what, got, begun)
 		}
 		if what.Way = suite.Watch; tally.Asked(what) != 1 {
 			t.Errorf("%s: %d times", what, tally.Asked(what))
@@ -66,7 +65,7 @@ func TestReplicasShareUpstreamRequests(t *testing.T) {
 	}
 }
 
-// fill makes many config maps, and few gadgets.
+// fill creates many config maps and few gadgets.
 func fill(t *testing.T, s *suite.Fixture) {
 	t.Helper()
 	for i := range 3 {
@@ -86,7 +85,7 @@ func fill(t *testing.T, s *suite.Fixture) {
 	}
 }
 
-// same compares what kube-apiserver and each of the facades answer.
+// same compares the answers of kube-apiserver and of each facade.
 func same(t *testing.T, s *suite.Fixture, facades []*suite.Facade, q testkit.Question) {
 	t.Helper()
 	var asking sync.WaitGroup
@@ -102,8 +101,8 @@ func same(t *testing.T, s *suite.Fixture, facades []*suite.Facade, q testkit.Que
 	asking.Wait()
 }
 
-// filled asks until a facade has what it reads for the answer, or what proves that: who waits for that for too long is
-// told to come again.
+// filled repeats a request until a facade answers it. A facade whose lane or freshness check takes too long asks the
+// client to retry.
 func filled(t *testing.T, asker *testkit.Asker, q testkit.Question) (answer *testkit.Answer) {
 	t.Helper()
 	testkit.Eventually(t, "there is an answer", func() (err error) {
@@ -124,9 +123,9 @@ func startBehind(t *testing.T, first *suite.Facade) []*suite.Facade {
 	return all
 }
 
-// price lets all replicas be asked at the same time for what is most recent, after a write to another resource, which
-// is the dearest to prove. What is asked of kube-apiserver is proofs that all share, and of few objects now and then
-// the list itself, which is cheaper. How many proofs is told and not held: one that takes longer takes more questions.
+// price sends consistent reads to all replicas at the same time after a write to another resource, which is the most
+// costly case. kube-apiserver receives shared freshness checks, and for few objects sometimes the list itself, which is
+// cheaper. The number of checks is logged, not tested, because a slow check takes more requests.
 func price(t *testing.T, s *suite.Fixture, tally *suite.Tally, behind []*suite.Facade, what suite.Asked, q testkit.Question) {
 	t.Helper()
 	const rounds = 2
@@ -151,7 +150,7 @@ func price(t *testing.T, s *suite.Fixture, tally *suite.Tally, behind []*suite.F
 	after := counts(tally, what)
 	lists, proofs := after[suite.List]-before[suite.List], after[suite.Other]-before[suite.Other]
 	t.Logf("%s: %d consistent reads at %d replicas cost kube-apiserver %d lists and %d proofs", what, rounds*replicas, replicas, lists, proofs)
-	// A machine that is busy proves some too late, and those are passed on.
+	// On a busy machine some checks are too slow, and these reads are forwarded.
 	most := rounds * replicas / 2
 	if what.Resource == "configmaps" {
 		most /= 2
@@ -160,11 +159,11 @@ func price(t *testing.T, s *suite.Fixture, tally *suite.Tally, behind []*suite.F
 		t.Errorf("%s: %d lists for %d reads", what, lists, rounds*replicas)
 	}
 	if after[suite.Watch] != before[suite.Watch] {
-		t.Errorf("%s: another watch was opened", what)
+		t.Errorf("%s: kube-apiserver received another watch", what)
 	}
 }
 
-// counts is how often a resource was asked for in each way, whatever the encoding.
+// counts returns the number of requests for a resource by kind, in all encodings.
 func counts(tally *suite.Tally, what suite.Asked) map[suite.Way]int {
 	all := map[suite.Way]int{}
 	for _, way := range []suite.Way{suite.List, suite.Watch, suite.Other} {

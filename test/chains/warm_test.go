@@ -16,7 +16,7 @@ import (
 
 const gadgets = "gadgets.watch.example.com"
 
-// warmed starts with what a peer has of config maps and gadgets.
+// warmed configures a facade that starts with a peer's config maps and gadgets.
 func warmed(url, ca string) func(*facade.Config) {
 	return func(c *facade.Config) {
 		c.WarmFrom, c.WarmFromCAFile = []string{url}, ca
@@ -24,7 +24,7 @@ func warmed(url, ca string) func(*facade.Config) {
 	}
 }
 
-// fills counts how often a facade's lanes were filled, by source.
+// fills returns how often a facade's lanes were filled, by source.
 func fills(t *testing.T, f *suite.Facade, source string) string {
 	t.Helper()
 	answer, err := f.HTTP2Client(t).Get(f.URL + "/metrics")
@@ -43,7 +43,7 @@ func fills(t *testing.T, f *suite.Facade, source string) string {
 	return string(found[1])
 }
 
-// newPeer is a facade that has config maps and gadgets, of which some were written.
+// newPeer returns a facade with lanes of config maps and gadgets.
 func newPeer(t *testing.T) (*suite.Fixture, *suite.Facade) {
 	t.Helper()
 	s := suite.NewFixture(t, suite.Cluster(t))
@@ -57,7 +57,7 @@ func newPeer(t *testing.T) (*suite.Fixture, *suite.Facade) {
 	})
 }
 
-// answersAll compares what a facade answers with kube-apiserver, after another write.
+// answersAll compares the answers of a facade and kube-apiserver after another write.
 func answersAll(t *testing.T, s *suite.Fixture, f *suite.Facade) {
 	t.Helper()
 	oracle := s.Oracle(t, f)
@@ -72,8 +72,8 @@ func answersAll(t *testing.T, s *suite.Fixture, f *suite.Facade) {
 	}
 }
 
-// TestWarmStartNeedsNoLists: a facade that starts beside another asks kube-apiserver for a watch of each resource, and
-// for no list but of custom resources: a peer may have them in the form of an earlier definition.
+// A facade that starts with a peer sends kube-apiserver one watch per resource and no list. Only custom resources are
+// listed, because a peer may have them by an earlier definition.
 func TestWarmStartNeedsNoLists(t *testing.T) {
 	s, peer := newPeer(t)
 	tally := suite.NewTally(t, suite.Cluster(t))
@@ -95,7 +95,7 @@ func TestWarmStartNeedsNoLists(t *testing.T) {
 	answersAll(t, s, f)
 }
 
-// TestWarmStartFromLaggingPeer: what was written after the peer's list comes with the watch.
+// Writes after the version of the peer's list arrive by the watch.
 func TestWarmStartFromLaggingPeer(t *testing.T) {
 	settings.Long(t)
 	s, peer := newPeer(t)

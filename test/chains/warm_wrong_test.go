@@ -19,10 +19,10 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// way passes requests on, or not.
+// way forwards requests, or answers them itself.
 type way func(w http.ResponseWriter, r *http.Request, next http.Handler)
 
-// serve stands in front of a peer until the test ends, and returns its address and the file of its authority.
+// serve serves a handler in front of a peer until the test ends. It returns its address and the file of its authority.
 func serve(t *testing.T, peer *suite.Facade, through way) (url, ca string) {
 	t.Helper()
 	next := suite.Forward(t, peer.Config)
@@ -37,7 +37,7 @@ func serve(t *testing.T, peer *suite.Facade, through way) (url, ca string) {
 	return server.URL, ca
 }
 
-// recorded is what the next handler answers.
+// recorded returns the answer of the next handler.
 func recorded(r *http.Request, next http.Handler) *httptest.ResponseRecorder {
 	r.Header.Del("Accept-Encoding")
 	answer := httptest.NewRecorder()
@@ -47,7 +47,7 @@ func recorded(r *http.Request, next http.Handler) *httptest.ResponseRecorder {
 
 var anyVersion = regexp.MustCompile(`("resourceVersion":")(\d+)`)
 
-// wrong are peers that do not do.
+// wrong contains unusable peers.
 var wrong = map[string]way{
 	"refuses": func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { w.WriteHeader(http.StatusForbidden) },
 	"is busy": func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
@@ -90,8 +90,8 @@ var wrong = map[string]way{
 	},
 }
 
-// TestWarmStartIgnoresUselessPeer: a peer that is of no use is not believed, and costs a start nothing but a moment:
-// kube-apiserver is asked as if there were none, and the log says so once.
+// A facade does not use the data of an unusable peer. It starts with little delay from kube-apiserver, as without
+// peers, and logs the reason once.
 func TestWarmStartIgnoresUselessPeer(t *testing.T) {
 	settings.Long(t)
 	s, peer := newPeer(t)
@@ -117,19 +117,18 @@ func fallsBack(t *testing.T, s *suite.Fixture, url, ca string) {
 		t.Errorf("%s lanes were filled from the peer", got)
 	}
 	if said := f.Logs.FilterMessageSnippet("from this peer").Len(); said != 1 {
-		t.Errorf("said %d times: %v", said, f.Logs.All())
+		t.Errorf("logged %d times: %v", said, f.Logs.All())
 	}
 	oracle := s.Oracle(t, f)
 	oracle.Compare(t, testkit.Question{Path: suite.Collection(suite.ConfigMaps, s.Namespace)})
 	oracle.Compare(t, testkit.Question{Path: suite.Collection(suite.Gadgets, s.Namespace)})
 }
 
-// gone is how kube-apiserver ends a watch whose version it does not have any more.
+// gone is kube-apiserver's end of a watch whose version is compacted.
 const gone = `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",` +
 	`"message":"too old resource version","reason":"Expired","code":410}}` + "\n"
 
-// TestWarmStartListsAfterCompaction: when kube-apiserver has forgotten what followed the peer's list, it is asked for a
-// list.
+// If kube-apiserver no longer has the events after the peer's list, the facade lists.
 func TestWarmStartListsAfterCompaction(t *testing.T) {
 	s, peer := newPeer(t)
 	next := suite.Forward(t, suite.FacadeConfig(t, suite.Cluster(t)))
@@ -148,7 +147,7 @@ func TestWarmStartListsAfterCompaction(t *testing.T) {
 	f.AwaitReady(t)
 	testkit.Eventually(t, "the lane is listed again", func() error {
 		if got := fills(t, f, "upstream"); got != "2" { // custom resources are always filled from it
-			return fmt.Errorf("filled %s times from the upstream", got)
+			return fmt.Errorf("got %s fills from the upstream", got)
 		}
 		return nil
 	})

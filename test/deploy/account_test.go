@@ -20,19 +20,19 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// The account of the manifests.
+// The service account of the manifests.
 const (
 	namespace   = "listfacade-system"
 	account     = "listfacade"
 	accountUser = "system:serviceaccount:" + namespace + ":" + account
 )
 
-// readerLabel has a ClusterRole add to what the account may read.
+// readerLabel on a ClusterRole adds its rules to the account's rights.
 const readerLabel = "listfacade.io/aggregate-to-reader"
 
 var applied sync.Map // clusters that have the manifests
 
-// deployed is the shared cluster with the manifests applied, and the fixtures to read.
+// deployed returns the shared cluster with the manifests and the fixtures.
 func deployed(t testing.TB) *testkit.Cluster {
 	t.Helper()
 	cluster := suite.Furnished(t)
@@ -43,14 +43,14 @@ func deployed(t testing.TB) *testkit.Cluster {
 	return cluster
 }
 
-// applyManifests waits until the account has its rights, which a controller puts together.
+// applyManifests applies the manifests, and waits until the account has its rights, which a controller aggregates.
 func applyManifests(t testing.TB, cluster *testkit.Cluster) {
 	t.Helper()
 	kubectl(t, cluster, build(t, cluster, "base").yaml, "apply", "--server-side", "-f", "-")
 	awaitRight(t, cluster, accountUser, true, listing("", "pods"))
 }
 
-// launch runs a facade as a pod of the manifests does: with a token of the account, for whoever says who he is.
+// launch starts a facade like a pod of the manifests: with a token of the account, and with authentication of callers.
 func launch(t testing.TB, cluster *testkit.Cluster, changes ...func(*facade.Config)) *suite.Facade {
 	t.Helper()
 	kubeconfig := testkit.WriteKubeconfig(t, cluster.ConfigWithToken(cluster.Token(t, namespace, account, testkit.TokenOptions{})))
@@ -58,14 +58,14 @@ func launch(t testing.TB, cluster *testkit.Cluster, changes ...func(*facade.Conf
 	return suite.LaunchFacade(t, kubeconfig, slices.Concat([]func(*facade.Config){telling}, changes)...)
 }
 
-// through is a client's configuration with the facade in the place of kube-apiserver.
+// through returns a client's configuration for the facade instead of kube-apiserver.
 func through(run *suite.Facade, config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Host, config.CAFile, config.CAData = run.Config.Host, run.Config.CAFile, run.Config.CAData
 	return config
 }
 
-// readerToken is a client that may do everything and has a token.
+// readerToken returns a client with all rights and a token.
 func readerToken(t testing.TB, cluster *testkit.Cluster) *rest.Config {
 	t.Helper()
 	token := cluster.Token(t, "default", "reader-of-everything", testkit.TokenOptions{})
@@ -100,8 +100,8 @@ func listing(group, resource string) authorizationv1.SubjectAccessReviewSpec {
 	}
 }
 
-// awaitRight waits until a user may, or may not any more: rights are aggregated by a controller, and kube-apiserver
-// learns of them by watching.
+// awaitRight waits until a user has a right, or no longer has it. A controller aggregates rights, and kube-apiserver
+// receives them by a watch.
 func awaitRight(t testing.TB, cluster *testkit.Cluster, user string, want bool, asked authorizationv1.SubjectAccessReviewSpec) {
 	t.Helper()
 	asked.User = user
@@ -116,7 +116,7 @@ func awaitRight(t testing.TB, cluster *testkit.Cluster, user string, want bool, 
 	})
 }
 
-// without takes a rule away from a ClusterRole until the test ends, and the account has the right again when it has.
+// without removes a rule from a ClusterRole until the test ends. Then it restores the right.
 func without(t *testing.T, cluster *testkit.Cluster, role string, at int) rbacv1.PolicyRule {
 	t.Helper()
 	roles := administrator(t, cluster).RbacV1().ClusterRoles()

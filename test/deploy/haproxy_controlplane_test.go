@@ -20,9 +20,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestControlPlaneThroughHAProxy has kube-controller-manager and kube-scheduler know one address, HAProxy's, and be
-// service accounts. A Deployment gets its pods, they get a node, all of them end with it, and what was watched for this
-// the facade served.
+// kube-controller-manager and kube-scheduler use only HAProxy's address, with service accounts. They create the pods of
+// a Deployment, assign nodes, and delete the pods. The facade serves all of their watches.
 func TestControlPlaneThroughHAProxy(t *testing.T) {
 	settings.Long(t)
 	own, err := testkit.StartCluster(t.Context(), "--components="+suite.ControllerManager+","+suite.Scheduler)
@@ -36,7 +35,7 @@ func TestControlPlaneThroughHAProxy(t *testing.T) {
 	itself := watchesServed(t, own, watched...)
 	s := splitBefore(t, own)
 	s.startComponent(t, suite.ControllerManager, controllers(t, own), "--use-service-account-credentials=false",
-		"--root-ca-file="+own.CAFile, "--node-monitor-grace-period=10m") // nobody renews the node's lease
+		"--root-ca-file="+own.CAFile, "--node-monitor-grace-period=10m") // no kubelet renews the node's lease
 	s.startComponent(t, suite.Scheduler, []string{"system:kube-scheduler", "system:volume-scheduler"})
 	addNode(t, own, "only")
 	s.deployAndDelete(t, suite.NewFixture(t, own).Namespace)
@@ -45,7 +44,7 @@ func TestControlPlaneThroughHAProxy(t *testing.T) {
 	}
 }
 
-// controllers are the roles that kube-controller-manager has when it does everything as one and the same.
+// controllers are the roles of kube-controller-manager when all controllers use one account.
 func controllers(t *testing.T, own *testkit.Cluster) []string {
 	t.Helper()
 	roles, err := administrator(t, own).RbacV1().ClusterRoles().List(t.Context(), metav1.ListOptions{})
@@ -61,8 +60,8 @@ func controllers(t *testing.T, own *testkit.Cluster) []string {
 	return all
 }
 
-// startComponent starts a component as a service account of its name that has the roles, and asks HAProxy everything:
-// also who its callers are, and what they may do.
+// startComponent starts a component with a service account of its name and the roles. It sends all requests to HAProxy,
+// also its reviews of callers.
 func (s *split) startComponent(t *testing.T, name string, roles []string, flags ...string) {
 	t.Helper()
 	config := s.cluster.ConfigWithToken(s.cluster.Token(t, metav1.NamespaceSystem, name, testkit.TokenOptions{}))
@@ -74,7 +73,7 @@ func (s *split) startComponent(t *testing.T, name string, roles []string, flags 
 	}, flags...)...)
 }
 
-// grant binds a service account of kube-system to ClusterRoles, and lets it read by whom certificates are signed.
+// grant binds a service account of kube-system to ClusterRoles, and allows it to read the published authorities.
 func grant(t *testing.T, own *testkit.Cluster, account string, roles []string) {
 	t.Helper()
 	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: metav1.NamespaceSystem, Name: account}}
@@ -103,7 +102,7 @@ func grant(t *testing.T, own *testkit.Cluster, account string, roles []string) {
 	}})
 }
 
-// addNode makes a node that is ready for pods, as its kubelet would.
+// addNode creates a ready node, as its kubelet would.
 func addNode(t *testing.T, own *testkit.Cluster, name string) {
 	t.Helper()
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{
@@ -118,7 +117,7 @@ func addNode(t *testing.T, own *testkit.Cluster, name string) {
 	}
 }
 
-// deployAndDelete does so through HAProxy, and waits for what the control plane makes of it.
+// deployAndDelete creates and deletes a Deployment through HAProxy, and waits for the control plane.
 func (s *split) deployAndDelete(t *testing.T, namespace string) {
 	t.Helper()
 	const replicas = 3
@@ -139,7 +138,7 @@ func (s *split) deployAndDelete(t *testing.T, namespace string) {
 	awaitOwned(t, clients, namespace, owned{})
 }
 
-// owned is how much of a Deployment's is in a namespace; pods are Scheduled when they have a node.
+// owned counts the objects of a Deployment in a namespace. Pods with a node are Scheduled.
 type owned struct{ ReplicaSets, Scheduled, Unscheduled int }
 
 func awaitOwned(t *testing.T, clients kubernetes.Interface, namespace string, want owned) {
@@ -168,8 +167,8 @@ func awaitOwned(t *testing.T, clients kubernetes.Interface, namespace string, wa
 	})
 }
 
-// watchedByFacade waits until both components watch a resource at the facade, and kube-apiserver serves no watches of
-// it but its own and one for each encoding that the facade has. The facade's proofs are watches, too, of a few seconds.
+// watchedByFacade waits until both components watch a resource at the facade, and kube-apiserver serves only its own
+// watches and one per encoding of the facade. The facade's progress watches are also watches, of a few seconds.
 func (s *split) watchedByFacade(t *testing.T, name string, itself int) {
 	t.Helper()
 	testkit.Eventually(t, "the facade alone watches "+name, func() error {
@@ -187,7 +186,7 @@ func (s *split) watchedByFacade(t *testing.T, name string, itself int) {
 	})
 }
 
-// watchesServed is how many watches of resources kube-apiserver serves, those of its own informers included.
+// watchesServed returns the number of watches that kube-apiserver serves, including those of its own informers.
 func watchesServed(t *testing.T, own *testkit.Cluster, resources ...string) map[string]int {
 	t.Helper()
 	metrics, err := administrator(t, own).Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestProxySharesNoConnections: clients of HAProxy share no connection of HTTP/2 while one of them has a request on it.
-// So a client that reads slowly, and a connection that the facade gives up, concern that client alone.
+// Clients of HAProxy share no HTTP/2 connection while one of them has a request on it. So a client that reads slowly,
+// and a connection that the facade closes, do not affect other clients.
 func TestProxySharesNoConnections(t *testing.T) {
 	config, err := os.ReadFile(filepath.Join("..", "..", "deploy", "haproxy", "haproxy.cfg"))
 	if err != nil {

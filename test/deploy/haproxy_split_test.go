@@ -19,14 +19,14 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// split is a HAProxy before a cluster and a facade of it.
+// split is a HAProxy in front of a cluster and its facade.
 type split struct {
 	cluster *testkit.Cluster
 	facade  *suite.Facade
 	url     string
 }
 
-// splitBefore stands before a cluster that has the manifests.
+// splitBefore starts HAProxy in front of a cluster with the manifests.
 func splitBefore(t *testing.T, cluster *testkit.Cluster) *split {
 	t.Helper()
 	run := launch(t, cluster, func(c *facade.Config) { c.CertFile, c.KeyFile = cluster.Serving.CertFile, cluster.Serving.KeyFile })
@@ -51,7 +51,7 @@ func read(t *testing.T, file string) []byte {
 	return data
 }
 
-// kubectls are the same user's, directly and through HAProxy.
+// kubectls returns kubectl for one user, directly and through HAProxy.
 func (s *split) kubectls(t *testing.T, config *rest.Config) *testkit.Kubectls {
 	t.Helper()
 	proxied := rest.CopyConfig(config)
@@ -60,8 +60,8 @@ func (s *split) kubectls(t *testing.T, config *rest.Config) *testkit.Kubectls {
 	return &testkit.Kubectls{Upstream: testkit.NewKubectl(t, binary, config), Facade: testkit.NewKubectl(t, binary, proxied)}
 }
 
-// Whatever people do with kubectl they do through the one address, whether they come with a certificate or a token:
-// reads are the facade's, and all else is answered by kube-apiserver itself.
+// All commands of kubectl work through HAProxy, with a certificate or a token. The facade answers reads, and
+// kube-apiserver all other requests.
 func TestKubectlThroughProxy(t *testing.T) {
 	settings.Long(t)
 	s := splitBefore(t, deployed(t))
@@ -96,7 +96,7 @@ func TestKubectlThroughProxy(t *testing.T) {
 	}
 }
 
-// write watches for what it writes.
+// write watches an object and writes it.
 func (s *split) write(t *testing.T, kubectl *testkit.Kubectl, namespace, name string) {
 	t.Helper()
 	told := kubectl.Follow(t, "-n", namespace, "get", "configmaps", "--watch", "-o", "name")
@@ -113,21 +113,21 @@ func (s *split) write(t *testing.T, kubectl *testkit.Kubectl, namespace, name st
 		select {
 		case line := <-told:
 			if line == "configmap/made-by-"+name {
-				testkit.Eventually(t, "the watch is the facade's", func() error { // which may begin behind the object
+				testkit.Eventually(t, "the facade serves the watch", func() error { // the watch may start after the object
 					if s.facade.Watchers("configmaps") == 0 {
-						return errors.New("it has none")
+						return errors.New("the facade has no watch")
 					}
 					return nil
 				})
 				return
 			}
 		case <-deadline:
-			t.Fatal("the watch does not tell of what was written")
+			t.Fatal("the watch does not send the written object")
 		}
 	}
 }
 
-// runPod is the name of a pod that runs, as far as anything does on a simulated node.
+// runPod starts a pod, which a simulated node reports as running, and returns its name.
 func runPod(t *testing.T, cluster *testkit.Cluster, namespace string) string {
 	t.Helper()
 	pods := administrator(t, cluster).CoreV1().Pods(namespace)

@@ -12,10 +12,10 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// tagUniversalString is ASN.1's tag of strings of four bytes a character; encoding/asn1 has no name for it.
+// tagUniversalString is the ASN.1 tag of strings with four bytes per character, which encoding/asn1 does not define.
 const tagUniversalString = 28
 
-// attribute is one of a subject.
+// attribute is an attribute of a subject.
 type attribute struct {
 	Type  asn1.ObjectIdentifier
 	Value asn1.RawValue
@@ -35,7 +35,7 @@ func valued(of asn1.ObjectIdentifier, tag int, value string) attribute {
 	return attribute{of, asn1.RawValue{Tag: tag, Bytes: []byte(value)}}
 }
 
-// subject is the DER of a subject with these attributes, each a set of its own.
+// subject returns the DER of a subject with these attributes, each in a separate set.
 func subject(t *testing.T, attributes ...attribute) []byte {
 	t.Helper()
 	var sets []asn1.RawValue
@@ -53,7 +53,8 @@ func subject(t *testing.T, attributes ...attribute) []byte {
 	return der
 }
 
-// What kube-apiserver and OpenSSL read in a name is what the headers say, or nothing is said.
+// HAProxy's headers contain the name that kube-apiserver and OpenSSL read in a certificate, or HAProxy sends no
+// headers.
 func TestProxyParsesSubjectsLikeUpstream(t *testing.T) {
 	const (
 		utf8, printable, t61, ia5, bmp = asn1.TagUTF8String, asn1.TagPrintableString, asn1.TagT61String, asn1.TagIA5String, asn1.TagBMPString
@@ -106,7 +107,7 @@ func TestProxyParsesSubjectsLikeUpstream(t *testing.T) {
 			if c.want != nil {
 				got := proxy.at(t, http.MethodGet, "/api/v1/pods", nil, &pair)
 				if diff := cmp.Diff(c.want, said(got.Header)); diff != "" {
-					t.Errorf("%s is told (-want +got)\n%s", got.Server, diff)
+					t.Errorf("headers to %s (-want +got)\n%s", got.Server, diff)
 				}
 				return
 			}

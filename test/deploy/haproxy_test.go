@@ -21,7 +21,7 @@ type balanced struct {
 	serving, proxy     testkit.KeyPair
 }
 
-// start serves until the test ends, and returns the URL.
+// start runs HAProxy until the test ends, and returns its URL.
 func (b balanced) start(t *testing.T) string {
 	t.Helper()
 	binary, err := exec.LookPath("haproxy")

@@ -19,14 +19,14 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// arrival is what a server behind HAProxy was asked.
+// arrival is a request that a server behind HAProxy received.
 type arrival struct {
 	Server      string // facade or kube-apiserver
 	Certificate string // whom HAProxy's certificate names; empty if it showed none
 	Header      http.Header
 }
 
-// arrivals is a HAProxy before two servers that answer with what arrived.
+// arrivals is a HAProxy in front of two servers that answer with the request that they received.
 type arrivals struct {
 	url   string
 	users *testkit.Authority
@@ -44,7 +44,7 @@ func newArrivals(t *testing.T) *arrivals {
 	return &arrivals{url: b.start(t), users: users}
 }
 
-// answering is the address of a server that tells what arrived.
+// answering starts a server that answers with the request, and returns its address.
 func answering(t *testing.T, name string, serving testkit.KeyPair) string {
 	t.Helper()
 	pair, err := tls.X509KeyPair(serving.CertData, serving.KeyData)
@@ -66,13 +66,13 @@ func answering(t *testing.T, name string, serving testkit.KeyPair) string {
 	return server.Listener.Addr().String()
 }
 
-// send asks HAProxy, with a certificate if there is one.
+// send sends a request to HAProxy, with a certificate if one is given.
 func (a *arrivals) send(t *testing.T, method, path string, header http.Header, pair *testkit.KeyPair) (*http.Response, error) {
 	t.Helper()
 	config := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // the test's own server
 	if pair != nil {
 		certificate := shown(t, *pair)
-		// Shown even to who has not asked for one of its authority.
+		// The certificate is sent even if the server does not list its authority.
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &certificate, nil }
 	}
 	transport := &http.Transport{TLSClientConfig: config, DisableCompression: true, DisableKeepAlives: true}
@@ -86,7 +86,7 @@ func (a *arrivals) send(t *testing.T, method, path string, header http.Header, p
 	return transport.RoundTrip(request)
 }
 
-// shown is a pair whose certificate crypto/x509 may not be able to read.
+// shown is a key pair whose certificate crypto/x509 may not be able to parse.
 func shown(t *testing.T, pair testkit.KeyPair) tls.Certificate {
 	t.Helper()
 	certificate, _ := pem.Decode(pair.CertData)
@@ -98,7 +98,7 @@ func shown(t *testing.T, pair testkit.KeyPair) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{certificate.Bytes}, PrivateKey: key}
 }
 
-// at is what arrived of a request.
+// at returns the request as it arrived.
 func (a *arrivals) at(t *testing.T, method, path string, header http.Header, pair *testkit.KeyPair) arrival {
 	t.Helper()
 	response, err := a.send(t, method, path, header, pair)
@@ -130,7 +130,7 @@ func TestProxyForwardsIdentities(t *testing.T) {
 		certificate string
 		want        map[string][]string // of headers that say who
 	}{
-		{"nobody", nil, nil, "", nil},
+		{"no identity", nil, nil, "", nil},
 		{"a token", token, nil, "", map[string][]string{"Authorization": {"Bearer x"}}},
 		{"claims", claims, nil, "", nil},
 		{"a certificate", nil, &user, testkit.FrontProxyName, identity("alice", "one", "two")},
@@ -142,7 +142,7 @@ func TestProxyForwardsIdentities(t *testing.T) {
 			for _, method := range []string{http.MethodGet, http.MethodPost} { // to the one server and to the other
 				got := proxy.at(t, method, "/api/v1/pods", c.header, c.pair)
 				if diff := cmp.Diff(c.want, said(got.Header)); diff != "" || got.Certificate != c.certificate {
-					t.Errorf("%s is shown the certificate %q and told (-want +got)\n%s", got.Server, got.Certificate, diff)
+					t.Errorf("%s receives the certificate %q and the headers (-want +got)\n%s", got.Server, got.Certificate, diff)
 				}
 			}
 		})
@@ -153,7 +153,7 @@ func identity(user string, groups ...string) map[string][]string {
 	return map[string][]string{"X-Remote-User": {user}, "X-Remote-Group": groups}
 }
 
-// said are the headers by which servers tell who asks.
+// said returns the headers that identify the caller to servers.
 func said(header http.Header) map[string][]string {
 	var all map[string][]string
 	for name, values := range header {
@@ -171,7 +171,7 @@ func said(header http.Header) map[string][]string {
 	return all
 }
 
-// Certificates that are not what they should be end the connection, or are refused.
+// HAProxy closes the connection, or refuses the request, for an invalid certificate.
 func TestProxyRefusesCertificates(t *testing.T) {
 	proxy := newArrivals(t)
 	for _, c := range []struct {
@@ -198,7 +198,7 @@ func TestProxyRefusesCertificates(t *testing.T) {
 	}
 }
 
-// What the facade has goes to it, and all else to kube-apiserver.
+// HAProxy sends the reads that the facade supports to the facade, and all other requests to kube-apiserver.
 func TestProxyRoutesReadsToFacade(t *testing.T) {
 	proxy := newArrivals(t)
 	for _, c := range []struct{ want, method, path, header string }{
@@ -236,7 +236,7 @@ func TestProxyRoutesReadsToFacade(t *testing.T) {
 				header[c.header] = []string{"x"}
 			}
 			if got := proxy.at(t, c.method, c.path, header, nil); got.Server != c.want {
-				t.Errorf("%s was asked", got.Server)
+				t.Errorf("%s received the request", got.Server)
 			}
 		})
 	}

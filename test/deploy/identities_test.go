@@ -19,8 +19,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// Whom kube-apiserver takes the identities for that the testkit makes. Everything that is asked of a facade about
-// identities stands on it.
+// kube-apiserver identifies the users of the testkit's certificates. All tests of identities depend on that.
 func TestCertificatesIdentify(t *testing.T) {
 	cluster := suite.Cluster(t)
 	ca := cluster.Authority(t, testkit.ClientCA)
@@ -56,7 +55,7 @@ func TestCertificatesIdentify(t *testing.T) {
 	}
 }
 
-// A front proxy says who somebody is; anybody else who does is not listened to.
+// kube-apiserver accepts identity headers from a front proxy only.
 func TestOnlyFrontProxyMayNameUser(t *testing.T) {
 	cluster := suite.Cluster(t)
 	proxies := cluster.Authority(t, testkit.FrontProxyCA)
@@ -72,11 +71,11 @@ func TestOnlyFrontProxyMayNameUser(t *testing.T) {
 		t.Errorf("got %+v, %v", user, err)
 	}
 	if user, err := testkit.WhoAmI(t, saying(proxies.Certify(t, testkit.Certificate{User: "another-proxy"}))); err == nil {
-		t.Errorf("a proxy of another name says who somebody is, and it is %+v", user)
+		t.Errorf("a proxy with another name: got %+v, want the headers ignored", user)
 	}
 	users := cluster.Authority(t, testkit.ClientCA)
 	if user, err := testkit.WhoAmI(t, saying(users.Certify(t, testkit.Certificate{User: "bob"}))); err != nil || user.Username != "bob" {
-		t.Errorf("a user says who somebody is: %+v, %v", user, err)
+		t.Errorf("headers of a user: got %+v, %v", user, err)
 	}
 }
 
@@ -89,7 +88,7 @@ func TestTokensIdentify(t *testing.T) {
 	}
 	elsewhere := cluster.Token(t, fixture.Namespace, "robot", testkit.TokenOptions{Audiences: []string{"elsewhere"}})
 	if user, err := testkit.WhoAmI(t, cluster.ConfigWithToken(elsewhere)); !apierrors.IsUnauthorized(err) {
-		t.Errorf("a token for somebody else is %+v, %v", user, err)
+		t.Errorf("a token for another audience: got %+v, %v", user, err)
 	}
 	clients, err := kubernetes.NewForConfig(fixture.Config)
 	if err != nil {
@@ -108,7 +107,7 @@ func TestTokensIdentify(t *testing.T) {
 	}
 }
 
-// A kubeconfig that the testkit writes holds a token, too.
+// A kubeconfig of the testkit contains the token of its configuration.
 func TestKubeconfigContainsToken(t *testing.T) {
 	cluster := suite.Cluster(t)
 	token := cluster.Token(t, "default", "robot", testkit.TokenOptions{})

@@ -24,19 +24,19 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// manifestsDir is the directory of the manifests, seen from here.
+// manifestsDir is the directory of the manifests, relative to this package.
 var manifestsDir = filepath.Join("..", "..", "deploy", "kubernetes")
 
-// kustomizations are what a reader may apply, each a whole deployment.
+// kustomizations are the kustomizations of deploy/kubernetes, each a complete deployment.
 var kustomizations = []string{"base", "overlays/certificate", "overlays/impersonate"}
 
-// manifests are the objects of a kustomization.
+// manifests contains the objects of a kustomization.
 type manifests struct {
 	yaml    []byte
 	objects []unstructured.Unstructured
 }
 
-// build has kubectl put a kustomization together.
+// build builds a kustomization with kubectl.
 func build(t testing.TB, cluster *testkit.Cluster, name string) manifests {
 	t.Helper()
 	var m manifests
@@ -51,7 +51,7 @@ func build(t testing.TB, cluster *testkit.Cluster, name string) manifests {
 	return m
 }
 
-// kubectl runs the cluster's kubectl as its administrator. It may print nothing on stderr, where warnings go.
+// kubectl runs the cluster's kubectl as its administrator. It must print nothing on stderr, so any warning fails.
 func kubectl(t testing.TB, cluster *testkit.Cluster, stdin []byte, args ...string) []byte {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), cluster.Binaries["kubectl"], append([]string{"--kubeconfig", cluster.Kubeconfigs["admin"]}, args...)...)
@@ -65,7 +65,7 @@ func kubectl(t testing.TB, cluster *testkit.Cluster, stdin []byte, args ...strin
 	return out
 }
 
-// of are the objects of a kind.
+// of returns the objects of a kind.
 func of[T any](t testing.TB, m manifests, kind string) []T {
 	t.Helper()
 	var found []T
@@ -82,8 +82,7 @@ func of[T any](t testing.TB, m manifests, kind string) []T {
 	return found
 }
 
-// kube-apiserver takes every manifest without a warning; one would say that pods are not as restricted as the namespace
-// wants them, or that a version is deprecated.
+// kube-apiserver accepts every manifest without a warning, for example about Pod Security or a deprecated version.
 func TestManifestsAreAccepted(t *testing.T) {
 	cluster := suite.Cluster(t)
 	kubectl(t, cluster, nil, "apply", "--server-side", "-f", filepath.Join(manifestsDir, "base", "namespace.yaml"))
@@ -94,7 +93,7 @@ func TestManifestsAreAccepted(t *testing.T) {
 	}
 }
 
-// TestGracePeriodCoversShutdown: a pod is not killed before its process has ended in order.
+// A pod's grace period is long enough for a complete shutdown.
 func TestGracePeriodCoversShutdown(t *testing.T) {
 	c := facade.Defaults()
 	ending := map[string]time.Duration{
@@ -120,7 +119,7 @@ func TestGracePeriodCoversShutdown(t *testing.T) {
 	}
 }
 
-// The garbage collector is told nine tenths of what the kernel allows.
+// GOMEMLIMIT is nine tenths of the container's memory limit.
 func TestMemoryLimitIsBelowContainerLimit(t *testing.T) {
 	container := facadeContainer(t, build(t, suite.Cluster(t), "base"))
 	limit := container.Resources.Limits.Memory()
@@ -142,10 +141,10 @@ func facadeContainer(t testing.TB, m manifests) corev1.Container {
 	return deployments[0].Spec.Template.Spec.Containers[0]
 }
 
-// unread are what is served and the facade has no right to: what must not be kept.
+// unread are the served resources that the facade must not cache, and has no right to.
 var unread = []string{"secrets"}
 
-// What the facade may read is what kube-apiserver 1.37 has to watch, without wildcards and without secrets.
+// The facade may read all watchable resources of kube-apiserver 1.37, without wildcards and without Secrets.
 func TestReaderRoleCoversWatchedResources(t *testing.T) {
 	cluster := suite.Cluster(t)
 	granted := map[string]bool{}
@@ -162,17 +161,17 @@ func TestReaderRoleCoversWatchedResources(t *testing.T) {
 	watched := served(t, cluster, "watch")
 	for name := range watched {
 		if granted[name] == slices.Contains(unread, name) {
-			t.Errorf("%s: granted is %t", name, granted[name])
+			t.Errorf("%s: got granted %t", name, granted[name])
 		}
 		delete(granted, name)
 	}
 	for name := range granted {
-		t.Errorf("%s is granted and cannot be watched", name)
+		t.Errorf("%s is granted, but cannot be watched", name)
 	}
 }
 
-// The facade may act as somebody only to get, list and watch, and nothing below a resource but its status and scale: by
-// a GET of the rest one runs commands and reaches into the cluster's network.
+// The facade may impersonate users only for get, list and watch, and of subresources only status and scale. A GET of
+// other subresources runs commands, or opens connections into the cluster's network.
 func TestImpersonatorMayOnlyRead(t *testing.T) {
 	cluster := suite.Cluster(t)
 	granted := map[string]bool{}
@@ -189,7 +188,7 @@ func TestImpersonatorMayOnlyRead(t *testing.T) {
 	}
 	for name := range served(t, cluster, "list") {
 		if !granted[name] {
-			t.Errorf("%s cannot be read in a caller's name", name)
+			t.Errorf("%s cannot be read by impersonation", name)
 		}
 	}
 }
@@ -212,7 +211,7 @@ func checkImpersonation(t *testing.T, rule rbacv1.PolicyRule) {
 	}
 }
 
-// names are the resources of a rule as kubectl calls them.
+// names returns the resources of a rule by their names in kubectl.
 func names(rule rbacv1.PolicyRule) []string {
 	var all []string
 	for _, group := range rule.APIGroups {
@@ -223,7 +222,7 @@ func names(rule rbacv1.PolicyRule) []string {
 	return all
 }
 
-// served are the paths of the built-in resources that have a verb, by how kubectl calls them.
+// served returns the paths of the built-in resources with a verb, by their names in kubectl.
 func served(t testing.TB, cluster *testkit.Cluster, verb string) map[string]string {
 	t.Helper()
 	config, err := cluster.Config("admin")

@@ -23,11 +23,10 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// monitoringDir is where what watches the facade is, seen from the manifests.
+// monitoringDir is the directory of the monitoring manifests, relative to the other manifests.
 const monitoringDir = "../monitoring"
 
-// TestMonitoringManifests: what the operator of Prometheus is told fits the Deployment, and the scraper may read what
-// it is told to.
+// The PodMonitor matches the Deployment, and Prometheus' account may read the paths that it scrapes.
 func TestMonitoringManifests(t *testing.T) {
 	cluster := deployed(t)
 	m := build(t, cluster, monitoringDir)
@@ -67,7 +66,7 @@ func TestMonitoringManifests(t *testing.T) {
 	}
 }
 
-// documentedSecret is the Secret that docs/deploying.md has an operator make. kube-apiserver accepts it.
+// documentedSecret returns the Secret of docs/deploying.md, after kube-apiserver has accepted it.
 func documentedSecret(t *testing.T, cluster *testkit.Cluster) (secret corev1.Secret) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "deploying.md"))
@@ -77,7 +76,7 @@ func documentedSecret(t *testing.T, cluster *testkit.Cluster) (secret corev1.Sec
 	line := secretCommand.FindString(strings.ReplaceAll(string(text), "\\\n", " "))
 	args, pair := strings.Fields(line), testkit.NewAuthority(t, "serving").Certify(t, testkit.Certificate{User: account})
 	if len(args) == 0 {
-		t.Fatal("docs/deploying.md has no command that makes the Secret")
+		t.Fatal("docs/deploying.md has no command that creates the Secret")
 	}
 	dir := t.TempDir()
 	for name, data := range map[string][]byte{"tls.crt": pair.CertData, "tls.key": pair.KeyData, "ca.crt": pair.CertData} {
@@ -97,7 +96,7 @@ func documentedSecret(t *testing.T, cluster *testkit.Cluster) (secret corev1.Sec
 
 var secretCommand = regexp.MustCompile(`kubectl .*create secret .*`)
 
-// scraped are the paths that a PodMonitor names, of the port, with the certificate of the overlay.
+// scraped returns the paths of a PodMonitor. It checks the port, and that the certificate is the overlay's.
 func scraped(t *testing.T, object map[string]any, port string, serving corev1.Secret) (paths []string) {
 	t.Helper()
 	var monitor struct {
@@ -136,14 +135,14 @@ func scraped(t *testing.T, object map[string]any, port string, serving corev1.Se
 	return paths
 }
 
-// unseen are metrics of kube-apiserver that show nothing before something has happened: a watch was ended, or, with an
-// audit policy, a request was judged by it.
+// unseen are metrics of kube-apiserver that appear only after an event: a terminated watch or, with an audit policy, an
+// audited request.
 var unseen = map[string]bool{
 	"apiserver_terminated_watchers_total": true, "apiserver_audit_level_total": true, "apiserver_audit_error_total": true,
 }
 
-// TestMetricsMatchKubeAPIServer: what has a name of kube-apiserver's has its type, its labels and its buckets; and what
-// the dashboard and the alerts ask for is there.
+// A metric with a name of kube-apiserver has the same type, labels and buckets. Every metric of the dashboard and of
+// the alerts exists.
 func TestMetricsMatchKubeAPIServer(t *testing.T) {
 	cluster := deployed(t)
 	f := launch(t, cluster, func(c *facade.Config) {
@@ -183,7 +182,7 @@ func TestMetricsMatchKubeAPIServer(t *testing.T) {
 		}
 	}
 	if compared < 20 {
-		t.Errorf("%d metrics were compared", compared)
+		t.Errorf("compared %d metrics", compared)
 	}
 	for _, name := range askedFor(t) {
 		if strings.HasPrefix(name, "listfacade_upstream_endpoint_") {
@@ -191,17 +190,17 @@ func TestMetricsMatchKubeAPIServer(t *testing.T) {
 		}
 		if _, ok := ours[name]; !ok {
 			if _, ok = ours[histogramPart.ReplaceAllString(name, "")]; !ok {
-				t.Errorf("%s is asked for, and not told", name)
+				t.Errorf("%s is used by the dashboard or an alert, but not served", name)
 			}
 		}
 	}
-	nobody := through(f, cluster.ConfigWithToken(cluster.Token(t, "default", "nobody", testkit.TokenOptions{})))
+	unauthorized := through(f, cluster.ConfigWithToken(cluster.Token(t, "default", "unauthorized", testkit.TokenOptions{})))
 	for _, path := range []string{"/metrics", "/metrics/slis"} {
-		fetch(t, nobody, path, http.StatusForbidden)
+		fetch(t, unauthorized, path, http.StatusForbidden)
 	}
 }
 
-// fetch asks with somebody's credentials, and returns what is answered with the code.
+// fetch sends a request with the credentials, checks the code, and returns the body.
 func fetch(t *testing.T, config *rest.Config, path string, code int) string {
 	t.Helper()
 	client, err := rest.HTTPClientFor(config)
@@ -225,7 +224,7 @@ func fetch(t *testing.T, config *rest.Config, path string, code int) string {
 	return string(body)
 }
 
-// shape is what a metric is like, whatever its values.
+// shape describes a metric without its values.
 type shape struct {
 	Type    string
 	Labels  []string
@@ -239,7 +238,7 @@ var (
 	histogramPart = regexp.MustCompile(`_(bucket|sum|count)$`)
 )
 
-// shapes are those of all metrics in Prometheus' text format.
+// shapes returns the shapes of all metrics in Prometheus' text format.
 func shapes(text string) map[string]shape {
 	all := map[string]shape{}
 	for _, found := range typed.FindAllStringSubmatch(text, -1) {
@@ -268,7 +267,7 @@ func shapes(text string) map[string]shape {
 
 var metricNames = regexp.MustCompile(`\b(?:apiserver_|listfacade_|kubernetes_|process_|go_)[a-zA-Z0-9_]+\{`)
 
-// askedFor are the metrics that the dashboard and the rules ask for.
+// askedFor returns the metrics that the dashboard and the rules use.
 func askedFor(t *testing.T) (names []string) {
 	t.Helper()
 	for _, file := range []string{"dashboard.json", "prometheusrule.yaml"} {

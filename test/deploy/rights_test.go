@@ -19,7 +19,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// What callers are told that the facade lacks a right for, or does not hold.
+// Texts of the facade's refusals when it lacks a right or a resource.
 const (
 	notLet  = "kube-apiserver does not allow listfacade to make this request on behalf of a caller"
 	notHeld = "this request is not cached"
@@ -29,7 +29,8 @@ const (
 // widgets are custom resources, of the fixtures.
 const widgets = "/apis/ex.io/v1/widgets"
 
-// callers of a facade who may read everything: by a certificate, and by a token, which is what can be passed on.
+// callers are clients of a facade with the right to read everything: one with a certificate, and one with a token,
+// whose requests can be forwarded.
 type callers struct {
 	run                *suite.Facade
 	certificate, token *testkit.Asker
@@ -51,11 +52,11 @@ func callersOf(t *testing.T, cluster *testkit.Cluster, run *suite.Facade) *calle
 	return &callers{run: run, certificate: asker(admin), token: asker(readerToken(t, cluster))}
 }
 
-// told waits until a caller is answered with a code and words. The trust in certificates is read after the start, and
-// what the facade may do is found out by trying.
+// told waits until a caller receives a code and text. The facade reads the client CA after its start, and finds out its
+// rights by trying.
 func told(t *testing.T, a *testkit.Asker, path string, code int, words string) {
 	t.Helper()
-	testkit.Eventually(t, fmt.Sprintf("%s is answered with %d %s", path, code, words), func() error {
+	testkit.Eventually(t, fmt.Sprintf("%s receives %d %s", path, code, words), func() error {
 		answer, err := a.Ask(t.Context(), testkit.Question{Path: path})
 		if err == nil && (answer.Code != code || !strings.Contains(string(answer.Body), words)) {
 			err = fmt.Errorf("%d: %.300s", answer.Code, answer.Body)
@@ -64,7 +65,7 @@ func told(t *testing.T, a *testkit.Asker, path string, code int, words string) {
 	})
 }
 
-// allowWidgets is what an administrator does for a custom resource: a role with the label.
+// allowWidgets creates a role with the label, as an administrator does for a custom resource.
 func allowWidgets(t *testing.T, cluster *testkit.Cluster) {
 	t.Helper()
 	roles := administrator(t, cluster).RbacV1().ClusterRoles()
@@ -81,14 +82,14 @@ func allowWidgets(t *testing.T, cluster *testkit.Cluster) {
 			t.Error(err)
 			return
 		}
-		// Who allows it next waits for what comes of that.
+		// The next test that grants the right waits for it.
 		awaitRight(t, cluster, accountUser, false, listing("ex.io", "widgets"))
 	})
 	awaitRight(t, cluster, accountUser, true, listing("ex.io", "widgets"))
 }
 
-// With the rights of the manifests a facade holds everything that there is to watch but secrets, and custom resources
-// for which there is a role with the label.
+// With the rights of the manifests a facade caches all watchable resources except Secrets, and custom resources that
+// have a role with the label.
 func TestAccountReadsEverythingButSecrets(t *testing.T) {
 	cluster := deployed(t)
 	allowWidgets(t, cluster)
@@ -104,18 +105,18 @@ func TestAccountReadsEverythingButSecrets(t *testing.T) {
 	told(t, who.certificate, "/apis/ex.io/v1/gadgets", http.StatusServiceUnavailable, notLet)
 	told(t, who.certificate, "/api/v1/secrets", http.StatusNotImplemented, notHeld)
 	told(t, who.token, "/api/v1/secrets", http.StatusOK, "SecretList")
-	testkit.Eventually(t, "everything is synced but what may not be read", func() error {
+	testkit.Eventually(t, "all lanes are synced, except those without a right", func() error {
 		for _, lane := range run.Lanes() {
 			if !lane.Synced && lane.Resource != "gadgets" {
-				return fmt.Errorf("%s.%s is not", lane.Resource, lane.Group)
+				return fmt.Errorf("%s.%s is not synced", lane.Resource, lane.Group)
 			}
 		}
 		return nil
 	})
 }
 
-// Each rule by which resources are read is needed: without it they are not held, and only who has a token still reads
-// them, with his own rights.
+// Each rule is needed. Without it its resources are not cached, and only callers with a token can read them, with their
+// own rights.
 func TestEachRuleIsNeeded(t *testing.T) {
 	cluster := deployed(t)
 	paths := served(t, cluster, "watch")
@@ -139,17 +140,17 @@ func TestEachRuleIsNeeded(t *testing.T) {
 	}
 }
 
-// readAnyway are resources that kube-apiserver lets every service account read.
+// readAnyway are resources that every service account may read.
 func readAnyway(name string) bool { return name == "clustertrustbundles.certificates.k8s.io" }
 
-// The roles whose rules are needed for more than the resources that they name.
+// The roles whose rules are needed for other reasons than to read their resources.
 const (
 	discovering = "listfacade-reader-discovery"
 	defining    = "listfacade-reader-definitions"
 )
 
-// Without their definitions nobody knows by which fields custom resources are selected, and the cache does not answer
-// who selects by one.
+// Without their definitions the selectable fields of custom resources are unknown. The cache then does not answer
+// requests with such field selectors.
 func TestDefinitionsAreNeeded(t *testing.T) {
 	cluster := deployed(t)
 	allowWidgets(t, cluster)
@@ -162,26 +163,27 @@ func TestDefinitionsAreNeeded(t *testing.T) {
 		run := launch(t, cluster)
 		who := callersOf(t, cluster, run)
 		told(t, who.certificate, widgets, http.StatusOK, "WidgetList")
-		testkit.Eventually(t, "widgets are held", func() error {
+		testkit.Eventually(t, "widgets are cached", func() error {
 			for _, lane := range run.Lanes() {
 				if lane.Resource == "widgets" && lane.Synced {
 					return nil
 				}
 			}
-			return errors.New("they are not")
+			return errors.New("they are not cached")
 		})
 		answer := who.certificate.MustAsk(t, testkit.Question{Path: byField})
-		// kube-apiserver names the flow of what it was asked, and the cache has none.
+		// Only kube-apiserver's answers have a header with the flow schema.
 		if cached := answer.Code == http.StatusOK && answer.Header.Get("X-Kubernetes-Pf-Flowschema-Uid") == ""; cached != may {
-			t.Errorf("definitions may be read: %t, and the cache has the answer: %t", may, cached)
+			t.Errorf("with the right to read definitions %t: answered from the cache %t", may, cached)
 		}
 		if answer.Code != http.StatusOK {
-			t.Errorf("definitions may be read: %t, and it is answered %d %s", may, answer.Code, answer.Body)
+			t.Errorf("with the right to read definitions %t: got %d %s", may, answer.Code, answer.Body)
 		}
 	}
 }
 
-// Without APIServices a custom resource cannot be told from one of a server that may answer each caller differently.
+// Without APIServices the facade cannot distinguish a custom resource from a resource of an aggregated server, which
+// may answer each caller differently.
 func TestAPIServicesAreNeeded(t *testing.T) {
 	cluster := deployed(t)
 	allowWidgets(t, cluster)
@@ -193,7 +195,8 @@ func TestAPIServicesAreNeeded(t *testing.T) {
 	told(t, who.certificate, "/api/v1/pods", http.StatusOK, "")
 }
 
-// In a cluster that keeps discovery from who has no other right, the facade has its own, and without it is not ready.
+// In a cluster without the default right to read discovery, the facade needs its own. Without it the facade is not
+// ready.
 func TestDiscoveryIsNeeded(t *testing.T) {
 	cluster := deployed(t)
 	for _, name := range []string{"system:discovery", "system:public-info-viewer", "system:basic-user"} {
@@ -221,7 +224,7 @@ func TestDiscoveryIsNeeded(t *testing.T) {
 	told(t, asker, "/readyz?verbose", http.StatusInternalServerError, "[-]discovery failed")
 }
 
-// Without the right to ask who callers are and what they may do, nobody is told anything, and the facade is not ready.
+// Without the right to create reviews the facade refuses all callers and is not ready.
 func TestDelegationIsNeeded(t *testing.T) {
 	cluster := deployed(t)
 	unbind(t, cluster, "listfacade:auth-delegator")
@@ -232,7 +235,7 @@ func TestDelegationIsNeeded(t *testing.T) {
 	told(t, who.certificate, "/readyz?verbose", http.StatusInternalServerError, "[-]authorization failed")
 }
 
-// Without the published authorities nobody is known by a certificate; tokens are reviewed as ever.
+// Without the published authorities client certificates are not accepted. Tokens are reviewed as usual.
 func TestAuthoritiesAreNeeded(t *testing.T) {
 	cluster := deployed(t)
 	bindings := administrator(t, cluster).RbacV1().RoleBindings("kube-system")
@@ -267,7 +270,7 @@ func creating(group, resource string) authorizationv1.SubjectAccessReviewSpec {
 	}
 }
 
-// unbind takes a binding away until the test ends.
+// unbind removes a binding until the test ends.
 func unbind(t *testing.T, cluster *testkit.Cluster, name string) {
 	t.Helper()
 	bindings := administrator(t, cluster).RbacV1().ClusterRoleBindings()
@@ -282,7 +285,7 @@ func unbind(t *testing.T, cluster *testkit.Cluster, name string) {
 		was.ResourceVersion = ""
 		_, err := bindings.Create(context.Background(), was, metav1.CreateOptions{})
 		if err != nil {
-			t.Error(errors.Join(fmt.Errorf("%s is not bound again", name), err))
+			t.Error(errors.Join(fmt.Errorf("restore binding %s", name), err))
 		}
 	})
 }

@@ -19,7 +19,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// rolloutClients are clients of a Service while its pods are replaced. They count what a rollout must not cause.
+// rolloutClients are clients of a Service while its pods are replaced. They count lists and failures, which a rollout
+// must not cause.
 type rolloutClients struct {
 	url string // of the list that is read
 
@@ -29,14 +30,14 @@ type rolloutClients struct {
 	failures    []error    // of reads, and of watches to begin
 }
 
-// sum returns how many lists there were, and what failed.
+// sum returns the number of lists, and the failures.
 func (c *rolloutClients) sum() (lists int, failures []error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.lists, c.failures
 }
 
-// watch starts as many informers as there are watches, and returns when all of them are synced.
+// watch starts the informers, and returns when all are synced.
 func (c *rolloutClients) watch(t *testing.T, s *suite.Fixture, config *rest.Config, watches int) (all []toolscache.SharedIndexInformer) {
 	t.Helper()
 	for range rolloutConnections {
@@ -81,7 +82,7 @@ func (c *countingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// read makes consistent reads until stop is called, over a new connection each time and over connections that are kept.
+// read sends consistent reads until stop is called, over new and over reused connections.
 func (c *rolloutClients) read(t *testing.T, token string) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -118,7 +119,7 @@ func (c *rolloutClients) read(t *testing.T, token string) (stop func()) {
 	return stop
 }
 
-// awaitConnections waits until reads have made further connections.
+// awaitConnections waits until reads have opened that many further connections.
 func (c *rolloutClients) awaitConnections(t *testing.T, further int) {
 	t.Helper()
 	before := -1

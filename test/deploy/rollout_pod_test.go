@@ -21,16 +21,16 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// podSpec is a pod of a Deployment, as a process: its arguments, with directories of the test in the place of volumes.
+// podSpec describes a Deployment's pod as a process: its arguments, with directories of the test as volumes.
 type podSpec struct {
 	program   string
 	args, env []string
 }
 
-// servingAt is the address in the line by which the program says that it serves.
+// servingAt matches the address in the line that the program prints when it serves.
 var servingAt = regexp.MustCompile(`https://(127\.0\.0\.1:\d+)`)
 
-// podOf writes the volumes of the Deployment's pods. Further flags stand after those of the container.
+// podOf writes the volumes of the Deployment's pods. Further flags follow those of the container.
 func podOf(t *testing.T, m manifests, flags ...string) podSpec {
 	t.Helper()
 	deployment := of[appsv1.Deployment](t, m, "Deployment")[0]
@@ -67,7 +67,7 @@ func podOf(t *testing.T, m manifests, flags ...string) podSpec {
 	return spec
 }
 
-// volumeFiles are the files of a volume: those of its ConfigMap, or a serving certificate in the place of its Secret.
+// volumeFiles returns the files of a volume: those of its ConfigMap, or a serving certificate instead of its Secret.
 func volumeFiles(t *testing.T, m manifests, volume corev1.Volume) map[string]string {
 	t.Helper()
 	switch {
@@ -87,7 +87,7 @@ func volumeFiles(t *testing.T, m manifests, volume corev1.Volume) map[string]str
 	return nil
 }
 
-// pod is a process that runs.
+// pod is a running process.
 type pod struct {
 	address string // host:port
 	process *exec.Cmd
@@ -98,7 +98,7 @@ type pod struct {
 	said strings.Builder
 }
 
-// start starts the process. It ends with the test, or before.
+// start starts the process, which ends at the latest with the test.
 func (s podSpec) start(t *testing.T) *pod {
 	t.Helper()
 	p := &pod{process: exec.Command(s.program, s.args...), ended: make(chan struct{})} //nolint:gosec // a test's own
@@ -148,7 +148,7 @@ func (p *pod) output() string {
 	return p.said.String()
 }
 
-// terminate begins the end of the pod, as the kubelet does.
+// terminate starts the termination of the pod, as the kubelet does.
 func (p *pod) terminate(t *testing.T) {
 	t.Helper()
 	if err := p.process.Process.Signal(syscall.SIGTERM); err != nil {
@@ -156,7 +156,7 @@ func (p *pod) terminate(t *testing.T) {
 	}
 }
 
-// readiness waits until the pod is ready, or until it is not.
+// readiness waits until the pod is ready or, if want is false, not ready.
 func (p *pod) readiness(t *testing.T, want bool) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: unverified(), DisableKeepAlives: true}}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// service leads connections to pods, in turn, as a Service does: it looks at nothing inside them.
+// service forwards TCP connections to pods in turn, like a Service.
 type service struct {
 	address string // host:port
 
@@ -44,21 +44,21 @@ func startService(t *testing.T) *service {
 	return s
 }
 
-// add leads connections to a pod, too.
+// add adds a pod as an endpoint.
 func (s *service) add(p *pod) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pods = append(s.pods, p)
 }
 
-// remove leads no more connections to a pod.
+// remove removes a pod from the endpoints.
 func (s *service) remove(p *pod) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pods = slices.DeleteFunc(s.pods, func(one *pod) bool { return one == p })
 }
 
-// lead joins a connection with one to a pod until both have ended.
+// lead forwards a connection to a pod until both have ended.
 func (s *service) lead(client net.Conn) {
 	if !s.keep(client) {
 		return
@@ -87,7 +87,7 @@ func (s *service) pick() *pod {
 	return p
 }
 
-// keep remembers a connection for the end; false closes it, because that has come.
+// keep registers a connection. It returns false and closes it if the service has ended.
 func (s *service) keep(conn net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

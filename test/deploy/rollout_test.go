@@ -15,18 +15,18 @@ import (
 
 const (
 	rolloutConnections = 10 // of the watches
-	// lateConnections are how many connections are made before a Service knows that a pod has begun to end.
+	// lateConnections is the number of connections before a Service removes a terminating pod.
 	lateConnections = 30
 )
 
-// unverified takes any certificate: each pod of the base has one of its own. A transport changes its configuration.
+// unverified returns a configuration that accepts any certificate, because each pod of the base has its own.
 func unverified() *tls.Config {
 	return &tls.Config{InsecureSkipVerify: true} //nolint:gosec // the test's own servers
 }
 
-// TestRolloutKeepsClients replaces the pods of each kustomization one after the other, as the Deployment does, behind a
-// Service that learns late of a pod's end. Under 200 watches no read fails, and no client lists again. In a short run,
-// the overlays have fewer: their pods end in the same way.
+// The test replaces the pods of each kustomization one after the other, like a Deployment, behind a Service that
+// removes terminating pods late. With 200 watches no read fails, and no client lists again. A short run has fewer
+// watches for overlays, because their pods end in the same way.
 func TestRolloutKeepsClients(t *testing.T) {
 	cluster := deployed(t)
 	config := readerToken(t, cluster)
@@ -61,7 +61,8 @@ func rollout(t *testing.T, s *suite.Fixture, spec podSpec, config *rest.Config, 
 		next := spec.start(t)
 		next.readiness(t, true)
 		front.add(next)
-		// Every client has a version that the next pod has watched: an older one is older than all that it knows.
+		// Every client must have a version that the next pod has watched, because the pod does not know older
+		// ones.
 		s.Put(t, suite.ConfigMaps, "changed", "", fmt.Sprint("before", round))
 		converge(t, s, informers)
 		old.terminate(t)
@@ -71,7 +72,7 @@ func rollout(t *testing.T, s *suite.Fixture, spec podSpec, config *rest.Config, 
 		s.Put(t, suite.ConfigMaps, "changed", "", fmt.Sprint("meanwhile", round))
 		<-old.ended
 		if old.err != nil {
-			t.Errorf("a pod ended with %v", old.err)
+			t.Errorf("a pod ended: %v", old.err)
 		}
 		s.Put(t, suite.ConfigMaps, "changed", "", fmt.Sprint("after", round))
 		converge(t, s, informers)
@@ -93,7 +94,7 @@ func converge(t *testing.T, s *suite.Fixture, informers []toolscache.SharedIndex
 	}
 }
 
-// throughService leads the client of a configuration to a Service.
+// throughService returns a configuration that connects to a Service.
 func throughService(front *service, config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Host, config.TLSClientConfig, config.QPS = "https://"+front.address, rest.TLSClientConfig{Insecure: true}, -1

@@ -20,9 +20,9 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestControlPlane has kube-controller-manager and kube-scheduler read through a facade, and write past it. They become
-// healthy, and make a Deployment's pods run. However many informers they have, and typed clients beside them,
-// kube-apiserver serves one watch of a resource in an encoding.
+// kube-controller-manager and kube-scheduler read through a facade and write to kube-apiserver. They become healthy and
+// run a Deployment's pods. For all of their informers and for typed clients, kube-apiserver serves one watch per
+// resource and encoding.
 func TestControlPlane(t *testing.T) {
 	settings.Long(t)
 	t.Parallel()
@@ -44,13 +44,13 @@ func TestControlPlane(t *testing.T) {
 	watchWithAll(t, s, run)
 	for asked, n := range upstream.MostOpen() {
 		if asked.Way == suite.Watch && n > 1 {
-			t.Errorf("%s: %d at a time", asked, n)
+			t.Errorf("%s: got %d concurrent requests, want 1", asked, n)
 		}
 	}
 	t.Logf("kube-apiserver was asked for\n%s", upstream)
 }
 
-// watchWithAll has typed informers, which ask for protobuf unless they are told otherwise, hold what there is.
+// watchWithAll checks that typed informers, which request protobuf by default, have all objects.
 func watchWithAll(t *testing.T, s *suite.Fixture, run *suite.Facade) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -67,14 +67,14 @@ func watchWithAll(t *testing.T, s *suite.Fixture, run *suite.Facade) {
 	for _, f := range factories {
 		pods, nodes := f.Core().V1().Pods().Informer(), f.Core().V1().Nodes().Informer()
 		f.Start(ctx.Done())
-		testkit.Eventually(t, "the informers hold what there is", func() error {
+		testkit.Eventually(t, "the informers have all objects", func() error {
 			if !pods.HasSynced() || !nodes.HasSynced() {
 				return errors.New("they are not synced")
 			}
 			held := suite.Held(t, pods)
-			for key, version := range s.Present(t, suite.Pods, metav1.ListOptions{}) { // which are written by whoever runs them
+			for key, version := range s.Present(t, suite.Pods, metav1.ListOptions{}) { // the kubelet writes them, too
 				if held[key] != version {
-					return fmt.Errorf("%s is held at %s, not at %s", key, held[key], version)
+					return fmt.Errorf("%s: got version %s, want %s", key, held[key], version)
 				}
 			}
 			return nil
@@ -82,7 +82,7 @@ func watchWithAll(t *testing.T, s *suite.Fixture, run *suite.Facade) {
 	}
 }
 
-// startReading starts a component that reads from a facade. Who its own callers are it asks kube-apiserver.
+// startReading starts a component that reads from a facade. It sends its reviews to kube-apiserver.
 func startReading(t *testing.T, own *testkit.Cluster, run *suite.Facade, name string, further ...string) {
 	t.Helper()
 	suite.StartComponent(t, own, name, append([]string{
@@ -91,8 +91,8 @@ func startReading(t *testing.T, own *testkit.Cluster, run *suite.Facade, name st
 	}, further...)...)
 }
 
-// readsFrom is a server for a component: the facade answers GET, and kube-apiserver everything else, to whom the
-// component's token names or else to the component itself.
+// readsFrom returns a server for a component that sends GET requests to the facade and others to kube-apiserver. It
+// uses the component's token or, without one, the component's certificate.
 func readsFrom(t *testing.T, own *testkit.Cluster, run *suite.Facade, name string) http.Handler {
 	t.Helper()
 	config, err := own.Config(name)

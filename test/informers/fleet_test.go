@@ -21,13 +21,13 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// fillers write ConfigMaps at the same time.
+// fillers is the number of concurrent writers of ConfigMaps.
 const fillers = 16
 
-// manyObjects returns how many ConfigMaps there are at the beginning.
+// manyObjects returns the number of ConfigMaps at the beginning.
 func manyObjects() int { return settings.Amount(1100, 10_000) }
 
-// fleet is an address, what serves there, and the informers that know that address.
+// fleet is an address with its server, and the informers that use the address.
 type fleet struct {
 	*suite.Fixture
 	cluster   *testkit.Cluster
@@ -40,7 +40,7 @@ type fleet struct {
 	others    int // how many objects of other resources there are
 }
 
-// newFleet opens a facade at an address of its own.
+// newFleet starts a facade at a new address.
 func newFleet(t *testing.T, own *testkit.Cluster) *fleet {
 	t.Helper()
 	f := &fleet{Fixture: suite.NewFixture(t, own), cluster: own, certs: t.TempDir(), port: suite.FreePort(t), log: newRequestLog()}
@@ -48,7 +48,7 @@ func newFleet(t *testing.T, own *testkit.Cluster) *fleet {
 	return f
 }
 
-// facade makes one for the fleet's address.
+// facade returns a facade for the fleet's address.
 func (f *fleet) facade(t *testing.T, settings ...func(*facade.Config)) *suite.Facade {
 	t.Helper()
 	here := func(c *facade.Config) { c.Port, c.CertDir = f.port, f.certs }
@@ -57,8 +57,8 @@ func (f *fleet) facade(t *testing.T, settings ...func(*facade.Config)) *suite.Fa
 	return run
 }
 
-// balancer makes a server for the fleet's address that passes requests on to two facades: lists, streaming ones
-// included, to one, and other watches to the other. It ends as balancers do, and leaves nobody time.
+// balancer returns a server for the fleet's address that forwards to two facades: lists and streaming lists to one, and
+// other watches to the other. It ends without a grace period.
 func (f *fleet) balancer(t *testing.T, watches, lists *suite.Facade) *suite.Facade {
 	t.Helper()
 	run := suite.NewFacade(t, suite.FacadeKubeconfig(t, f.cluster), func(c *facade.Config) { c.Port, c.CertDir, c.ShutdownGrace = f.port, f.certs, 0 })
@@ -74,7 +74,7 @@ func (f *fleet) balancer(t *testing.T, watches, lists *suite.Facade) *suite.Faca
 	return run
 }
 
-// open lets clients in at the fleet's address.
+// open accepts connections at the fleet's address.
 func (f *fleet) open(t *testing.T, run *suite.Facade) {
 	t.Helper()
 	run.Listen(t)
@@ -100,15 +100,15 @@ func (f *fleet) startInformers(t *testing.T, programs []program) {
 	f.agree(t)
 }
 
-// agree waits until every client holds exactly what the upstream has; nobody writes meanwhile.
+// agree waits until every client has exactly the upstream's objects. The caller does not write meanwhile.
 func (f *fleet) agree(t *testing.T) {
 	t.Helper()
 	began := time.Now()
 	want := f.Present(t, suite.ConfigMaps, metav1.ListOptions{})
 	for _, s := range f.informers {
-		testkit.Eventually(t, s.name+" holds what the upstream has", func() error { return s.holds(want) })
+		testkit.Eventually(t, s.name+" has the upstream's objects", func() error { return s.holds(want) })
 		if wrong := s.errors(); len(wrong) > 0 {
-			t.Fatalf("%s was told %d events that do not fit, as %s", s.name, len(wrong), wrong[0])
+			t.Fatalf("%s received %d wrong events, for example %s", s.name, len(wrong), wrong[0])
 		}
 	}
 	t.Logf("all agree after %s", time.Since(began).Round(time.Millisecond))
@@ -120,14 +120,14 @@ func (f *fleet) allWatch(t *testing.T) {
 	for _, s := range f.informers {
 		testkit.Eventually(t, s.name+" watches", func() error {
 			if f.log.watching(s.agent) == 0 {
-				return errors.New("it does not")
+				return errors.New("it has no watch")
 			}
 			return nil
 		})
 	}
 }
 
-// fill makes many small objects.
+// fill creates many small objects.
 func (f *fleet) fill(t *testing.T) {
 	t.Helper()
 	config := rest.CopyConfig(f.Config)
@@ -154,7 +154,7 @@ func (f *fleet) fill(t *testing.T) {
 
 func nameOf(i int) string { return fmt.Sprintf("o%05d", i) }
 
-// change writes: it changes, deletes and creates some objects, other ones each time; some that are deleted come back.
+// change changes, deletes and creates objects, different ones each time. Some deleted objects are created again.
 func (f *fleet) change(t *testing.T) {
 	t.Helper()
 	const some = 10

@@ -14,8 +14,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// freezingProxy is the way from a facade to its upstream. When it is frozen, the facade's own watches hear nothing more
-// and new ones are refused, as by an upstream under load; everything else gets through.
+// freezingProxy is a proxy between a facade and its upstream. When it is frozen, the facade's watches receive nothing
+// more and new ones are refused, as by an overloaded upstream. Other requests are forwarded.
 type freezingProxy struct {
 	kubeconfig string
 	frozen     chan struct{}
@@ -53,7 +53,7 @@ func newFreezingProxy(t *testing.T, config *rest.Config) *freezingProxy {
 	return l
 }
 
-// ownWatch tells the facade's watches from those that it passes on, which keep their client's name.
+// ownWatch reports whether a watch is the facade's own. Forwarded watches have the client's User-Agent.
 func ownWatch(r *http.Request) bool {
 	return r.UserAgent() == "listfacade" && r.URL.Query().Has("watch")
 }
@@ -69,7 +69,7 @@ func (l *freezingProxy) isFrozen() bool {
 	}
 }
 
-// frozenBody is a body that says nothing once it is frozen.
+// frozenBody is a body that sends nothing after it is frozen.
 type frozenBody struct {
 	io.ReadCloser
 	frozen <-chan struct{}

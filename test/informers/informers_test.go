@@ -17,9 +17,9 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestClients has informers of many ages, each with the libraries of its time, follow ten thousand ConfigMaps through a
-// facade that bridges a gap, is restarted, loses its window, and is replaced by two replicas of which one lags. What
-// they print is held against the upstream.
+// Informers of many client-go releases follow ten thousand ConfigMaps through a facade. The facade replays a lost
+// window, restarts, loses its window without replay, and is replaced by two replicas, of which one lags. The test
+// compares the output of the informers with the upstream.
 func TestClients(t *testing.T) {
 	t.Parallel()
 	informers := informersOfAllAges(t)
@@ -38,34 +38,34 @@ func TestClients(t *testing.T) {
 	f.surviveLaggingReplica(t)
 }
 
-// followChanges is what clients do all day.
+// followChanges changes objects without a fault.
 func (f *fleet) followChanges(t *testing.T) {
 	for range 3 {
 		f.change(t)
 	}
 	f.agree(t)
 	if told := f.log.told(http.StatusGone); len(told) > 0 {
-		t.Errorf("nothing happened but changes, and these were told 410: %v", told)
+		t.Errorf("got 410 without a fault: %v", told)
 	}
 }
 
-// followGap makes the upstream forget what the facade has not heard yet. The facade bridges the gap, and nobody is told
-// anything but changes.
+// followGap compacts events of the upstream that the facade has not received. The facade replays the lost window, and
+// clients receive only changes.
 func (f *fleet) followGap(t *testing.T) {
 	f.loseWindow(t)
 	f.agree(t)
 	if told := f.log.told(http.StatusGone); len(told) > 0 {
-		t.Errorf("a gap was bridged, and these were told 410: %v", told)
+		t.Errorf("got 410 although the lost window was replayed: %v", told)
 	}
-	testkit.Eventually(t, "a gap was bridged, and the log says so", func() error {
+	testkit.Eventually(t, "the log reports the replay", func() error {
 		if bridged, others := f.run.LostWindows(suite.ConfigMaps); len(bridged) == 0 || len(others) > 0 {
-			return fmt.Errorf("gaps were %v, and others %v, want some and none", bridged, others)
+			return fmt.Errorf("got lost windows %v and others %v, want some and none", bridged, others)
 		}
 		return nil
 	})
 }
 
-// surviveLostWindow does the same where gaps are not bridged: the facade has to tell every watch 410.
+// surviveLostWindow is followGap without replay: the facade must end every watch with a 410.
 func (f *fleet) surviveLostWindow(t *testing.T) {
 	f.allWatch(t)
 	before := f.log.told(http.StatusGone)
@@ -76,19 +76,19 @@ func (f *fleet) surviveLostWindow(t *testing.T) {
 	}
 }
 
-// wasTold holds that a client was answered with a code more often than before. An answer is noted when it has ended,
-// which may be after the client has acted on it.
+// wasTold waits until a client has received a code more often than before. An answer is recorded when it ends, which
+// may be after the client has acted on it.
 func (f *fleet) wasTold(t *testing.T, s *informer, code, before int) {
 	t.Helper()
-	testkit.Eventually(t, fmt.Sprintf("%s is told %d", s.name, code), func() error {
+	testkit.Eventually(t, fmt.Sprintf("%s receives %d", s.name, code), func() error {
 		if f.log.told(code)[s.agent] <= before {
-			return errors.New("it was not")
+			return errors.New("it has not received the code")
 		}
 		return nil
 	})
 }
 
-// loseWindow makes the upstream forget what the facade has not heard yet, and goes on with changes.
+// loseWindow compacts events of the upstream that the facade has not received, and continues with changes.
 func (f *fleet) loseWindow(t *testing.T) {
 	f.allWatch(t)
 	for range 3 { // other resources move on, so that the restarted server's window begins above the facade's version
@@ -113,7 +113,7 @@ func (f *fleet) do(t *testing.T, command string) {
 	}
 }
 
-// surviveRestart replaces the facade by one that knows nothing of the time before, and bridges no gaps.
+// surviveRestart replaces the facade by a new one without history and without replay.
 func (f *fleet) surviveRestart(t *testing.T) {
 	f.run.Close(t)
 	f.change(t)
@@ -121,17 +121,16 @@ func (f *fleet) surviveRestart(t *testing.T) {
 	f.agree(t)
 }
 
-// surviveLaggingReplica puts two replicas behind the address that the clients know. One is new, and answers watches;
-// the other has fallen behind, cannot catch up, and answers lists. Watches are told 410, and lists at the versions that
-// clients know 504, for as long as they ask for those: they must come to ask for something else, and that must be
-// answered.
+// surviveLaggingReplica puts two replicas behind the clients' address. A new one serves watches. The other lags
+// permanently and serves lists. Watches receive 410, and lists at the clients' versions receive 504. The clients must
+// change their requests, and these must be answered.
 func (f *fleet) surviveLaggingReplica(t *testing.T) {
 	proxy := newFreezingProxy(t, f.Config)
 	lagging := suite.LaunchFacade(t, proxy.kubeconfig, suite.Unpacked, func(c *facade.Config) { c.MaxStaleness = 0 })
 	f.version(t, lagging)
-	testkit.Eventually(t, "it has the ConfigMaps", func() error {
+	testkit.Eventually(t, "the replica has the ConfigMaps", func() error {
 		if synced := syncedLanes(lagging, suite.ConfigMaps); synced < 2 {
-			return fmt.Errorf("in %d encodings", synced)
+			return fmt.Errorf("synced in %d encodings", synced)
 		}
 		return nil
 	})
@@ -153,11 +152,11 @@ func (f *fleet) surviveLaggingReplica(t *testing.T) {
 		}
 	}
 	if now := f.version(t, lagging); now >= mark {
-		t.Errorf("the lagging replica is at %d, and was to stay below %d", now, mark)
+		t.Errorf("the lagging replica is at %d, want below %d", now, mark)
 	}
 }
 
-// syncedLanes is how many lanes of a resource, one for each encoding, are filled.
+// syncedLanes returns the number of synced lanes of a resource, one per encoding.
 func syncedLanes(run *suite.Facade, gvr schema.GroupVersionResource) (synced int) {
 	for _, lane := range run.Lanes() {
 		if lane.Group == gvr.Group && lane.Resource == gvr.Resource && lane.Synced {
@@ -167,7 +166,7 @@ func syncedLanes(run *suite.Facade, gvr schema.GroupVersionResource) (synced int
 	return synced
 }
 
-// version is how far a facade is with the ConfigMaps, of which it has a lane in each encoding from then on.
+// version returns the version of a facade's ConfigMaps. The facade then has a lane in each encoding.
 func (f *fleet) version(t *testing.T, run *suite.Facade) uint64 {
 	t.Helper()
 	config := rest.CopyConfig(run.Config)

@@ -19,7 +19,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// informer is one in a process of its own, and what it says (test/clients/README.md).
+// informer is an informer in a separate process, with its output (test/clients/README.md).
 type informer struct {
 	program
 	ask   io.Writer
@@ -29,7 +29,7 @@ type informer struct {
 	synced int        // objects; -1 until it is
 	held   map[string]uint64
 	gone   map[string]uint64 // the version at which an object was last seen
-	wrong  []string          // what no informer may be told
+	wrong  []string          // wrong events
 }
 
 // startInformer runs a program until the test ends.
@@ -86,8 +86,8 @@ func (i *informer) listen(stdout io.Reader) {
 	}
 }
 
-// take holds that an event fits to those before it: nothing appears twice or changes before it is there, and nothing
-// goes back.
+// take checks that an event is consistent with the earlier ones: no object is added twice or changed before it exists,
+// and no version decreases.
 func (i *informer) take(line string) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -118,7 +118,7 @@ func (i *informer) take(line string) error {
 	return nil
 }
 
-// syncs waits until the informer has what is there.
+// syncs waits until the informer has all objects.
 func (i *informer) syncs(t *testing.T, objects int) {
 	t.Helper()
 	testkit.Eventually(t, i.name+" is synced", func() error {
@@ -131,13 +131,14 @@ func (i *informer) syncs(t *testing.T, objects int) {
 	})
 }
 
-// errEnded says that a process has ended.
-var errEnded = errors.New("it has ended")
+// errEnded is returned when the process has ended.
+var errEnded = errors.New("the process has ended")
 
-// holds compares what an informer's events add up to, and then its store, with what is there (key to resourceVersion).
+// holds compares the state by the informer's events, and its store, with the upstream's state (resourceVersions by
+// key).
 func (i *informer) holds(want map[string]string) error {
 	if diff := difference(want, i.told()); diff != "" {
-		return fmt.Errorf("its events add up to something else: %s", diff)
+		return fmt.Errorf("its events result in another state: %s", diff)
 	}
 	if _, err := fmt.Fprintln(i.ask, "state"); err != nil {
 		return err
@@ -147,12 +148,12 @@ func (i *informer) holds(want map[string]string) error {
 		return errEnded
 	}
 	if state != digest(want) {
-		return errors.New("its store is not what its events add up to")
+		return errors.New("its store differs from the state by its events")
 	}
 	return nil
 }
 
-// told is what the events up to now add up to.
+// told returns the state by the events up to now.
 func (i *informer) told() map[string]string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -163,14 +164,14 @@ func (i *informer) told() map[string]string {
 	return told
 }
 
-// errors are what it was told and should not have been.
+// errors returns the wrong events.
 func (i *informer) errors() []string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return slices.Clone(i.wrong)
 }
 
-// difference counts what differs between two states and shows one example; empty if nothing does.
+// difference returns the number of differences of two states with an example, or an empty string.
 func difference(want, got map[string]string) string {
 	count, example := 0, ""
 	for _, keys := range []map[string]string{want, got} {
@@ -187,7 +188,7 @@ func difference(want, got map[string]string) string {
 	return fmt.Sprintf("%d and %d objects, as in %s", len(got), len(want), example)
 }
 
-// digest sums up a state as the programs do.
+// digest returns the digest of a state, as the programs compute it.
 func digest(state map[string]string) string {
 	var b strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(state)) {

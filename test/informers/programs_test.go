@@ -13,20 +13,20 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// clientsDir holds the programs' sources.
+// clientsDir is the directory of the programs' sources.
 var clientsDir = filepath.Join("..", "clients")
 
-// program is an informer that can be run.
+// program is an informer program.
 type program struct {
 	name    string
 	agent   string   // what its requests begin their User-Agent with
 	command []string // takes a kubeconfig, a namespace, and for client-go a media type
 	accepts string   // the media type to ask for; empty: the library's default
-	// relistsAtVersion: when its watch is told 410, it lists what is at least as new as what it knows.
+	// relistsAtVersion is set if the program lists at its own version after a 410.
 	relistsAtVersion bool
 }
 
-// generations are the modules of clientsDir. Typed clients of later client-go ask for protobuf unless told otherwise.
+// generations are the modules of clientsDir. Typed clients of newer client-go releases request protobuf by default.
 var generations = []struct {
 	module string
 	media  []string
@@ -38,7 +38,7 @@ var generations = []struct {
 	{"client-go-0.18", []string{""}},
 }
 
-// informersOfAllAges are all programs, made ready to run; in a short run only those of the newest client-go, and node.
+// informersOfAllAges builds and returns all programs. A short run has only those of the newest client-go, and node.
 func informersOfAllAges(t *testing.T) []program {
 	t.Helper()
 	var programs []program
@@ -62,7 +62,7 @@ func informersOfAllAges(t *testing.T) []program {
 	return append(programs, nodeInformer(t)...)
 }
 
-// nodeInformer is the informer for node, or nothing where there is no node.
+// nodeInformer returns the informer for node, or nothing if node is not installed.
 func nodeInformer(t *testing.T) []program {
 	t.Helper()
 	dir := filepath.Join(clientsDir, "node")
@@ -83,7 +83,7 @@ func nodeInformer(t *testing.T) []program {
 	return []program{{name: "client-node", agent: "node-fetch", command: []string{"node", filepath.Join(dir, "informer.mjs")}}}
 }
 
-// hasTool tells whether a command is installed; it may have to be.
+// hasTool reports whether a command is installed. It fails the test if clients are required and it is not.
 func hasTool(t *testing.T, name string) bool {
 	t.Helper()
 	_, err := exec.LookPath(name)
@@ -93,7 +93,7 @@ func hasTool(t *testing.T, name string) bool {
 	return err == nil
 }
 
-// runIn runs a command that has to succeed.
+// runIn runs a command in a directory, and fails the test if the command fails.
 func runIn(t *testing.T, dir, name string, args ...string) {
 	t.Helper()
 	command := exec.Command(name, args...)

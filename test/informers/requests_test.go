@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// requestLog notes what the clients of a server ask and are told.
+// requestLog records the requests of a server's clients and the ends of the answers.
 type requestLog struct {
 	mu    sync.Mutex     // guards what follows
 	ended []exchange     // that have ended
@@ -23,14 +23,14 @@ type requestLog struct {
 
 func newRequestLog() *requestLog { return &requestLog{open: map[string]int{}} }
 
-// exchange is one request: who asked, what for, and the end of the answer.
+// exchange is one request with its client and the end of the answer.
 type exchange struct {
 	agent, asked string
 	code         int
 	said         string
 }
 
-// around stands in front of a handler.
+// around returns a handler that records the requests of another.
 func (l *requestLog) around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := &tailWriter{ResponseWriter: w, code: http.StatusOK}
@@ -56,14 +56,14 @@ func (l *requestLog) count(agent string, watches int) {
 	l.open[agent] += watches
 }
 
-// watching is how many watches of a client have not ended.
+// watching returns the number of open watches of a client.
 func (l *requestLog) watching(agent string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.open[agent]
 }
 
-// told counts by client how often an answer, or the last event of a watch, had a code.
+// told returns by client how often an answer, or the last event of a watch, had a code.
 func (l *requestLog) told(code int) map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,8 +76,8 @@ func (l *requestLog) told(code int) map[string]int {
 	return counts
 }
 
-// inProtobuf is what the last event of a watch in protobuf ends with when it tells of a code: the sixth field of a
-// Status, which is its last, and the end of an envelope (semantics 7.4).
+// inProtobuf returns the end of a protobuf watch whose last event has the code: the sixth and last field of a Status,
+// and the end of an envelope (semantics 7.4).
 func inProtobuf(code int) string {
 	field := protowire.AppendVarint(protowire.AppendTag(nil, 6, protowire.VarintType), uint64(code)) //nolint:gosec // HTTP's codes
 	return string(field) + "\x1a\x00\"\x00"
@@ -88,18 +88,18 @@ func (l *requestLog) print(t *testing.T) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, v := range l.ended {
-		t.Logf("%s asked %s and was told %d ... %s", v.agent, v.asked, v.code, v.said[max(len(v.said)-200, 0):])
+		t.Logf("%s requested %s and received %d ... %s", v.agent, v.asked, v.code, v.said[max(len(v.said)-200, 0):])
 	}
 }
 
-// tailWriter passes an answer on and keeps its end.
+// tailWriter forwards an answer and keeps its end.
 type tailWriter struct {
 	http.ResponseWriter
 	code int
 	tail []byte
 }
 
-// tailLimit is more than any Status has, in bytes.
+// tailLimit is larger than any Status, in bytes.
 const tailLimit = 2 << 10
 
 // Unwrap lets http.ResponseController find what the server's own writer can do.
@@ -121,7 +121,7 @@ func (w *tailWriter) Write(p []byte) (int, error) {
 // gzipMagic begins every member of a compressed stream.
 var gzipMagic = []byte{0x1f, 0x8b, 8}
 
-// text is the end of the answer as the client reads it.
+// text returns the end of the decompressed answer.
 func (w *tailWriter) text() string {
 	if w.Header().Get("Content-Encoding") != "gzip" {
 		return string(w.tail)
