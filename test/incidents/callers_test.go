@@ -14,7 +14,7 @@ import (
 
 var tokenOptions testkit.TokenOptions
 
-// adminOf may do everything in the shared cluster.
+// adminOf returns the configuration of the shared cluster's administrator.
 func adminOf(t *testing.T) *rest.Config {
 	t.Helper()
 	config, err := suite.Cluster(t).Config("admin")
@@ -25,7 +25,7 @@ func adminOf(t *testing.T) *rest.Config {
 	return config
 }
 
-// allow lets a service account read resources of the core group, in all namespaces.
+// allow grants a service account the right to read resources of the core group in all namespaces.
 func allow(t *testing.T, namespace, account string, resources ...string) {
 	t.Helper()
 	admin, err := kubernetes.NewForConfig(adminOf(t))

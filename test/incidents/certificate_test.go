@@ -17,11 +17,11 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// lifetime is for how long certificates are good that expire in a test: until everything runs, and an alert has fired.
+// lifetime is the lifetime of certificates that expire in a test: long enough for the start and for an alert.
 const lifetime = 40 * time.Second
 
-// TestExpiredClientCertificate: the certificate that the facade shows to kube-apiserver expires, and is renewed in its
-// file. In between nobody is known: neither clients, nor Prometheus, nor who operates it.
+// The facade's client certificate expires and is renewed in its file. In between no caller can be authenticated:
+// neither clients, nor Prometheus, nor the operator.
 func TestExpiredClientCertificate(t *testing.T) {
 	settings.Long(t)
 	t.Parallel()
@@ -48,14 +48,14 @@ func TestExpiredClientCertificate(t *testing.T) {
 	allow(t, s.Namespace, "reader", "configmaps")
 	recent, _ := startReaders(t, run.ConfigOf(cluster.ConfigWithToken(cluster.Token(t, s.Namespace, "reader", tokenOptions))), path)
 	recent.gets(t, http.StatusOK)
-	m.passes(t, 12) // in which Prometheus is told when it ends
+	m.passes(t, 12) // Prometheus scrapes the time of expiry
 	if said := recent.gets(t, http.StatusServiceUnavailable); !strings.Contains(said, "authentication and authorization by kube-apiserver are unavailable") {
 		t.Errorf("%s", said)
 	}
-	o.said(t, "Credentials of the facade rejected by the upstream: review", "", "")
+	o.said(t, "the upstream does not accept the facade's credentials: review", "", "")
 	o.said(t, "Request failed", "error", "401")
-	operatorAt(run, socket).pageSays(t, "The upstream certificate expired ")
-	m.passes(t, 8) // in which Prometheus is nobody, either
+	operatorAt(run, socket).pageSays(t, "The upstream certificate has ended, ")
+	m.passes(t, 8) // Prometheus cannot authenticate either
 	m.firesBeside([]string{"ListfacadeErrorBudgetBurn", "ListfacadeLaneStale", "ListfacadeReplicaDown", "ListfacadeReviewsFail"}, "ListfacadeDown",
 		`ListfacadeCertificateExpires{certificate="upstream",pod="a"}`)
 	renew(30 * 24 * time.Hour)
@@ -66,7 +66,7 @@ func TestExpiredClientCertificate(t *testing.T) {
 	m.verify(t)
 }
 
-// TestExpiredServingCertificate: the certificate that clients are shown expires, and is renewed in its file.
+// The facade's serving certificate expires and is renewed in its file.
 func TestExpiredServingCertificate(t *testing.T) {
 	settings.Long(t)
 	t.Parallel()
@@ -84,7 +84,7 @@ func TestExpiredServingCertificate(t *testing.T) {
 	m.passes(t, 14)
 	m.fires(`ListfacadeCertificateExpires{certificate="serving",pod="a"}`)
 	o.pageSays(t, "The serving certificate ")
-	testkit.Eventually(t, "clients do not trust what they are shown", func() error {
+	testkit.Eventually(t, "clients reject the expired certificate", func() error {
 		_, err := fresh(t, run.Config)
 		if err == nil || !strings.Contains(err.Error(), "expired") {
 			return errNone
@@ -101,7 +101,7 @@ func TestExpiredServingCertificate(t *testing.T) {
 	m.verify(t)
 }
 
-// pairFiles are a certificate and its key.
+// pairFiles are the files of a certificate and its key.
 type pairFiles struct{ cert, key string }
 
 func (f pairFiles) write(t *testing.T, pair testkit.KeyPair) {
@@ -116,7 +116,7 @@ func (f pairFiles) write(t *testing.T, pair testkit.KeyPair) {
 	}
 }
 
-// fresh asks by a new connection whether the facade lives.
+// fresh sends a request for /livez over a new connection.
 func fresh(t *testing.T, config *rest.Config) (*http.Response, error) {
 	t.Helper()
 	tls, err := rest.TLSConfigFor(config)

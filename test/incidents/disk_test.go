@@ -22,7 +22,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// disk is what an audit log is written to. It takes nothing while it is stuck, but for the 64 KiB that a pipe holds.
+// disk is the target of an audit log. While it is stuck, it accepts only the 64 KiB of a pipe's buffer.
 type disk struct {
 	path  string
 	pipe  *os.File
@@ -65,14 +65,14 @@ func (d *disk) state() <-chan struct{} {
 	return d.run
 }
 
-// stick has it take nothing.
+// stick blocks all writes.
 func (d *disk) stick() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.run = make(chan struct{})
 }
 
-// recover has it take what is written again.
+// recover accepts writes again.
 func (d *disk) recover() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -83,8 +83,8 @@ func (d *disk) recover() {
 	}
 }
 
-// objects is a policy to write down all that is asked for, but for what operators ask for: in the modes in which
-// requests wait for the disk, those who want to know why they do would wait, too.
+// objects is a policy that logs all requests except those of operators. Otherwise operators' requests would also wait
+// for the disk in blocking modes.
 const objects = `apiVersion: audit.k8s.io/v1
 kind: Policy
 rules:
@@ -92,7 +92,7 @@ rules:
 - {level: Metadata}
 `
 
-// logging has a facade write all that it is asked for to a disk.
+// logging configures a facade that writes audit events of all requests to a disk.
 func logging(t *testing.T, d *disk, mode string) func(*facade.Config) {
 	t.Helper()
 	policy := filepath.Join(t.TempDir(), "policy.yaml")
@@ -104,8 +104,8 @@ func logging(t *testing.T, d *disk, mode string) func(*facade.Config) {
 	}
 }
 
-// TestSlowDisk: the disk under the audit log takes nothing while requests come in a flood. In mode batch nobody waits
-// for it, and what is lost is counted.
+// The audit log's disk is stuck during a flood of requests. In mode batch no request waits for it, and dropped events
+// are counted.
 func TestSlowDisk(t *testing.T) {
 	settings.Long(t)
 	t.Parallel()
@@ -114,9 +114,9 @@ func TestSlowDisk(t *testing.T) {
 	o, m := operatorOf(run, nil), watch(t, nil, run)
 	_, path := newCrowd(t)
 	d.stick()
-	// Each of these has two lines of twice its length in memory.
+	// Each request has two audit lines, in memory twice as long.
 	flood(t, run, path+"/one-1?resourceVersion=0&pad="+strings.Repeat("x", 3<<10), 4000)
-	o.said(t, "Dropped audit events: the log cannot keep up", "", "")
+	o.said(t, "audit events were dropped", "", "")
 	m.passes(t, 7)
 	m.firesBeside([]string{"ListfacadeErrorBudgetBurn"}, `ListfacadeAuditEventsLost{plugin="buffered",pod="a"}`, `ListfacadeAuditLogBehind{pod="a"}`)
 	o.pageSays(t, "The audit log lost ")
@@ -124,8 +124,8 @@ func TestSlowDisk(t *testing.T) {
 		t.Errorf("top: %s", line)
 	}
 	d.recover()
-	o.said(t, "Audit log write was slow", "", "")
-	testkit.Eventually(t, "each event is in the log, or counted as lost", func() error {
+	o.said(t, "the audit log is slow to write", "", "")
+	testkit.Eventually(t, "each event is in the log, or counted as dropped", func() error {
 		return o.accounted(t, d)
 	})
 	m.passes(t, 12)
@@ -133,7 +133,7 @@ func TestSlowDisk(t *testing.T) {
 	m.verify(t)
 }
 
-// TestStuckDisk: in mode blocking requests wait for the disk, and nothing is lost.
+// In mode blocking requests wait for the disk, and no event is dropped.
 func TestStuckDisk(t *testing.T) {
 	t.Parallel()
 	d := newDisk(t)
@@ -158,24 +158,24 @@ func TestStuckDisk(t *testing.T) {
 	})
 	d.recover()
 	<-over
-	o.said(t, "Slow request", "steps", "auditing")
+	o.said(t, "slow request", "steps", "auditing")
 	testkit.Eventually(t, "every event is in the log", func() error { return o.accounted(t, d) })
 	if lost, lines := o.counted(t, "apiserver_audit_error_total"), d.lines.Load(); lost > 0 || lines < 4*requests {
-		t.Errorf("%d lines, and %v are lost", lines, lost)
+		t.Errorf("got %d lines and %v dropped events", lines, lost)
 	}
 }
 
-// accounted holds that each event is in the log, or counted as lost.
+// accounted returns an error unless each event is in the log or counted as dropped.
 func (o *operator) accounted(t *testing.T, d *disk) error {
 	t.Helper()
 	made, lost, lines := o.counted(t, "apiserver_audit_event_total"), o.counted(t, "apiserver_audit_error_total"), d.lines.Load()
 	if made != lost+float64(lines) {
-		return fmt.Errorf("of %v events %d are in the log, and %v counted as lost", made, lines, lost)
+		return fmt.Errorf("of %v events %d are in the log and %v are counted as dropped", made, lines, lost)
 	}
 	return nil
 }
 
-// counted is the sum of a metric's series.
+// counted returns the sum of a metric's series.
 func (o *operator) counted(t *testing.T, metric string) (sum float64) {
 	t.Helper()
 	client, err := rest.HTTPClientFor(o.config)
@@ -192,7 +192,7 @@ func (o *operator) counted(t *testing.T, metric string) (sum float64) {
 	return sum
 }
 
-// flood asks for something so many times.
+// flood sends a request that many times.
 func flood(t *testing.T, run *suite.Facade, path string, times int) {
 	t.Helper()
 	client := run.HTTP2Client(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestHealthy: where nothing is wrong no alert fires, however long that is so.
+// Without a fault no alert fires, even after a long time.
 func TestHealthy(t *testing.T) {
 	t.Parallel()
 	s, path := newCrowd(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestLaggingReplica: one of two replicas hears of changes late, for its watch of config maps is held up.
+// One of two replicas receives changes late, because its watch of config maps is held back.
 func TestLaggingReplica(t *testing.T) {
 	t.Parallel()
 	s, path := newCrowd(t)
@@ -37,7 +37,7 @@ func TestLaggingReplica(t *testing.T) {
 	for where, list := range map[string]func() observe.OpenList{
 		"/debug/requests": func() observe.OpenList { return o.requests(t, "age") }, "the operator's page": func() observe.OpenList { return o.page(t).Requests },
 	} {
-		testkit.Eventually(t, where+" shows who waits for the version that another replica had", func() error {
+		testkit.Eventually(t, where+" shows the requests that wait for a version of the other replica", func() error {
 			for _, r := range list().Items {
 				if r.UserAgent == "controller/v1" && r.State == "checking" && r.ResourceVersion == fmt.Sprint(last) {
 					return nil
@@ -46,14 +46,14 @@ func TestLaggingReplica(t *testing.T) {
 			return errNone
 		})
 	}
-	testkit.Eventually(t, "the operator's page of the other replica is not behind", func() error {
+	testkit.Eventually(t, "the operator's page shows that the other replica does not lag", func() error {
 		if ahead := operatorOf(quick, nil).pageLane(t, "configmaps"); ahead.ResourceVersion < last {
-			return fmt.Errorf("it is at %d of %d", ahead.ResourceVersion, last)
+			return fmt.Errorf("it is at %d, want %d", ahead.ResourceVersion, last)
 		}
 		return nil
 	})
 	if behind := o.pageLane(t, "configmaps"); behind.ResourceVersion >= last {
-		t.Errorf("the operator's page: at %d of %d", behind.ResourceVersion, last)
+		t.Errorf("the operator's page: got version %d, want below %d", behind.ResourceVersion, last)
 	}
 	held.release()
 	if said := waiting.gets(t, http.StatusOK); !strings.Contains(said, `"name":"changes"`) {
@@ -67,7 +67,7 @@ func TestLaggingReplica(t *testing.T) {
 	m.verify(t)
 }
 
-// hold keeps what comes of watches.
+// hold holds back the events of watches.
 type hold struct {
 	mu   sync.Mutex    // guards open
 	open chan struct{} // closed while nothing is kept
@@ -101,7 +101,7 @@ func (h *hold) state() <-chan struct{} {
 	return h.open
 }
 
-// watches is an answer to them.
+// watches returns the handler of held watches.
 func (h *hold) watches(w http.ResponseWriter, r *http.Request, next http.Handler) bool {
 	if !r.URL.Query().Has("watch") || !about(r, "configmaps") {
 		return false

@@ -11,10 +11,10 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// templates are for large objects: nobody caches them whom they are not about.
+// templates are large objects of a kind that no other test caches.
 var templates = schema.GroupVersionResource{Version: "v1", Resource: "podtemplates"}
 
-// createTemplate makes one that holds a text.
+// createTemplate creates a template that contains a text.
 func createTemplate(t *testing.T, s *suite.Fixture, name, text string) error {
 	t.Helper()
 	_, err := s.In(templates).Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
@@ -25,7 +25,7 @@ func createTemplate(t *testing.T, s *suite.Fixture, name, text string) error {
 	return err
 }
 
-// changeTemplate gives one another text, and returns its resourceVersion.
+// changeTemplate changes the text of a template, and returns its resourceVersion.
 func changeTemplate(t *testing.T, s *suite.Fixture, name, text string) uint64 {
 	t.Helper()
 	return s.Patch(t, templates, name, `{"metadata":{"annotations":{"text":`+strconv.Quote(text)+`}}}`)

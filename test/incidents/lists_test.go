@@ -16,7 +16,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// manyPods are so many that to list them all each second is more than an alert lets pass.
+// manyPods is so many pods that a list of all of them each second exceeds an alert's threshold.
 const manyPods = 1800
 
 // TestListsEachSecond: a client of two replicas lists all pods each second.
@@ -63,7 +63,7 @@ func TestListsEachSecond(t *testing.T) {
 	m.verify(t)
 }
 
-// makePods makes pods that nobody runs.
+// makePods creates pods that no scheduler assigns.
 func makePods(t *testing.T, f *suite.Fixture, count int) {
 	t.Helper()
 	var writers errgroup.Group

@@ -9,10 +9,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// client-go notices a connection that is dead within two seconds instead of 45.
+	// client-go then detects a dead connection within two seconds instead of 45.
 	_ = os.Setenv("HTTP2_READ_IDLE_TIMEOUT_SECONDS", "1")
 	_ = os.Setenv("HTTP2_PING_TIMEOUT_SECONDS", "1")
-	// Incidents wait for time to pass, most of theirs, and last as long as all of them on two processors otherwise.
+	// Incidents mostly wait, so they run in parallel. On two processors they would otherwise run one after the
+	// other.
 	if err := flag.Set("test.parallel", "16"); err != nil {
 		panic(err)
 	}

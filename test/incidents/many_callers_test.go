@@ -11,16 +11,16 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// crowded is how many objects a crowd has.
-const crowded = 50
+// callerObjects is the number of objects in each caller's list.
+const callerObjects = 50
 
-// newCrowd makes a namespace of some config maps, and returns the path of their list.
+// newCrowd creates a namespace with config maps, and returns the path of their list.
 func newCrowd(t *testing.T) (s *suite.Fixture, path string) {
 	t.Helper()
 	s = suite.NewFixture(t, suite.Cluster(t))
 	var writers errgroup.Group
 	writers.SetLimit(16)
-	for i := range crowded {
+	for i := range callerObjects {
 		writers.Go(func() error {
 			object := suite.NewObject(suite.ConfigMaps, fmt.Sprint("one-", i), "", strings.Repeat("x", 500))
 			_, err := s.In(suite.ConfigMaps).Create(t.Context(), object, metav1.CreateOptions{})

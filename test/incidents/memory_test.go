@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// memoryBudget is the least that a facade takes for one.
+	// memoryBudget is the minimum of a facade's memory budget.
 	memoryBudget = "64Mi"
-	// A list of so many objects of so many bytes is a large answer.
+	// A list of that many objects of that size is a large answer.
 	largeObjects, largeObject = 40, 200 << 10
-	// dawdling is after how long the next client comes that takes its answer slowly.
+	// dawdling is the interval between clients that read their answers slowly.
 	dawdling = 50 * time.Millisecond
 )
 
-// TestMemoryBudget: clients ask for long lists, more at a time than there is memory for, and take them slowly.
+// Clients request more concurrent long lists than the facade has memory for, and read them slowly.
 func TestMemoryBudget(t *testing.T) {
 	settings.Long(t)
 	t.Parallel()
@@ -59,11 +59,11 @@ func TestMemoryBudget(t *testing.T) {
 	m.firesBeside([]string{"ListfacadeErrorBudgetBurn", "ListfacadeHeavyLists"})
 	m.verify(t)
 	if !strings.Contains(process.Said(), "Memory budget set") {
-		t.Error("it says nothing of its memory budget")
+		t.Error("the output lacks the memory budget")
 	}
 }
 
-// makeLarge makes objects that nothing makes smaller, and a small one.
+// makeLarge creates objects that do not compress, and a small one.
 func makeLarge(t *testing.T, s *suite.Fixture) {
 	t.Helper()
 	random := rand.NewChaCha8([32]byte{1})
@@ -84,8 +84,8 @@ func makeLarge(t *testing.T, s *suite.Fixture) {
 	}
 }
 
-// dawdle asks for a list on a new connection again and again, and reads only how the answers begin, until let is
-// called: whatever memory there is for answers, they take it.
+// dawdle repeatedly requests a list on a new connection and reads only the beginning, until let is called. So all
+// memory for answers is used.
 func dawdle(t *testing.T, run *suite.Facade, path string) (let func()) {
 	t.Helper()
 	client := run.HTTP1Client(t)

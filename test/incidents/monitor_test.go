@@ -16,10 +16,10 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// minute is how long a minute of the monitoring lasts.
+// minute is the duration of a simulated minute.
 const minute = 700 * time.Millisecond
 
-// monitor is a Prometheus whose minutes are short.
+// monitor is a Prometheus with simulated minutes.
 type monitor struct {
 	targets []*target
 	rules   rules
@@ -30,14 +30,14 @@ type monitor struct {
 	expects []expectation
 }
 
-// expectation is which alerts have fired up to a moment, or that none fires then.
+// expectation is the set of alerts that have fired up to a minute, or that no alert fires then.
 type expectation struct {
 	minute int
 	alerts []string
 	beside []string // names of alerts that may or may not fire
 }
 
-// watch monitors facades until the test ends. operator says as whom each is asked, nil as nobody.
+// watch monitors facades until the test ends. operator has the credentials of the scrapes, or is nil for none.
 func watch(t *testing.T, operator *rest.Config, facades ...*suite.Facade) *monitor {
 	t.Helper()
 	m := &monitor{rules: readRules(t), known: kinds{}}
@@ -46,7 +46,7 @@ func watch(t *testing.T, operator *rest.Config, facades ...*suite.Facade) *monit
 		if operator != nil {
 			config = f.ConfigOf(operator)
 		}
-		config.DisableCompression = true // the race detector makes it dear
+		config.DisableCompression = true // slow with the race detector
 		client, err := rest.HTTPClientFor(config)
 		if err != nil {
 			t.Fatal(err)
@@ -58,7 +58,7 @@ func watch(t *testing.T, operator *rest.Config, facades ...*suite.Facade) *monit
 	return m
 }
 
-// start scrapes all targets each minute until the test ends.
+// start scrapes all targets each simulated minute until the test ends.
 func (m *monitor) start(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -97,38 +97,38 @@ func (m *monitor) scrape(ctx context.Context) {
 	m.scrapes = append(m.scrapes, said)
 }
 
-// now is how many minutes have passed.
+// now returns the number of simulated minutes.
 func (m *monitor) now() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.scrapes)
 }
 
-// passes waits until so many minutes more have passed.
+// passes waits for that many simulated minutes.
 func (m *monitor) passes(t *testing.T, minutes int) {
 	t.Helper()
 	until := m.now() + minutes
 	testkit.Eventually(t, fmt.Sprintf("%d minutes have passed", minutes), func() error {
 		if now := m.now(); now < until {
-			return fmt.Errorf("%d are missing", until-now)
+			return fmt.Errorf("%d minutes remain", until-now)
 		}
 		return nil
 	})
 }
 
-// fires notes that up to now these alerts have fired, and no others; without any, that none fires now. verify finds out
-// whether it is so. An alert is named with those of its labels that are in told, as in
+// fires records the expectation that exactly these alerts have fired up to now or, without alerts, that none fires now.
+// verify checks it. An alert is written with those of its labels that told contains, for example
 // ListfacadeLaneStale{resource="pods"}.
 func (m *monitor) fires(alerts ...string) { m.firesBeside(nil, alerts...) }
 
-// firesBeside is fires where others may fire, too, or not, as it happens: their names.
+// firesBeside is fires with the names of other alerts that may also fire.
 func (m *monitor) firesBeside(others []string, alerts ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.expects = append(m.expects, expectation{minute: len(m.scrapes) - 1, alerts: alerts, beside: others})
 }
 
-// verify has promtool evaluate the rules over what was scraped, and compares what fires with what was expected.
+// verify evaluates the rules over the scrapes with promtool, and compares the alerts with the expectations.
 func (m *monitor) verify(t *testing.T) {
 	t.Helper()
 	m.mu.Lock()
@@ -140,7 +140,7 @@ func (m *monitor) verify(t *testing.T) {
 // metricNames finds the names of metrics in rules.
 var metricNames = regexp.MustCompile(`\b(?:apiserver|listfacade)_[a-z0-9_]+`)
 
-// metricsOf are the metrics that rules ask for.
+// metricsOf returns the metrics that rules use.
 func metricsOf(text string) map[string]bool {
 	all := map[string]bool{}
 	for _, name := range metricNames.FindAllString(text, -1) {
@@ -149,7 +149,7 @@ func metricsOf(text string) map[string]bool {
 	return all
 }
 
-// isCounter tells what only grows.
+// isCounter reports whether a metric is a counter.
 func (k kinds) isCounter(name string) bool {
 	if k[name] == "counter" {
 		return true

@@ -15,7 +15,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestLostNetwork: what is sent to kube-apiserver arrives nowhere, and nothing is refused.
+// Packets to kube-apiserver are lost without an error.
 func TestLostNetwork(t *testing.T) {
 	settings.Long(t)
 	t.Parallel()
@@ -29,7 +29,7 @@ func TestLostNetwork(t *testing.T) {
 	m := watch(t, nil, run)
 	way.cut()
 	recent.gets(t, http.StatusGatewayTimeout)
-	testkit.Eventually(t, "/debug/requests shows who waits for the upstream", func() error {
+	testkit.Eventually(t, "/debug/requests shows the requests that wait for the upstream", func() error {
 		list := o.requests(t, "age").Items
 		if !slices.ContainsFunc(list, func(r observe.Open) bool { return r.UserAgent == "controller/v1" && r.WaitsFor == "upstream" }) {
 			return fmt.Errorf("%+v", list)
@@ -41,13 +41,13 @@ func TestLostNetwork(t *testing.T) {
 	m.passes(t, 20)
 	m.firesBeside([]string{"ListfacadeErrorBudgetBurn"}, `ListfacadeLaneStale{pod="a",resource="configmaps"}`)
 	if said := old.gets(t, http.StatusOK); !strings.Contains(said, "has not responded for") {
-		t.Errorf("what is old is not said to be: %s", said)
+		t.Errorf("the answer lacks a staleness warning: %s", said)
 	}
 	o.pageSays(t, "kube-apiserver has not responded for ")
 	if line := o.topLine(t, "forwarded"); !strings.Contains(line, "controller/v1 list configmaps v1 namespace <none> MostRecent upstream") {
 		t.Errorf("top --by forwarded: %s", line)
 	}
-	way.mend()
+	way.restore()
 	recent.gets(t, http.StatusOK)
 	m.passes(t, 18)
 	m.firesBeside([]string{"ListfacadeErrorBudgetBurn"}) // for an hour

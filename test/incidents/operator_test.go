@@ -20,14 +20,14 @@ import (
 	"github.com/listfacade/listfacade/internal/top"
 )
 
-// operator is who looks at a facade when something is wrong.
+// operator is a client of a facade's debug endpoints.
 type operator struct {
 	facade *suite.Facade
 	url    string
 	config *rest.Config // by which he asks it
 }
 
-// operatorOf looks at a facade with the credentials of somebody of the cluster, or without any.
+// operatorOf returns an operator with credentials of the cluster, or without any.
 func operatorOf(facade *suite.Facade, who *rest.Config) *operator {
 	if who == nil {
 		return &operator{facade: facade, url: facade.URL, config: facade.Config}
@@ -35,7 +35,7 @@ func operatorOf(facade *suite.Facade, who *rest.Config) *operator {
 	return &operator{facade: facade, url: facade.URL, config: facade.ConfigOf(who)}
 }
 
-// operatorAt looks at a facade by its debug socket.
+// operatorAt returns an operator that uses the facade's debug socket.
 func operatorAt(facade *suite.Facade, socket string) *operator {
 	const anywhere = "http://debug"
 	return &operator{facade: facade, url: anywhere, config: &rest.Config{Host: anywhere, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -43,7 +43,7 @@ func operatorAt(facade *suite.Facade, socket string) *operator {
 	}}}
 }
 
-// ask reads what the facade tells about itself in JSON.
+// ask requests a report of the facade in JSON.
 func (o *operator) ask(t *testing.T, path string, into any) {
 	t.Helper()
 	client, err := rest.HTTPClientFor(o.config)
@@ -68,7 +68,7 @@ func (o *operator) ask(t *testing.T, path string, into any) {
 	}
 }
 
-// clients are who takes most of a cost.
+// clients returns the clients with the highest cost of a kind.
 func (o *operator) clients(t *testing.T, by string) accounting.Ranking {
 	t.Helper()
 	var ranking accounting.Ranking
@@ -76,7 +76,7 @@ func (o *operator) clients(t *testing.T, by string) accounting.Ranking {
 	return ranking
 }
 
-// watches are the open ones, sorted.
+// watches returns the open watches, sorted.
 func (o *operator) watches(t *testing.T, by string) observe.OpenList {
 	t.Helper()
 	var list observe.OpenList
@@ -84,7 +84,7 @@ func (o *operator) watches(t *testing.T, by string) observe.OpenList {
 	return list
 }
 
-// requests are what is under way and no watch, sorted.
+// requests returns the requests in flight that are not watches, sorted.
 func (o *operator) requests(t *testing.T, by string) observe.OpenList {
 	t.Helper()
 	var list observe.OpenList
@@ -92,7 +92,7 @@ func (o *operator) requests(t *testing.T, by string) observe.OpenList {
 	return list
 }
 
-// top is what "listfacade top --once" prints.
+// top returns the output of "listfacade top --once".
 func (o *operator) top(t *testing.T, by string) string {
 	t.Helper()
 	command := top.Command()
@@ -105,7 +105,7 @@ func (o *operator) top(t *testing.T, by string) string {
 	return out.String()
 }
 
-// topLine is the first of the clients that top prints.
+// topLine returns the first client in top's output.
 func (o *operator) topLine(t *testing.T, by string) string {
 	t.Helper()
 	lines := strings.Split(o.top(t, by), "\n")
@@ -116,11 +116,11 @@ func (o *operator) topLine(t *testing.T, by string) string {
 	return strings.Join(strings.Fields(lines[3]), " ")
 }
 
-// said waits for a line of the log that has a message and, in one of its fields, a text. It returns its fields.
+// said waits for a log line with a message and, in one field, a text. It returns the line's fields.
 func (o *operator) said(t *testing.T, message, field, text string) map[string]any {
 	t.Helper()
 	var found map[string]any
-	testkit.Eventually(t, "the log says "+message+", "+field+" "+text, func() error {
+	testkit.Eventually(t, "the log has "+message+", "+field+" "+text, func() error {
 		for _, line := range o.facade.Lines.FilterMessageSnippet(message).All() {
 			fields := line.ContextMap()
 			if value, _ := json.Marshal(fields[field]); field == "" || strings.Contains(string(value), text) {
@@ -135,7 +135,7 @@ func (o *operator) said(t *testing.T, message, field, text string) map[string]an
 	return found
 }
 
-// silentError is a log that does not say what it should.
+// silentError is returned if the log lacks a line.
 type silentError struct{ lines *observer.ObservedLogs }
 
 func (e *silentError) Error() string {

@@ -9,10 +9,10 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// pageSays waits until the operator's page names a problem, in a line or in what is known of it besides, by a text.
+// pageSays waits until a problem on the operator's page contains a text, in its line or its details.
 func (o *operator) pageSays(t *testing.T, text string) {
 	t.Helper()
-	testkit.Eventually(t, "the operator's page says "+text, func() error {
+	testkit.Eventually(t, "the operator's page shows "+text, func() error {
 		status := o.page(t)
 		for _, p := range status.Problems {
 			if strings.Contains(p.What+" "+p.Detail, text) {
@@ -23,7 +23,7 @@ func (o *operator) pageSays(t *testing.T, text string) {
 	})
 }
 
-// page is what the operator's page shows, its clients by the objects that they were sent.
+// page returns the content of the operator's page, with clients by the number of objects sent to them.
 func (o *operator) page(t *testing.T) page.Status {
 	t.Helper()
 	var status page.Status
@@ -31,7 +31,7 @@ func (o *operator) page(t *testing.T) page.Status {
 	return status
 }
 
-// pageLane is what the operator's page shows of the lane of a resource in JSON.
+// pageLane returns the operator's page's entry of a resource's JSON lane.
 func (o *operator) pageLane(t *testing.T, resource string) page.Lane {
 	t.Helper()
 	status := o.page(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// reader lists a collection again and again.
+// reader lists a collection repeatedly.
 type reader struct {
 	client *http.Client
 	url    string
@@ -27,15 +27,15 @@ type reader struct {
 	last  string // what the last answer was
 }
 
-// startReaders reads what is most recent, as controllers do, and more often what a cache has, as kubelets do, until the
-// test ends.
+// startReaders starts readers of the most recent state, like controllers, and more frequent readers of cached states,
+// like kubelets, until the test ends.
 func startReaders(t *testing.T, config *rest.Config, path string) (recent, cached *reader) {
 	t.Helper()
 	recent = startReader(t, config, path, "controller/v1", time.Second)
 	return recent, startReader(t, config, path+"?resourceVersion=0", "kubelet/v1", 250*time.Millisecond)
 }
 
-// startReader reads until the test ends.
+// startReader starts a reader until the test ends.
 func startReader(t *testing.T, config *rest.Config, path, agent string, every time.Duration) *reader {
 	t.Helper()
 	client, err := rest.HTTPClientFor(config)
@@ -85,23 +85,23 @@ func (r *reader) note(code int, what string) {
 	r.code, r.last = code, what
 }
 
-// gets waits until a read is answered with a code, 0 for no answer, and returns the answer's warnings and body.
+// gets waits until a read receives a code (0 for no answer), and returns the answer's warnings and body.
 func (r *reader) gets(t *testing.T, code int) string {
 	t.Helper()
 	r.mu.Lock()
 	clear(r.codes)
 	r.mu.Unlock()
 	var last string
-	testkit.Eventually(t, fmt.Sprintf("a read is answered %d", code), func() error {
+	testkit.Eventually(t, fmt.Sprintf("a read receives %d", code), func() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if last = r.last; r.codes[code] == 0 || r.code != code {
-			return fmt.Errorf("%v, the last: %s", r.codes, last[:min(len(last), 500)])
+			return fmt.Errorf("got codes %v, the last answer: %s", r.codes, last[:min(len(last), 500)])
 		}
 		return nil
 	})
 	return last
 }
 
-// readingSlowly is how often is read where that matters little.
+// readingSlowly is the interval of reads in tests where it matters little.
 const readingSlowly = 300 * time.Millisecond

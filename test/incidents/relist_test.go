@@ -14,7 +14,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestRelistLoop: each watch of the facade's is told that the events it is missing are gone.
+// Each watch of the facade ends with a 410, so the facade lists repeatedly.
 func TestRelistLoop(t *testing.T) {
 	settings.Long(t)
 	t.Parallel()
@@ -27,9 +27,9 @@ func TestRelistLoop(t *testing.T) {
 	m := watch(t, nil, run)
 	way.answer(forgetful)
 	way.cut()
-	testkit.Eventually(t, "it is listed again, again", func() error {
+	testkit.Eventually(t, "the lane is listed repeatedly", func() error {
 		if n := run.Lines.FilterMessage("Relisting").Len(); n < 2 {
-			return fmt.Errorf("%d times", n)
+			return fmt.Errorf("got %d lists", n)
 		}
 		return nil
 	})
@@ -54,7 +54,7 @@ func TestRelistLoop(t *testing.T) {
 	m.verify(t)
 }
 
-// forgetful ends each watch of config maps, soon after it has begun, as one whose next events are gone.
+// forgetful ends each watch of config maps with a 410 soon after its start.
 func forgetful(w http.ResponseWriter, r *http.Request, next http.Handler) bool {
 	if !r.URL.Query().Has("watch") || !about(r, "configmaps") || r.URL.Query().Get("timeoutSeconds") == "3" {
 		return false

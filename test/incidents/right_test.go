@@ -16,7 +16,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestWrongRight: the facade's own user may read everything but config maps, which clients ask for that may.
+// The facade's own user may read everything except config maps, and clients that have that right request them.
 func TestWrongRight(t *testing.T) {
 	settings.Long(t)
 	t.Parallel()
@@ -65,7 +65,7 @@ func TestWrongRight(t *testing.T) {
 	m.verify(t)
 }
 
-// grant lets a user do what a facade does, but read only these resources.
+// grant grants a user the rights of a facade, but only these resources to read.
 func grant(t *testing.T, user string, resources ...string) *rbacv1.ClusterRole {
 	t.Helper()
 	clients, err := kubernetes.NewForConfig(adminOf(t))

@@ -13,7 +13,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// rules are those of deploy/monitoring, as Prometheus reads them.
+// rules are the alert rules of deploy/monitoring, in Prometheus' format.
 type rules struct {
 	text    []byte
 	metrics map[string]bool // that they ask for
@@ -36,10 +36,10 @@ func readRules(t *testing.T) rules {
 	return r
 }
 
-// told are the labels of alerts that incidents name.
+// told are the labels of alerts that tests compare.
 const told = "alertname, resource, review, account, certificate, plugin, pod"
 
-// tried is a test as promtool reads it.
+// tried is a test in promtool's format.
 type tried struct {
 	Interval       string         `json:"interval"`
 	InputSeries    []inputSeries  `json:"input_series"`
@@ -57,7 +57,7 @@ type expectedSample struct {
 	Value  float64 `json:"value"`
 }
 
-// verify has promtool say which alerts fire when.
+// verify runs a promtool test of the times at which alerts fire.
 func (r rules) verify(t *testing.T, series []inputSeries, expects []expectation) {
 	t.Helper()
 	test := tried{Interval: "1m", InputSeries: series}
@@ -85,11 +85,11 @@ func (r rules) verify(t *testing.T, series []inputSeries, expects []expectation)
 	command := exec.CommandContext(t.Context(), suite.Promtool(t), "test", "rules", "test.yaml")
 	command.Dir = dir
 	if said, err := command.CombinedOutput(); err != nil {
-		t.Errorf("which alerts fire: %v\n%s", err, said)
+		t.Errorf("unexpected alerts: %v\n%s", err, said)
 	}
 }
 
-// labelsOf are an alert's labels, its name among them.
+// labelsOf returns an alert's labels, including its name.
 func labelsOf(alert string) string {
 	name, labels, _ := strings.Cut(strings.TrimSuffix(alert, "}"), "{")
 	all := fmt.Sprintf("{alertname=%q", name)

@@ -14,28 +14,28 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// scrape is what a replica said of itself once.
+// scrape is the result of one scrape of a replica.
 type scrape struct {
 	at     time.Time
 	values map[string]float64 // by series, with the labels that Prometheus adds; nil where there was no answer
 }
 
-// kinds are the types of metrics, by name.
+// kinds returns the types of metrics by name.
 type kinds map[string]string
 
-// target is a replica, as the PodMonitor finds it.
+// target is a replica that Prometheus scrapes by the PodMonitor.
 type target struct {
 	pod    string
 	url    string
 	client *http.Client
 }
 
-// labels are those that Prometheus adds to every series of the replica.
+// labels returns the labels that Prometheus adds to every series of the replica.
 func (g *target) labels() string {
 	return fmt.Sprintf(`job="listfacade",namespace="listfacade-system",pod=%q`, g.pod)
 }
 
-// scrape asks the replica for its metrics.
+// scrape requests the replica's metrics.
 func (g *target) scrape(ctx context.Context, known kinds, wanted map[string]bool) scrape {
 	s := scrape{at: time.Now()}
 	ctx, cancel := context.WithTimeout(ctx, suite.Patience)
@@ -71,7 +71,7 @@ func (g *target) scrape(ctx context.Context, known kinds, wanted map[string]bool
 	return s
 }
 
-var errScrape = errors.New("the replica has no metrics to show")
+var errScrape = errors.New("the replica did not send metrics")
 
 func (g *target) get(ctx context.Context) (io.ReadCloser, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, g.url+"/metrics", nil)
@@ -88,7 +88,7 @@ func (g *target) get(ctx context.Context) (io.ReadCloser, error) {
 	return response.Body, nil
 }
 
-// nameOf is the metric of a series.
+// nameOf returns the name of a series' metric.
 func nameOf(series string) string {
 	if end := strings.IndexAny(series, "{ "); end >= 0 {
 		return series[:end]
@@ -96,7 +96,7 @@ func nameOf(series string) string {
 	return series
 }
 
-// labelled is a series with the labels that Prometheus adds.
+// labelled returns a series with the labels that Prometheus adds.
 func (g *target) labelled(series string) string {
 	name, labels, _ := strings.Cut(series, "{")
 	if labels == "" {

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// inputSeries is a series as promtool reads it.
+// inputSeries is a series in promtool's format.
 type inputSeries struct {
 	Series string `json:"series"`
 	Values string `json:"values"`
 }
 
-// stretched are the series of what was scraped, each scrape a minute after the one before.
+// stretched returns the series of the scrapes, with one minute between two scrapes.
 func stretched(targets []*target, scrapes [][]scrape, known kinds) []inputSeries {
 	var all []inputSeries
 	for i, g := range targets {
@@ -34,7 +34,7 @@ func stretched(targets []*target, scrapes [][]scrape, known kinds) []inputSeries
 	return all
 }
 
-// ups says which scrapes were answered.
+// ups returns the series "up", which shows the successful scrapes.
 func ups(scrapes []scrape) string {
 	var words []string
 	for _, s := range scrapes {
@@ -43,7 +43,7 @@ func ups(scrapes []scrape) string {
 	return strings.Join(words, " ")
 }
 
-// values are those of a series. Where it is not there any more it is stale, as Prometheus marks it.
+// values returns the values of a series. A series that ends is marked as stale, as Prometheus does.
 func values(series string, scrapes []scrape, known kinds) string {
 	name := nameOf(series)
 	var words []string
@@ -63,14 +63,13 @@ func values(series string, scrapes []scrape, known kinds) string {
 	return strings.Join(words, " ")
 }
 
-// point is a value, as it was and as it is after as many minutes.
+// point is a scraped value, and the value in simulated minutes.
 type point struct {
 	at         time.Time
 	raw, grown float64
 }
 
-// next is the point that follows. What a counter has grown by in the time between two scrapes it would have grown by
-// again and again in a minute.
+// next returns the following point. The increase of a counter between two scrapes is scaled to a minute.
 func (p *point) next(q point, counter bool) *point {
 	q.grown = q.raw
 	if p != nil && counter {
@@ -83,8 +82,8 @@ func (p *point) next(q point, counter bool) *point {
 	return &q
 }
 
-// shown is a value in the time of the series, which begins at 0 and has a minute from scrape to scrape: what says for
-// how long something has been is that much longer, and what says when something will be is as far ahead as it is.
+// shown converts a value to the time of the series, which starts at 0 and has one minute per scrape. Durations are
+// scaled. Times in the future keep their distance.
 func shown(name string, p *point, scrapes []scrape, i int) float64 {
 	switch {
 	case strings.HasSuffix(name, "_stale_seconds"):

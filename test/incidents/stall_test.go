@@ -16,7 +16,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestStalledWatcher: a client opens a watch, reads nothing, is broken off, comes back and hangs again.
+// A client opens a watch and does not read it. It is disconnected, opens another watch, and does not read that one.
 func TestStalledWatcher(t *testing.T) {
 	settings.Long(t)
 	t.Parallel()
@@ -37,7 +37,7 @@ func TestStalledWatcher(t *testing.T) {
 		last = changeTemplate(t, s, "large", fmt.Sprint(i, strings.Repeat("x", 200<<10)))
 	}
 	stop := hang(t, o, fmt.Sprintf("%s?watch=1&resourceVersion=%d", path, begin))
-	testkit.Eventually(t, "/debug/watches shows the watch that hangs", func() error {
+	testkit.Eventually(t, "/debug/watches shows the stalled watch", func() error {
 		list := o.watches(t, "lag")
 		if list.Total == 0 {
 			return errNone
@@ -65,9 +65,9 @@ func TestStalledWatcher(t *testing.T) {
 	m.verify(t)
 }
 
-var errNone = errors.New("there is none")
+var errNone = errors.New("there is no open watch")
 
-// hang opens a watch and reads nothing of it, and another one when it is broken off, until stop is called.
+// hang opens a watch and does not read it. When it is disconnected, it opens another one, until stop is called.
 func hang(t *testing.T, o *operator, path string) (stop func()) {
 	t.Helper()
 	client := o.facade.HTTP2Client(t)
@@ -86,7 +86,7 @@ func hang(t *testing.T, o *operator, path string) (stop func()) {
 				continue
 			}
 			if response.StatusCode != http.StatusOK {
-				t.Errorf("a watch is answered %s", response.Status)
+				t.Errorf("a watch receives %s", response.Status)
 				return
 			}
 			for _, open := range []bool{true, false} {
@@ -103,5 +103,5 @@ func hang(t *testing.T, o *operator, path string) (stop func()) {
 	return func() { cancel(); group.Wait() }
 }
 
-// isStuck tells whether the watch that hangs is open.
+// isStuck reports whether the stalled watch is open.
 func (o *operator) isStuck() bool { return o.facade.Watchers("podtemplates") > 0 }

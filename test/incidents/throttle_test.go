@@ -11,7 +11,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestThrottled: kube-apiserver's priority and fairness sends away what the facade asks it, but for watches.
+// kube-apiserver's priority and fairness rejects all requests of the facade except watches.
 func TestThrottled(t *testing.T) {
 	settings.Long(t)
 	t.Parallel()
@@ -41,7 +41,7 @@ func TestThrottled(t *testing.T) {
 	m.verify(t)
 }
 
-// throttle answers as kube-apiserver does when a priority level is full.
+// throttle answers like kube-apiserver when a priority level is full.
 func throttle(w http.ResponseWriter, r *http.Request, _ http.Handler) bool {
 	if r.URL.Query().Has("watch") {
 		return false

@@ -17,19 +17,19 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// interposed is a way to kube-apiserver on which some questions are answered by somebody else.
+// interposed is a proxy of kube-apiserver that can answer some requests itself.
 type interposed struct {
-	kubeconfig string // of whoever takes it, with the rights of a facade
+	kubeconfig string // for clients of the proxy, which forwards with the rights of a facade
 	instead    atomic.Pointer[answer]
 
 	mu   sync.Mutex // guards over
 	over chan struct{}
 }
 
-// answer answers a question, if it does not leave it to the next.
+// answer answers a request, or returns false to have it forwarded.
 type answer func(w http.ResponseWriter, r *http.Request, next http.Handler) bool
 
-// interpose stands in front of the shared cluster until the test ends.
+// interpose starts a proxy in front of the shared cluster until the test ends.
 func interpose(t *testing.T) *interposed {
 	t.Helper()
 	way := &interposed{over: make(chan struct{})}
@@ -42,7 +42,7 @@ func interpose(t *testing.T) *interposed {
 	return way
 }
 
-// answer has questions answered by somebody else, who tells whether he did; nil by nobody.
+// answer sets a function that answers requests and reports whether it did. With nil all requests are forwarded.
 func (i *interposed) answer(instead answer) {
 	if instead == nil {
 		i.instead.Store(nil)
@@ -51,7 +51,7 @@ func (i *interposed) answer(instead answer) {
 	i.instead.Store(&instead)
 }
 
-// breakable has answers end when the way is cut.
+// breakable returns a handler whose answers end when the proxy is cut.
 func (i *interposed) breakable(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		i.mu.Lock()
@@ -72,7 +72,7 @@ func (i *interposed) breakable(next http.Handler) http.Handler {
 	})
 }
 
-// cut breaks off all answers that are under way.
+// cut ends all answers in flight.
 func (i *interposed) cut() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -80,8 +80,7 @@ func (i *interposed) cut() {
 	i.over = make(chan struct{})
 }
 
-// wire is a network between a facade and its kube-apiserver, which can be lost: what is sent then arrives nowhere, and
-// nobody is told.
+// wire is a network between a facade and its kube-apiserver that can lose all packets without an error.
 type wire struct {
 	kubeconfig string // of the facade's user, by this way
 
@@ -91,7 +90,7 @@ type wire struct {
 	hung  chan struct{} // closed when the connections of now are to end
 }
 
-// layWire leads to the shared cluster until the test ends.
+// layWire starts a wire to the shared cluster until the test ends.
 func layWire(t *testing.T, config *rest.Config) *wire {
 	t.Helper()
 	target, err := url.Parse(config.Host)
@@ -122,7 +121,7 @@ func layWire(t *testing.T, config *rest.Config) *wire {
 	return w
 }
 
-// join connects both ends until one of them, or the test, ends.
+// join connects both ends until one of them or the test ends.
 func (w *wire) join(near net.Conn, over <-chan struct{}) {
 	far, err := net.Dial("tcp", w.to)
 	if err != nil {
@@ -152,7 +151,7 @@ func (w *wire) join(near net.Conn, over <-chan struct{}) {
 	}
 }
 
-// carry passes on what comes, when it may.
+// carry forwards bytes, and waits while the network is lost.
 func (w *wire) carry(from, to net.Conn, over <-chan struct{}) {
 	buffer := make([]byte, 32<<10)
 	for {
@@ -179,7 +178,7 @@ func (w *wire) state() <-chan struct{} {
 	return w.whole
 }
 
-// hangUp ends all connections.
+// hangUp closes all connections.
 func (w *wire) hangUp() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -194,21 +193,21 @@ func (w *wire) cut() {
 	w.whole = make(chan struct{})
 }
 
-// mend has it again, with what was sent meanwhile.
-func (w *wire) mend() {
+// restore ends the loss, and delivers the bytes that were sent meanwhile.
+func (w *wire) restore() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	close(w.whole)
 }
 
-// status answers as kube-apiserver does with an error.
+// status answers with an error like kube-apiserver.
 func status(w http.ResponseWriter, code int, reason, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`+"\n", message, reason, code)
 }
 
-// about tells whether a request is about a resource.
+// about reports whether a request is for a resource.
 func about(r *http.Request, resource string) bool {
 	return strings.HasSuffix(r.URL.Path, "/"+resource)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// firstPages is a large list whose first page is read while leases change, which nobody reads from the facade.
+// firstPages is a large list whose first page is read while leases change. No client reads leases from the facade.
 type firstPages struct {
 	oracle    *testkit.Oracle
 	client    kubernetes.Interface
@@ -28,15 +28,15 @@ type firstPages struct {
 	writes    int
 }
 
-// TestFirstPageIsCachedWhileOthersWrite: the first page of a consistent list, as `kubectl get` asks for, is the cache's
-// to give although another resource has changed a moment ago. The facade hears of that by itself, once it was asked.
+// The facade serves the first page of a consistent list, as `kubectl get` requests it, from the cache, although another
+// resource has just changed. After the first request it keeps its lanes' versions up to date.
 func TestFirstPageIsCachedWhileOthersWrite(t *testing.T) {
 	f := newFirstPages(t)
 	inARow := settings.Amount(5, 10)
 	testkit.Eventually(t, fmt.Sprint(inARow, " first pages in a row from the cache"), func() error {
 		for i := range inARow {
 			if f.forwarded(t) {
-				return fmt.Errorf("passed on after %d in a row that were not", i)
+				return fmt.Errorf("forwarded after %d in a row from the cache", i)
 			}
 		}
 		return nil
@@ -86,8 +86,8 @@ func (f *firstPages) path() string {
 	return "/api/v1/namespaces/" + f.namespace + "/configmaps?limit=500"
 }
 
-// forwarded writes the list's first object and then a lease, reads the first page, which must have that write, and
-// tells whether the upstream had to give it.
+// forwarded writes the list's first object and then a lease, and reads the first page, which must contain that write.
+// It reports whether the read was forwarded.
 func (f *firstPages) forwarded(t *testing.T) bool {
 	t.Helper()
 	var err error
@@ -107,10 +107,10 @@ func (f *firstPages) forwarded(t *testing.T) bool {
 		t.Fatalf("%s: %v", answer.Body, err)
 	}
 	if len(list.Items) != 500 || list.Continue == "" {
-		t.Fatalf("a page of %d, continued by %q", len(list.Items), list.Continue)
+		t.Fatalf("got a page of %d objects with the continue token %q", len(list.Items), list.Continue)
 	}
 	if at := list.Items[0]; at.Name == f.first.Name && at.Data["write"] != fmt.Sprint(f.writes) {
-		t.Fatalf("write %d is not in a list that was asked for after it: %v", f.writes, at.Data["write"])
+		t.Fatalf("write %d is missing in a later list: %v", f.writes, at.Data["write"])
 	}
 	return f.oracle.Answered(t, "upstream") != before
 }

@@ -10,7 +10,7 @@ import (
 
 const protobuf = "application/vnd.kubernetes.protobuf"
 
-// newOracle asks a facade of its own and the kube-apiserver behind it.
+// newOracle returns an oracle of a new facade and its kube-apiserver.
 func newOracle(t *testing.T, settings ...func(*facade.Config)) *testkit.Oracle {
 	t.Helper()
 	return suite.OracleOf(t, suite.StartFacade(t, suite.Cluster(t), settings...))

@@ -20,7 +20,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// herdClients is how many clients there are: two of each sort in a short run.
+// herdClients is the number of clients: in a short run two of each kind.
 func herdClients() int { return settings.Amount(16, 100) }
 
 const (
@@ -29,7 +29,7 @@ const (
 	fillTakes   = 2 * time.Second             // longer than who is answered otherwise waits
 )
 
-// herd is many clients that list the same again at once.
+// herd is many clients that send the same list at the same time.
 type herd struct {
 	*suite.Fixture
 	media    string
@@ -37,14 +37,14 @@ type herd struct {
 	run      *suite.Facade
 }
 
-// Many clients that list at once, while nothing is cached, while the cache is being filled and when it is, as a
-// LIST and as a streaming list, compressed and not, are all answered what kube-apiserver has, and cost it one list.
+// Many clients list at the same time: before, while and after the lane is filled, as LIST and streaming list, with and
+// without compression. All receive the upstream's objects, and kube-apiserver receives one list.
 func TestHerdInJSON(t *testing.T) { testHerd(t, suite.AcceptJSON) }
 
 func TestHerdInProtobuf(t *testing.T) { testHerd(t, "application/vnd.kubernetes.protobuf") }
 
-// herdTries is how often a herd may come: where a proof of freshness takes kube-apiserver longer than is waited for it,
-// as on a machine that has much else to do, whoever waited is passed on.
+// herdTries is the number of tries. On a busy machine a freshness check may take too long, and then the waiting
+// requests are forwarded.
 const herdTries = 3
 
 func testHerd(t *testing.T, media string) {
@@ -62,8 +62,8 @@ func testHerd(t *testing.T, media string) {
 	}
 }
 
-// comes lets the herd ask a facade that has nothing yet, and asks again when it has; it returns what that cost too
-// much.
+// comes runs the herd against an empty facade, and again when its lane is filled. It returns the requests to the
+// upstream that exceed the limit.
 func (h *herd) comes(t *testing.T) (wrong string) {
 	t.Helper()
 	h.upstream = suite.NewTally(t, suite.Cluster(t))
@@ -112,7 +112,7 @@ func (h *herd) fill(t *testing.T) {
 	writers.Wait()
 }
 
-// list is what one client does: it asks in one of four ways, and looks for all objects in the answer.
+// list sends one client's request, in one of four ways, and checks that the answer contains all objects.
 func (h *herd) list(t *testing.T, number int) {
 	path := suite.Collection(suite.ConfigMaps, h.Namespace)
 	streams := number%2 == 1
@@ -138,7 +138,7 @@ func (h *herd) list(t *testing.T, number int) {
 	}
 }
 
-// named counts the objects whose names are in a body, in one pass: a hundred clients read a megabyte each.
+// named counts the objects whose names a body contains. It uses one pass, as a hundred clients read a megabyte each.
 func named(body []byte) (n int) {
 	var seen [herdObjects]bool
 	for {
@@ -157,7 +157,7 @@ func named(body []byte) (n int) {
 	}
 }
 
-// read reads a list, or a streaming list as far as its initial events go.
+// read reads a list, or a streaming list up to the end of its initial events.
 func (h *herd) read(t *testing.T, asker *testkit.Asker, q testkit.Question) ([]byte, error) {
 	response, err := asker.Open(t.Context(), q)
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// inflaters are programs that read compressed answers (test/clients/README.md). They are given the file of the
-// certificate to trust and the URL, and write what the answer says.
+// inflaters are programs that read compressed answers (test/clients/README.md). Their arguments are the file of the
+// trusted certificate and the URL. They print the decompressed answer.
 var inflaters = []struct {
 	name    string
 	command []string
@@ -32,16 +32,17 @@ var inflaters = []struct {
 	{"Python's zlib", []string{"python3", source("inflate.py"), "zlib"}, true},
 	{"Python's gzip", []string{"python3", source("inflate.py"), "gzip"}, true},
 	{"Node", []string{"node", source("inflate.mjs")}, true},
-	// curl refuses what follows the first member.
+	// curl rejects data after the first gzip member.
 	{"curl", []string{"curl", "-sS", "--fail", "--compressed", "-A", "compressed", "--cacert"}, false},
-	// GZIPInputStream takes a stream for ended when a member is, and the next has not arrived.
+	// GZIPInputStream ends at the end of a member if the next has not arrived.
 	{"Java", java("stream"), false},
 	{wholeBody, java("whole"), true},
 }
 
 const wholeBody = "Java, of the whole body"
 
-// java reads a body in a way. The compiler that makes faster code of it would take longer than that saves.
+// java returns the command of a Java reader. It disables the optimizing compiler, which would take longer than it
+// saves.
 func java(way string) []string {
 	return []string{"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", source("Inflate.java"), way}
 }
@@ -59,11 +60,11 @@ const (
 	asList   = "?resourceVersion=0"
 )
 
-// compressedObjects is how many objects are in each body: many pieces of what is compressed in one.
+// compressedObjects is the number of objects in each body, enough for many compressed blocks.
 func compressedObjects() int { return settings.Amount(500, 2000) }
 
-// TestCompressedBodies: what clients of all kinds decompress is, byte by byte, what the facade says to who wants it
-// plain. Streams have time enough for all that is in them on a busy machine, and wait for their end side by side.
+// Clients of all kinds decompress exactly the bytes of the uncompressed answer. The timeouts of streams are long enough
+// for a busy machine, so streams run in parallel.
 func TestCompressedBodies(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	c := &compressed{run: suite.StartFacade(t, suite.Cluster(t), suite.Unpacked), path: suite.Collection(suite.ConfigMaps, s.Namespace)}
@@ -127,7 +128,7 @@ func TestCompressedBodies(t *testing.T) {
 	}
 }
 
-// write makes objects of many sizes, some of which compress well.
+// write creates objects of many sizes. Some compress well.
 func (c *compressed) write(t *testing.T, s *suite.Fixture) {
 	t.Helper()
 	random := settings.Random(t)
@@ -154,7 +155,7 @@ func text(random *rand.Rand) string {
 	return string(words)
 }
 
-// ask reads a whole body as it comes; what is not compressed is masked, and read as far as it is compared.
+// ask reads a complete body without decompression. It masks an uncompressed body.
 func (c *compressed) ask(t *testing.T, query, coding string) []byte {
 	t.Helper()
 	asker, err := testkit.NewAsker(c.run.Config)
@@ -167,7 +168,7 @@ func (c *compressed) ask(t *testing.T, query, coding string) []byte {
 	}
 	defer answer.Body.Close()
 	if (coding == "gzip") != (answer.Header.Get("Content-Encoding") == "gzip") {
-		t.Fatalf("asked for %s, and was sent %v", coding, answer.Header)
+		t.Fatalf("requested %s, got %v", coding, answer.Header)
 	}
 	if coding == "gzip" {
 		body, err := io.ReadAll(answer.Body)
@@ -189,12 +190,12 @@ func (c *compressed) ask(t *testing.T, query, coding string) []byte {
 	}
 }
 
-// ownVersion is that of a list: other resources move on meanwhile.
+// ownVersion matches the version of a list, which changes as other resources are written.
 var ownVersion = regexp.MustCompile(`^\{"kind":"ConfigMapList","apiVersion":"v1","metadata":\{"resourceVersion":"\d+"`)
 
 var endOfInitial = []byte(`{"type":"BOOKMARK",`)
 
-// masked is a body without its version; a stream ends with the initial events, and says so.
+// masked returns a body without its version. A stream is cut at the bookmark that ends the initial events.
 func masked(body []byte) []byte {
 	if initial, end, ok := bytes.Cut(body, endOfInitial); ok && bytes.Contains(end, []byte(herdEnd)) {
 		return initial
@@ -212,7 +213,7 @@ func has(t *testing.T, tool string) bool {
 	return err == nil
 }
 
-// output is what a program says that has to succeed.
+// output runs a program that must succeed, and returns its output.
 func output(t *testing.T, input io.Reader, name string, args ...string) []byte {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), name, args...)

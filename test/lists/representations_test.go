@@ -21,8 +21,7 @@ import (
 // Two namespaces of objects that fill pages, so that lists begin and end within some.
 var formNamespaces = map[string]int{"forms-a": 150, "forms-b": 230}
 
-// TestListsInEveryRepresentation compares lists that are spliced of what was compressed before, while objects change:
-// with room for everything, and with room for hardly anything.
+// Lists are assembled from precompressed pages while objects change: with memory for all pages, and with hardly any.
 func TestListsInEveryRepresentation(t *testing.T) {
 	config, err := suite.Cluster(t).Config("admin")
 	if err != nil {
@@ -48,13 +47,13 @@ func TestListsInEveryRepresentation(t *testing.T) {
 				compareForms(t, o)
 			}
 			if text := string(o.Facade.MustAsk(t, testkit.Question{Path: "/metrics"}).Body); !strings.Contains(text, c.counts+" ") || strings.Contains(text, c.counts+" 0\n") {
-				t.Errorf("no form was used in the way that this is about: %s is 0", c.counts)
+				t.Errorf("no precompressed page was used: %s is 0", c.counts)
 			}
 		})
 	}
 }
 
-// fillForms makes the objects; they go with the cluster.
+// fillForms creates the objects, which are deleted with the cluster.
 func fillForms(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	words, random := []string{"list", "watch", "bookmark", "page", "lane", "epoch"}, rand.New(rand.NewPCG(1, 2))
@@ -79,7 +78,7 @@ func fillForms(t *testing.T, client kubernetes.Interface) {
 	}
 }
 
-// touchForms changes an object in the middle, one at an end, and removes and adds one.
+// touchForms changes an object in the middle and one at an end, and removes and adds one.
 func touchForms(t *testing.T, client kubernetes.Interface, word string) {
 	t.Helper()
 	for namespace := range formNamespaces {
@@ -108,7 +107,7 @@ func touchForms(t *testing.T, client kubernetes.Interface, word string) {
 	}
 }
 
-// compareForms asks for every form, whole and in parts, again and again: when it is made, and when it is there.
+// compareForms requests every representation repeatedly, completely and in parts: when it is encoded, and from memory.
 func compareForms(t *testing.T, o *testkit.Oracle) {
 	t.Helper()
 	const list = ";g=meta.k8s.io;v=v1"
@@ -130,7 +129,7 @@ func compareForms(t *testing.T, o *testkit.Oracle) {
 			}
 		}
 	}
-	// Not as a Table: its ages may change between two streams.
+	// Tables are excluded, because ages may change between two streams.
 	for _, accept := range []string{suite.AcceptJSON, protobuf, suite.AcceptPartial} {
 		for _, path := range []string{"/api/v1/configmaps", "/api/v1/namespaces/forms-b/configmaps"} {
 			for range 2 {
@@ -148,7 +147,7 @@ func compareInitialEvents(t *testing.T, o *testkit.Oracle, path, accept string) 
 	pair := suite.WatchBoth(t, o, q)
 	want := pair.Upstream.Until(t, "the upstream has told everything", suite.Begun)
 	got := pair.Facade.Until(t, "the facade has told everything", suite.Begun)
-	// A bookmark that a timer sends may follow the end at once.
+	// A periodic bookmark may immediately follow the end.
 	if diff := testkit.DiffRecordings(want.Through(math.MaxUint64), got.Through(math.MaxUint64)); diff != "" {
 		t.Errorf("%s\n%s", q, diff)
 	}

@@ -29,9 +29,8 @@ type rowed struct {
 	kind string
 }
 
-// TestRowsOfEveryKind puts together, for every kind that a real kube-apiserver serves, what a lane is filled with: a
-// plain list and a Table without objects. The Table that is made of it has to be the one that kube-apiserver makes with
-// whole objects, to the byte.
+// For every kind of a real kube-apiserver, the test joins a plain list with a Table without objects, as a lane does.
+// The result must equal kube-apiserver's Table with complete objects, byte by byte.
 func TestRowsOfEveryKind(t *testing.T) {
 	cluster := suite.Furnished(t)
 	config, err := cluster.Config("admin")
@@ -62,12 +61,12 @@ func TestRowsOfEveryKind(t *testing.T) {
 		t.Errorf("rows are not put beside objects for %v, want %v", got, apart)
 	}
 	if compared < 40 && settings.Upstream() == "" {
-		t.Errorf("%d kinds were compared, of %d there was no object", compared, empty)
+		t.Errorf("compared %d kinds, %d without objects", compared, empty)
 	}
-	t.Logf("%d kinds were compared, of %d there was no object", compared, empty)
+	t.Logf("compared %d kinds, %d without objects", compared, empty)
 }
 
-// rowedKinds are all that can be listed and watched.
+// rowedKinds returns all kinds that can be listed and watched.
 func rowedKinds(t *testing.T, discover discovery.DiscoveryInterface) []rowed {
 	t.Helper()
 	_, lists, err := discover.ServerGroupsAndResources()
@@ -89,8 +88,8 @@ func rowedKinds(t *testing.T, discover discovery.DiscoveryInterface) []rowed {
 	return all
 }
 
-// compareRows tells how many objects of a kind were compared; the error is wire.ErrUnaligned when rows and objects are
-// in different orders.
+// compareRows compares a kind and returns the number of objects. The error is wire.ErrUnaligned if rows and objects
+// have different orders.
 func compareRows(t *testing.T, asker *testkit.Asker, kind rowed) (int, error) {
 	t.Helper()
 	path := suite.Collection(kind.GroupVersionResource, "")

@@ -16,8 +16,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestPagesOfQuietResourceComeFromCache: the first page of a list may be the upstream's to give, when nothing shows
-// that the cache is where the upstream is. It is spared the others: who continues a list reads it to its end.
+// Without a sign that a quiet resource's lane is fresh, the facade may forward the first page of a list. It serves
+// further pages from the cache.
 func TestPagesOfQuietResourceComeFromCache(t *testing.T) {
 	o := newOracle(t)
 	config, err := suite.Cluster(t).Config("admin")
@@ -43,21 +43,21 @@ func TestPagesOfQuietResourceComeFromCache(t *testing.T) {
 	path := "/api/v1/namespaces/" + namespace + "/configmaps"
 	suite.Reach(t, o, path, suite.RVOf(t, last))
 
-	// The proof that spares the upstream takes it two seconds, of four that are waited for it: a machine that is
-	// busy with other things may need more than one walk.
+	// A progress watch takes about two seconds, and the facade waits four. A busy machine may need more than one
+	// walk.
 	for range walks {
-		touchNamespace(t, client, namespace) // the upstream's version is one that config maps do not hear of
+		touchNamespace(t, client, namespace) // the upstream's version increases without an event for config maps
 		asked, pages := walk(t, o, path, page, objects)
 		if asked <= 1 {
 			return
 		}
 		t.Logf("the upstream was asked for %d of %d pages, each asked for twice", asked, pages)
 	}
-	t.Errorf("the upstream was asked for more than one page in each of %d walks", walks)
+	t.Errorf("the upstream received more than one page request in each of %d walks", walks)
 }
 
-// walk reads a list page by page, compares each page but the first with the upstream's, and tells for how many the
-// facade asked it.
+// walk reads a list page by page, compares each page except the first with the upstream's, and returns the number of
+// forwarded pages.
 func walk(t *testing.T, o *testkit.Oracle, path string, page, objects int) (asked, pages int) {
 	t.Helper()
 	before := o.Answered(t, "upstream")
@@ -75,7 +75,7 @@ func walk(t *testing.T, o *testkit.Oracle, path string, page, objects int) (aske
 		}
 	}
 	if names < objects { // a namespace may have one of its own
-		t.Errorf("%d pages have %d objects, want %d", pages, names, objects)
+		t.Errorf("got %d pages with %d objects, want %d objects", pages, names, objects)
 	}
 	return o.Answered(t, "upstream") - before, pages
 }

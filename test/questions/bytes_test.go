@@ -22,7 +22,8 @@ import (
 // gzipFrom is the size in bytes above which kube-apiserver compresses (semantics 6.6).
 const gzipFrom = 128 << 10
 
-// TestCompression compares bodies around the size from which they are compressed, and requests that nearly ask for it.
+// TestCompression compares bodies around the size limit of compression, and requests with unusual Accept-Encoding
+// headers.
 func TestCompression(t *testing.T) {
 	o := newOracle(t)
 	config, err := suite.Cluster(t).Config("admin")
@@ -68,7 +69,7 @@ func TestCompression(t *testing.T) {
 				for _, accepted := range accepts {
 					answer := o.Compare(t, testkit.Question{Path: at, Header: http.Header{"Accept-Encoding": {accepted}}})
 					if compressed := answer.Header.Get("Content-Encoding") == "gzip"; accepted == "gzip" && compressed != (want > gzipFrom) {
-						t.Errorf("%d bytes: compressed is %v", want, compressed)
+						t.Errorf("%d bytes: got compressed %v", want, compressed)
 					}
 				}
 			}
@@ -76,7 +77,7 @@ func TestCompression(t *testing.T) {
 	}
 }
 
-// ask asks one server for a path.
+// ask requests a path from one server.
 func ask(t *testing.T, asker *testkit.Asker, path string) *testkit.Answer {
 	t.Helper()
 	answer, err := asker.Ask(t.Context(), testkit.Question{Path: path})
@@ -86,7 +87,7 @@ func ask(t *testing.T, asker *testkit.Asker, path string) *testkit.Answer {
 	return answer
 }
 
-// current is the version of the padded object.
+// current returns the version of the padded object.
 func current(t *testing.T, o *testkit.Oracle, base string) string {
 	t.Helper()
 	var object metav1.PartialObjectMetadata
@@ -96,7 +97,7 @@ func current(t *testing.T, o *testkit.Oracle, base string) string {
 	return object.ResourceVersion
 }
 
-// TestDeprecationWarnings: kinds and versions that are going away say so in every answer, refusals included.
+// Answers for deprecated kinds and versions have a warning, also refusals.
 func TestDeprecationWarnings(t *testing.T) {
 	o := newOracle(t)
 	for _, path := range []string{
@@ -112,7 +113,7 @@ func TestDeprecationWarnings(t *testing.T) {
 	}
 }
 
-// TestComponentStatuses compares what has no version and comes in any order.
+// ComponentStatuses have no versions and no fixed order.
 func TestComponentStatuses(t *testing.T) {
 	o := newOracle(t)
 	read := func(asker *testkit.Asker) ([]corev1.ComponentStatus, http.Header) {
@@ -124,7 +125,7 @@ func TestComponentStatuses(t *testing.T) {
 		slices.SortFunc(list.Items, func(a, b corev1.ComponentStatus) int { return strings.Compare(a.Name, b.Name) })
 		return list.Items, answer.Header
 	}
-	testkit.Eventually(t, "both say how the components are", func() error { // which are asked each time
+	testkit.Eventually(t, "both report the same statuses", func() error { // kube-apiserver probes the components at each request
 		want, wantHeader := read(o.Upstream)
 		got, gotHeader := read(o.Facade)
 		if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {
@@ -138,7 +139,7 @@ func TestComponentStatuses(t *testing.T) {
 	o.Compare(t, testkit.Question{Path: "/api/v1/componentstatuses?watch=1"})
 }
 
-// TestDocuments compares what describes the API, in every encoding, and with conditions.
+// TestDocuments compares discovery and OpenAPI documents, in every encoding and with conditional requests.
 func TestDocuments(t *testing.T) {
 	o := newOracle(t)
 	const aggregated = "g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -184,7 +185,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// oddHeaders say in unusual ways in which form a document is wanted.
+// oddHeaders request the representation of a document in unusual ways.
 var oddHeaders = map[string][]string{
 	"Accept": {
 		"application/json;q=0.5,application/yaml;q=0.4", "*/*;q=1,application/yaml;q=0.1", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",

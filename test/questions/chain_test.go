@@ -8,11 +8,10 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// chainQuestions returns fewer questions than those of a single facade: what three could do wrong together is not in
-// the answers' form.
+// chainQuestions returns fewer questions than for a single facade, because a chain does not change representations.
 func chainQuestions() int { return settings.Amount(40, 100) }
 
-// TestChain asks questions made at random of the last of three facades in a row.
+// TestChain sends random questions to the last of three facades in a row.
 func TestChain(t *testing.T) {
 	seed := settings.Seed(t)
 	chain := suite.StartChain(t, suite.Furnished(t), 3)

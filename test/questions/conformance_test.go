@@ -27,8 +27,8 @@ const (
 	regressionsFile      = "../../testdata/conformance/regressions.txt"
 )
 
-// TestConformance asks both servers questions made at random, while a few objects change. LISTFACADE_SEED asks the
-// questions of an earlier run again.
+// TestConformance sends random questions to both servers while a few objects change. LISTFACADE_SEED repeats the
+// questions of an earlier run.
 func TestConformance(t *testing.T) {
 	seed := settings.Seed(t)
 	budget := settings.NewBudget(t, "LISTFACADE_CONFORMANCE", settings.Amount(200, conformanceQuestions))
@@ -47,7 +47,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestConformanceRegressions asks the questions that were once answered differently.
+// TestConformanceRegressions sends the questions whose answers once differed.
 func TestConformanceRegressions(t *testing.T) {
 	file, err := os.Open(regressionsFile)
 	if err != nil {
@@ -69,7 +69,7 @@ func TestConformanceRegressions(t *testing.T) {
 	c.streams.Wait()
 }
 
-// subjectsOf are all kinds that the cluster serves, as a grammar wants them. An older release may serve one that has no
+// subjectsOf returns all kinds of the cluster as subjects of a grammar. An older release may serve a kind without
 // fixtures.
 func subjectsOf(t *testing.T) []testkit.Subject {
 	t.Helper()
@@ -87,8 +87,8 @@ func subjectsOf(t *testing.T) []testkit.Subject {
 	return subjects
 }
 
-// conformance asks questions and keeps count. Lists and objects are asked one after the other by the test's goroutine,
-// each stream by a goroutine of its own.
+// conformance sends questions and counts them. The test's goroutine reads lists and objects, one after the other. Each
+// stream has its own goroutine.
 type conformance struct {
 	oracle  *testkit.Oracle
 	seed    uint64
@@ -135,7 +135,7 @@ func (c *conformance) ask(t *testing.T, number int, q testkit.Question) {
 	})
 }
 
-// report fails the test if there is a difference, and says how to ask again.
+// report fails the test if there is a difference, and prints how to repeat the question.
 func (c *conformance) report(t *testing.T, number int, q testkit.Question, diff string) {
 	t.Helper()
 	if diff == "" {
@@ -153,7 +153,7 @@ func (c *conformance) enough() bool {
 	return c.failures >= conformanceFailures
 }
 
-// stirEvery leaves most streams of a second a quiet cluster.
+// stirEvery is long enough that most streams of a second see no change.
 const stirEvery = 5 * time.Second
 
 // stir changes a config map and a widget in bursts until the test ends.
@@ -199,7 +199,7 @@ func stir(t *testing.T) {
 	})
 }
 
-// bulky makes lists of config maps and of widgets long enough to be compressed, until the test ends.
+// bulky creates objects until the test ends, so that lists of config maps and widgets are large enough for compression.
 func bulky(t *testing.T, client dynamic.Interface) {
 	t.Helper()
 	text := strings.Repeat("not much, but often. ", gzipFrom/20)
@@ -215,12 +215,12 @@ func bulky(t *testing.T, client dynamic.Interface) {
 		if _, err := objects.Apply(t.Context(), "bulky", o, metav1.ApplyOptions{FieldManager: "conformance", Force: true}); err != nil {
 			t.Fatal(err)
 		}
-		// If it fails: the cluster ends anyway.
+		// An error is ignored, because the cluster ends with the tests.
 		t.Cleanup(func() { _ = objects.Delete(context.Background(), "bulky", metav1.DeleteOptions{}) })
 	}
 }
 
-// move makes one change; every fourth removes the object.
+// move makes one change. Every fourth change deletes the object.
 func move(ctx context.Context, objects dynamic.ResourceInterface, kind string, round int) error {
 	if round%4 == 3 {
 		return objects.Delete(ctx, "moving", metav1.DeleteOptions{})

@@ -15,7 +15,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestDiscoveryIsRead holds that the facade reads kube-apiserver's discovery as client-go does, whichever form it has.
+// The facade parses kube-apiserver's discovery like client-go, in each representation.
 func TestDiscoveryIsRead(t *testing.T) {
 	config, err := suite.Furnished(t).Config("admin")
 	if err != nil {
@@ -51,7 +51,8 @@ func TestDiscoveryIsRead(t *testing.T) {
 	}
 }
 
-// asking is a discovery.Ask by client-go. A server of before aggregated discovery takes no notice of what is asked for.
+// asking returns a discovery.Ask that uses client-go. A server without aggregated discovery ignores the requested
+// representation.
 func asking(client rest.Interface, legacy bool) discovery.Ask {
 	return func(ctx context.Context, path, accept string) ([]byte, error) {
 		if legacy {

@@ -17,13 +17,13 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// newOracle compares the furnished cluster with a facade of it.
+// newOracle returns an oracle of the cluster with fixtures and its facade.
 func newOracle(t *testing.T, settings ...func(*facade.Config)) *testkit.Oracle {
 	t.Helper()
 	return suite.OracleOf(t, suite.StartFacade(t, suite.Furnished(t), settings...))
 }
 
-// cacheEverything makes the facade cache what it passes through by default.
+// cacheEverything configures a facade that also caches the resources that it forwards by default.
 func cacheEverything(c *facade.Config) { c.Uncached = nil }
 
 // served is a resource that the cluster serves with list and watch.
@@ -34,8 +34,7 @@ type served struct {
 	objects    []metav1.ObjectMeta // of the fixtures
 }
 
-// fixturesOf asks the cluster for everything that can be listed and watched, and for the fixtures of each. Groups of
-// other tests are left out.
+// fixturesOf returns the cluster's resources with list and watch, and their fixtures. It ignores groups of other tests.
 func fixturesOf(t *testing.T) []served {
 	t.Helper()
 	config, err := suite.Furnished(t).Config("admin")
@@ -87,7 +86,7 @@ func metaOf(list *unstructured.UnstructuredList) []metav1.ObjectMeta {
 
 func (s served) String() string { return s.Resource + "." + s.Version + "." + s.Group }
 
-// collection is the path of the resource's objects in a namespace, or of all of them.
+// collection returns the path of the resource's objects in a namespace, or in all.
 func (s served) collection(namespace string) string {
 	path := "/apis/" + s.Group + "/" + s.Version
 	if s.Group == "" {
@@ -99,12 +98,12 @@ func (s served) collection(namespace string) string {
 	return path + "/" + s.Resource
 }
 
-// object is the path of one object.
+// object returns the path of one object.
 func (s served) object(meta metav1.ObjectMeta) string {
 	return s.collection(meta.Namespace) + "/" + meta.Name
 }
 
-// collections are the paths to compare: all namespaces, one with objects, one without.
+// collections returns the paths to compare: all namespaces, one with objects, one without.
 func (s served) collections() []string {
 	if !s.namespaced {
 		return []string{s.collection("")}
@@ -112,7 +111,7 @@ func (s served) collections() []string {
 	return []string{s.collection(""), s.collection(suite.FirstNamespace), s.collection(suite.EmptyNamespace)}
 }
 
-// TestFixturesCoverEveryKind keeps the fixtures complete when kube-apiserver serves a new kind.
+// The test fails if kube-apiserver serves a new kind without fixtures.
 func TestFixturesCoverEveryKind(t *testing.T) {
 	kinds := fixturesOf(t)
 	if len(kinds) < 60 {

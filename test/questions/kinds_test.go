@@ -15,7 +15,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// form is one way to ask for the same objects: what stands in Accept, in the query, in User-Agent.
+// form is one way to request the same objects: by Accept, query and User-Agent.
 type form struct {
 	name, accept, query, userAgent string
 }
@@ -39,7 +39,7 @@ const (
 	protobuf     = "application/vnd.kubernetes.protobuf"
 )
 
-// commonForms are those in which the cache answers for lists and for single objects.
+// commonForms are the forms that the cache serves for lists and for single objects.
 var commonForms = []form{
 	{name: "plain"},
 	{name: "any type", accept: "*/*"},
@@ -71,19 +71,19 @@ var objectForms = append([]form{
 	{name: "partial v1beta1", accept: fmt.Sprintf(partial, "v1beta1")},
 }, commonForms...)
 
-// upstreamForms are those that the upstream encodes.
+// upstreamForms are the forms that the facade forwards.
 var upstreamForms = []form{
 	{name: "protobuf, else JSON", accept: protobuf + ",application/json"},
 	{name: "partial protobuf", accept: protobuf + ";as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"},
 }
 
-// mostRecentForms are some of listForms: what they do to the bytes does not depend on the age of the answer.
+// mostRecentForms are some of listForms, as the encoding does not depend on the age of the answer.
 var mostRecentForms = []form{
 	{name: "partial", accept: fmt.Sprintf(partialList, "v1")}, {name: "plain"}, {name: "table", accept: tableV1},
 	{name: "curl, table of objects", accept: tableV1, query: "&includeObject=Object", userAgent: "curl/8.5.0"},
 }
 
-// selections are the queries that choose objects of a collection.
+// selections are the queries that select objects of a collection.
 func selections() []string {
 	var all []string
 	for _, s := range []struct{ parameter, value string }{
@@ -100,10 +100,10 @@ func selections() []string {
 	return append(all, "labelSelector=oracle%3Done&fieldSelector=metadata.name%21%3Dbeta")
 }
 
-// printedByUpstream are the kinds whose Tables are not a row for each object by itself; the upstream prints them.
+// printedByUpstream are the kinds whose Table rows depend on other objects. The facade forwards requests for them.
 var printedByUpstream = sets.New("flowschemas", "storageclasses")
 
-// TestEveryKindFromTheCache asks for every kind in every way that the cache answers; none may go to the upstream.
+// The cache answers every form of every kind. No request is forwarded.
 func TestEveryKindFromTheCache(t *testing.T) {
 	t.Parallel()
 	o := newOracle(t, cacheEverything)
@@ -114,7 +114,7 @@ func TestEveryKindFromTheCache(t *testing.T) {
 					askCollection(t, o, i, path)
 				}
 				for _, representation := range turn(i, mostRecentForms) {
-					o.Compare(t, representation.question(kind.collection(""), "resourceVersion=0&labelSelector=oracle%3Dnobody"))
+					o.Compare(t, representation.question(kind.collection(""), "resourceVersion=0&labelSelector=oracle%3Dmissing"))
 				}
 				for _, object := range kind.objects[:min(settings.Amount(1, 2), len(kind.objects))] {
 					askObject(t, o, i, kind.object(object), object.ResourceVersion)
@@ -130,7 +130,7 @@ func TestEveryKindFromTheCache(t *testing.T) {
 	}
 }
 
-// paths are those of the kind's collection of all namespaces and of one; in a short run only the first.
+// paths returns the paths of all namespaces and of one. A short run has only the first.
 func (s served) paths() []string {
 	all := []string{s.collection("")}
 	if s.namespaced && !testing.Short() {
@@ -169,8 +169,7 @@ func askObject(t *testing.T, o *testkit.Oracle, kind int, path, version string) 
 	o.Compare(t, testkit.Question{Path: path + "?resourceVersion=" + version + "&limit=abc&watch=1"})
 }
 
-// TestEveryKindMostRecent asks for what is there now, and for encodings that the upstream makes. Who answers is not
-// fixed.
+// The answers to consistent reads, and in forwarded encodings, are equal, whether cached or forwarded.
 func TestEveryKindMostRecent(t *testing.T) {
 	t.Parallel()
 	o := newOracle(t)
@@ -194,11 +193,11 @@ func TestEveryKindMostRecent(t *testing.T) {
 	}
 }
 
-// maxPages is how many pages of a long collection are followed: more than the fixtures' own collections need, and in a
-// short run a first one, one in the middle with a token of each server, and one behind it.
+// maxPages is the limit of pages of a long collection, which is more than the fixtures need. A short run reads the
+// first page, one in the middle with a token of each server, and the next one.
 func maxPages() int { return settings.Amount(3, 8) }
 
-// followPages reads a collection to its end page by page. Each page is asked of both servers with the same token, which
+// followPages reads a collection page by page. Each page is requested from both servers with the same token, which
 // comes from one of them in turn.
 func followPages(t *testing.T, o *testkit.Oracle, path, query string, f form) {
 	t.Helper()
@@ -221,7 +220,7 @@ func followPages(t *testing.T, o *testkit.Oracle, path, query string, f form) {
 	}
 }
 
-// listMeta is what a list, of any form, says about itself.
+// listMeta is the metadata of a list in any form.
 type listMeta struct {
 	Metadata struct {
 		ResourceVersion string `json:"resourceVersion"`

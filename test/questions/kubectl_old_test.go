@@ -11,7 +11,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// oldKubectl finds the kubectl of Debian's package kubernetes-client: unpacked below bin, or installed. It is years
+// oldKubectl returns the kubectl of Debian's package kubernetes-client, unpacked below bin or installed. It is years
 // older than the cluster's own.
 func oldKubectl(t *testing.T) string {
 	t.Helper()
@@ -26,8 +26,7 @@ func oldKubectl(t *testing.T) string {
 	return ""
 }
 
-// TestOldKubectl compares what an old kubectl prints, which asks for other things than a new one, or for the same in
-// other words.
+// TestOldKubectl compares the output of an old kubectl, which sends other requests than a new one.
 func TestOldKubectl(t *testing.T) {
 	settings.Long(t)
 	kubectls, config := kubectlsOf(t, oldKubectl(t))

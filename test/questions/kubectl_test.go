@@ -37,7 +37,7 @@ func kubectlsOf(t *testing.T, binary string) (*testkit.Kubectls, *rest.Config) {
 	}, config
 }
 
-// everyKind names every kind once, in the version that kubectl prefers, for "kubectl get".
+// everyKind returns the names of all kinds in kubectl's preferred versions, for "kubectl get".
 func everyKind(t *testing.T) string {
 	t.Helper()
 	var names []string
@@ -54,7 +54,7 @@ func everyKind(t *testing.T) string {
 	return strings.Join(names, ",")
 }
 
-// plainCommands are one of each way in which kubectl asks.
+// plainCommands has one command for each kind of kubectl's requests.
 var plainCommands = []string{
 	"get clusterroles", "get pods -n oracle-b beta", "get pods -A --sort-by=.metadata.name -o custom-columns=N:.metadata.name,P:.status.phase",
 	"get pods -A --field-selector spec.nodeName=node-1 -o wide", "get nodes --sort-by=.metadata.resourceVersion -L kubernetes.io/os",
@@ -67,7 +67,7 @@ var plainCommands = []string{
 	"wait --for=jsonpath={.spec.color}=blue widgets.ex.io/alpha -n oracle", "logs alpha -n oracle --container missing",
 }
 
-// furtherCommands ask in the same ways for something else.
+// furtherCommands sends the same kinds of requests for other objects.
 var furtherCommands = []string{
 	"get flowschemas", "get componentstatuses etcd-0", "get storageclasses", "get widgets -n oracle", "get things -A", "get gadgets.v1beta1.ex.io",
 	"get secrets -A", "get pods -n nowhere", "get endpoints -n oracle", "get pods.v2 -A", "get events -n oracle", "get events.v1.events.k8s.io -n oracle",
@@ -90,8 +90,7 @@ func TestKubectl(t *testing.T) {
 	}
 }
 
-// TestKubectlEveryKind gets every kind at once. That takes longer than a second, so ages are masked where they are
-// printed.
+// TestKubectlEveryKind gets every kind in one command. That takes longer than a second, so ages are masked.
 func TestKubectlEveryKind(t *testing.T) {
 	t.Parallel()
 	kubectls, _ := newKubectls(t)
@@ -118,10 +117,10 @@ func maskAges(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// follower is one watching command with both servers.
+// follower is one watching command for both servers.
 type follower struct{ upstream, facade <-chan string }
 
-// TestKubectlWatches lets pairs of watches see an object appear, change twice and disappear.
+// Pairs of watching commands print the creation, two changes and the deletion of an object.
 func TestKubectlWatches(t *testing.T) {
 	kubectls, config := newKubectls(t)
 	followWidgets(t, kubectls, config)
@@ -160,7 +159,7 @@ func followWidgets(t *testing.T, kubectls *testkit.Kubectls, config *rest.Config
 	paint(t, widgets, "last", "") // it is to appear in the next test, too
 }
 
-// paint makes or changes a widget; without a color it is deleted.
+// paint creates or changes a widget, or deletes it if the color is empty.
 func paint(t *testing.T, widgets dynamic.ResourceInterface, name, color string) {
 	t.Helper()
 	var err error
@@ -175,7 +174,7 @@ func paint(t *testing.T, widgets dynamic.ResourceInterface, name, color string) 
 	}
 }
 
-// awaitWatching paints a widget until a follower tells of it.
+// awaitWatching paints a widget until a follower prints it.
 func awaitWatching(t *testing.T, command string, widgets dynamic.ResourceInterface, lines <-chan string) {
 	t.Helper()
 	colors := []string{"green", ""}
@@ -195,12 +194,12 @@ func awaitWatching(t *testing.T, command string, widgets dynamic.ResourceInterfa
 			paint(t, widgets, "poke", colors[0])
 			slices.Reverse(colors)
 		case <-deadline:
-			t.Fatalf("kubectl get widgets.ex.io %s tells nothing", command)
+			t.Fatalf("kubectl get widgets.ex.io %s prints nothing", command)
 		}
 	}
 }
 
-// followed reads what a follower tells of the widget that is watched, ages masked.
+// followed returns a follower's output about the watched widget, with masked ages.
 func followed(t *testing.T, lines <-chan string) []string {
 	t.Helper()
 	var all []string

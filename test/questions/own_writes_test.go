@@ -13,8 +13,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestReadYourWrites: what was written before a request without a resourceVersion is in its answer, whether the
-// resource is quiet or changes all the time, and whether one reads or many do.
+// The answer to a request without a resourceVersion contains every earlier write, of quiet and of busy resources, with
+// one reader and with many.
 func TestReadYourWrites(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	facade := s.Oracle(t, suite.StartFacade(t, suite.Cluster(t))).Facade
@@ -35,7 +35,7 @@ func TestReadYourWrites(t *testing.T) {
 	}
 }
 
-// keepBusy lets kinds change without a pause until the test ends.
+// keepBusy changes objects of kinds continuously until the test ends.
 func keepBusy(t *testing.T, s *suite.Fixture, kinds []testkit.FreshKind) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -53,7 +53,7 @@ func keepBusy(t *testing.T, s *suite.Fixture, kinds []testkit.FreshKind) {
 	t.Cleanup(func() { stop(); wait.Wait() })
 }
 
-// readsWrite writes once, then reads in both ways that promise the most recent state.
+// readsWrite writes once, and sends both kinds of consistent reads.
 func readsWrite(t *testing.T, s *suite.Fixture, facade *testkit.Asker, kind testkit.FreshKind, name, value string) {
 	rv, err := kind.Write(t.Context(), s.Client, s.Namespace, name, value)
 	if err != nil {
@@ -85,7 +85,7 @@ func readsWrite(t *testing.T, s *suite.Fixture, facade *testkit.Asker, kind test
 			}
 		}
 		if shown != rv {
-			t.Errorf("%s of %s: shows %s at %q, at %s, written was %s", what, kind.GVR.Resource, name, shown, got.Metadata.ResourceVersion, rv)
+			t.Errorf("%s of %s: got %s with value %q at %s, want the write at %s", what, kind.GVR.Resource, name, shown, got.Metadata.ResourceVersion, rv)
 		}
 	}
 }

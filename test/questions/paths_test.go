@@ -8,7 +8,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// crookedBases are paths of every sort; the test puts into them what cleaning would take out again.
+// crookedBases are paths of every kind, into which the test inserts parts that cleaning would remove.
 var crookedBases = []string{
 	"/api/v1/namespaces/oracle/configmaps/alpha", "/api/v1/configmaps", "/api/v1/nodes/node-0", "/api/v1/namespaces/oracle/secrets/alpha",
 	"/apis/apps/v1/namespaces/oracle/deployments/alpha", "/apis/ex.io/v1/namespaces/oracle/widgets/alpha", "/apis/ex.io/v1/widgets",
@@ -18,7 +18,7 @@ var crookedBases = []string{
 	"/.well-known/openid-configuration", "/openid/v1/jwks", "/apis/authorization.k8s.io/v1",
 }
 
-// TestUnusualPaths: kube-apiserver takes paths as they come, and neither cleans nor redirects (semantics 8.6).
+// kube-apiserver neither cleans nor redirects paths (semantics 8.6).
 func TestUnusualPaths(t *testing.T) {
 	t.Parallel()
 	o := newOracle(t)
@@ -36,7 +36,7 @@ func TestUnusualPaths(t *testing.T) {
 	}
 }
 
-// TestImpossibleNames asks for objects and namespaces whose names no object can have.
+// TestImpossibleNames requests objects and namespaces with names that no object can have.
 func TestImpossibleNames(t *testing.T) {
 	t.Parallel()
 	o := newOracle(t)
@@ -68,7 +68,7 @@ func TestImpossibleNames(t *testing.T) {
 	}
 }
 
-// TestUnroutedPathsInEveryRepresentation: a path without a route is refused in the form that was asked for.
+// A path without a route is refused in the requested representation.
 func TestUnroutedPathsInEveryRepresentation(t *testing.T) {
 	t.Parallel()
 	o := newOracle(t)

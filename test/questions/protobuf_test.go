@@ -24,7 +24,7 @@ const (
 	protobufPartialList = protobuf + ";as=PartialObjectMetadataList;v=%s;g=meta.k8s.io"
 )
 
-// protobufForms are those in which the cache answers for lists and for single objects.
+// protobufForms are the protobuf forms that the cache serves for lists and for single objects.
 var protobufForms = []form{
 	{name: "protobuf", accept: protobuf},
 	{name: "a typed client's", accept: protobuf + ",application/json"},
@@ -44,7 +44,7 @@ var protobufObjectForms = append([]form{
 	{name: "partial v1beta1", accept: fmt.Sprintf(protobufPartial, "v1beta1")},
 }, protobufForms...)
 
-// TestPreloadedInProtobuf: what is preloaded is there in every encoding that it has, before anybody asks.
+// Preloaded resources have a lane in each of their encodings before the first request.
 func TestPreloadedInProtobuf(t *testing.T) {
 	o := newOracle(t, func(c *facade.Config) {
 		c.Preload, c.PreloadEncodings = []string{"pods", "widgets.ex.io"}, []string{"json", "protobuf"}
@@ -53,11 +53,11 @@ func TestPreloadedInProtobuf(t *testing.T) {
 	want := []string{
 		fmt.Sprintf(synced, "json", "", "pods"), fmt.Sprintf(synced, "protobuf", "", "pods"), fmt.Sprintf(synced, "json", "ex.io", "widgets"),
 	}
-	testkit.Eventually(t, "the lanes are there", func() error {
+	testkit.Eventually(t, "the lanes are synced", func() error {
 		metrics := string(o.Facade.MustAsk(t, testkit.Question{Path: "/metrics"}).Body)
 		for _, line := range want {
 			if !strings.Contains(metrics, line) {
-				return fmt.Errorf("no %s", line)
+				return fmt.Errorf("metrics lack %s", line)
 			}
 		}
 		if lanes := strings.Count(metrics, "listfacade_lane_synced{"); lanes != len(want) {
@@ -67,15 +67,14 @@ func TestPreloadedInProtobuf(t *testing.T) {
 	})
 }
 
-// hasProtobuf tells built-in kinds from custom ones.
+// hasProtobuf reports whether a kind is built in, and so has a protobuf encoding.
 func hasProtobuf(t *testing.T, o *testkit.Oracle, kind served) bool {
 	t.Helper()
 	q := protobufForms[0].question(kind.collection(""), "limit=1")
 	return o.Upstream.MustAsk(t, q).Code != http.StatusNotAcceptable
 }
 
-// TestEveryKindInProtobuf asks for every built-in kind in every way that the cache answers in protobuf; none may go to
-// the upstream.
+// The cache answers every protobuf form of every built-in kind. No request is forwarded.
 func TestEveryKindInProtobuf(t *testing.T) {
 	t.Parallel()
 	o := newOracle(t, cacheEverything)
@@ -100,7 +99,7 @@ func TestEveryKindInProtobuf(t *testing.T) {
 		})
 	}
 	if kinds < 40 {
-		t.Errorf("asked for %d kinds", kinds)
+		t.Errorf("compared %d kinds", kinds)
 	}
 }
 
@@ -118,7 +117,7 @@ func askProtobufLists(t *testing.T, o *testkit.Oracle, kind int, path string) {
 	exact := "resourceVersionMatch=Exact&resourceVersion=" + version
 	for _, representation := range share(kind, append([]form{{accept: fmt.Sprintf(protobufPartialList, "v1beta1")}}, protobufListForms[:3]...)) {
 		o.Compare(t, representation.question(path, exact))
-		o.Compare(t, representation.question(path, exact+"&labelSelector=oracle%3Dnobody"))
+		o.Compare(t, representation.question(path, exact+"&labelSelector=oracle%3Dmissing"))
 		followProtobufPages(t, o, path, exact+"&limit=2", representation)
 	}
 	for _, age := range []string{"resourceVersion=" + version, "resourceVersionMatch=NotOlderThan&limit=1&resourceVersion=" + version} {
@@ -127,7 +126,7 @@ func askProtobufLists(t *testing.T, o *testkit.Oracle, kind int, path string) {
 	followProtobufPages(t, o, path, "limit=2&labelSelector=oracle&resourceVersion="+version, protobufForms[0])
 }
 
-// followProtobufPages reads a collection to its end page by page, with the tokens of one server and the other in turn.
+// followProtobufPages reads a collection page by page, with tokens of each server in turn.
 func followProtobufPages(t *testing.T, o *testkit.Oracle, path, query string, f form) {
 	t.Helper()
 	next, err := url.ParseQuery(query)
@@ -150,13 +149,13 @@ func followProtobufPages(t *testing.T, o *testkit.Oracle, path, query string, f 
 	}
 }
 
-// protobufList is the metadata of a list.
+// protobufList is a list's metadata.
 func protobufList(t *testing.T, body []byte) metav1.ListMeta {
 	t.Helper()
 	var envelope runtime.Unknown
 	enveloped, ok := bytes.CutPrefix(body, []byte("k8s\x00"))
 	if err := envelope.Unmarshal(enveloped); !ok || err != nil || !strings.HasSuffix(envelope.Kind, "List") {
-		t.Fatalf("no list in protobuf: %v: %.200q", err, body)
+		t.Fatalf("not a protobuf list: %v: %.200q", err, body)
 	}
 	if envelope.APIVersion == "meta.k8s.io/v1beta1" { // the one list whose items come first
 		var list metav1beta1.PartialObjectMetadataList
@@ -174,7 +173,7 @@ func protobufList(t *testing.T, body []byte) metav1.ListMeta {
 	return list
 }
 
-// TestProtobufRefusals compares what both servers do not give, in words that are encoded as well.
+// TestProtobufRefusals compares refusals whose Status is encoded as protobuf.
 func TestProtobufRefusals(t *testing.T) {
 	t.Parallel()
 	o := newOracle(t)
@@ -211,7 +210,7 @@ func TestProtobufRefusals(t *testing.T) {
 	}
 }
 
-// TestProtobufCompression compares bodies around the size from which they are compressed.
+// TestProtobufCompression compares bodies around the size limit of compression.
 func TestProtobufCompression(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	o := s.Oracle(t, suite.StartFacade(t, suite.Cluster(t)))

@@ -9,14 +9,14 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// collectionsOfEverySort are a built-in collection, one of custom resources, a cluster-scoped one, and one that
-// kube-apiserver keeps no watch cache of. What is refused is refused in different words for each.
+// collectionsOfEverySort are a built-in collection, one of custom resources, a cluster-scoped one, and one without a
+// watch cache in kube-apiserver. The texts of refusals differ between them.
 var collectionsOfEverySort = []string{
 	"/api/v1/namespaces/oracle/configmaps", "/api/v1/configmaps", "/apis/ex.io/v1/namespaces/oracle/widgets", "/apis/ex.io/v1/widgets",
 	"/api/v1/nodes", "/apis/ex.io/v1/gadgets", "/api/v1/namespaces/oracle/events", "/apis/apps/v1/deployments",
 }
 
-// badQueries are refused, or mean something that is easily misread, on every collection.
+// badQueries are refused, or easily misread, on every collection.
 var badQueries = []string{
 	"resourceVersion=abc", "resourceVersion=-1", "resourceVersion=007", "resourceVersion=+1", "resourceVersion=18446744073709551616",
 	"resourceVersion=1.5", "resourceVersion=0x10", "resourceVersion=%20", "resourceVersion=00", "resourceVersion=0&resourceVersion=abc",
@@ -53,13 +53,13 @@ func TestRefusedQueries(t *testing.T) {
 			for _, token := range everyNth(2, i/2, badTokens) {
 				o.Compare(t, testkit.Question{Path: path + "?limit=1&continue=" + encodedToken(token)})
 			}
-			// More are refused here (docs/divergences.md).
+			// The facade refuses more than kube-apiserver here (docs/divergences.md).
 			o.Compare(t, testkit.Question{Path: path + "?resourceVersion=0" + strings.Repeat("&x=1", 99)})
 		})
 	}
 }
 
-// TestRefusedGets asks for single objects in ways that are wrong, or that look it.
+// TestRefusedGets sends invalid requests for single objects, and valid ones that look invalid.
 func TestRefusedGets(t *testing.T) {
 	t.Parallel()
 	o := newOracle(t)
@@ -79,7 +79,7 @@ func TestRefusedGets(t *testing.T) {
 	}
 }
 
-// TestRefusedPaths asks for what is not there, and for what is there in odd spellings.
+// TestRefusedPaths requests missing objects, and existing ones in odd spellings.
 func TestRefusedPaths(t *testing.T) {
 	t.Parallel()
 	o := newOracle(t)
@@ -110,7 +110,7 @@ func TestRefusedPaths(t *testing.T) {
 	}
 }
 
-// TestRefusedMediaTypes asks in media types that are not there.
+// TestRefusedMediaTypes requests media types that do not exist.
 func TestRefusedMediaTypes(t *testing.T) {
 	t.Parallel()
 	o := newOracle(t)
@@ -133,7 +133,7 @@ func TestRefusedMediaTypes(t *testing.T) {
 	}
 }
 
-// TestConnections: a GET that opens a connection into a node or a container is no read.
+// A GET that opens a connection to a node or container is refused.
 func TestConnections(t *testing.T) {
 	o := newOracle(t)
 	for _, path := range []string{
@@ -145,7 +145,7 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// TestMethods: HEAD is compared; everything else is refused without asking the upstream.
+// HEAD answers are equal. All other methods are refused without a request to the upstream.
 func TestMethods(t *testing.T) {
 	o := newOracle(t)
 	paths := append([]string{
@@ -167,7 +167,7 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// assertRefused asks the facade alone.
+// assertRefused checks a refusal of the facade alone.
 func assertRefused(t *testing.T, o *testkit.Oracle, q testkit.Question) {
 	t.Helper()
 	answer, err := o.Facade.Ask(t.Context(), q)
@@ -181,7 +181,7 @@ func assertRefused(t *testing.T, o *testkit.Oracle, q testkit.Question) {
 	}
 }
 
-// badTokens are continue tokens that were never given out.
+// badTokens are continue tokens that no server issued.
 var badTokens = []string{
 	`x`, `{}`, `[]`, `{"v":"meta.k8s.io/v2","rv":1,"start":"a"}`, `{"v":"meta.k8s.io/v1","rv":0,"start":"a"}`, `{"v":"meta.k8s.io/v1","rv":1}`,
 	`{"v":"meta.k8s.io/v1","rv":1,"start":"../a"}`, `{"v":"meta.k8s.io/v1","rv":1,"start":"/../../secrets/"}`, `{"v":"meta.k8s.io/v1","rv":"1","start":"a"}`,

@@ -11,8 +11,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestRights holds that a facade needs no more rights than devcluster/manifests/users.yaml gives a reader: what it may
-// read is in its cache, and what it may not, as Secrets, is refused in the upstream's words.
+// A facade needs only the rights of devcluster/manifests/users.yaml. It caches the resources that it may read, and
+// refuses others, such as Secrets, in the upstream's words.
 func TestRights(t *testing.T) {
 	cluster := suite.Furnished(t)
 	run := suite.LaunchFacade(t, cluster.Kubeconfigs["reader"], cacheEverything)

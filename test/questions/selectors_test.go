@@ -11,8 +11,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// TestFieldSelectors asks each kind by every field that it is selectable by, by values that objects have and that none
-// has, and by fields that other kinds have (semantics 5.3). The answers that are not refusals come from the cache.
+// TestFieldSelectors selects each kind by all of its selectable fields, with values that objects have and do not have,
+// and by fields of other kinds (semantics 5.3). Answers that are not refusals come from the cache.
 func TestFieldSelectors(t *testing.T) {
 	t.Parallel()
 	o := newOracle(t, cacheEverything)
@@ -67,7 +67,7 @@ func TestFieldSelectors(t *testing.T) {
 			}
 		})
 		for _, query := range queries {
-			// kube-apiserver has no index for spec.nodeName here, which shows in its pages.
+			// kube-apiserver has no index of spec.nodeName here, which affects its pages.
 			if strings.HasSuffix(path, "/podcertificaterequests") && strings.Contains(query, "nodeName") {
 				continue
 			}

@@ -11,8 +11,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestShards asks a kube-apiserver that serves shards, and a facade in front of it, for shards (KEP-5866): lists, pages
-// and watches are the same, and the two halves of a list are the list.
+// Shards (KEP-5866) of a kube-apiserver and of its facade are equal: lists, pages and watches. The two halves of a list
+// make up the list.
 func TestShards(t *testing.T) {
 	settings.Long(t)
 	t.Parallel() // it has a cluster of its own

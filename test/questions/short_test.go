@@ -2,19 +2,17 @@ package questions
 
 import "testing"
 
-// kindsApart is how many kinds of one question stand between two that are asked it in a short run: there are some
-// seventy, so that each question is asked about eleven or twelve.
+// kindsApart is the step between two kinds with the same question in a short run. There are about seventy kinds, so
+// each question is sent for eleven or twelve.
 const kindsApart = 6
 
-// share returns the questions that a kind is asked, of those that all kinds are asked: all of them, and in a short run
-// a part, by turns.
+// share returns a kind's part of the common questions: all, or in a short run a part that differs between kinds.
 func share[T any](kind int, all []T) []T { return everyNth(kindsApart, kind, all) }
 
-// turn returns one of a few ways to ask in a short run, by turns among the kinds that share a question, and else all of
-// them.
+// turn returns all forms of a question or, in a short run, one form that differs between the kinds with this question.
 func turn[T any](kind int, all []T) []T { return everyNth(len(all), kind/kindsApart, all) }
 
-// everyNth returns every nth element in a short run, beginning with another one at each turn, and else all elements.
+// everyNth returns all elements or, in a short run, every nth one, with a start that depends on turn.
 func everyNth[T any](n, turn int, all []T) []T {
 	if !testing.Short() {
 		return all

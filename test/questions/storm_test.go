@@ -18,8 +18,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// Twenty lists at once that the cache does not give are all answered, and as by kube-apiserver, although their clients
-// begin to read only when all of them have an answer.
+// Twenty concurrent forwarded lists are all answered as by kube-apiserver, although their clients start to read only
+// when all have received headers.
 func TestConcurrentForwardedListsAreAnswered(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	secrets := schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
@@ -50,7 +50,7 @@ func TestConcurrentForwardedListsAreAnswered(t *testing.T) {
 	for _, answer := range answers {
 		body, err := io.ReadAll(answer.Body)
 		if err != nil || answer.StatusCode != http.StatusOK || !bytes.Equal(body, want) {
-			t.Errorf("%d, %d bytes, want %d: %v", answer.StatusCode, len(body), len(want), err)
+			t.Errorf("got %d with %d bytes, want %d bytes: %v", answer.StatusCode, len(body), len(want), err)
 		}
 	}
 }

@@ -24,14 +24,14 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// identity is whom a server takes a request to be from, or why it does not.
+// identity is the user that a server authenticates, or the refusal.
 type identity struct {
-	Code int // 201 for somebody, 403 for the anonymous user, 401 for nobody
+	Code int // 201 for a user, 403 for the anonymous user, 401 for invalid credentials
 	User authenticationv1.UserInfo
 }
 
-// TestWhoAmI holds that an authenticator that delegates to kube-apiserver takes everybody for whom kube-apiserver does,
-// by whatever credential, and refuses whom it refuses.
+// An authenticator that delegates to kube-apiserver identifies the same users as kube-apiserver for each kind of
+// credential, and refuses the same requests.
 func TestWhoAmI(t *testing.T) {
 	cluster := suite.Cluster(t)
 	here := whoAmI(t, cluster)
@@ -61,8 +61,8 @@ func TestWhoAmI(t *testing.T) {
 		"a certificate and a bad token":   {admin, []string{"Authorization", "Bearer x"}},
 		"a foreign one and a token":       {foreign, []string{"Authorization", "Bearer " + token}},
 		"a proxy":                         {proxy, byProxy},
-		"a proxy, of nobody":              {proxy, nil},
-		"a proxy, of nobody, and a token": {proxy, []string{"Authorization", "Bearer " + token}},
+		"a proxy without a user":          {proxy, nil},
+		"a proxy without a user, a token": {proxy, []string{"Authorization", "Bearer " + token}},
 		"headers alone":                   {nil, byProxy},
 		"headers and a certificate":       {certificate(t, cluster, "alice"), byProxy},
 		"headers and a foreign one":       {foreign, byProxy},
@@ -76,7 +76,7 @@ func TestWhoAmI(t *testing.T) {
 	}
 }
 
-// whoAmI serves what kube-apiserver's SelfSubjectReview says, of callers that it has kube-apiserver's word for.
+// whoAmI serves SelfSubjectReviews for callers that kube-apiserver authenticates.
 func whoAmI(t *testing.T, cluster *testkit.Cluster) (address string) {
 	t.Helper()
 	config, err := cluster.Config("admin")
@@ -99,7 +99,7 @@ func whoAmI(t *testing.T, cluster *testkit.Cluster) (address string) {
 	ended := make(chan struct{})
 	go func() { authenticator.Run(ctx); close(ended) }()
 	t.Cleanup(func() { stop(); <-ended })
-	testkit.Eventually(t, "what is trusted is known, and that the anonymous are let in", func() error {
+	testkit.Eventually(t, "the authorities and the acceptance of anonymous requests are known", func() error {
 		if trust.Hints() == nil {
 			return errors.New("no authority is known")
 		}
@@ -139,7 +139,7 @@ func userInfo(caller *auth.Caller) authenticationv1.UserInfo {
 	return info
 }
 
-// review asks a server who sends the request.
+// review sends a SelfSubjectReview to a server.
 func review(t *testing.T, address string, pair *tls.Certificate, headers []string) (answered identity) {
 	t.Helper()
 	if pair == nil {
@@ -147,7 +147,7 @@ func review(t *testing.T, address string, pair *tls.Certificate, headers []strin
 	}
 	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{
 		InsecureSkipVerify: true, //nolint:gosec // the test's own servers
-		// Sent whatever the server's hints say.
+		// The certificate is sent even if the server does not list its authority.
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return pair, nil },
 	}}
 	body := []byte(`{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}`)
@@ -215,7 +215,7 @@ func foreignPair(t *testing.T) *tls.Certificate {
 	return &pair
 }
 
-// serviceAccountToken is a new token of a new service account.
+// serviceAccountToken returns a token of a new service account.
 func serviceAccountToken(t *testing.T, cluster *testkit.Cluster) string {
 	t.Helper()
 	config, err := cluster.Config("admin")

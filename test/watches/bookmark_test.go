@@ -20,7 +20,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// watchable lists every resource that the upstream lets watch.
+// watchable lists all resources of the upstream with the verb watch.
 func watchable(t *testing.T, s *suite.Fixture) []schema.GroupVersionResource {
 	t.Helper()
 	client, err := discovery.NewDiscoveryClientForConfig(s.Config)
@@ -46,7 +46,7 @@ func watchable(t *testing.T, s *suite.Fixture) []schema.GroupVersionResource {
 	return all
 }
 
-// TestBookmarkShapes asks every kind for a streaming list that selects nothing: all that comes is its bookmark.
+// TestBookmarkShapes opens a streaming list that selects nothing for every kind. It receives only the bookmark.
 func TestBookmarkShapes(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	s.DefineGadgets(t)
@@ -77,7 +77,7 @@ func TestBookmarkShapes(t *testing.T) {
 	}
 }
 
-// firstFrame compares the first frame that both servers tell, which is to be a bookmark.
+// firstFrame compares the first frames of both servers, which must be bookmarks.
 func firstFrame(t *testing.T, o *testkit.Oracle, q testkit.Question) string {
 	t.Helper()
 	var first [2]*testkit.Recording
@@ -98,8 +98,8 @@ func firstFrame(t *testing.T, o *testkit.Oracle, q testkit.Question) string {
 	return testkit.DiffRecordings(first[0], first[1])
 }
 
-// TestWatchTimeouts lets watches end by themselves: cleanly, in time, with a bookmark two seconds before the end if
-// there was time for one (semantics 4.3, 10.3).
+// Watches end at their timeout, cleanly, with a bookmark two seconds before the end if they last long enough (semantics
+// 4.3, 10.3).
 func TestWatchTimeouts(t *testing.T) {
 	t.Parallel()
 	s := suite.NewFixture(t, suite.Cluster(t))
@@ -107,7 +107,8 @@ func TestWatchTimeouts(t *testing.T) {
 	path := suite.Collection(suite.ConfigMaps, s.Namespace)
 	suite.Reach(t, o, path, s.Put(t, suite.ConfigMaps, "mark", "", "1")) // the facade's window begins here
 	start := s.Put(t, suite.ConfigMaps, "a", "t=a", "1")
-	// Not selected, so that only a bookmark can tell of it, and there before any comes, however late that is.
+	// This object is not selected, so only a bookmark can have its version. It is written before the first
+	// bookmark.
 	other := s.Put(t, suite.ConfigMaps, "b", "t=b", "1")
 	suite.Reach(t, o, path, other)
 	for seconds := 1; seconds <= 4; seconds++ {
@@ -116,26 +117,27 @@ func TestWatchTimeouts(t *testing.T) {
 			question := testkit.Question{Path: fmt.Sprintf(
 				"%s?watch=1&allowWatchBookmarks=true&labelSelector=t%%3Da&resourceVersion=%d&timeoutSeconds=%d", path, start, seconds)}
 			want := seconds > 2
-			// kube-apiserver looks once in up to 1.25 s who is to get a bookmark: on a busy machine that may be too late.
+			// kube-apiserver checks every 1.25 s which watches get a bookmark, which may be too late on a
+			// busy machine.
 			for try := 1; ; try++ {
 				opened := time.Now()
 				p := suite.WatchBoth(t, o, question)
 				if told := timesOut(t, p.Facade, opened, seconds).Reached() >= other; told != want {
-					t.Errorf("facade: a bookmark told of the last write: %t, want %t", told, want)
+					t.Errorf("facade: got a bookmark with the last write %t, want %t", told, want)
 				}
 				told := timesOut(t, p.Upstream, opened, seconds).Reached() >= other
 				if told == want {
 					return
 				}
 				if told || try == 10 {
-					t.Fatalf("upstream: a bookmark told of the last write: %t, want %t", told, want)
+					t.Fatalf("upstream: got a bookmark with the last write %t, want %t", told, want)
 				}
 			}
 		})
 	}
 }
 
-// timesOut is what a watch was told until its time was over.
+// timesOut returns the recording of a watch up to its timeout, and checks its duration.
 func timesOut(t *testing.T, r *testkit.Recorder, opened time.Time, seconds int) *testkit.Recording {
 	t.Helper()
 	rec := r.Ended(t)
@@ -148,7 +150,7 @@ func timesOut(t *testing.T, r *testkit.Recorder, opened time.Time, seconds int) 
 	return rec
 }
 
-// TestBookmarkInterval holds the facade's own knob, and that a bookmark never overtakes an event.
+// --bookmark-interval sets the interval of bookmarks. A bookmark never precedes an event at or below its version.
 func TestBookmarkInterval(t *testing.T) {
 	t.Parallel()
 	s := suite.NewFixture(t, suite.Cluster(t))
@@ -170,11 +172,11 @@ func TestBookmarkInterval(t *testing.T) {
 	last := s.Put(t, suite.ConfigMaps, "a", "t=a", "2")
 	rec := without.Until(t, "the event", func(r *testkit.Recording) bool { return r.Reached() >= last })
 	if len(rec.Frames) != 1 {
-		t.Errorf("bookmarks that nobody asked for: %s", rec)
+		t.Errorf("got bookmarks without a request for them: %s", rec)
 	}
 }
 
-// TestWatchOfEvents: kube-apiserver keeps no cache of events, and sends one bookmark for them at most (semantics 4.1).
+// kube-apiserver has no watch cache of events, and sends at most one bookmark for them (semantics 4.1).
 func TestWatchOfEvents(t *testing.T) {
 	t.Parallel()
 	s := suite.NewFixture(t, suite.Cluster(t))
@@ -204,8 +206,8 @@ func TestWatchOfEvents(t *testing.T) {
 	}
 }
 
-// TestBookmarkIsNotBelowStart: a watch from now on, of a resource that is quiet while others move, has no bookmark of
-// the time before.
+// A watch of a quiet resource from the most recent version receives no bookmark below that version, while other
+// resources change.
 func TestBookmarkIsNotBelowStart(t *testing.T) {
 	t.Parallel()
 	s := suite.NewFixture(t, suite.Cluster(t))
@@ -228,7 +230,7 @@ func TestBookmarkIsNotBelowStart(t *testing.T) {
 	}
 }
 
-// TestWatchErrors holds the errors that stand inside a stream that began well (semantics 4.1).
+// TestWatchErrors compares ERROR events in streams that began with 200 (semantics 4.1).
 func TestWatchErrors(t *testing.T) {
 	t.Parallel()
 	s := suite.NewFixture(t, suite.Cluster(t))
@@ -268,8 +270,7 @@ func TestWatchErrors(t *testing.T) {
 	}
 }
 
-// refused compares two watches that end by themselves; in-stream errors are the only frame of an answer that began
-// well.
+// refused compares two watches that end by themselves. An error in the stream must be its only frame.
 func refused(t *testing.T, o *testkit.Oracle, q testkit.Question, inStream bool) string {
 	t.Helper()
 	var ends [2]*testkit.Recording
@@ -294,11 +295,10 @@ func refused(t *testing.T, o *testkit.Oracle, q testkit.Question, inStream bool)
 	return testkit.DiffRecordings(ends[0], ends[1])
 }
 
-// listRV is a list's version, which is that of the cache that answers.
+// listRV returns a list's version, which is the version of the cache that answers.
 var listRV = regexp.MustCompile(`"metadata":\{"resourceVersion":"\d+"\}`)
 
-// TestMetadataOfConvertedKinds: what kube-apiserver adds when it converts an object is in the object, not in its
-// metadata alone.
+// Additions of kube-apiserver's conversion are in complete objects, but not in metadata-only representations.
 func TestMetadataOfConvertedKinds(t *testing.T) {
 	t.Parallel()
 	s := suite.NewFixture(t, suite.Cluster(t))

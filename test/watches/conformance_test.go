@@ -21,9 +21,8 @@ const (
 	workloadFiles        = "../../testdata/conformance/workloads/*.txt"
 )
 
-// TestConformanceWorkloads runs workloads, those that were once answered differently and others made at random: each
-// writes to kube-apiserver and watches through both servers. LISTFACADE_SEED runs those of an earlier run again, with
-// LISTFACADE_WORKLOADS=1 only the one whose seed that is.
+// TestConformanceWorkloads runs recorded and random workloads. Each writes to kube-apiserver and watches through both
+// servers. LISTFACADE_SEED repeats an earlier run, and with LISTFACADE_WORKLOADS=1 only the workload with that seed.
 func TestConformanceWorkloads(t *testing.T) {
 	t.Parallel() // it has a cluster of its own
 	first := settings.Seed(t)
@@ -67,7 +66,7 @@ func (s *slot) runSeed(t *testing.T, seed uint64) {
 	s.run(t, "w"+strconv.FormatUint(seed, 36), script)
 }
 
-// runFiles runs workloads that were once answered differently.
+// runFiles runs the workloads that once showed a difference.
 func (s *slot) runFiles(t *testing.T) {
 	files, err := filepath.Glob(workloadFiles)
 	if err != nil || len(files) == 0 {

@@ -19,8 +19,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// workloadCluster is where workloads run: a cluster without controllers, so that nobody but scripts writes what they
-// watch, and facades: one, and the last of three in a row.
+// workloadCluster is a cluster without controllers, in which only scripts write the watched objects, with two facades:
+// one directly in front of it, and the last of three in a row.
 type workloadCluster struct {
 	*suite.Fixture
 	facades []*suite.Facade
@@ -35,14 +35,13 @@ func newWorkloadCluster(t *testing.T) *workloadCluster {
 	t.Cleanup(own.Close)
 	chain := suite.StartChain(t, own, 3, func(c *facade.Config) {
 		c.BookmarkInterval = 100 * time.Millisecond
-		// A lane's window begins with it, in either encoding: no watch asks for what was before.
+		// A lane's window begins with it in each encoding. No watch starts before.
 		c.Preload, c.PreloadEncodings = []string{"configmaps", "pods", "events", "nodes", "namespaces"}, []string{"json", "protobuf"}
 	})
 	return &workloadCluster{Fixture: suite.NewFixture(t, own), facades: []*suite.Facade{chain[0], chain[2]}}
 }
 
-// slot has custom resources of its own in a workload cluster, and one of its facades. One workload at a time runs in
-// it.
+// slot has separate custom resources in a workload cluster, and one of its facades. It runs one workload at a time.
 type slot struct {
 	*workloadCluster
 	server  *suite.Facade
@@ -51,7 +50,7 @@ type slot struct {
 	defined map[string]definition // by resource
 }
 
-// definition is what of a custom resource's definition changes.
+// definition is the variable part of a custom resource's definition.
 type definition struct{ column, unselectable, version, note bool }
 
 func (c *workloadCluster) newSlot(t *testing.T, number int) *slot {
@@ -74,7 +73,7 @@ func (s *slot) gvr(resource string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: resource}
 }
 
-// define makes a custom resource, or brings it to a definition, and waits until it is served so.
+// define creates or changes a custom resource's definition, and waits until it is served accordingly.
 func (s *slot) define(t *testing.T, resource string, d definition) {
 	t.Helper()
 	name := s.gvr(resource).GroupResource().String()
@@ -100,7 +99,7 @@ func (s *slot) define(t *testing.T, resource string, d definition) {
 	s.defined[resource] = d
 }
 
-// servedAs tells why a resource is not served yet as it is defined.
+// servedAs returns an error until a resource is served according to its definition.
 func (s *slot) servedAs(ctx context.Context, resource string, d definition) error {
 	gvr := s.gvr(resource)
 	list := func(version string, o metav1.ListOptions) error {
@@ -111,18 +110,18 @@ func (s *slot) servedAs(ctx context.Context, resource string, d definition) erro
 		return err
 	}
 	if err := list("v1beta1", metav1.ListOptions{}); (err == nil) != d.version {
-		return fmt.Errorf("v1beta1 is served: %t", err == nil)
+		return fmt.Errorf("got v1beta1 served %t", err == nil)
 	}
 	err := list("v1", metav1.ListOptions{FieldSelector: "spec.value=x"})
 	if selectable := resource == "gadgets" && !d.unselectable; (err == nil) != selectable {
-		return fmt.Errorf("spec.value can be selected by: %t", err == nil)
+		return fmt.Errorf("got selectable spec.value %t", err == nil)
 	}
 	table, err := s.Upstream.Ask(ctx, testkit.Question{Path: suite.Collection(gvr, ""), Header: suite.Accepting(suite.AcceptTable)})
 	if err != nil {
 		return err
 	}
 	if columns := countColumns(table.Body); columns != len(crdColumns(d))+1 {
-		return fmt.Errorf("%d columns: %s", columns, table.Body)
+		return fmt.Errorf("got %d columns: %s", columns, table.Body)
 	}
 	return nil
 }
@@ -135,7 +134,7 @@ func crdColumns(d definition) []any {
 	return columns
 }
 
-// crdSpec defines gadgets, which belong to namespaces and can be selected by their value, or rings, which do not.
+// crdSpec returns the definition of gadgets, which are namespaced and selectable by value, or of rings, which are not.
 func crdSpec(group, resource string, d definition) map[string]any {
 	description := ""
 	if resource == "rings" && d.unselectable { // so that this changes something of them, too
@@ -183,7 +182,7 @@ func (s *slot) undefine(t *testing.T, resource string) {
 		_, err := client.Get(t.Context(), name, metav1.GetOptions{})
 		switch {
 		case err == nil:
-			return errors.New("it is there")
+			return errors.New("it still exists")
 		case apierrors.IsNotFound(err):
 			return nil
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestWatchGzip: a streaming list is compressed when the client asks, one gzip member for each flush, and no other
-// watch is (semantics 6.6).
+// A streaming list is compressed if the client accepts gzip, with one gzip member per flush. Other watches are not
+// (semantics 6.6).
 func TestWatchGzip(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	o := s.Oracle(t, suite.StartFacade(t, suite.Cluster(t)))
@@ -30,11 +30,11 @@ func TestWatchGzip(t *testing.T) {
 			initial = append(initial, members.next(t)...)
 		}
 		if got := bytes.Count(initial, []byte("\n")); got != 2 {
-			t.Errorf("%d frames up to the end of the initial events, want 2: %s", got, initial)
+			t.Errorf("got %d frames up to the end of the initial events, want 2: %s", got, initial)
 		}
 		s.Put(t, suite.ConfigMaps, "a", "t=a", "2")
 		if live := members.next(t); !bytes.HasPrefix(live, []byte(`{"type":"MODIFIED"`)) || bytes.Count(live, []byte("\n")) != 1 {
-			t.Errorf("not one member with one event: %s", live)
+			t.Errorf("want one gzip member with one event, got %s", live)
 		}
 		s.Put(t, suite.ConfigMaps, "a", "t=a", "1")
 	}
@@ -73,7 +73,7 @@ func openMembers(t *testing.T, a *testkit.Asker, q testkit.Question) *members {
 	return &members{body: bufio.NewReader(response.Body)}
 }
 
-// next is the content of the next member; it waits for it to be complete.
+// next waits for a complete member, and returns its content.
 func (m *members) next(t *testing.T) []byte {
 	t.Helper()
 	var err error

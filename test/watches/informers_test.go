@@ -21,7 +21,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// informersOf are one of each kind that client-go has, for one namespace.
+// informersOf returns one of each kind of client-go's informers, for one namespace.
 func informersOf(c suite.Clients, namespace string) map[string]watched {
 	typed := informers.NewSharedInformerFactoryWithOptions(c.Typed, 0, informers.WithNamespace(namespace))
 	generic := dynamicinformer.NewFilteredDynamicSharedInformerFactory(c.Dynamic, 0, namespace, nil)
@@ -74,7 +74,7 @@ func churn(t *testing.T, s *suite.Fixture, writes int) {
 	}
 }
 
-// TestInformerContent: a typed informer holds the objects, not only their names.
+// A typed informer receives the complete objects.
 func TestInformerContent(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	client := suite.NewClients(t, suite.StartFacade(t, suite.Cluster(t)).Config)
@@ -85,7 +85,7 @@ func TestInformerContent(t *testing.T) {
 	s.Put(t, suite.ConfigMaps, "out", "t=a", "1")
 	s.Put(t, suite.ConfigMaps, "out", "t=b", "2")
 	s.Put(t, suite.ConfigMaps, "in", "t=a", "2")
-	testkit.Eventually(t, "the informer holds what is selected", func() error {
+	testkit.Eventually(t, "the informer has the selected objects", func() error {
 		values := map[string]string{}
 		for _, object := range informer.GetStore().List() {
 			configMap, ok := object.(*corev1.ConfigMap)
@@ -101,8 +101,8 @@ func TestInformerContent(t *testing.T) {
 	})
 }
 
-// TestRelists walks the ways in which clients list again: the first list at version 0 with a limit, one at the last
-// version, and pages, each followed by a watch from the list's version that must neither miss nor repeat anything (I5).
+// Clients list again in several ways: at version 0 with a limit, at the last version, and in pages. A watch from the
+// list's version must neither miss nor repeat an event (I5).
 func TestRelists(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	s.DefineGadgets(t)
@@ -162,7 +162,7 @@ func relist(t *testing.T, s *suite.Fixture, in dynamic.ResourceInterface, gvr sc
 	follows(t, s, in, gvr, metav1.ListOptions{ResourceVersion: version, LabelSelector: options.LabelSelector}, got)
 }
 
-// follows watches from a list's version until what was listed has become what is there.
+// follows watches from a list's version until the client has the current state.
 func follows(t *testing.T, s *suite.Fixture, in dynamic.ResourceInterface, gvr schema.GroupVersionResource, from metav1.ListOptions, got map[string]string) {
 	t.Helper()
 	watch, err := in.Watch(t.Context(), from)
@@ -177,7 +177,7 @@ func follows(t *testing.T, s *suite.Fixture, in dynamic.ResourceInterface, gvr s
 			t.Fatalf("%s: %v", event.Type, err)
 		}
 		if rv := suite.RVOf(t, accessor.GetResourceVersion()); rv <= suite.RVOf(t, from.ResourceVersion) {
-			t.Fatalf("an event at %d in a watch from %s", rv, from.ResourceVersion)
+			t.Fatalf("got an event at %d in a watch from %s", rv, from.ResourceVersion)
 		}
 		got[accessor.GetNamespace()+"/"+accessor.GetName()] = accessor.GetResourceVersion()
 		if suite.RVOf(t, accessor.GetResourceVersion()) == final {

@@ -19,7 +19,7 @@ import (
 
 const acceptProtobuf = "application/vnd.kubernetes.protobuf"
 
-// protobufForms are the ways to show a watch's objects in protobuf that the cache answers itself.
+// protobufForms are the protobuf representations of watches that the cache serves.
 var protobufForms = map[string]string{
 	"plain": acceptProtobuf, "stream": acceptProtobuf + ";stream=watch", "a typed client's": acceptProtobuf + ",application/json",
 	"metadata":         acceptProtobuf + ";as=PartialObjectMetadata;v=v1;g=meta.k8s.io",
@@ -28,8 +28,8 @@ var protobufForms = map[string]string{
 
 const streamingList = "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
 
-// TestProtobufBookmarks asks every built-in kind for a streaming list that selects nothing: all that comes is its
-// bookmark, which shows an empty object.
+// TestProtobufBookmarks opens a streaming list that selects nothing for every built-in kind. It receives only the
+// bookmark, which contains an empty object.
 func TestProtobufBookmarks(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	o := s.Oracle(t, suite.StartFacade(t, suite.Cluster(t)))
@@ -59,7 +59,7 @@ func TestProtobufBookmarks(t *testing.T) {
 	}
 }
 
-// firstBookmark is the first frame of a watch without the digits of its version.
+// firstBookmark returns the first frame of a watch without the digits of its version.
 func firstBookmark(t *testing.T, a *testkit.Asker, q testkit.Question) ([]byte, error) {
 	t.Helper()
 	recorder, err := a.Record(t.Context(), q)
@@ -69,7 +69,7 @@ func firstBookmark(t *testing.T, a *testkit.Asker, q testkit.Question) ([]byte, 
 	frames := recorder.AwaitFrames(1).Frames
 	recorder.Close()
 	if len(frames) == 0 {
-		return nil, fmt.Errorf("%s tells nothing", q)
+		return nil, fmt.Errorf("%s sends no frame", q)
 	}
 	var event metav1.WatchEvent
 	var envelope runtime.Unknown
@@ -82,13 +82,13 @@ func firstBookmark(t *testing.T, a *testkit.Asker, q testkit.Question) ([]byte, 
 		err = object.Unmarshal(envelope.Raw)
 	}
 	if err != nil || event.Type != testkit.Bookmark || object.Annotations[metav1.InitialEventsAnnotationKey] != "true" {
-		return nil, fmt.Errorf("%s: no bookmark: %w: %q", q, err, frames[0].Line)
+		return nil, fmt.Errorf("%s: not a bookmark: %w: %q", q, err, frames[0].Line)
 	}
 	digits := bytes.Repeat([]byte("N"), len(object.ResourceVersion))
 	return bytes.ReplaceAll(frames[0].Line, []byte(object.ResourceVersion), digits), nil
 }
 
-// TestProtobufWatches has objects come into selections and leave them, whose last content then goes out at another
+// Objects enter and leave selections. The event of an object that leaves has its last selected content at the new
 // version.
 func TestProtobufWatches(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
@@ -126,7 +126,7 @@ func TestProtobufWatches(t *testing.T) {
 	}
 }
 
-// TestProtobufWatchesOfPods selects by fields that are found by their numbers.
+// TestProtobufWatchesOfPods selects by fields, which the facade finds by protobuf field numbers.
 func TestProtobufWatchesOfPods(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	o := s.Oracle(t, suite.StartFacade(t, suite.Cluster(t)))
@@ -149,7 +149,7 @@ func TestProtobufWatchesOfPods(t *testing.T) {
 	}
 }
 
-// TestProtobufWatchEnds compares refusals, errors within a stream, and watches whose time is over.
+// TestProtobufWatchEnds compares refusals, errors within a stream, and timeouts.
 func TestProtobufWatchEnds(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	o := s.Oracle(t, suite.StartFacade(t, suite.Cluster(t)))
@@ -178,7 +178,7 @@ func TestProtobufWatchEnds(t *testing.T) {
 	}
 }
 
-// TestProtobufSockets watches over websockets what the cache answers and what is passed through.
+// TestProtobufSockets compares cached and forwarded watches over websockets.
 func TestProtobufSockets(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	o := s.Oracle(t, suite.StartFacade(t, suite.Cluster(t)))
@@ -199,7 +199,7 @@ func TestProtobufSockets(t *testing.T) {
 	}
 }
 
-// TestProtobufWatchGzip: a streaming list is compressed when the client asks, one gzip member for each flush.
+// A streaming list is compressed if the client accepts gzip, with one gzip member per flush.
 func TestProtobufWatchGzip(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	o := s.Oracle(t, suite.StartFacade(t, suite.Cluster(t)))
@@ -218,6 +218,6 @@ func TestProtobufWatchGzip(t *testing.T) {
 	}
 	types := func(member []byte) int { return bytes.Count(member, []byte("MODIFIED")) }
 	if slices.ContainsFunc(live, func(member []byte) bool { return types(member) != 1 }) {
-		t.Errorf("not one member with one event: %q", live)
+		t.Errorf("want one gzip member with one event, got %q", live)
 	}
 }

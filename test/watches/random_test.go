@@ -24,9 +24,8 @@ const (
 	randomObjects = 12
 )
 
-// TestRandomWatches lets watches with random selectors, forms and starts run through the facade while objects change at
-// random. Some of them break off and are resumed where they were. Each must have told exactly what kube-apiserver's own
-// watch tells.
+// Watches with random selectors, representations and starts run through the facade while objects change at random. Some
+// are canceled and resumed. Each must send exactly the events of kube-apiserver's own watch.
 func TestRandomWatches(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	s.DefineGadgets(t)
@@ -78,7 +77,7 @@ func (w *randomRun) run(t *testing.T) {
 	for _, recorder := range w.open {
 		recordings = append(recordings, recorder.Close())
 	}
-	// Bookmarks may lie above the last write of this resource: the model must know that nothing came in between.
+	// Bookmarks may be above the last write of this resource, so the model must cover later versions.
 	after := w.Put(t, w.gvr, "last", "", "1")
 	final := truth.Until(t, "the model is complete", func(r *testkit.Recording) bool { return r.Reached() >= after })
 	model, err := testkit.NewModel(final)
@@ -107,7 +106,7 @@ func (w *randomRun) write(t *testing.T) {
 	w.rvs = append(w.rvs, w.Put(t, w.gvr, name, label, fmt.Sprint(w.random.IntN(3))))
 }
 
-// question is a random watch.
+// question returns a random watch.
 func (w *randomRun) question() testkit.Question {
 	pick := func(choices ...string) string { return choices[w.random.IntN(len(choices))] }
 	labels := pick("", "", "t=a", "t!=a", "t in (a,b)", "!t", "u", "u,t=a", "t=none")
@@ -134,7 +133,7 @@ func (w *randomRun) question() testkit.Question {
 	}
 }
 
-// resume breaks a random watch off and adds one that goes on where it was.
+// resume cancels a random watch and adds one that resumes there.
 func (w *randomRun) resume(t *testing.T) {
 	t.Helper()
 	i := w.random.IntN(len(w.open))

@@ -14,7 +14,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// watchForms are the ways to show a watch's objects that the cache answers itself.
+// watchForms are the representations of watches that the cache serves.
 var watchForms = map[string]struct{ accept, query string }{
 	"plain":          {accept: suite.AcceptJSON},
 	"metadata":       {accept: suite.AcceptPartial},
@@ -23,8 +23,8 @@ var watchForms = map[string]struct{ accept, query string }{
 	"table, cells":   {accept: suite.AcceptTable, query: "&includeObject=None"},
 }
 
-// transitions writes an object x through every way in and out of a selection by label (the example of semantics 4.4),
-// beside an object y without labels. It returns the versions of the last writes of x and of y.
+// transitions moves an object x into and out of a label selection in every way (example in semantics 4.4), and writes
+// an object y without labels. It returns the versions of the last writes of x and y.
 func transitions(t *testing.T, s *suite.Fixture, gvr schema.GroupVersionResource) (x, y uint64) {
 	t.Helper()
 	s.Put(t, gvr, "x", "t=b", "1")
@@ -89,7 +89,7 @@ func testWatchStarts(t *testing.T, s *suite.Fixture, o *testkit.Oracle, gvr sche
 	}
 }
 
-// quiet holds that neither of a pair has told anything or ended.
+// quiet checks that neither watch of a pair has sent an event or ended.
 func quiet(t *testing.T, p suite.Pair) {
 	t.Helper()
 	for name, r := range map[string]*testkit.Recorder{"upstream": p.Upstream, "facade": p.Facade} {
@@ -113,7 +113,7 @@ func TestWatchSelectors(t *testing.T) {
 	}
 }
 
-// testWatchSelectors opens a watch for each selector in each form, while objects enter and leave the selections.
+// testWatchSelectors opens a watch for each selector and representation while objects enter and leave the selections.
 func testWatchSelectors(t *testing.T, s *suite.Fixture, o *testkit.Oracle, gvr schema.GroupVersionResource) {
 	path := suite.Collection(gvr, s.Namespace)
 	suite.Reach(t, o, path, s.Put(t, gvr, "first", "t=a", "0")) // from here on both caches hold every version
@@ -189,8 +189,8 @@ func TestWatchPodsByNode(t *testing.T) {
 	}
 }
 
-// pods makes pods that come to nodes, run and go. It returns the version at which the last was bound to its node, and
-// that of the last write of all.
+// pods creates pods, binds them to nodes, marks them as running and deletes them. It returns the version of the last
+// binding, and of the last write.
 func pods(t *testing.T, s *suite.Fixture) (bound, last uint64) {
 	t.Helper()
 	pod(t, s, "on-n2", "n2")
@@ -206,7 +206,7 @@ func pods(t *testing.T, s *suite.Fixture) (bound, last uint64) {
 	return bound, s.Patch(t, suite.Pods, "stays", `{"status":{"phase":"Running"}}`, "status")
 }
 
-// pod makes a pod that no scheduler takes.
+// pod creates a pod that no scheduler assigns.
 func pod(t *testing.T, s *suite.Fixture, name, node string) {
 	t.Helper()
 	spec := map[string]any{
@@ -216,7 +216,7 @@ func pod(t *testing.T, s *suite.Fixture, name, node string) {
 	s.Create(t, suite.Pods, map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": name}, "spec": spec})
 }
 
-// bind does what a scheduler does.
+// bind binds a pod to a node, like a scheduler.
 func bind(t *testing.T, s *suite.Fixture, name, node string) uint64 {
 	t.Helper()
 	s.Create(t, suite.Pods, map[string]any{

@@ -10,8 +10,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestWatchSockets watches over websockets what the cache answers and what is passed through, and asks in ways that are
-// refused.
+// TestWatchSockets compares cached and forwarded watches over websockets, and refused ones.
 func TestWatchSockets(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	o := s.Oracle(t, suite.StartFacade(t, suite.Cluster(t)))

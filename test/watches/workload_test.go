@@ -13,7 +13,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// workload is a script as it runs.
+// workload is a running script.
 type workload struct {
 	*slot
 	name      string // of everything that is the script's own
@@ -23,7 +23,7 @@ type workload struct {
 	watches   []*watching // in the script's order
 }
 
-// run runs a script in a slot: it writes, opens watches at both servers, and compares what they told.
+// run runs a script in a slot: it writes, opens watches on both servers, and compares their events.
 func (s *slot) run(t *testing.T, name string, script testkit.Script) {
 	t.Helper()
 	p := &workload{slot: s, name: name, namespace: name + "-ns", phases: map[string]*phase{}}
@@ -46,7 +46,7 @@ func (s *slot) run(t *testing.T, name string, script testkit.Script) {
 	}
 }
 
-// resources are those that a script is about.
+// resources are the resources of a script.
 func (p *workload) resources(script testkit.Script) []string {
 	var all []string
 	for _, step := range script {
@@ -101,7 +101,7 @@ func (p *workload) do(t *testing.T, step testkit.Step) {
 	}
 }
 
-// versionsFor are those that a step may name: what a resource was before its definition changed, nobody can watch.
+// versionsFor returns the versions that a step may name. Versions before a change of the definition cannot be watched.
 func (p *workload) versionsFor(step testkit.Step) []uint64 {
 	resource, _ := step.Fill(p.known(), []uint64{1}).Question.Collection()
 	if e := p.phases[resource]; e != nil {
@@ -110,7 +110,7 @@ func (p *workload) versionsFor(step testkit.Step) []uint64 {
 	return append([]uint64{1}, p.versions...)
 }
 
-// changed is a definition with one part of it turned over.
+// changed returns a definition with one part changed.
 func (d definition) changed(part string) definition {
 	switch part {
 	case "columns":
@@ -125,8 +125,7 @@ func (d definition) changed(part string) definition {
 	return d
 }
 
-// redefine changes a definition. All watches of the resource end, unless nothing but the definition's own metadata
-// changed.
+// redefine changes a definition. All watches of the resource end, unless only the definition's metadata changes.
 func (p *workload) redefine(t *testing.T, resource string, d definition) {
 	t.Helper()
 	was := p.defined[resource]
@@ -138,7 +137,7 @@ func (p *workload) redefine(t *testing.T, resource string, d definition) {
 	p.begin(t, resource)
 }
 
-// recreate deletes a definition, with all objects, and makes it again.
+// recreate deletes a definition with all objects, and creates it again.
 func (p *workload) recreate(t *testing.T, resource string) {
 	t.Helper()
 	p.phases[resource].end(t, func() { p.undefine(t, resource) })
@@ -146,13 +145,13 @@ func (p *workload) recreate(t *testing.T, resource string) {
 	p.begin(t, resource)
 }
 
-// mark writes an object that says how far a resource is, and returns its version.
+// mark writes an object that marks the end of the writes to a resource, and returns its version.
 func (p *workload) mark(t *testing.T, resource string) uint64 {
 	t.Helper()
 	return p.put(t, resource, p.name+"-mark", "mark="+strconv.Itoa(len(p.versions)), "0")
 }
 
-// watch opens a watch at both servers.
+// watch opens a watch on both servers.
 func (p *workload) watch(t *testing.T, q testkit.Question) *watching {
 	t.Helper()
 	w := p.phases[resourceOf(q)].open(t, q)
@@ -165,7 +164,7 @@ func resourceOf(q testkit.Question) string {
 	return resource
 }
 
-// resume breaks a watch off that has told something and is not over, and opens one that goes on where the facade was.
+// resume cancels an open watch that has sent events, and opens one that resumes at the facade's version.
 func (p *workload) resume(t *testing.T, w *watching) {
 	t.Helper()
 	told := w.Facade.SoFar()
@@ -178,10 +177,10 @@ func (p *workload) resume(t *testing.T, w *watching) {
 	p.watch(t, w.q.From(reached))
 }
 
-// recording is a way to record a watch.
+// recording is a function that records a watch.
 type recording func(*testkit.Asker, context.Context, testkit.Question) (*testkit.Recorder, error)
 
-// openBoth asks both servers at once: some watches wait before they begin.
+// openBoth opens a watch on both servers concurrently, because some watches wait before they begin.
 func (p *workload) openBoth(t *testing.T, q testkit.Question, record recording) suite.Pair {
 	t.Helper()
 	var both suite.Pair

@@ -16,8 +16,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// phase is a resource from one definition to the next, or for a whole workload. Whatever is watched in it is compared
-// at its end, with the other server's watch and with what kube-apiserver's own watch of everything told.
+// phase is the time of one definition of a resource, or a complete workload. Its watches are compared at its end, with
+// the other server's watch and with kube-apiserver's watch of all objects.
 type phase struct {
 	*workload
 	resource string
@@ -27,7 +27,7 @@ type phase struct {
 	watches  []*watching
 }
 
-// watching is one watch at both servers.
+// watching is one watch on both servers.
 type watching struct {
 	suite.Pair
 	q      testkit.Question
@@ -35,10 +35,10 @@ type watching struct {
 	cut    bool   // it was broken off
 }
 
-// timed tells whether a watch is over by itself soon.
+// timed reports whether a watch has a short timeout.
 func (w *watching) timed() bool { return strings.Contains(w.q.Path, "timeoutSeconds=") }
 
-// begin waits until both servers have the resource in their caches, so that what comes is in the window of both.
+// begin waits until both servers cache the resource, so that later events are in the windows of both.
 func (p *workload) begin(t *testing.T, resource string) {
 	t.Helper()
 	e := &phase{workload: p, resource: resource}
@@ -54,7 +54,7 @@ func (p *workload) begin(t *testing.T, resource string) {
 	e.watches = append(e.watches, e.all)
 }
 
-// open opens a watch at both servers. What the caches have must be the same if it may begin with that.
+// open opens a watch on both servers. If its initial events depend on the caches, it first waits until these are equal.
 func (e *phase) open(t *testing.T, q testkit.Question) *watching {
 	t.Helper()
 	w := &watching{q: q}
@@ -74,7 +74,7 @@ func (p *workload) settle(t *testing.T, resource string, version uint64) {
 	t.Helper()
 	path := suite.Collection(p.gvr(resource), "") + "?resourceVersion=0&limit=1&labelSelector=no.such%3Dlabel"
 	for _, asker := range []*testkit.Asker{p.oracle.Upstream, p.oracle.Facade} {
-		testkit.Eventually(t, "the cache has what was written", func() error {
+		testkit.Eventually(t, "the cache has the writes", func() error {
 			answer, err := asker.Ask(t.Context(), testkit.Question{Path: path})
 			if err != nil {
 				return err
@@ -87,13 +87,13 @@ func (p *workload) settle(t *testing.T, resource string, version uint64) {
 			}
 			at, err := strconv.ParseUint(list.Metadata.ResourceVersion, 10, 64)
 			if err != nil || at < version {
-				return fmt.Errorf("it is at %d, not at %d: %s", at, version, answer.Body)
+				return fmt.Errorf("it is at %d, want %d: %s", at, version, answer.Body)
 			}
 			return nil
 		})
 	}
 	testkit.Eventually(t, "the facade caches the resource", func() error {
-		// To ask starts a cache that ended.
+		// A request starts a lane that has ended.
 		if _, err := p.oracle.Facade.Ask(t.Context(), testkit.Question{Path: path}); err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (p *workload) settle(t *testing.T, resource string, version uint64) {
 	})
 }
 
-// cached tells why the facade's own cache does not have a version: a list may be the upstream's answer.
+// cached returns an error unless the facade's lane has a version. A list does not show that, as it may be forwarded.
 func (s *slot) cached(gvr schema.GroupVersionResource, version uint64) error {
 	for _, lane := range s.server.Lanes() {
 		switch {
@@ -114,11 +114,10 @@ func (s *slot) cached(gvr schema.GroupVersionResource, version uint64) error {
 		}
 		return nil
 	}
-	return errors.New("there is no cache")
+	return errors.New("there is no lane")
 }
 
-// end compares everything that was watched. With an act that ends all watches, that is done before, and ends are
-// compared, too.
+// end compares all watches. If an act is given, which ends all watches, it runs first, and the ends are compared, too.
 func (e *phase) end(t *testing.T, act func()) {
 	t.Helper()
 	last := e.mark(t, e.resource)
@@ -146,7 +145,7 @@ func (e *phase) end(t *testing.T, act func()) {
 	}
 }
 
-// model is what kube-apiserver has told of everything until now.
+// model returns the model of kube-apiserver's watch of all objects up to now.
 func (e *phase) model(t *testing.T) *testkit.Model {
 	t.Helper()
 	model, err := testkit.NewModel(e.all.Upstream.SoFar())
@@ -157,7 +156,7 @@ func (e *phase) model(t *testing.T) *testkit.Model {
 	return model
 }
 
-// await waits until both servers have told what the model says, or the watch is over.
+// await waits until both servers have sent the events of the model, or the watch has ended.
 func (e *phase) await(t *testing.T, w *watching, model *testkit.Model) {
 	t.Helper()
 	if w.cut {
@@ -206,7 +205,7 @@ func (w *watching) difference(want, got *testkit.Recording, ended bool) string {
 	return whole()
 }
 
-// check holds one recording against what happened, if it did not fail and says where it starts.
+// check checks one recording against the model, if it did not fail and has a known start.
 func (w *watching) check(t *testing.T, server string, r *testkit.Recording, model *testkit.Model) {
 	t.Helper()
 	if r.Failed() {

@@ -16,10 +16,10 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// podPhases are what the values of pods stand for.
+// podPhases are the phases that the values of pods stand for.
 var podPhases = map[string]string{"0": "Pending", "1": "Running", "2": "Succeeded"}
 
-// objects is where a script writes a resource.
+// objects returns the client of a script's resource.
 func (p *workload) objects(resource string) dynamic.ResourceInterface {
 	client := p.Client.Resource(p.gvr(resource))
 	if p.namespaced(resource) {
@@ -32,7 +32,7 @@ func (p *workload) namespaced(resource string) bool {
 	return resource != "nodes" && resource != "namespaces" && resource != "rings"
 }
 
-// newThing is an object without content.
+// newThing returns an object without content.
 func (p *workload) newThing(resource, name string) *unstructured.Unstructured {
 	kinds := map[string]string{
 		"configmaps": "ConfigMap", "pods": "Pod", "events": "Event", "gadgets": "Gadget", "rings": "Ring", "nodes": "Node", "namespaces": "Namespace",
@@ -52,7 +52,7 @@ func (p *workload) newThing(resource, name string) *unstructured.Unstructured {
 	return o
 }
 
-// fill gives an object its labels and value. A pod's value is its status, which is written by itself.
+// fill sets an object's labels and value. A pod's value is its status, which is written separately.
 func (p *workload) fill(o *unstructured.Unstructured, resource, labels, value string) {
 	set := map[string]string{"run": p.name}
 	for pair := range strings.SplitSeq(labels, ",") {
@@ -81,8 +81,8 @@ func (p *workload) fill(o *unstructured.Unstructured, resource, labels, value st
 	}
 }
 
-// put makes an object or changes it, and returns its version. What it stands on may take a moment: a namespace that was
-// made again, a service account, a definition.
+// put creates or changes an object, and returns its version. It retries while its namespace, service account or
+// definition is being created.
 func (p *workload) put(t *testing.T, resource, name, labels, value string) uint64 {
 	t.Helper()
 	var stored *unstructured.Unstructured
@@ -108,7 +108,7 @@ func (p *workload) put(t *testing.T, resource, name, labels, value string) uint6
 	return version
 }
 
-// may fails the test for an error that no script is about: what it changes may be there or not, or be on its way out.
+// may fails the test for an unexpected error. The object may be missing or terminating.
 func may(t *testing.T, err error) {
 	t.Helper()
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && !apierrors.IsInvalid(err) {
@@ -121,7 +121,7 @@ func (p *workload) remove(t *testing.T, resource, name string) {
 	may(t, p.objects(resource).Delete(t.Context(), name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
 }
 
-// clear deletes the collection, as far as it is the script's. There is no such request for namespaces.
+// clear deletes the script's objects of a resource. Namespaces do not support deletion of a collection.
 func (p *workload) clear(t *testing.T, resource, labels string) {
 	t.Helper()
 	selector := "run=" + p.name
@@ -149,8 +149,8 @@ const (
 	noFinalizer = `null`
 )
 
-// release lets go of an object; a namespace that is to go has a finalizer of its own, which a controller would take
-// away.
+// release removes the finalizers of an object. A namespace that is being deleted also has its own finalizer, which a
+// controller would remove.
 func (p *workload) release(t *testing.T, resource, name string) {
 	t.Helper()
 	p.hold(t, resource, name, noFinalizer)
@@ -182,7 +182,7 @@ func (p *workload) bindTo(t *testing.T, name, node string) {
 	may(t, err)
 }
 
-// destroy deletes the script's namespace as its controller would, and makes it again.
+// destroy deletes the script's namespace like its controller, and creates it again.
 func (p *workload) destroy(t *testing.T) {
 	t.Helper()
 	may(t, p.Client.Resource(suite.Namespaces).Delete(t.Context(), p.namespace, metav1.DeleteOptions{}))
@@ -203,16 +203,16 @@ func (p *workload) destroy(t *testing.T) {
 	p.build(t)
 }
 
-// build makes the script's namespace, and in it what pods stand on.
+// build creates the script's namespace, and the objects that pods need.
 func (p *workload) build(t *testing.T) {
 	t.Helper()
-	testkit.Eventually(t, "the namespace is there", func() error {
+	testkit.Eventually(t, "the namespace is created", func() error {
 		o := p.newThing("namespaces", p.namespace)
 		p.fill(o, "namespaces", "-", "0")
 		_, err := p.Client.Resource(suite.Namespaces).Create(t.Context(), o, metav1.CreateOptions{})
 		return err
 	})
-	testkit.Eventually(t, "the service account is there", func() error {
+	testkit.Eventually(t, "the service account is created", func() error {
 		account := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": "default"}}}
 		_, err := p.Client.Resource(suite.Accounts).Namespace(p.namespace).Create(t.Context(), account, metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) {
