@@ -125,7 +125,7 @@ func TestComponentStatuses(t *testing.T) {
 		slices.SortFunc(list.Items, func(a, b corev1.ComponentStatus) int { return strings.Compare(a.Name, b.Name) })
 		return list.Items, answer.Header
 	}
-	testkit.Eventually(t, "both report the same statuses", func() error { // kube-apiserver probes the components at each request
+	testkit.Eventually(t, "both report the same statuses", func() error { // each request probes them
 		want, wantHeader := read(o.Upstream)
 		got, gotHeader := read(o.Facade)
 		if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {

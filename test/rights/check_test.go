@@ -23,12 +23,12 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestCheck: what a configuration, a kubeconfig and its rights would do is told before anything is served.
+// The check reports problems of a configuration, a kubeconfig and its rights, without serving.
 func TestCheck(t *testing.T) {
 	cluster := suite.Cluster(t)
 	reader, server := suite.FacadeKubeconfig(t, cluster), suite.FacadeConfig(t, cluster).Host
-	nobody := testkit.WriteKubeconfig(t, cluster.ConfigOf(t, "nobody-at-all"))
-	unknown := testkit.WriteKubeconfig(t, rest.AnonymousClientConfig(cluster.ConfigOf(t, "nobody")))
+	powerless := testkit.WriteKubeconfig(t, cluster.ConfigOf(t, "powerless"))
+	unknown := testkit.WriteKubeconfig(t, rest.AnonymousClientConfig(cluster.ConfigOf(t, "unknown")))
 	stranger := httptest.NewTLSServer(http.NotFoundHandler())
 	defer stranger.Close()
 	alone := func(c *facade.Config) { c.Authentication.AnonymousActsAsKubeconfig = true }
@@ -38,7 +38,7 @@ func TestCheck(t *testing.T) {
 	for name, test := range map[string]struct {
 		kubeconfig string
 		set        []func(*facade.Config)
-		says       []string // beginnings of lines, in their order, as expressions
+		says       []string // beginnings of lines, in order, as regular expressions
 		fails      bool
 	}{
 		"a reader alone": {
@@ -50,20 +50,20 @@ func TestCheck(t *testing.T) {
 				"note  certificate: a self-signed pair", "(note|ok  )  memory: ",
 			}, false,
 		},
-		"nobody": {
-			nobody, []func(*facade.Config){caching}, []string{
-				"ok    identity: nobody-at-all, ", "FAIL  permission to create tokenreviews: .*no bearer token is accepted",
+		"a user without rights": {
+			powerless, []func(*facade.Config){caching}, []string{
+				"ok    identity: powerless, ", "FAIL  permission to create tokenreviews: .*no bearer token is accepted",
 				"FAIL  permission to create subjectaccessreviews: .*no caller may read anything", "FAIL  permission to get configmaps: .*no client certificate is accepted",
 				"FAIL  permission to get namespaces: .*another cluster", "FAIL  permission to get customresourcedefinitions: .*consistent reads of custom resources are forwarded",
 				"FAIL  resource namespaces: the kubeconfig user may not list and watch all of its objects",
 			}, true,
 		},
-		"somebody unknown": {unknown, nil, []string{"FAIL  "}, true},
-		"no such file":     {filepath.Join(t.TempDir(), "none"), nil, []string{"FAIL  upstream: read --kubeconfig .*none"}, true},
-		"what cannot be meant": {
+		"an unknown user": {unknown, nil, []string{"FAIL  "}, true},
+		"no such file":    {filepath.Join(t.TempDir(), "none"), nil, []string{"FAIL  upstream: read --kubeconfig .*none"}, true},
+		"an invalid value": {
 			reader, []func(*facade.Config){func(c *facade.Config) { c.Port = -1 }}, []string{"FAIL  configuration: --secure-port -1"}, true,
 		},
-		"names that are none": {
+		"an unknown resource": {
 			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.Preload = []string{"potatoes"} }},
 			[]string{"FAIL  resource potatoes: "}, true,
 		},
@@ -74,7 +74,7 @@ func TestCheck(t *testing.T) {
 			}},
 			[]string{"FAIL  configuration: resource configmaps: it is both preloaded and uncached"}, true,
 		},
-		"what means nothing": {
+		"settings without an effect": {
 			reader, []func(*facade.Config){alone, func(c *facade.Config) {
 				c.Resources = map[schema.GroupResource]facade.Resource{{Resource: "deployments"}: {Cached: new(bool)}, {Resource: "potatoes"}: {HistoryBytes: 1}}
 			}},
@@ -87,18 +87,18 @@ func TestCheck(t *testing.T) {
 				"ok    upstream: kube-apiserver v1\\.\\d+\\.\\d+ at " + regexp.QuoteMeta(server),
 			}, false,
 		},
-		"endpoints of which none answers": {
+		"endpoints without an answer": {
 			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.Upstream = []string{"https://127.0.0.1:1", "https://127.0.0.1:2"} }},
 			[]string{"note  endpoint https://127.0.0.1:2: .*refused", "FAIL  upstream: no endpoint of --upstream answers"}, true,
 		},
 		"a kubeconfig of its own for reviews": {
-			nobody, []func(*facade.Config){func(c *facade.Config) { c.Authentication.Kubeconfig = reader }}, []string{
+			powerless, []func(*facade.Config){func(c *facade.Config) { c.Authentication.Kubeconfig = reader }}, []string{
 				"ok    permission to create tokenreviews with " + regexp.QuoteMeta(reader) + ": granted", "FAIL  permission to create subjectaccessreviews: ",
 				"ok    permission to get configmaps with ",
 			}, true,
 		},
 		"a kubeconfig without rights for reviews": {
-			reader, []func(*facade.Config){func(c *facade.Config) { c.Authorization.Kubeconfig = nobody }}, []string{
+			reader, []func(*facade.Config){func(c *facade.Config) { c.Authorization.Kubeconfig = powerless }}, []string{
 				"ok    permission to create tokenreviews: granted", "FAIL  permission to create subjectaccessreviews with .*no caller may read anything",
 			}, true,
 		},
@@ -133,7 +133,7 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := facade.Defaults()
-			c.PeerWait = time.Minute // also on a machine that has other work
+			c.PeerWait = time.Minute // long enough for a busy machine
 			c.Kubeconfig, c.BindAddress, c.CertDir = test.kubeconfig, net.IPv4(127, 0, 0, 1), filepath.Join(t.TempDir(), "made")
 			for _, set := range test.set {
 				set(&c)
@@ -143,13 +143,13 @@ func TestCheck(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 			if strings.Contains(out.String(), "FAIL") != test.fails {
-				t.Error("what it says and how it ends differ")
+				t.Error("the report and the returned error differ")
 			}
 			rest := out.String()
 			for _, line := range test.says {
 				at := regexp.MustCompile("(?m)^" + line).FindStringIndex(rest)
 				if at == nil {
-					t.Errorf("it does not say %q, there:\n%s", line, &out)
+					t.Errorf("the report lacks %q:\n%s", line, &out)
 					break
 				}
 				rest = rest[at[1]:]
@@ -158,7 +158,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// leftovers are snapshots that would be left aside.
+// leftovers returns a directory with snapshots that a facade would ignore.
 func leftovers(t *testing.T, cluster *testkit.Cluster) string {
 	t.Helper()
 	clients := suite.NewClients(t, cluster.ConfigOf(t, "admin", "system:masters"))

@@ -25,11 +25,11 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// late is how long decisions are kept, and how far reviews are apart: longer than any test waits, so that a change
-// which is noticed was notified.
+// late is the lifetime of cached decisions and the interval of reviews. It is longer than any test, so a change only
+// has an effect if a watch notifies the facade.
 const late = 24 * time.Hour
 
-// rig is an authorizer that follows the cluster, and a namespace in it.
+// rig is an authorizer with watches of the cluster's RBAC objects, and a namespace.
 type rig struct {
 	*auth.Reviews
 	namespace string
@@ -69,13 +69,13 @@ func newRig(t *testing.T) *rig {
 	}
 	t.Cleanup(wait.Wait)
 	t.Cleanup(cancel)
-	testkit.Eventually(t, "what rights depend on is followed", func() error {
+	testkit.Eventually(t, "the watches of RBAC objects and accounts are synced", func() error {
 		return errors.Join(rules.Failure(), accounts.Failure())
 	})
 	return &rig{Reviews: reviews, namespace: f.Namespace, clients: clients}
 }
 
-// ask asks whether somebody may watch the namespace's config maps.
+// ask authorizes a watch of the namespace's config maps.
 func (r *rig) ask(t *testing.T, who *auth.Caller) (auth.Attributes, error) {
 	t.Helper()
 	a := auth.Attributes{Caller: who, Verb: "watch", Version: "v1", Resource: "configmaps", Namespace: r.namespace}
@@ -86,20 +86,20 @@ func (r *rig) ask(t *testing.T, who *auth.Caller) (auth.Attributes, error) {
 	return a, err
 }
 
-// becomes waits until somebody is granted it, or is not.
+// becomes waits until the watch is allowed or, if granted is false, denied.
 func (r *rig) becomes(t *testing.T, who *auth.Caller, granted bool) auth.Attributes {
 	t.Helper()
 	var a auth.Attributes
 	testkit.Eventually(t, fmt.Sprint("granted: ", granted), func() (err error) {
 		if a, err = r.ask(t, who); (err == nil) != granted {
-			return fmt.Errorf("the answer is %w", err)
+			return fmt.Errorf("got %w", err)
 		}
 		return nil
 	})
 	return a
 }
 
-// give binds a role of the namespace, which lets read config maps.
+// give binds a role with the right to read the namespace's config maps.
 func (r *rig) give(t *testing.T, to rbacv1.Subject) {
 	t.Helper()
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "reader"}, Rules: []rbacv1.PolicyRule{
@@ -117,16 +117,16 @@ func (r *rig) give(t *testing.T, to rbacv1.Subject) {
 	}
 }
 
-// ends waits for a lease's end.
+// ends waits for the end of a watch authorization.
 func ends(t *testing.T, l *auth.WatchAuthorization) {
 	t.Helper()
 	select {
 	case <-l.Ended():
 	case <-time.After(suite.Patience):
-		t.Error("the lease goes on")
+		t.Error("the watch authorization does not end")
 	}
 	if err := l.Check(t.Context()); !errors.Is(err, auth.ErrRevoked) {
-		t.Errorf("an event passes: %v", err)
+		t.Errorf("got %v from an ended watch authorization, want ErrRevoked", err)
 	}
 }
 
@@ -134,7 +134,7 @@ func person(name string, groups ...string) *auth.Caller {
 	return auth.NewCaller(&user.DefaultInfo{Name: name, Groups: append(groups, "system:authenticated")}, auth.ByCertificate, time.Time{})
 }
 
-// A right that is given is noticed although its lack was kept, and one that is taken ends leases; however that is done.
+// A new right takes effect although its refusal was cached. Each way to remove a right ends watch authorizations.
 func TestWatchAuthorizationFollowsRights(t *testing.T) {
 	remove := metav1.DeleteOptions{}
 	for name, take := range map[string]func(*testing.T, *rig) error{
@@ -144,7 +144,7 @@ func TestWatchAuthorizationFollowsRights(t *testing.T) {
 		"the role is deleted": func(t *testing.T, r *rig) error {
 			return r.clients.RbacV1().Roles(r.namespace).Delete(t.Context(), "reader", remove)
 		},
-		"the role says less": func(t *testing.T, r *rig) error {
+		"the rule is removed from the role": func(t *testing.T, r *rig) error {
 			less := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "reader"}}
 			_, err := r.clients.RbacV1().Roles(r.namespace).Update(t.Context(), less, metav1.UpdateOptions{})
 			return err
@@ -154,13 +154,13 @@ func TestWatchAuthorizationFollowsRights(t *testing.T) {
 			r := newRig(t)
 			carol := person("carol", "team")
 			if _, err := r.ask(t, carol); err == nil {
-				t.Fatal("granted from the start")
+				t.Fatal("allowed before the right is given")
 			}
 			r.give(t, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: "Group", Name: "team"})
 			l := r.Hold(r.becomes(t, carol, true))
 			defer l.Release()
 			if err := l.Check(t.Context()); err != nil {
-				t.Errorf("no event passes: %v", err)
+				t.Errorf("got %v from an open watch authorization, want nil", err)
 			}
 			if err := take(t, r); err != nil {
 				t.Fatal(err)
@@ -171,7 +171,7 @@ func TestWatchAuthorizationFollowsRights(t *testing.T) {
 	}
 }
 
-// The lease of a service account ends with it, whatever its name may still do.
+// The watch authorization of a service account ends with the account, even if its binding remains.
 func TestWatchAuthorizationEndsWithServiceAccount(t *testing.T) {
 	r := newRig(t)
 	accounts := r.clients.CoreV1().ServiceAccounts(r.namespace)
@@ -191,7 +191,7 @@ func TestWatchAuthorizationEndsWithServiceAccount(t *testing.T) {
 	ends(t, l)
 }
 
-// What the node authorizer lets a kubelet read depends on its groups and on the selector, and it says why not.
+// The node authorizer's decisions for a kubelet depend on its groups and on the selector. Refusals have a reason.
 func TestNodeAuthorizerDecisions(t *testing.T) {
 	r := newRig(t)
 	own, others := fields.OneTermEqualSelector("spec.nodeName", "n1"), fields.OneTermEqualSelector("spec.nodeName", "n2")
@@ -201,21 +201,21 @@ func TestNodeAuthorizerDecisions(t *testing.T) {
 		selector fields.Selector
 		granted  bool
 	}{
-		"its own pods":    {node, own, true},
-		"another's":       {node, others, false},
-		"all":             {node, fields.Everything(), false},
-		"not in a group":  {person("system:node:n1"), own, false},
-		"somebody else's": {person("alice"), own, false},
+		"its own pods":   {node, own, true},
+		"another's":      {node, others, false},
+		"all":            {node, fields.Everything(), false},
+		"not in a group": {person("system:node:n1"), own, false},
+		"another user's": {person("alice"), own, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := auth.Attributes{Caller: c.who, Verb: "list", Version: "v1", Resource: "pods", Fields: c.selector.Requirements()}
 			grant, err := r.Authorize(t.Context(), a)
 			if grant.Covers(a) != c.granted || !c.granted && !auth.IsDenied(err) {
-				t.Errorf("granted: %t, %v", grant.Covers(a), err)
+				t.Errorf("got allowed %t, %v", grant.Covers(a), err)
 			}
 			var denied *auth.DeniedError
 			if c.who == node && errors.As(err, &denied) && denied.Reason == "" {
-				t.Error("no reason is given")
+				t.Error("the refusal has no reason")
 			}
 		})
 	}

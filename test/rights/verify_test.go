@@ -19,7 +19,7 @@ import (
 	"github.com/listfacade/listfacade/internal/verify"
 )
 
-// verified runs the command's work, and returns what it wrote and how the process would end.
+// verified runs the command "verify", and returns its output and exit code.
 func verified(t *testing.T, facade, upstream *rest.Config, o verify.Options) (string, int) {
 	t.Helper()
 	if o.Encodings == nil {
@@ -40,8 +40,8 @@ func verified(t *testing.T, facade, upstream *rest.Config, o verify.Options) (st
 	return out.String() + err.Error(), coded.ExitCode()
 }
 
-// TestVerifyFindsNoDifference: a facade that has what its kube-apiserver has is found equal, resource by resource, by
-// who may list them and nothing else; and what somebody may not list is said.
+// For a correct facade the command reports no difference. Its user needs only the right to list. The command names the
+// resources that the user may not list.
 func TestVerifyFindsNoDifference(t *testing.T) {
 	cluster := suite.Cluster(t)
 	s := suite.NewFixture(t, cluster)
@@ -59,7 +59,7 @@ func TestVerifyFindsNoDifference(t *testing.T) {
 		t.Errorf("without a right: %d\n%s", code, text)
 	}
 	mayList(t, s, "verifier", []string{"", "flowcontrol.apiserver.k8s.io", "apiextensions.k8s.io"}, "configmaps", "secrets", "serviceaccounts", "flowschemas", "customresourcedefinitions")
-	testkit.Eventually(t, "the right is known", func() error {
+	testkit.Eventually(t, "kube-apiserver knows the right", func() error {
 		if text, code = verified(t, config, upstream, verify.Options{Resources: names}); code != 0 {
 			return fmt.Errorf("%d: %s", code, text)
 		}
@@ -71,7 +71,7 @@ func TestVerifyFindsNoDifference(t *testing.T) {
 		`(?m)^8 equal, 0 different, 2 forwarded, 0 unknown, 0 without the encoding; \d+ objects\n\z`,
 	} {
 		if !regexp.MustCompile(want).MatchString(text) {
-			t.Errorf("it does not say %s:\n%s", want, text)
+			t.Errorf("the output lacks %s:\n%s", want, text)
 		}
 	}
 	text, code = verified(t, config, upstream, verify.Options{Resources: []string{"configmaps", "pods"}})
@@ -83,7 +83,7 @@ func TestVerifyFindsNoDifference(t *testing.T) {
 	}
 }
 
-// mayList lets a service account list resources.
+// mayList grants a service account the right to list resources.
 func mayList(t *testing.T, s *suite.Fixture, account string, groups []string, resources ...string) {
 	t.Helper()
 	clients, err := kubernetes.NewForConfig(s.Config)
@@ -106,8 +106,7 @@ func mayList(t *testing.T, s *suite.Fixture, account string, groups []string, re
 	}
 }
 
-// TestVerifyFindsDifferences: a facade that was told something else than its kube-apiserver has is found out, in both
-// encodings.
+// A facade received another object than its kube-apiserver has. The command finds the difference, in both encodings.
 func TestVerifyFindsDifferences(t *testing.T) {
 	cluster := suite.Cluster(t)
 	s := suite.NewFixture(t, cluster)
@@ -128,7 +127,7 @@ func TestVerifyFindsDifferences(t *testing.T) {
 	}
 }
 
-// altering alters one object on its way.
+// altering alters one object in a response.
 type altering struct{ http.ResponseWriter }
 
 // Unwrap lets http.ResponseController flush.

@@ -8,7 +8,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// quiet holds back writers and readers until it is called off.
+// quiet blocks writers and readers until off is called.
 func (s *soak) quiet() (off func()) {
 	for _, k := range s.kinds {
 		s.writers[k].turn.Lock()
@@ -30,8 +30,8 @@ func (s *soak) settle(t *testing.T) {
 	s.chapter(t)
 }
 
-// chapter holds everything that clients were told and answered in a chapter against what happened, and turns the page.
-// The caller keeps quiet.
+// chapter checks all events and answers that clients received in a chapter, and begins the next. The caller keeps
+// quiet.
 func (s *soak) chapter(t *testing.T) {
 	t.Helper()
 	marks := map[*kind]uint64{}
@@ -51,7 +51,7 @@ func (s *soak) chapter(t *testing.T) {
 	}
 }
 
-// reopen lets every watcher go on with another watch.
+// reopen makes every watcher continue with a new watch.
 func (s *soak) reopen(t *testing.T) {
 	t.Helper()
 	var all errgroup.Group
@@ -63,7 +63,8 @@ func (s *soak) reopen(t *testing.T) {
 	}
 }
 
-// bridged are the gaps in a kind that the facade has bridged in a world. Versions of one mean nothing in another.
+// bridged returns the lost windows of a kind that the facade has replayed in a world. Versions of different worlds are
+// not comparable.
 func (s *soak) bridged(k *kind, world int) []testkit.LostWindow {
 	gaps, _ := s.facade.LostWindows(k.GVR)
 	all, of := gaps["json"], s.bridgedBefore[k]
@@ -74,7 +75,7 @@ func (s *soak) bridged(k *kind, world int) []testkit.LostWindow {
 	return all[of[world]:to]
 }
 
-// judge holds what clients were told and answered in a world against what happened there. The caller keeps quiet.
+// judge checks the events and answers that clients received in a world. The caller keeps quiet.
 func (s *soak) judge(t *testing.T, world int) {
 	t.Helper()
 	var watches, events, reads, doubts int
@@ -95,10 +96,10 @@ func (s *soak) judge(t *testing.T, world int) {
 				events += r.Notified()
 				gaps := s.bridged(k, world)
 				if passed(r.Recording) {
-					gaps = nil // it was told by kube-apiserver, which knows what was inside
+					gaps = nil // kube-apiserver sent this watch, and lost nothing
 				}
 				if err := testkit.CheckReplayed(r.Recording, model, gaps...); err != nil {
-					t.Errorf("%s, over the gaps %v: %v", w, gaps, err)
+					t.Errorf("%s, with the lost windows %v: %v", w, gaps, err)
 				}
 			}
 		}
@@ -116,6 +117,6 @@ func (s *soak) judge(t *testing.T, world int) {
 			}
 		}
 	}
-	s.log("%d watches with %d events and %d reads were looked at, after %d refusals, %d times that a client was told to list again, "+
+	s.log("checked %d watches with %d events and %d reads, after %d refusals, %d relists by a 410, "+
 		"and %d writes whose answers were lost", watches, events, reads, s.refusals.Swap(0), s.relisted.Swap(0), doubts)
 }

@@ -19,10 +19,10 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// etcd is the cluster's store, asked over its JSON gateway.
+// etcd is a client of the cluster's etcd, by its JSON gateway.
 type etcd struct {
 	url    string
-	dir    string // of its data
+	dir    string // etcd's data directory
 	client *http.Client
 }
 
@@ -36,7 +36,7 @@ func (n *number) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// keyValue is a key of etcd and when it was written.
+// keyValue is a key of etcd with its revisions.
 type keyValue struct {
 	Key      []byte `json:"key"`
 	Revision number `json:"mod_revision"`
@@ -51,7 +51,7 @@ type watchAnswer struct {
 	Result struct {
 		Header  etcdHeader `json:"header"`
 		Created bool       `json:"created"`
-		// CompactRevision and Canceled are of a watch that cannot go on.
+		// CompactRevision and Canceled are set for a watch that cannot continue.
 		CompactRevision number `json:"compact_revision"`
 		Canceled        bool   `json:"canceled"`
 		Events          []struct {
@@ -61,7 +61,7 @@ type watchAnswer struct {
 	} `json:"result"`
 }
 
-// newEtcd finds the cluster's etcd by what kube-apiserver was told of it.
+// newEtcd finds the cluster's etcd by kube-apiserver's flags.
 func newEtcd(t *testing.T, c *testkit.Cluster) *etcd {
 	t.Helper()
 	pki := func(name string) string { return filepath.Join(c.Dir, "pki", name) }
@@ -80,7 +80,7 @@ func newEtcd(t *testing.T, c *testkit.Cluster) *etcd {
 	return &etcd{url: etcdURL(t, c), dir: filepath.Join(c.Dir, "etcd"), client: &http.Client{Transport: transport}}
 }
 
-// etcdURL reads where etcd listens from the command line of kube-apiserver.
+// etcdURL reads etcd's address from the command line of kube-apiserver.
 func etcdURL(t *testing.T, c *testkit.Cluster) string {
 	t.Helper()
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", c.Processes["kube-apiserver"].PID))
@@ -92,11 +92,11 @@ func etcdURL(t *testing.T, c *testkit.Cluster) string {
 			return url
 		}
 	}
-	t.Fatalf("kube-apiserver is told of no etcd: %q", line)
+	t.Fatalf("kube-apiserver's command line names no etcd: %q", line)
 	return ""
 }
 
-// post asks a question; the caller closes the answer.
+// post sends a request. The caller closes the body of the answer.
 func (e *etcd) post(ctx context.Context, path string, question any) (io.ReadCloser, error) {
 	body, err := json.Marshal(question)
 	if err != nil {
@@ -118,7 +118,7 @@ func (e *etcd) post(ctx context.Context, path string, question any) (io.ReadClos
 	return response.Body, nil
 }
 
-// put writes a key, so that a watch which tells of it has told of everything before.
+// put writes a key as a barrier: a watch that sends it has sent all earlier events.
 func (e *etcd) put(ctx context.Context, key string) error {
 	body, err := e.post(ctx, "/v3/kv/put", map[string]any{"key": []byte(key), "value": []byte("x")})
 	if err != nil {
@@ -127,7 +127,7 @@ func (e *etcd) put(ctx context.Context, key string) error {
 	return body.Close()
 }
 
-// all is every key below /registry/, and the store's revision.
+// all returns every key below /registry/, and the store's revision.
 func (e *etcd) all(ctx context.Context) ([]keyValue, uint64, error) {
 	body, err := e.post(ctx, "/v3/kv/range", map[string]any{"key": []byte("/registry/"), "range_end": []byte("/registry0"), "keys_only": true})
 	if err != nil {
@@ -142,10 +142,10 @@ func (e *etcd) all(ctx context.Context) ([]keyValue, uint64, error) {
 	return answer.KVs, uint64(answer.Header.Revision), err
 }
 
-// errCompacted says that a watch cannot begin where it was to.
+// errCompacted is returned if the start of a watch is compacted.
 var errCompacted = errors.New("etcd was compacted under its watch")
 
-// watch tells of everything below /registry/ from a revision on, until the store ends.
+// watch calls tell for every change below /registry/ from a revision on, until etcd ends.
 func (e *etcd) watch(ctx context.Context, from uint64, tell func(*watchAnswer)) error {
 	body, err := e.post(ctx, "/v3/watch", map[string]any{"create_request": map[string]any{
 		"key": []byte("/registry/"), "range_end": []byte("/registry0"), "start_revision": strconv.FormatUint(from, 10),

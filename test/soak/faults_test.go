@@ -11,13 +11,13 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// fault is something that happens to what is behind the facade.
+// fault is a fault behind the facade.
 type fault struct {
 	phase
 	do func(t *testing.T, s *soak, lasts time.Duration, draw *rand.Rand)
 }
 
-// faults are all of them.
+// faults returns all faults.
 func faults() []fault {
 	return []fault{
 		{phase{name: "kube-apiserver killed", codes: away, relists: true}, killed},
@@ -46,7 +46,7 @@ func (s *soak) do(t *testing.T, process string, commands ...string) {
 	}
 }
 
-// last lets a fault last.
+// last waits while a fault lasts.
 func last(lasts time.Duration) { <-time.After(lasts) }
 
 func killed(t *testing.T, s *soak, lasts time.Duration, _ *rand.Rand) {
@@ -61,8 +61,8 @@ func paused(t *testing.T, s *soak, lasts time.Duration, _ *rand.Rand) {
 	s.do(t, "kube-apiserver", "continue")
 }
 
-// answering is somebody who answers whatever kube-apiserver is asked with a code. Most times the open watches are cut,
-// too.
+// answering returns a fault in which all requests to kube-apiserver receive a code. In most cases open connections are
+// cut, too.
 func answering(code int) func(*testing.T, *soak, time.Duration, *rand.Rand) {
 	return func(_ *testing.T, s *soak, lasts time.Duration, draw *rand.Rand) {
 		s.road.answer(refusal(code))
@@ -71,7 +71,7 @@ func answering(code int) func(*testing.T, *soak, time.Duration, *rand.Rand) {
 			s.road.cut()
 		}
 		last(lasts)
-		s.road.mend()
+		s.road.repair()
 	}
 }
 
@@ -85,7 +85,7 @@ func refusal(code int) http.HandlerFunc {
 	}
 }
 
-// reasons are those of a Status.
+// reasons are the reasons in a Status, by code.
 var reasons = map[int]string{
 	http.StatusUnauthorized: "Unauthorized", http.StatusForbidden: "Forbidden", http.StatusTooManyRequests: "TooManyRequests",
 	http.StatusInternalServerError: "InternalError",
@@ -104,26 +104,26 @@ func spoilt(_ *testing.T, s *soak, lasts time.Duration, draw *rand.Rand) {
 		s.road.cut()
 	}
 	last(lasts)
-	s.road.mend()
+	s.road.repair()
 }
 
 func cut(_ *testing.T, s *soak, lasts time.Duration, draw *rand.Rand) {
 	if draw.IntN(2) > 0 {
-		s.log("nobody is let in again, either")
+		s.log("new requests are aborted, too")
 		s.road.answer(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	}
 	s.road.cut()
 	last(lasts)
-	s.road.mend()
+	s.road.repair()
 }
 
 func blocked(_ *testing.T, s *soak, lasts time.Duration, _ *rand.Rand) {
 	s.road.block()
 	last(lasts)
-	s.road.mend()
+	s.road.repair()
 }
 
-// replaced restarts kube-apiserver as one that says it is of another version: an older one, then itself again.
+// replaced restarts kube-apiserver and changes the version that it reports: first to an older one, then back.
 func replaced(t *testing.T, s *soak, _ time.Duration, _ *rand.Rand) {
 	s.do(t, "kube-apiserver", "stop")
 	version := ""
@@ -141,7 +141,7 @@ func replaced(t *testing.T, s *soak, _ time.Duration, _ *rand.Rand) {
 	} else {
 		version = fmt.Sprintf(`"gitVersion": %q`, version)
 	}
-	testkit.Eventually(t, "the facade tells the other version", func() error {
+	testkit.Eventually(t, "the facade reports the other version", func() error {
 		answer, err := s.asker.Ask(t.Context(), testkit.Question{Path: "/version"})
 		if err == nil && string(gitVersion.Find(answer.Body)) != version {
 			err = fmt.Errorf("%d: %s, want %s", answer.Code, answer.Body, version)
@@ -150,7 +150,7 @@ func replaced(t *testing.T, s *soak, _ time.Duration, _ *rand.Rand) {
 	})
 }
 
-// compacted takes kube-apiserver's window away, too: it is restarted, half of the time.
+// compacted compacts etcd. In half of the cases it restarts kube-apiserver, which then also loses its window.
 func compacted(t *testing.T, s *soak, lasts time.Duration, draw *rand.Rand) {
 	restart := draw.IntN(2) > 0
 	if restart {

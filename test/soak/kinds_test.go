@@ -9,17 +9,17 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// kind is one of those that are written, watched and read. Nobody but the test writes objects with its label.
+// kind is a kind that clients write, watch and read. Only the test writes objects with its label.
 type kind struct {
 	testkit.FreshKind
 	namespace string
-	prefix    string // of its keys in etcd
+	prefix    string // prefix of its keys in etcd
 }
 
-// markLabel is on every object that the test writes; its value is the fixture's namespace.
+// markLabel is a label of every object that the test writes. Its value is the fixture's namespace.
 const markLabel = "soak"
 
-// prefixes are where the kinds are in etcd; the other FreshKinds are not part of this test.
+// prefixes are the prefixes of the kinds in etcd. The other FreshKinds are not part of this test.
 var prefixes = map[string]string{
 	"leases": "/registry/leases/", "configmaps": "/registry/configmaps/", "services": "/registry/services/specs/",
 	"ingresses": "/registry/ingress/", "networkpolicies": "/registry/networkpolicies/", "roles": "/registry/roles/",
@@ -27,8 +27,8 @@ var prefixes = map[string]string{
 	"gadgets": "/registry/watch.example.com/gadgets/", "events": "/registry/events/",
 }
 
-// newKinds are ten kinds: namespaced and not, a custom one, and events, which kube-apiserver reads from etcd and which
-// go by themselves, several at one version.
+// newKinds returns ten kinds: namespaced and cluster-scoped ones, a custom one, and events. kube-apiserver reads events
+// from etcd, and they expire, several at one version.
 func newKinds(namespace string) []*kind {
 	candidates := append(testkit.FreshKinds(),
 		testkit.FreshKind{GVR: suite.Gadgets, Kind: "Gadget", Content: map[string]any{"spec": map[string]any{"value": "v"}}},
@@ -44,7 +44,8 @@ func newKinds(namespace string) []*kind {
 	return kinds
 }
 
-// collection is the path of the kind's objects that the test writes; more is of the query, selectors are of labels.
+// collection returns the path of the test's objects of the kind. more is a part of the query, selectors are label
+// selectors.
 func (k *kind) collection(more string, selectors ...string) string {
 	path := k.Path(k.namespace) + "?" + strings.TrimPrefix(more, "&")
 	if k.Cluster {
@@ -56,10 +57,10 @@ func (k *kind) collection(more string, selectors ...string) string {
 	return path
 }
 
-// object is the path of one of them.
+// object returns the path of one object.
 func (k *kind) object(name string) string { return k.Path(k.namespace) + "/" + name }
 
-// key is that of an object in watches' events.
+// key returns the key of an object in the events of watches.
 func (k *kind) key(name string) string {
 	if k.Cluster {
 		return name
@@ -67,7 +68,7 @@ func (k *kind) key(name string) string {
 	return k.namespace + "/" + name
 }
 
-// ours is the name of the object that a key of etcd is of, if the test writes it.
+// ours returns the object's key for a key of etcd. ok is false if it is not an object of the test.
 func (k *kind) ours(etcdKey string) (key string, ok bool) {
 	key, ok = strings.CutPrefix(etcdKey, k.prefix)
 	if k.Cluster {
@@ -76,7 +77,7 @@ func (k *kind) ours(etcdKey string) (key string, ok bool) {
 	return key, ok && strings.HasPrefix(key, k.namespace+"/")
 }
 
-// name is that of one of a few objects; those in no namespace are told from others by it.
+// name returns the name of one of a few objects. Names of cluster-scoped objects are unique to the test.
 func (k *kind) name(i int) string {
 	if k.Cluster {
 		return fmt.Sprintf("%s-o%d", k.namespace, i)
@@ -84,7 +85,7 @@ func (k *kind) name(i int) string {
 	return fmt.Sprintf("o%d", i)
 }
 
-// content is what is sent to make an object.
+// content returns the body that creates an object.
 func (k *kind) content(name string, metadata map[string]any) ([]byte, error) {
 	content := map[string]any{"apiVersion": k.GVR.GroupVersion().String(), "kind": k.Kind}
 	for field, value := range k.Content {

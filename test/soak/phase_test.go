@@ -14,22 +14,22 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// phase is what clients may be told at some time: from the beginning of a fault until everybody has recovered.
+// phase describes the failures that clients may see from the beginning of a fault until all have recovered.
 type phase struct {
 	name    string
-	codes   []int // of answers, beside 429, with which clients are told to come again
-	garbage bool  // what kube-apiserver is asked for in a client's name may be garbage
-	relists bool  // watches may end with 410: kube-apiserver does not know any more what came after
-	closes  bool  // watches may end before their time
+	codes   []int // codes of answers that clients retry, in addition to 429
+	garbage bool  // forwarded answers may be garbage
+	relists bool  // watches may end with 410, because kube-apiserver has lost its window
+	closes  bool  // watches may end before their timeout
 }
 
-// calm is when nothing is wrong.
+// calm is the phase without a fault.
 var calm = &phase{name: "calm"}
 
-// starting is when nobody has been answered yet.
+// starting is the phase before the first answers.
 var starting = &phase{name: "the start", codes: away}
 
-// away is what is answered while kube-apiserver cannot be asked.
+// away contains the allowed codes while kube-apiserver is unreachable.
 var away = []int{http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
 
 func (p *phase) String() string { return p.name }
@@ -39,16 +39,16 @@ func (s *soak) enter(p *phase) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.wrong > enough {
-		s.log("%d more complaints during %s", s.wrong-enough, s.phase.Load())
+		s.log("%d more errors during %s", s.wrong-enough, s.phase.Load())
 	}
 	s.wrong = 0
 	s.phase.Store(p)
 }
 
-// enough are the complaints of one phase that are told; a fault that is not borne concerns many.
+// enough is the number of errors that are logged per phase, because one failure affects many clients.
 const enough = 5
 
-// complain tells of what may not be in this phase.
+// complain reports an error that the phase does not allow.
 func (s *soak) complain(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,8 +59,7 @@ func (s *soak) complain(format string, args ...any) {
 	s.t.Errorf("%6.1fs: during %s: %s", time.Since(s.began).Seconds(), s.phase.Load(), fmt.Sprintf(format, args...))
 }
 
-// answered judges an answer that is an error. What was asked in a phase may be answered with what is allowed in it,
-// even if it is over.
+// answered checks an error answer. Its code must be allowed in the current phase, or in the phase of the request.
 func (s *soak) answered(asked *phase, code int, what string) {
 	now := s.phase.Load()
 	if code == http.StatusTooManyRequests || slices.Contains(asked.codes, code) || slices.Contains(now.codes, code) {
@@ -70,19 +69,19 @@ func (s *soak) answered(asked *phase, code int, what string) {
 	s.complain("%d: %s", code, what)
 }
 
-// failed judges an answer that did not come, or not as a whole.
+// failed checks a request without a complete answer.
 func (s *soak) failed(ctx context.Context, asked *phase, format string, args ...any) {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return
 	}
-	// What kube-apiserver's answer lacks, ours lacks.
+	// A forwarded answer is incomplete if kube-apiserver's answer is.
 	if now := s.phase.Load(); asked == calm && now == calm {
 		s.complain(format, args...)
 	}
 	s.refusals.Add(1)
 }
 
-// garbage is what comes instead of answers.
+// garbage contains malformed answers.
 var garbage = []string{
 	"<html><body>Please log in.</body></html>\n",
 	`{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"99999999`,
@@ -91,7 +90,7 @@ var garbage = []string{
 	`{"type":"ADDED","object":{"kind":"Pod","metadata":{"name":"x"}}}` + "\n",
 }
 
-// spoiledBy tells whether an answer is garbage in a phase when it may be.
+// spoiledBy reports whether an answer is garbage and the phase allows that.
 func (s *soak) spoiledBy(asked *phase, body []byte) bool {
 	if !asked.garbage && !s.phase.Load().garbage {
 		return false
@@ -105,7 +104,7 @@ func (s *soak) spoiledBy(asked *phase, body []byte) bool {
 	return false
 }
 
-// named tells whether a question is about one object.
+// named reports whether a question is for one object.
 func named(q testkit.Question) bool {
 	u, err := url.Parse(q.Path)
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// read is an answer to a LIST or a GET, and the last write that was acknowledged before it was asked for, if the answer
-// has to show it.
+// read is an answer to a LIST or GET, with the last write before the request if the answer must contain it.
 type read struct {
 	question testkit.Question
 	answer   *testkit.Answer
@@ -20,7 +19,7 @@ type read struct {
 	world    int
 }
 
-// ofWorld parts the reads of a world from others.
+// ofWorld separates the reads of a world from others.
 func ofWorld(all []read, world int) (of, others []read) {
 	for _, r := range all {
 		if r.world == world {
@@ -32,7 +31,7 @@ func ofWorld(all []read, world int) (of, others []read) {
 	return of, others
 }
 
-// check holds a read against what happened.
+// check checks a read against the model.
 func (r *read) check(k *kind, truth *truth, model *testkit.Model) error {
 	floor := r.floor.rv
 	if r.floor.deleted {
@@ -41,14 +40,14 @@ func (r *read) check(k *kind, truth *truth, model *testkit.Model) error {
 	return testkit.CheckRead(r.question, r.answer, floor, model)
 }
 
-// reader reads what was written a moment ago, in the ways that promise to show it.
+// reader reads recent writes by consistent reads.
 type reader struct {
 	soak   *soak
 	kind   *kind
 	number int
 	random *rand.Rand
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	reads []read
 }
 
@@ -96,7 +95,7 @@ func (r *reader) collect() []read {
 	return reads
 }
 
-// ask asks the facade, and judges an answer that is none. It returns the world of the moment when it was asked.
+// ask sends a question to the facade, and checks a failure. It returns the world at the time of the request.
 func (s *soak) ask(ctx context.Context, who string, q testkit.Question) (*testkit.Answer, int, bool) {
 	phase, world := s.phase.Load(), int(s.world.Load())
 	ctx, cancel := context.WithTimeout(ctx, suite.Patience)

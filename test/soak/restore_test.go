@@ -13,13 +13,13 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// backup is a copy of etcd's data, and what the objects in it look like.
+// backup is a copy of etcd's data, with the content of its objects.
 type backup struct {
 	dir   string
 	known func(*kind) map[version][]byte
 }
 
-// takeBackup copies etcd's data; etcd does not run.
+// takeBackup copies etcd's data. etcd must not run.
 func (s *soak) takeBackup(t *testing.T) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "etcd")
@@ -32,7 +32,7 @@ func (s *soak) takeBackup(t *testing.T) {
 	s.backup = backup{dir: dir, known: s.truth.known()}
 }
 
-// putBack replaces etcd's data by the backup; etcd does not run.
+// putBack replaces etcd's data by the backup. etcd must not run.
 func (s *soak) putBack(t *testing.T) {
 	t.Helper()
 	if err := os.RemoveAll(s.etcd.dir); err != nil {
@@ -41,25 +41,25 @@ func (s *soak) putBack(t *testing.T) {
 	if err := os.CopyFS(s.etcd.dir, os.DirFS(s.backup.dir)); err != nil {
 		t.Fatal(err)
 	}
-	// etcd wants it so.
+	// etcd requires this mode.
 	if err := os.Chmod(s.etcd.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// lost is how many versions at least a restored backup lacks: more than kube-apiserver writes by itself until everybody
-// has heard of it.
+// lost is the minimum of versions that a restored backup lacks. It is more than kube-apiserver itself writes until all
+// watchers have noticed the restore.
 const lost = 200
 
-// restored sets etcd back. Versions then mean something else than before, for those who watch a kube-apiserver, too:
-// one that was restarted lets them go on from a version that it has not reached, and they miss what it does until then.
-// Nobody can tell, unless versions are still below those of before; so writers wait until everybody has heard. What
-// holds then, and what a client that follows the protocol needs, is this:
+// restored restores etcd from a backup, so that versions have new meanings. Watchers of a restarted kube-apiserver
+// itself would resume from a version that it has not reached, and miss the events until then. This can be detected only
+// while versions are below the old ones, so writers wait until all watchers have noticed. A client needs these
+// guarantees:
 //
-//   - a watch that is open tells nothing of the new world: it ends, with a 410 or without a word, and whoever lists
-//     then gets the new world's state;
-//   - a read of the most recent state is answered with the new world's, or not at all;
-//   - in the new world, all guarantees hold from there on.
+//   - An open watch sends no event of the new world. It ends, with a 410 or cleanly, and a list then returns the new
+//     world's state.
+//   - A consistent read returns the new world's state, or fails.
+//   - In the new world all guarantees are valid.
 func restored(t *testing.T, s *soak, lasts time.Duration, draw *rand.Rand) {
 	if s.backup.dir == "" {
 		s.do(t, "etcd", "kill")
@@ -70,7 +70,7 @@ func restored(t *testing.T, s *soak, lasts time.Duration, draw *rand.Rand) {
 	off := s.quiet()
 	defer off()
 	s.moveOn(t)
-	s.patient.Store(true) // who is not watching at the moment cannot be told
+	s.patient.Store(true) // only open watches notice the restore
 	s.chapter(t)
 	s.await(t, s.marks)
 	s.patient.Store(false)
@@ -94,12 +94,12 @@ func restored(t *testing.T, s *soak, lasts time.Duration, draw *rand.Rand) {
 	s.do(t, "kube-apiserver", "start")
 	unread := draw.IntN(2) > 0
 	if unread {
-		s.log("nobody reads until all watches have ended")
+		s.log("no reads until all watches have ended")
 	} else {
 		s.readsRestored(t)
 	}
 	for _, w := range s.watchers {
-		testkit.Eventually(t, fmt.Sprintf("%s: it hears of the restored store", w), func() error {
+		testkit.Eventually(t, fmt.Sprintf("%s: it notices the restored store", w), func() error {
 			if rv, world, open := w.reached(); world != int(s.world.Load()) || !open {
 				return fmt.Errorf("it is at %d of world %d, where %d was reached before; its watch is open: %t", rv, world, s.marks[w.kind], open)
 			}
@@ -112,7 +112,7 @@ func restored(t *testing.T, s *soak, lasts time.Duration, draw *rand.Rand) {
 	s.judgeOld(t, int(old), models)
 }
 
-// beginWorld keeps the gaps of worlds apart. The facade has no upstream meanwhile.
+// beginWorld separates the lost windows of two worlds. The facade has no upstream meanwhile.
 func (s *soak) beginWorld() {
 	for _, k := range s.kinds {
 		gaps, _ := s.facade.LostWindows(k.GVR)
@@ -120,7 +120,7 @@ func (s *soak) beginWorld() {
 	}
 }
 
-// moveOn writes what the backup lacks. The caller keeps quiet.
+// moveOn writes versions that the backup lacks. The caller keeps quiet.
 func (s *soak) moveOn(t *testing.T) {
 	t.Helper()
 	for i := range lost {
@@ -129,7 +129,7 @@ func (s *soak) moveOn(t *testing.T) {
 	}
 }
 
-// models are of the world that ends.
+// models returns the models of the world that ends.
 func (s *soak) models(t *testing.T) map[*kind]*testkit.Model {
 	t.Helper()
 	models := map[*kind]*testkit.Model{}
@@ -142,7 +142,7 @@ func (s *soak) models(t *testing.T) map[*kind]*testkit.Model {
 	return models
 }
 
-// judgeOld holds what was told after the last chapter of the old world against that: next to nothing happened in it.
+// judgeOld checks the events that clients received after the last chapter of the old world.
 func (s *soak) judgeOld(t *testing.T, old int, models map[*kind]*testkit.Model) {
 	t.Helper()
 	for _, w := range s.watchers {
@@ -155,8 +155,7 @@ func (s *soak) judgeOld(t *testing.T, old int, models map[*kind]*testkit.Model) 
 	}
 }
 
-// readsRestored reads what is most recent as soon as kube-apiserver is there: nothing of the world that is gone may be
-// in it.
+// readsRestored sends consistent reads as soon as kube-apiserver runs. Answers must contain nothing of the old world.
 func (s *soak) readsRestored(t *testing.T) {
 	t.Helper()
 	for _, k := range s.kinds {
@@ -165,7 +164,7 @@ func (s *soak) readsRestored(t *testing.T) {
 		testkit.Eventually(t, "the facade answers "+q.Path, func() error {
 			var ok bool
 			if answer, _, ok = s.ask(t.Context(), "the test", q); !ok {
-				return errors.New("it does not")
+				return errors.New("it does not answer")
 			}
 			return nil
 		})
@@ -175,10 +174,10 @@ func (s *soak) readsRestored(t *testing.T) {
 			t.Fatal(err)
 		}
 		if answer.Code != http.StatusOK || versionOf(answer.Body) >= s.marks[k] {
-			t.Errorf("%s: a most recent list at %d, after the store was set back before %d", k.GVR.Resource, versionOf(answer.Body), s.marks[k])
+			t.Errorf("%s: got a consistent list at %d, want below %d after the restore", k.GVR.Resource, versionOf(answer.Body), s.marks[k])
 		}
 		if err := testkit.CheckRead(q, answer, 0, model); err != nil {
-			t.Errorf("when the store was set back: %v", err)
+			t.Errorf("after the restore: %v", err)
 		}
 	}
 }

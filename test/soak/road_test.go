@@ -21,20 +21,20 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// road is the facade's only way to kube-apiserver, and what goes wrong on ways: whoever stands there answers instead,
-// connections are cut, or nothing gets through.
+// road is a proxy between the facade and kube-apiserver that injects faults: it answers requests itself, cuts
+// connections, or blocks all bytes.
 type road struct {
-	kubeconfig string // of whoever takes it, with the rights of the administrator
+	kubeconfig string // for clients of the proxy, which forwards with the rights of the administrator
 	server     *httptest.Server
 	onward     *http.Transport
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	answers http.HandlerFunc
-	spoils  []byte // what streams bring instead of frames
-	version string // that the server says it has; "" is its own
+	spoils  []byte // sent in streams instead of frames
+	version string // reported version of the server; "" is its own
 	clear   chan struct{}
 	open    map[*roadConn]bool
-	active  int // requests
+	active  int // requests in flight
 }
 
 func newRoad(t *testing.T, config *rest.Config) *road {
@@ -50,8 +50,8 @@ func newRoad(t *testing.T, config *rest.Config) *road {
 	}
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(target) }, Transport: r.onward, FlushInterval: -1, ModifyResponse: r.pass,
-		ErrorLog: log.New(io.Discard, "", 0), // servers are killed
-		// As if there were no road: a connection to a server that is gone breaks.
+		ErrorLog: log.New(io.Discard, "", 0), // kills of servers cause errors
+		// A connection to a dead server breaks, as without the proxy.
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
 	r.server = httptest.NewUnstartedServer(r.count(proxy))
@@ -65,13 +65,13 @@ func newRoad(t *testing.T, config *rest.Config) *road {
 }
 
 func (r *road) close() {
-	r.mend()
+	r.repair()
 	r.cut()
 	r.server.Close()
 	r.onward.CloseIdleConnections()
 }
 
-// count serves requests by whoever is to answer them, and knows how many are under way.
+// count serves requests, by the proxy or by a fault's handler, and counts those in flight.
 func (r *road) count(proxy http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		r.mu.Lock()
@@ -92,14 +92,14 @@ func (r *road) count(proxy http.Handler) http.Handler {
 	})
 }
 
-// roadHeader is on every answer that came over the road, and so on those that the facade passes through.
-// Others than kube-apiserver's own headers are not passed on.
+// roadHeader is a header of every answer of the proxy, and so of forwarded answers. The facade forwards only headers
+// that kube-apiserver uses.
 const roadHeader = "X-Kubernetes-Road"
 
-// gitVersion is how /version names the version.
+// gitVersion matches the version in /version.
 var gitVersion = regexp.MustCompile(`"gitVersion": *"[^"]*"`)
 
-// pass changes an answer of kube-apiserver's.
+// pass changes an answer of kube-apiserver.
 func (r *road) pass(response *http.Response) error {
 	r.mu.Lock()
 	version := r.version
@@ -121,7 +121,7 @@ func (r *road) pass(response *http.Response) error {
 	return nil
 }
 
-// spoiled is a stream that may bring something else than what was sent.
+// spoiled is a stream whose frames can be replaced by garbage.
 type spoiled struct {
 	io.ReadCloser
 	road *road
@@ -138,43 +138,43 @@ func (s *spoiled) Read(p []byte) (int, error) {
 	return copy(p, s.road.spoils), err
 }
 
-// answer lets somebody else answer from now on.
+// answer sets a handler that answers all requests.
 func (r *road) answer(with http.HandlerFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answers = with
 }
 
-// spoil puts something else into streams from now on.
+// spoil replaces the frames of streams.
 func (r *road) spoil(with []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.spoils = with
 }
 
-// pretend makes the server say that it has a version.
+// pretend sets the version that the server reports.
 func (r *road) pretend(version string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.version = version
 }
 
-// pretends is the version that the server says it has.
+// pretends returns the version that the server reports.
 func (r *road) pretends() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.version
 }
 
-// block lets nothing through from now on, and breaks nothing.
+// block blocks all bytes without closing connections.
 func (r *road) block() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.clear = make(chan struct{})
 }
 
-// mend ends whatever is wrong.
-func (r *road) mend() {
+// repair ends all faults.
+func (r *road) repair() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answers, r.spoils = nil, nil
@@ -185,7 +185,7 @@ func (r *road) mend() {
 	}
 }
 
-// cut breaks every connection.
+// cut closes every connection.
 func (r *road) cut() {
 	r.mu.Lock()
 	var open []*roadConn
@@ -198,12 +198,12 @@ func (r *road) cut() {
 	}
 }
 
-// empty tells whether nobody is on the road.
+// empty returns an error if connections or requests are open.
 func (r *road) empty() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.open) > 0 || r.active > 0 {
-		return fmt.Errorf("%d connections are open, %d requests under way", len(r.open), r.active)
+		return fmt.Errorf("%d connections are open, %d requests in flight", len(r.open), r.active)
 	}
 	return nil
 }
@@ -214,7 +214,7 @@ func (r *road) way() <-chan struct{} {
 	return r.clear
 }
 
-// roadListener accepts connections that the road can block and cut.
+// roadListener accepts connections that the proxy can block and cut.
 type roadListener struct {
 	net.Listener
 	road *road
@@ -233,7 +233,7 @@ func (l *roadListener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// roadConn is a connection on the road.
+// roadConn is a connection that the proxy can block and cut.
 type roadConn struct {
 	net.Conn
 	road   *road

@@ -23,14 +23,14 @@ import (
 )
 
 const (
-	// usual is how long faults are done without LISTFACADE_SOAK.
+	// usual is the duration of the test without LISTFACADE_SOAK.
 	usual = time.Minute
-	// margin is what the test has to end what it began, before its deadline.
+	// margin is the time before the test's deadline in which no further fault starts.
 	margin = 3 * time.Minute
 )
 
-// TestFaultsAtRandom does one fault after the other to what is behind a facade: each kind of them once, in an order and
-// with lengths that the seed chooses, then again in another.
+// TestFaultsAtRandom injects all faults one after the other, in an order and with durations by the seed, and repeats
+// that in other orders.
 func TestFaultsAtRandom(t *testing.T) {
 	settings.Long(t)
 	length, random := settings.Duration(t, "LISTFACADE_SOAK", usual), settings.Random(t)
@@ -59,7 +59,7 @@ func TestFaultsAtRandom(t *testing.T) {
 	s.finish(t)
 }
 
-// soak is a facade under clients, what it reads from, and what is done to that.
+// soak is a facade with its clients and its upstream.
 type soak struct {
 	*suite.Fixture
 	t       *testing.T
@@ -78,24 +78,24 @@ type soak struct {
 	writers  map[*kind]*writer
 	watchers []*watcher
 	readers  []*reader
-	onward   *http.Transport // of the writers
+	onward   *http.Transport // transport of the writers
 	stop     func()          // ends the clients and waits for them
-	leaks    func() error    // goroutines that are left
+	leaks    func() error    // returns an error if goroutines remain
 
-	reading  sync.RWMutex // held by reads, and by whoever wants quiet
+	reading  sync.RWMutex // read-locked by reads, locked by quiet
 	phase    atomic.Pointer[phase]
-	world    atomic.Int64 // how often the store was set back
-	patient  atomic.Bool  // watches are to last
-	refusals atomic.Int64 // answers that a fault explains
-	relisted atomic.Int64 // watches that ended so
+	world    atomic.Int64 // number of restores of etcd
+	patient  atomic.Bool  // watches have long timeouts
+	refusals atomic.Int64 // failures that a fault explains
+	relisted atomic.Int64 // watches that ended with a 410
 
-	mu     sync.Mutex       // guards what follows
-	wrong  int              // complaints in this phase
-	before map[*kind]uint64 // versions that every watcher had reached when the store was set back
-	marks  map[*kind]uint64 // those of the last settling; the test's own
+	mu     sync.Mutex       // guards the fields below
+	wrong  int              // errors in this phase
+	before map[*kind]uint64 // versions that every watcher had reached at the last restore
+	marks  map[*kind]uint64 // versions at the end of the last chapter; used by the test's goroutine only
 	backup backup
 
-	bridgedBefore map[*kind][]int // how many gaps were bridged before each world; the test's own
+	bridgedBefore map[*kind][]int // number of replays before each world; used by the test's goroutine only
 }
 
 func newSoak(t *testing.T, own *testkit.Cluster, random *rand.Rand) *soak {
@@ -130,7 +130,7 @@ func newSoak(t *testing.T, own *testkit.Cluster, random *rand.Rand) *soak {
 	return s
 }
 
-// numbers are a client's own, so that what clients draw does not change what is drawn of faults.
+// numbers returns a client's own random numbers, so that clients do not affect the random faults.
 func (s *soak) numbers(of int) *rand.Rand {
 	return rand.New(rand.NewPCG(s.seed, uint64(of))) //nolint:gosec // to be repeatable
 }
@@ -166,16 +166,16 @@ func (s *soak) start(t *testing.T) {
 	s.log("%d watchers, %d readers and %d writers of %d kinds", len(s.watchers), len(s.readers), len(s.writers), len(s.kinds))
 }
 
-// log says what happens when.
+// log logs a message with the time since the start.
 func (s *soak) log(format string, args ...any) {
 	s.t.Helper()
 	s.t.Logf("%6.1fs: %s", time.Since(s.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// onlyFaults names faults, with commas between them, to do no others.
+// onlyFaults is the environment variable that restricts the faults, as names separated by commas.
 const onlyFaults = "LISTFACADE_FAULTS"
 
-// shuffled are all faults in another order.
+// shuffled returns all faults in random order.
 func (s *soak) shuffled() []fault {
 	all := faults()
 	if only := os.Getenv(onlyFaults); only != "" {
@@ -185,7 +185,7 @@ func (s *soak) shuffled() []fault {
 	return all
 }
 
-// suffer does a fault, waits until everybody has recovered, and for a while that nothing happens.
+// suffer injects a fault, waits until all clients have recovered, and then for some writes without a fault.
 func (s *soak) suffer(t *testing.T, n int, f fault) {
 	t.Helper()
 	lasts := time.Second + time.Duration(s.random.Int64N(int64(4*time.Second)))
@@ -193,14 +193,14 @@ func (s *soak) suffer(t *testing.T, n int, f fault) {
 	s.enter(&f.phase)
 	s.log("fault %d: %s, for %s", n, f.name, lasts.Round(time.Millisecond))
 	f.do(t, s, lasts, draw)
-	s.log("fault %d is over", n)
+	s.log("fault %d has ended", n)
 	s.recover(t)
-	s.log("everybody has recovered")
+	s.log("all clients have recovered")
 	s.enter(calm)
 	s.rest(t)
 }
 
-// recover waits until every watcher has what was written until now, and everything is answered.
+// recover waits until every watcher has all writes up to now, and all reads are answered.
 func (s *soak) recover(t *testing.T) {
 	t.Helper()
 	reached := map[*kind]uint64{}
@@ -216,7 +216,7 @@ func (s *soak) recover(t *testing.T) {
 			testkit.Eventually(t, "the facade answers "+q.Path, func() error {
 				_, _, ok := s.ask(t.Context(), "the test", q)
 				if !ok {
-					return errors.New("it does not")
+					return errors.New("it does not answer")
 				}
 				return nil
 			})
@@ -224,7 +224,7 @@ func (s *soak) recover(t *testing.T) {
 	}
 }
 
-// await waits until every watcher has reached its kind's version and goes on watching.
+// await waits until every watcher has reached its kind's version and has an open watch.
 func (s *soak) await(t *testing.T, reached map[*kind]uint64) {
 	t.Helper()
 	for _, w := range s.watchers {
@@ -238,7 +238,7 @@ func (s *soak) await(t *testing.T, reached map[*kind]uint64) {
 	}
 }
 
-// rest waits until a few things were written in which nothing may go wrong.
+// rest waits for a few writes without a fault.
 func (s *soak) rest(t *testing.T) {
 	t.Helper()
 	const few = 8
@@ -256,7 +256,7 @@ func (s *soak) rest(t *testing.T) {
 	}
 }
 
-// life is how many seconds a watch lasts.
+// life returns the timeout of a watch in seconds.
 func (s *soak) life(w *watcher) int {
 	switch {
 	case s.patient.Load():
@@ -268,19 +268,19 @@ func (s *soak) life(w *watcher) int {
 	}
 }
 
-// setBack is how often the store was, and the version of a kind that every watcher had reached when it last was.
+// setBack returns the number of restores, and the version of a kind that every watcher had reached at the last one.
 func (s *soak) setBack(k *kind) (int, uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return int(s.world.Load()), s.before[k]
 }
 
-// finish ends everything, and looks for what is left.
+// finish ends all clients and the facade, and checks that no goroutine remains.
 func (s *soak) finish(t *testing.T) {
 	t.Helper()
 	s.stop()
 	s.facade.Close(t)
-	testkit.Eventually(t, "nobody is on the road any more", func() error {
+	testkit.Eventually(t, "the proxy has no connections", func() error {
 		s.facade.CloseIdle() // a connection may have been busy with the end of its last stream when the facade closed
 		return s.road.empty()
 	})
@@ -288,5 +288,5 @@ func (s *soak) finish(t *testing.T) {
 	s.road.close()
 	s.etcd.client.CloseIdleConnections()
 	s.onward.CloseIdleConnections()
-	testkit.Eventually(t, "every goroutine is gone", s.leaks)
+	testkit.Eventually(t, "no goroutine remains", s.leaks)
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// truth is what happened: when, by etcd, which no kube-apiserver's end disturbs; with which bytes, by kube-apiserver's
-// answers to writes and, where those were lost, to reads. It owns the goroutine that follows etcd.
+// truth records the history: the order from etcd's own watch, which survives restarts of kube-apiserver, and the bytes
+// from kube-apiserver's answers to writes or, if those were lost, to reads. It owns the goroutine that watches etcd.
 type truth struct {
 	etcd  *etcd
 	kinds []*kind
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	histories map[*kind]*history
 	barriers  int
 	seen      map[string]bool // barriers
@@ -30,7 +30,7 @@ type truth struct {
 	stop func() // ends the goroutine and waits for it
 }
 
-// history is what happened to the objects of a kind since a chapter began.
+// history contains the changes of a kind since the beginning of a chapter.
 type history struct {
 	began   uint64
 	base    map[string]uint64 // versions by key
@@ -38,7 +38,7 @@ type history struct {
 	bytes   map[version][]byte
 }
 
-// version is one of an object.
+// version is a version of an object.
 type version struct {
 	key string
 	rv  uint64
@@ -57,13 +57,13 @@ func newTruth(t *testing.T, e *etcd, kinds []*kind) *truth {
 	return truth
 }
 
-// begin starts the histories of a world with what etcd has now; the bytes of that are known.
+// begin starts the histories of a world with etcd's current objects, whose bytes are known.
 func (w *truth) begin(t *testing.T, known func(*kind) map[version][]byte) {
 	t.Helper()
 	w.stop()
 	var there []keyValue
 	var revision uint64
-	testkit.Eventually(t, "etcd is read", func() (err error) {
+	testkit.Eventually(t, "etcd answers", func() (err error) {
 		there, revision, err = w.etcd.all(t.Context())
 		return err
 	})
@@ -86,7 +86,7 @@ func (w *truth) begin(t *testing.T, known func(*kind) map[version][]byte) {
 	w.stop = func() { cancel(); <-done }
 }
 
-// follow watches etcd, however often it is killed, until the context ends.
+// follow watches etcd until the context ends, and resumes after each kill.
 func (w *truth) follow(ctx context.Context, next uint64) {
 	again := time.NewTicker(pause)
 	defer again.Stop()
@@ -124,14 +124,14 @@ func (w *truth) note(kv keyValue, deleted bool) {
 	}
 }
 
-// learn is told the bytes of a version.
+// learn records the bytes of a version.
 func (w *truth) learn(k *kind, v version, object []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.histories[k].bytes[v] = object
 }
 
-// known are the bytes of all versions of the chapter, those that are learned later included.
+// known returns the bytes of all versions of the chapter, including those that are recorded later.
 func (w *truth) known() func(*kind) map[version][]byte {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -145,28 +145,28 @@ func (w *truth) known() func(*kind) map[version][]byte {
 
 const barrierPrefix = "/registry/soak-barrier/"
 
-// complete waits until everything is known that has happened so far.
+// complete waits until all changes up to now are recorded.
 func (w *truth) complete(t *testing.T) {
 	t.Helper()
 	w.mu.Lock()
 	w.barriers++
 	key := fmt.Sprint(barrierPrefix, w.barriers)
 	w.mu.Unlock()
-	testkit.Eventually(t, "etcd is written", func() error { return w.etcd.put(t.Context(), key) })
-	testkit.Eventually(t, "etcd's own watch tells of everything", func() error {
+	testkit.Eventually(t, "etcd accepts a write", func() error { return w.etcd.put(t.Context(), key) })
+	testkit.Eventually(t, "etcd's own watch sends all changes", func() error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.broken != nil {
 			t.Fatal(w.broken)
 		}
 		if !w.seen[key] {
-			return errors.New("it does not")
+			return errors.New("it has not sent the barrier")
 		}
 		return nil
 	})
 }
 
-// deletion is when an object was deleted that was there at a version.
+// deletion returns the version at which an object with a version was deleted.
 func (w *truth) deletion(k *kind, of version) uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -178,7 +178,7 @@ func (w *truth) deletion(k *kind, of version) uint64 {
 	return 0
 }
 
-// model is what watches and reads of a kind are held against.
+// model returns the model for watches and reads of a kind.
 func (w *truth) model(k *kind) (*testkit.Model, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -193,7 +193,7 @@ func (w *truth) model(k *kind) (*testkit.Model, error) {
 		now[key] = h.base[key]
 		object, ok := h.bytes[version{key, now[key]}]
 		if !ok {
-			return nil, fmt.Errorf("%s %s@%d: nobody was told what it is", k.GVR.Resource, key, now[key])
+			return nil, fmt.Errorf("%s %s@%d: its bytes are unknown", k.GVR.Resource, key, now[key])
 		}
 		tell(testkit.Added, object)
 	}
@@ -207,7 +207,7 @@ func (w *truth) model(k *kind) (*testkit.Model, error) {
 			delete(now, c.key)
 			continue
 		case h.bytes[c.version] == nil:
-			return nil, fmt.Errorf("%s %s@%d: nobody was told what it is", k.GVR.Resource, c.key, c.rv)
+			return nil, fmt.Errorf("%s %s@%d: its bytes are unknown", k.GVR.Resource, c.key, c.rv)
 		case there:
 			tell(testkit.Modified, h.bytes[c.version])
 		default:
@@ -219,23 +219,23 @@ func (w *truth) model(k *kind) (*testkit.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.Close(1) // whoever had reached the mark before missed nothing up to where the chapter began
+	m.Close(1) // a watcher that had reached the mark missed nothing before the chapter
 	return m, nil
 }
 
-// atVersion is an object as its deletion is told: as it was, under the deletion's version.
+// atVersion returns the object of a deletion's event: the last content with the deletion's version.
 func atVersion(object []byte, was, rv uint64) []byte {
 	return []byte(strings.Replace(string(object), fmt.Sprintf(`"resourceVersion":"%d"`, was), fmt.Sprintf(`"resourceVersion":"%d"`, rv), 1))
 }
 
-// turn begins the next chapter of a kind behind a version that everybody has reached.
+// turn begins the next chapter of a kind after a version that all watchers have reached.
 func (w *truth) turn(k *kind, mark uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	old := w.histories[k]
 	next := &history{began: mark, base: maps.Clone(old.base), bytes: map[version][]byte{}}
 	for i, c := range old.changes {
-		if c.rv > mark { // events go when they like
+		if c.rv > mark { // events expire at any time
 			next.changes = slices.Clone(old.changes[i:])
 			break
 		}

@@ -15,22 +15,22 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// pause is how long lies between two attempts of a client.
+// pause is the time between two attempts of a client.
 const pause = 100 * time.Millisecond
 
 // way is how a client lists and watches.
 type way struct {
 	name      string
-	selectors []string // of labels
-	more      string   // of both queries
-	cached    bool     // its list may be of any age
-	streams   bool     // it has no list, but initial events
-	silent    bool     // it asks for no bookmarks
-	accept    string   // of its watch
-	brief     bool     // its watches are short
+	selectors []string // label selectors
+	more      string   // added to the queries of list and watch
+	cached    bool     // the list may have any age
+	streams   bool     // initial events instead of a list
+	silent    bool     // no bookmarks
+	accept    string   // Accept header of the watch
+	brief     bool     // short watches
 }
 
-// ways are ten; of each kind there is a watcher in each way. All of them select what writer.mark writes.
+// ways returns ten ways. Each kind has a watcher per way. All of them select the object that writer.mark writes.
 func ways(k *kind) []way {
 	return []way{
 		{name: "list"},
@@ -46,26 +46,26 @@ func ways(k *kind) []way {
 	}
 }
 
-// told is a watch that is over, and the world that it was of.
+// told is a watch that has ended, and its world.
 type told struct {
 	*testkit.Recording
 	world int
 }
 
-// watcher is a client that does what a reflector does: it lists, watches, goes on where a watch ended, and lists again
-// after a 410. It remembers what it was told.
+// watcher is a client like a reflector: it lists, watches, resumes where a watch ended, and lists again after a 410. It
+// records the events.
 type watcher struct {
 	way
 	soak   *soak
 	kind   *kind
 	random *rand.Rand
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	world  int
 	listed bool
-	last   uint64 // reached before the open watch
+	last   uint64 // version reached before the open watch
 	open   *testkit.Recorder
-	over   chan struct{} // closed when what the open watch told is taken up
+	over   chan struct{} // closed when the recording of the open watch is stored
 	does   string
 	told   []told
 	lists  []read
@@ -87,7 +87,7 @@ func (w *watcher) run(ctx context.Context) {
 	}
 }
 
-// attempt lists if need be and watches until the watch ends. It tells whether the next may follow at once.
+// attempt lists if necessary, and watches until the watch ends. It reports whether the next may follow immediately.
 func (w *watcher) attempt(ctx context.Context) bool {
 	w.mu.Lock()
 	listed, last := w.listed, w.last
@@ -123,14 +123,14 @@ func (w *watcher) list(ctx context.Context) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.enter(rv)
-	if w.world == world { // else it began in another than it ended in; those are looked at elsewhere
+	if w.world == world { // a list across two worlds is checked elsewhere
 		w.lists = append(w.lists, read{question: q, answer: answer, floor: floor, world: world})
 	}
 	w.listed, w.last = true, rv
 	return true
 }
 
-// enter notes that what is read now is of a version; in a world that was set back versions are below all of before. The
+// enter records the version and world of the current reads. After a restore versions are below all earlier ones. The
 // caller holds mu.
 func (w *watcher) enter(rv uint64) {
 	if now, before := w.soak.setBack(w.kind); w.world < now && rv < before {
@@ -165,11 +165,11 @@ func (w *watcher) watch(ctx context.Context, query string) bool {
 	w.open, w.over = recorder, make(chan struct{})
 	w.mu.Unlock()
 	<-recorder.Done()
-	due := time.Since(began) >= time.Duration(life)*time.Second //pace: as long as the client wanted
+	due := time.Since(began) >= time.Duration(life)*time.Second //pace: the watch lasted for its timeout
 	return w.end(recorder.SoFar(), due)
 }
 
-// end takes up a watch that is over.
+// end stores a watch that has ended.
 func (w *watcher) end(r *testkit.Recording, due bool) bool {
 	failure := withoutError(r)
 	if passed(r) {
@@ -185,7 +185,7 @@ func (w *watcher) end(r *testkit.Recording, due bool) bool {
 	w.open = nil
 	close(w.over)
 	initial := where(r.Question.Path).Has("sendInitialEvents")
-	if !initial || suite.Begun(r) { // initial events that have no end are no list
+	if !initial || suite.Begun(r) { // incomplete initial events are not a list
 		if initial {
 			w.enter(r.Reached())
 		}
@@ -201,21 +201,21 @@ func (w *watcher) end(r *testkit.Recording, due bool) bool {
 	return failure == nil || failure.Code == http.StatusGone
 }
 
-// note keeps what the watcher does, for whoever waits for it.
+// note records the watcher's current action, for failure messages.
 func (w *watcher) note(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.does = fmt.Sprintf(format, args...)
 }
 
-// doing is what the watcher does.
+// doing returns the watcher's current action.
 func (w *watcher) doing() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.does
 }
 
-// endCached judges how a watch of the cache ended: its time was over, the test closed it, or a fault lets it end.
+// endCached checks the end of a cached watch: by its timeout, by the test, or by a fault that allows it.
 func (w *watcher) endCached(r *testkit.Recording, failure *status, due bool) {
 	switch now := w.soak.phase.Load(); {
 	case r.Err != nil && !errors.Is(r.Err, context.Canceled):
@@ -229,9 +229,8 @@ func (w *watcher) endCached(r *testkit.Recording, failure *status, due bool) {
 	}
 }
 
-// endPassed takes what is no frame off a watch that was passed through. It is as good as its connection to
-// kube-apiserver, so it ends as it may; but when nothing is wrong and there is memory for all lanes, none is passed
-// through.
+// endPassed removes incomplete frames from a forwarded watch, which may end in any way, like its connection to
+// kube-apiserver. Without a fault, and with memory for all lanes, no watch is forwarded.
 func (w *watcher) endPassed(r *testkit.Recording) {
 	now := w.soak.phase.Load()
 	if now == calm && !settings.Smallest() {
@@ -245,7 +244,7 @@ func (w *watcher) endPassed(r *testkit.Recording) {
 	}
 }
 
-// passed tells whether a watch came from kube-apiserver.
+// passed reports whether a watch was forwarded.
 func passed(r *testkit.Recording) bool { return r.Header.Get(roadHeader) != "" }
 
 func (w *watcher) forget() {
@@ -254,13 +253,13 @@ func (w *watcher) forget() {
 	w.listed = false
 }
 
-// status is what an ERROR frame says.
+// status is the Status of an ERROR frame.
 type status struct {
 	Code            int
 	Reason, Message string
 }
 
-// withoutError takes the ERROR off the end of a recording.
+// withoutError removes the ERROR frame at the end of a recording.
 func withoutError(r *testkit.Recording) *status {
 	if len(r.Frames) == 0 {
 		return nil
@@ -277,8 +276,8 @@ func withoutError(r *testkit.Recording) *status {
 	return s
 }
 
-// reached is how far the watcher is, of which world, and whether its watch is open and from the cache; a watch whose
-// initial events have no end yet is nowhere.
+// reached returns the watcher's version and world, and whether its watch is open and cached. A watch within its initial
+// events has no version.
 func (w *watcher) reached() (rv uint64, world int, open bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -286,7 +285,7 @@ func (w *watcher) reached() (rv uint64, world int, open bool) {
 		return w.last, w.world, false
 	}
 	r := w.open.SoFar()
-	if passed(r) { // another will be of the cache again
+	if passed(r) { // a later watch will be cached again
 		go w.open.Close()
 		return w.last, w.world, false
 	}
@@ -300,7 +299,7 @@ func (w *watcher) reached() (rv uint64, world int, open bool) {
 	return r.Reached(), w.world, true
 }
 
-// reopen ends the open watch, and returns when what it told is taken up; the next begins where it ended.
+// reopen ends the open watch, and returns when its recording is stored. The next watch resumes there.
 func (w *watcher) reopen(ctx context.Context) error {
 	w.mu.Lock()
 	open, over := w.open, w.over
@@ -317,7 +316,7 @@ func (w *watcher) reopen(ctx context.Context) error {
 	}
 }
 
-// collect takes what was told and listed so far, of a world.
+// collect removes and returns the recordings and lists of a world.
 func (w *watcher) collect(world int) (watches []told, lists []read) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -14,16 +14,16 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// objects is how many different ones are written of each kind.
+// objects is the number of different objects of each kind.
 const objects = 6
 
 // written is the last write of a kind that kube-apiserver has acknowledged.
 type written struct {
-	version      // of a deletion, the last before it: when it happened only etcd tells
-	deleted bool // the object is gone since
+	version      // for a deletion, the last version before it: only etcd knows the deletion's version
+	deleted bool // the object has been deleted since
 }
 
-// writer is the only one who writes the objects of a kind. It writes to kube-apiserver, past the road.
+// writer is the only client that writes the objects of a kind. It writes directly to kube-apiserver.
 type writer struct {
 	kind   *kind
 	truth  *truth
@@ -31,17 +31,17 @@ type writer struct {
 	client *http.Client
 	random *rand.Rand
 
-	turn   sync.Mutex // held during a write, and by whoever wants quiet
+	turn   sync.Mutex // held during a write, and by quiet
 	serial int        // guarded by turn
-	doubts int        // writes whose answers were lost or no; guarded by turn
+	doubts int        // writes without a usable answer; guarded by turn
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	last    written
 	count   int
-	changed chan struct{} // closed and replaced when there is another
+	changed chan struct{} // closed and replaced after each write
 }
 
-// newClient is a client of kube-apiserver whose connections can all be closed.
+// newClient returns a client of kube-apiserver, with its transport to close all connections.
 func newClient(config *rest.Config) (*http.Client, *http.Transport, error) {
 	secure, err := rest.TLSConfigFor(config)
 	if err != nil {
@@ -51,7 +51,7 @@ func newClient(config *rest.Config) (*http.Client, *http.Transport, error) {
 	return &http.Client{Transport: transport}, transport, nil
 }
 
-// writeEvery is how long lies between two writes of a kind.
+// writeEvery is the time between two writes of a kind.
 const writeEvery = 500 * time.Millisecond
 
 // run writes until the context ends.
@@ -69,7 +69,7 @@ func (w *writer) run(ctx context.Context) {
 	}
 }
 
-// step writes something. The caller holds turn.
+// step makes one random write. The caller holds turn.
 func (w *writer) step(ctx context.Context) {
 	name := w.kind.name(w.random.IntN(objects))
 	if w.random.IntN(5) == 0 {
@@ -79,7 +79,7 @@ func (w *writer) step(ctx context.Context) {
 	w.put(ctx, name, []string{"a", "b", ""}[w.random.IntN(3)], []string{"x", ""}[w.random.IntN(2)])
 }
 
-// mark writes an object that every watcher selects, and returns its version; 0 when the context has ended. The caller
+// mark writes an object that every watcher selects, and returns its version, or 0 if the context has ended. The caller
 // holds turn.
 func (w *writer) mark(ctx context.Context) uint64 {
 	for ctx.Err() == nil {
@@ -90,7 +90,7 @@ func (w *writer) mark(ctx context.Context) uint64 {
 	return 0
 }
 
-// put makes or changes an object and returns its version; 0 when it was not written.
+// put creates or changes an object, and returns its version, or 0 if it was not written.
 func (w *writer) put(ctx context.Context, name, t, u string) uint64 {
 	w.serial++
 	metadata := func(absent any) map[string]any {
@@ -135,7 +135,7 @@ func (w *writer) remove(ctx context.Context, name string) {
 	}
 	code, _, err := w.send(ctx, http.MethodDelete, w.kind.object(name)+"?gracePeriodSeconds=0", nil)
 	switch {
-	case err == nil && code == http.StatusNotFound: // it went by itself
+	case err == nil && code == http.StatusNotFound: // it has expired
 	case err != nil || code/100 != 2:
 		w.resolve(ctx, name)
 	default:
@@ -143,7 +143,7 @@ func (w *writer) remove(ctx context.Context, name string) {
 	}
 }
 
-// latest is the version of an object that is there; 0 when none is, or nobody says.
+// latest returns the version of an object, or 0 if it does not exist or no answer arrives.
 func (w *writer) latest(ctx context.Context, name string) version {
 	code, body, err := w.send(ctx, http.MethodGet, w.kind.object(name), nil)
 	if err != nil || code != http.StatusOK {
@@ -152,8 +152,8 @@ func (w *writer) latest(ctx context.Context, name string) version {
 	return version{w.kind.key(name), versionOf(body)}
 }
 
-// resolve finds out what became of a write whose answer says nothing of it: kube-apiserver may have died after it was
-// done. It returns the version of the object that is there; 0 when none is.
+// resolve finds out the result of a write without a usable answer, for example if kube-apiserver died after the write.
+// It returns the version of the existing object, or 0.
 func (w *writer) resolve(ctx context.Context, name string) uint64 {
 	w.doubts++
 	again := time.NewTicker(pause)
@@ -174,7 +174,7 @@ func (w *writer) resolve(ctx context.Context, name string) uint64 {
 	return 0
 }
 
-// know notes an object as kube-apiserver shows it.
+// know records an object as kube-apiserver serves it.
 func (w *writer) know(name string, body []byte) uint64 {
 	v := version{w.kind.key(name), versionOf(body)}
 	w.truth.learn(w.kind, v, bytes.TrimSuffix(body, []byte("\n")))
@@ -191,14 +191,14 @@ func (w *writer) acknowledge(a written) {
 	w.changed = make(chan struct{})
 }
 
-// forget forgets the last write: the store was set back before it.
+// forget drops the last write, which a restore has removed.
 func (w *writer) forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.last = written{}
 }
 
-// acknowledged is the last write, how many there were, and what is closed when there is another.
+// acknowledged returns the last write, the number of writes, and a channel that is closed at the next one.
 func (w *writer) acknowledged() (written, int, <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -209,7 +209,7 @@ func versionOf(object []byte) uint64 {
 	var o struct {
 		Metadata struct{ ResourceVersion number }
 	}
-	_ = json.Unmarshal(object, &o) // no version is none
+	_ = json.Unmarshal(object, &o) // without a version it is empty
 	return uint64(o.Metadata.ResourceVersion)
 }
 

@@ -19,8 +19,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Main is a main function. Its arguments are a kubeconfig, a namespace, and a media type or nothing for the default;
-// the README says what it tells and is asked. It returns when nobody asks any more.
+// Main is a main function. Its arguments are a kubeconfig, a namespace, and a media type, or an empty one for the
+// default. The README describes its input and output. It returns at the end of its input.
 func Main() {
 	config, err := clientcmd.BuildConfigFromFlags("", os.Args[1])
 	if err != nil {
