@@ -32,7 +32,7 @@ func TestSameButAges(t *testing.T) {
 	}
 }
 
-// saying answers with one text after the other, and then with the last.
+// saying returns a server that answers with one text after the other, and then repeats the last.
 func saying(t *testing.T, texts ...string) *Asker {
 	t.Helper()
 	var asked atomic.Int64
@@ -48,9 +48,8 @@ func saying(t *testing.T, texts ...string) *Asker {
 	return asker
 }
 
-// TestDifferenceWhileTheClusterMoves: however slowly both answer, a facade that answers well agrees in the end, and
-// what it should not say stands out.
-func TestDifferenceWhileTheClusterMoves(t *testing.T) {
+// Slow answers of both servers cause no difference for a correct facade, and do not hide a wrong answer.
+func TestDifferenceWhileTheClusterChanges(t *testing.T) {
 	aged := func(rv int, name, age string) string {
 		return fmt.Sprintf(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"%d"},"rows":[{"cells":[%q,%q]}]}`, rv, name, age)
 	}
@@ -63,8 +62,8 @@ func TestDifferenceWhileTheClusterMoves(t *testing.T) {
 	}{
 		"an age between":            {[]string{aged(4, "a", "3s"), aged(6, "a", "5s")}, []string{aged(5, "a", "4s")}, true},
 		"an age below":              {[]string{aged(4, "a", "3s"), aged(4, "a", "3s")}, []string{aged(4, "a", "2s")}, false},
-		"what came and went":        {[]string{empty(4), empty(6)}, []string{passing, empty(6)}, true},
-		"what was never there":      {[]string{empty(4), empty(6)}, []string{fmt.Sprintf(list, 6, `{"metadata":{"name":"never"}}`)}, false},
+		"a short-lived object":      {[]string{empty(4), empty(6)}, []string{passing, empty(6)}, true},
+		"an unknown object":         {[]string{empty(4), empty(6)}, []string{fmt.Sprintf(list, 6, `{"metadata":{"name":"never"}}`)}, false},
 		"an older list of that all": {[]string{empty(4), empty(4)}, []string{empty(3)}, false},
 	} {
 		o := &Oracle{Upstream: saying(t, c.upstream...), Facade: saying(t, c.facade...)}

@@ -15,7 +15,7 @@ var grammarSubjects = []Subject{
 	{Root: "/apis/ex.io/v1", Resource: "gadgets", Objects: []Object{{Name: "oracle-1"}}},
 }
 
-// made is what a seed makes.
+// made returns the questions of a seed.
 func made(seed uint64, n int) []string {
 	g := NewGrammar(seed, grammarSubjects)
 	lines := make([]string, n)
@@ -27,15 +27,15 @@ func made(seed uint64, n int) []string {
 
 func TestGrammarIsDeterministic(t *testing.T) {
 	if diff := cmp.Diff(made(7, 500), made(7, 500)); diff != "" {
-		t.Errorf("the same seed makes other questions:\n%s", diff)
+		t.Errorf("the same seed generated different questions:\n%s", diff)
 	}
 	if slices.Equal(made(7, 500), made(8, 500)) {
-		t.Error("another seed makes the same questions")
+		t.Error("different seeds generated the same questions")
 	}
 }
 
-// TestGrammarCovers looks for every word of the grammar in what it makes.
-func TestGrammarCovers(t *testing.T) {
+// Every word of the grammar occurs in the generated questions.
+func TestGrammarGeneratesEveryWord(t *testing.T) {
 	all := "\n" + strings.Join(made(1, 200_000), "\n") + "\n"
 	for _, words := range [][]string{oddNames, endings, documents, lostPaths, watchWords, junk, {
 		"\nHEAD /", "\nOPTIONS /", "\nPOST /", "\nPUT /", "\nPATCH /", "status.phase%3DPending%2Cspec.restartPolicy%3DAlways", "\nGET /api/v1/pods?", "/namespaces/nowhere/pods?", "/namespaces/oracle/pods/alpha?", "/apis/ex.io/v1/gadgets?", "/v1/gadgets/oracle-1?",
@@ -43,7 +43,7 @@ func TestGrammarCovers(t *testing.T) {
 	}} {
 		for _, word := range words {
 			if !strings.Contains(all, word) {
-				t.Errorf("%q is in no question", word)
+				t.Errorf("no question contains %q", word)
 			}
 		}
 	}
@@ -53,20 +53,20 @@ func TestGrammarCovers(t *testing.T) {
 				value = url.QueryEscape(value)
 			}
 			if !strings.Contains(all, p.name+"="+value) {
-				t.Errorf("%s=%s is in no question", p.name, value)
+				t.Errorf("no question contains %s=%s", p.name, value)
 			}
 		}
 	}
 	for _, p := range slices.Concat(readHeaders, watchHeaders) {
 		for _, value := range slices.Concat(p.good, p.odd) {
 			if !strings.Contains(all, headerMark+p.name+": "+value) {
-				t.Errorf("%s: %s is in no question", p.name, value)
+				t.Errorf("no question contains %s: %s", p.name, value)
 			}
 		}
 	}
 }
 
-// TestQuestionLines: what a grammar makes can be written down and read.
+// The lines of generated questions can be parsed.
 func TestQuestionLines(t *testing.T) {
 	g := NewGrammar(3, grammarSubjects)
 	for range 2000 {
@@ -77,12 +77,12 @@ func TestQuestionLines(t *testing.T) {
 			t.Fatalf("%s: %v %s", q.Line(), err, diff)
 		}
 		if _, err := http.NewRequest(read.Method, "https://host"+read.Path, nil); err != nil {
-			t.Errorf("%s cannot be asked: %v", q.Line(), err)
+			t.Errorf("request for %s: %v", q.Line(), err)
 		}
 	}
 	for _, bad := range []string{"", "GET", "GET x", "GET /x | y"} {
 		if _, err := ParseQuestion(bad); err == nil {
-			t.Errorf("%q is read as a question", bad)
+			t.Errorf("parsed %q as a question, want an error", bad)
 		}
 	}
 }

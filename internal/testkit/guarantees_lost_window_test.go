@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestCheckBridged judges watches of everything and of what is red, over a gap from 10 to 16 in history.
-func TestCheckBridged(t *testing.T) {
+// TestCheckReplayed checks watches of all and of red objects across a lost window from 10 to 16.
+func TestCheckReplayed(t *testing.T) {
 	lost := LostWindow{From: 10, To: 13} // a has become blue, and b was born blue
 	all := []string{frame("ADDED", "ns/b", 12, "blue"), frame("MODIFIED", "ns/a", 13, "blue"), mark(13)}
 	later := []string{frame("MODIFIED", "ns/a", 14, "red"), frame("DELETED", "ns/b", 15, "blue"), mark(20)}
@@ -40,25 +40,25 @@ func TestCheckBridged(t *testing.T) {
 		"nothing, inside":         {"resourceVersion=11", nil, lost, ""},
 		"from the inside":         {"resourceVersion=11", whole, lost, Replayed},
 		"entering as a change":    {"resourceVersion=10", append([]string{frame("MODIFIED", "ns/b", 12, "blue")}, whole[1:]...), lost, Filtered},
-		"no gap at all":           {"resourceVersion=10", whole, LostWindow{}, Reliable},
+		"no lost window":          {"resourceVersion=10", whole, LostWindow{}, Reliable},
 	} {
 		err := CheckReplayed(recording(c.query, c.lines...), history(t), c.gap)
 		if (err == nil) != (c.breaks == "") || (err != nil && !strings.Contains(err.Error(), string(c.breaks))) {
-			t.Errorf("%s: %v, want %q", name, err, c.breaks)
+			t.Errorf("%s: got %v, want %q", name, err, c.breaks)
 		}
 	}
 }
 
-// A watch that has told one gap and ends where the next begins has told nothing of that.
-func TestCheckBridgedEndsBeforeTheNextGap(t *testing.T) {
+// A watch may end after the replay of one lost window, where the next begins, without an event of the next.
+func TestCheckReplayedAcceptsEndBeforeNextWindow(t *testing.T) {
 	told := recording(fromTen, frame("DELETED", "ns/a", 10, "red"), mark(13))
 	if err := CheckReplayed(told, history(t), LostWindow{From: 10, To: 13}, LostWindow{From: 13, To: 14}); err != nil {
 		t.Error(err)
 	}
 }
 
-// At the end of a gap the next may begin, with all that has gone in it.
-func TestCheckBridgedGoneBehindAGap(t *testing.T) {
+// A lost window may begin at the end of another, with its deletions at that version.
+func TestCheckReplayedAcceptsAdjacentWindows(t *testing.T) {
 	model, err := NewModel(recording("",
 		frame("ADDED", "ns/a", 5, "red"), frame("ADDED", "ns/b", 4, "red"), endMark(10), frame("ADDED", "ns/c", 11, "red"),
 		frame("DELETED", "ns/c", 12, "red"), frame("DELETED", "ns/a", 14, "red"), frame("DELETED", "ns/b", 15, "red"), mark(20)))

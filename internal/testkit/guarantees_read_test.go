@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// object is what history's watch tells of an object.
+// object returns an object as it is in history's watch.
 func object(key string, rv int, color string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(frame("ADDED", key, rv, color), `{"type":"ADDED","object":`), "}")
 }
 
-// listed is a list of such objects as kube-apiserver would write it.
+// listed returns a list of such objects in kube-apiserver's encoding.
 func listed(rv int, objects ...string) *Answer {
 	for i, o := range objects {
 		objects[i] = strings.Replace(o, `"kind":"ConfigMap","apiVersion":"v1",`, "", 1)
@@ -69,7 +69,7 @@ func TestCheckRead(t *testing.T) {
 	}
 }
 
-func TestCheckReadKnowsWhatWasSeen(t *testing.T) {
+func TestCheckReadRejectsOlderThanSeen(t *testing.T) {
 	for path, answer := range map[string]*Answer{
 		"/api/v1/configmaps": listed(12, object("ns/a", 11, "red"), object("ns/b", 12, "blue"), object("ns/c", 4, "red")),
 		gets + "a":           found(object("ns/a", 11, "red")),
@@ -82,7 +82,7 @@ func TestCheckReadKnowsWhatWasSeen(t *testing.T) {
 	}
 }
 
-func TestCheckReadKnowsItsLimits(t *testing.T) {
+func TestCheckReadRejectsUnsupportedInput(t *testing.T) {
 	for name, c := range map[string]struct {
 		path   string
 		answer *Answer
@@ -93,7 +93,7 @@ func TestCheckReadKnowsItsLimits(t *testing.T) {
 		"an error for an object": {gets + "a", &Answer{Code: http.StatusGatewayTimeout, Body: []byte("{}")}},
 	} {
 		if err := CheckRead(Question{Path: c.path}, c.answer, 0, history(t)); err == nil {
-			t.Errorf("%s: accepted", name)
+			t.Errorf("%s: got no error", name)
 		}
 	}
 }

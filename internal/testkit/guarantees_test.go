@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// frame writes a frame as kube-apiserver would.
+// frame returns a frame in kube-apiserver's encoding.
 func frame(kind, key string, rv int, color string) string {
 	namespace, name, _ := strings.Cut(key, "/")
 	return fmt.Sprintf(`{"type":"%s","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"%s","namespace":"%s","resourceVersion":"%d","labels":{"color":"%s"}}}}`,
@@ -33,7 +33,8 @@ func recording(query string, lines ...string) *Recording {
 	return r
 }
 
-// history is what happened in these tests: a is red until 13 and comes back at 14; b is born blue at 12 and dies at 15.
+// history is the history in these tests: a is red until 13, and again from 14. b is created blue at 12 and deleted at
+// 15.
 func history(t *testing.T) *Model {
 	t.Helper()
 	m, err := NewModel(recording("",
@@ -51,7 +52,7 @@ const (
 	fromTen   = "resourceVersion=10&labelSelector=color%3Dred"
 )
 
-// red is what a good watch of red objects tells from the start.
+// red returns the frames of a correct watch of red objects from the start.
 func red() []string {
 	return []string{
 		frame("ADDED", "ns/a", 5, "red"), frame("ADDED", "ns/c", 4, "red"), endMark(10), frame("MODIFIED", "ns/a", 11, "red"),
@@ -59,7 +60,7 @@ func red() []string {
 	}
 }
 
-func TestCheckWatchAcceptsWhatIsRight(t *testing.T) {
+func TestCheckWatchAcceptsCorrectWatches(t *testing.T) {
 	for name, r := range map[string]*Recording{
 		"from the start": recording(fromStart, red()...),
 		"from a version": recording(fromTen, red()[3:]...),
@@ -75,7 +76,7 @@ func TestCheckWatchAcceptsWhatIsRight(t *testing.T) {
 	}
 }
 
-func TestCheckWatchFindsWhatIsWrong(t *testing.T) {
+func TestCheckWatchFindsEachBrokenGuarantee(t *testing.T) {
 	replace := func(i int, lines ...string) []string { return slices.Replace(red(), i, i+1, lines...) }
 	swap := func(i, j int) []string {
 		lines := red()
@@ -120,16 +121,16 @@ func TestCheckWatchFindsWhatIsWrong(t *testing.T) {
 			}
 			err := CheckWatch(r, history(t))
 			if !breaks(err, c.breaks) {
-				t.Fatalf("not said to break %q: %v", c.breaks, err)
+				t.Fatalf("got %v, want an error for %q", err, c.breaks)
 			}
 			if !strings.Contains(err.Error(), string(c.breaks)) {
-				t.Errorf("the promise is not quoted: %v", err)
+				t.Errorf("the error does not quote the guarantee: %v", err)
 			}
 		})
 	}
 }
 
-// breaks tells whether a guarantee is among those that CheckWatch found broken.
+// breaks reports whether CheckWatch found a guarantee broken.
 func breaks(err error, g Guarantee) bool {
 	var one *BrokenError
 	if errors.As(err, &one) && one.Guarantee == g {
@@ -144,7 +145,7 @@ func breaks(err error, g Guarantee) bool {
 	return false
 }
 
-func TestCheckWatchKnowsItsLimits(t *testing.T) {
+func TestCheckWatchRejectsUnsupportedInput(t *testing.T) {
 	for name, r := range map[string]*Recording{
 		"initial events without an end": recording(fromStart, red()[:2]...),
 		"starts now":                    recording("sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=0", red()[3]),
@@ -154,12 +155,12 @@ func TestCheckWatchKnowsItsLimits(t *testing.T) {
 		"an error":                      recording(fromTen, `{"type":"ERROR","object":{"kind":"Status","code":410}}`),
 	} {
 		if err := CheckWatch(r, history(t)); err == nil {
-			t.Errorf("%s: accepted", name)
+			t.Errorf("%s: got no error", name)
 		}
 	}
 }
 
-func TestCheckWatchReadsEveryForm(t *testing.T) {
+func TestCheckWatchReadsEveryRepresentation(t *testing.T) {
 	whole := frame("ADDED", "ns/b", 12, "blue")
 	object := strings.TrimSuffix(strings.TrimPrefix(whole, `{"type":"ADDED","object":`), "}")
 	metadata := strings.Replace(object, `"kind":"ConfigMap","apiVersion":"v1"`, `"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1"`, 1)
@@ -183,12 +184,12 @@ func TestCheckWatchReadsEveryForm(t *testing.T) {
 		r = recording(c.query, strings.Replace(c.line, `"12"`, `"13"`, 1))
 		r.Question.Header = http.Header{"Accept": {c.accept}}
 		if err := CheckWatch(r, history(t)); err == nil {
-			t.Errorf("%s: accepted under another version", name)
+			t.Errorf("%s: got no error under another version", name)
 		}
 	}
 }
 
-func TestNewModelRefusesWhatIsNoModel(t *testing.T) {
+func TestNewModelRejectsUnsuitableWatches(t *testing.T) {
 	for name, r := range map[string]*Recording{
 		"selected":           recording("fieldSelector=metadata.name%3Da", red()...),
 		"not all there was":  recording("sendInitialEvents=false&resourceVersionMatch=NotOlderThan", red()...),
@@ -196,12 +197,12 @@ func TestNewModelRefusesWhatIsNoModel(t *testing.T) {
 		"contradicts itself": recording("", endMark(3), frame("MODIFIED", "ns/a", 5, "red")),
 	} {
 		if _, err := NewModel(r); err == nil {
-			t.Errorf("%s: accepted", name)
+			t.Errorf("%s: got no error", name)
 		}
 	}
 }
 
-// TestModelOfALabel: a model may be of what has a label, but then it is of nothing else.
+// A model may have a label selector. Then it cannot check watches of other objects.
 func TestModelOfALabel(t *testing.T) {
 	model, err := NewModel(recording("labelSelector=color%3Dred", endMark(10)))
 	if err != nil {
@@ -212,7 +213,7 @@ func TestModelOfALabel(t *testing.T) {
 		t.Error(err)
 	}
 	if err := CheckWatch(recording("resourceVersion=10&labelSelector=size", mark(20)), model); err == nil {
-		t.Error("a watch of everything is checked against a part of it")
+		t.Error("a model with a label selector checked a watch of all objects")
 	}
 }
 
@@ -221,7 +222,7 @@ func TestExpected(t *testing.T) {
 		fromStart: 5, fromTen: 3, "resourceVersion=13": 2, "sendInitialEvents=false&resourceVersionMatch=NotOlderThan": 5, "fieldSelector=metadata.name%3Db": 2,
 	} {
 		if n, err := history(t).Expected(recording(query).Question, 10); n != want || err != nil {
-			t.Errorf("%s: %d %v, want %d", query, n, err, want)
+			t.Errorf("%s: got %d, %v, want %d", query, n, err, want)
 		}
 	}
 }

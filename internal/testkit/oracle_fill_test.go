@@ -15,7 +15,7 @@ func TestListPath(t *testing.T) {
 		"/apis/ex.io/v1/namespaces/oracle/widgets?watch&limit=1": "/apis/ex.io/v1/namespaces/oracle/widgets",
 	} {
 		if got := (Question{Path: path}).listPath(); got != want {
-			t.Errorf("%s: %s, want %s", path, got, want)
+			t.Errorf("%s: got %s, want %s", path, got, want)
 		}
 	}
 }
@@ -30,12 +30,12 @@ func TestForgeries(t *testing.T) {
 	} {
 		got, err := base64.RawURLEncoding.DecodeString(forgeries[blank](token))
 		if string(got) != want || err != nil {
-			t.Errorf("%s: %s %v, want %s", blank, got, err, want)
+			t.Errorf("%s: got %s, %v, want %s", blank, got, err, want)
 		}
 	}
 	for blank, forge := range forgeries {
 		if got := forge(""); got != "" {
-			t.Errorf("%s of nothing: %q", blank, got)
+			t.Errorf("%s of an empty token: got %q", blank, got)
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// marshaler is what every type of the API is that has protobuf.
+// marshaler is the interface of all API types with a protobuf encoding.
 type marshaler interface{ Marshal() ([]byte, error) }
 
 func marshalled(t *testing.T, object marshaler) []byte {
@@ -36,7 +36,7 @@ func envelope(t *testing.T, apiVersion, kind string, object marshaler) []byte {
 	return slices.Concat(envelopeMagic, marshalled(t, unknown))
 }
 
-// message is a frame of a watch, without its length.
+// message returns a frame of a watch without its length.
 func message(t *testing.T, event string, envelope []byte) []byte {
 	t.Helper()
 	return marshalled(t, &metav1.WatchEvent{Type: event, Object: runtime.RawExtension{Raw: envelope}})
@@ -97,7 +97,7 @@ func TestMaskProtobuf(t *testing.T) {
 			t.Errorf("two current versions differ after masking:\n%s", around(maskBody(want), maskBody(got)))
 		}
 		if bytes.Equal(maskBody(want), maskBody(other)) {
-			t.Error("masking hides what an error says")
+			t.Error("masking hides the text of an error")
 		}
 	}
 	mark := func(rv, name string) Frame {
@@ -108,11 +108,11 @@ func TestMaskProtobuf(t *testing.T) {
 		t.Error("two bookmarks differ after masking")
 	}
 	if bytes.Equal(maskFrame(mark("7", "")), maskFrame(mark("7", "x"))) {
-		t.Error("masking hides what a bookmark has beside its version")
+		t.Error("masking hides other content of a bookmark than its version")
 	}
 }
 
-// TestProtobufFrames: a watch in protobuf is held against the same model as one in JSON, and is shown in words.
+// A protobuf watch is checked against the same model as a JSON watch, and is printed as text.
 func TestProtobufFrames(t *testing.T) {
 	asMessage := func(line string) []byte {
 		e, err := (Frame{Line: []byte(line)}).Event()

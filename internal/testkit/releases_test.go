@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What an older release answers otherwise is hidden, and nothing beside it.
+// Only the known differences of an older release are hidden.
 func TestAnswersOfReleases(t *testing.T) {
 	token := func(start string) string {
 		return base64.RawURLEncoding.EncodeToString([]byte(`{"v":"meta.k8s.io/v1","rv":7,"start":"` + start + `\u0000"}`))
@@ -37,7 +37,7 @@ func TestAnswersOfReleases(t *testing.T) {
 		"so is the facade's":               {"/api/v1/pods?resourceVersion=7", tooLarge, answer(200, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"6"}`), v1_30, false},
 		"it is not behind since":           {"/api/v1/pods?resourceVersion=7", tooLarge, answer(200, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"}`), v1_34, false},
 		"a label key in YAML":              {list, answer(400, "a qualified\n  name must"), answer(400, "a valid label\n  key must"), v1_34, true},
-		"a label key, passed through":      {list, answer(400, "a qualified name must"), answer(400, "a qualified name must"), v1_34, true},
+		"a forwarded label key":            {list, answer(400, "a qualified name must"), answer(400, "a qualified name must"), v1_34, true},
 		"a label key":                      {list, answer(400, ": a qualified name must consist of"), answer(400, ": a valid label key must consist of"), v1_34, true},
 		"an annotation of a conversion":    {converted, answer(200, `{"name":"a","x":1}`), answer(200, preserved), v1_30, true},
 		"the same of another version":      {list, answer(200, `{"name":"a","x":1}`), answer(200, preserved), v1_30, false},

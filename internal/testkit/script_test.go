@@ -11,30 +11,30 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// TestScripts: the same seed makes the same script, and what is made can be written down and read.
-func TestScripts(t *testing.T) {
+// The same seed generates the same script, and a script's text can be parsed.
+func TestScriptsAreRepeatable(t *testing.T) {
 	for seed := range uint64(settings.Amount(100, 500)) {
 		script := NewScript(seed)
 		if again := NewScript(seed); script.String() != again.String() {
-			t.Fatalf("seed %d makes two scripts:\n%s", seed, cmp.Diff(script.String(), again.String()))
+			t.Fatalf("seed %d generated two different scripts:\n%s", seed, cmp.Diff(script.String(), again.String()))
 		}
 		read, err := ParseScript("# a comment\n\n" + script.String())
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(script.String(), read.String()); diff != "" {
-			t.Errorf("seed %d is read as another script:\n%s", seed, diff)
+			t.Errorf("seed %d is parsed as another script:\n%s", seed, diff)
 		}
 		for _, step := range read {
 			step = step.Fill(map[string]string{"namespace": "n", "run": "r", "group": "g.example.com"}, []uint64{1})
 			if line := step.Line(); strings.ContainsAny(line, "{}") {
-				t.Errorf("seed %d: a blank is left: %s", seed, line)
+				t.Errorf("seed %d: a blank remains: %s", seed, line)
 			}
 			if !step.asks() {
 				continue
 			}
 			if _, err := http.NewRequest(http.MethodGet, "https://host"+step.Question.Path, nil); err != nil {
-				t.Errorf("seed %d: %s cannot be asked: %v", seed, step.Line(), err)
+				t.Errorf("seed %d: request for %s: %v", seed, step.Line(), err)
 			}
 			if watches := step.Question.Watches(); watches != (step.Do == Watch) {
 				t.Errorf("seed %d: %s: watches: %v", seed, step.Line(), watches)
@@ -42,11 +42,11 @@ func TestScripts(t *testing.T) {
 		}
 	}
 	if NewScript(1).String() == NewScript(2).String() {
-		t.Error("another seed makes the same script")
+		t.Error("different seeds generated the same script")
 	}
 }
 
-func TestScriptsCover(t *testing.T) {
+func TestScriptsContainEveryWord(t *testing.T) {
 	var all strings.Builder
 	for seed := range uint64(3000) {
 		all.WriteString("\n" + NewScript(seed).String())
@@ -72,7 +72,7 @@ func TestScriptsCover(t *testing.T) {
 	expected = append(expected, "Upgrade: websocket", "Accept-Encoding: gzip", "timeoutSeconds=1", "allowWatchBookmarks=1")
 	for _, word := range expected {
 		if !strings.Contains(all.String(), word) {
-			t.Errorf("%q is in no script", word)
+			t.Errorf("no script contains %q", word)
 		}
 	}
 }
@@ -80,7 +80,7 @@ func TestScriptsCover(t *testing.T) {
 func TestParseScriptRefuses(t *testing.T) {
 	for _, line := range []string{"put configmaps o1", "delete", "dance configmaps", "watch /x", "ask", "destroy now"} {
 		if script, err := ParseScript(line); err == nil {
-			t.Errorf("%q is read as %v", line, script)
+			t.Errorf("parsed %q as %v, want an error", line, script)
 		}
 	}
 }
@@ -89,6 +89,6 @@ func TestFill(t *testing.T) {
 	step := Step{Do: Watch, Question: Question{Path: "/apis/{group}/v1/x?a={version:0}&b={version:2}&c={version:9}&d={version:+4}"}}
 	got := step.Fill(map[string]string{"group": "g"}, []uint64{10, 20, 30, 40}).Question.Path
 	if want := "/apis/g/v1/x?a=40&b=20&c=10&d=44"; got != want {
-		t.Errorf("%s, want %s", got, want)
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// hardLimit is the memory that a process may have: the kernel kills it, or gives it no more.
+// hardLimit is a memory limit of a process. Beyond it the kernel kills the process or refuses allocations.
 type hardLimit struct {
-	group string // the cgroup's directory; empty where none can be made
+	group string // directory of the cgroup; empty if none can be created
 	bytes int64
 }
 
-// newHardLimit makes a cgroup below that of the test, or beside it; it is removed with the test. Where there are none
-// to be made, the limit is that of a process' writable memory, which counts what is garbage and what was given back,
-// too, and so is thrice as much.
+// newHardLimit creates a cgroup below the test's own or next to it, and removes it with the test. If that fails, the
+// limit is one of writable memory (ulimit -d). That also counts garbage and released memory, so it is three times as
+// high.
 func newHardLimit(t *testing.T, bytes int64) hardLimit {
 	t.Helper()
 	var failed []error
@@ -35,11 +35,11 @@ func newHardLimit(t *testing.T, bytes int64) hardLimit {
 		}
 		failed = append(failed, err)
 	}
-	t.Logf("no cgroup can be made: %v", errors.Join(failed...))
+	t.Logf("create cgroup: %v", errors.Join(failed...))
 	return hardLimit{bytes: bytes}
 }
 
-// makeGroup makes a cgroup whose memory is limited, without swap where there is some.
+// makeGroup creates a cgroup with a memory limit and without swap.
 func makeGroup(group, file string, bytes int64) error {
 	if err := os.Mkdir(group, 0o755); err != nil {
 		return err
@@ -48,12 +48,12 @@ func makeGroup(group, file string, bytes int64) error {
 		return errors.Join(err, os.Remove(group))
 	}
 	for name, value := range map[string]string{"memory.swap.max": "0", "memory.swappiness": "0"} {
-		_ = tell(group, name, value) // of the other version
+		_ = tell(group, name, value) // exists in one cgroup version only
 	}
 	return nil
 }
 
-// tell writes to a file of a cgroup, which is there: a directory that is none has no such files.
+// tell writes to an existing file of a cgroup. In a directory that is not a cgroup the file does not exist.
 func tell(group, name, value string) error {
 	file, err := os.OpenFile(filepath.Join(group, name), os.O_WRONLY, 0)
 	if err != nil {
@@ -65,8 +65,8 @@ func tell(group, name, value string) error {
 
 type cgroupPlace struct{ parent, file string }
 
-// cgroupPlaces are where a cgroup may be made: below the test's own, and for version 2, which wants no processes beside
-// groups, beside it.
+// cgroupPlaces returns where a cgroup may be created: below the test's own and, for version 2, next to it, because a
+// version 2 cgroup must not contain both processes and groups.
 func cgroupPlaces(t *testing.T) []cgroupPlace {
 	t.Helper()
 	const mount = "/sys/fs/cgroup"
@@ -90,12 +90,12 @@ func cgroupPlaces(t *testing.T) []cgroupPlace {
 	return places
 }
 
-// command is a command line that runs a program within the limit.
+// command returns a command line that runs a program within the limit.
 func (l hardLimit) command(program string, args ...string) []string {
 	if l.group != "" {
 		return append([]string{"sh", "-c", `echo $$ > "$0/cgroup.procs" && exec "$@"`, l.group, program}, args...)
 	}
-	// A thread's stack counts as a whole.
+	// The complete stack of a thread counts.
 	limited := fmt.Sprintf(`ulimit -s 512 && ulimit -d %d && exec "$@"`, 3*l.bytes>>10)
 	return append([]string{"sh", "-c", limited, "sh", program}, args...)
 }

@@ -261,7 +261,7 @@ func answering(name string) int {
 	return within
 }
 
-// calm waits until no more requests are answered, and connections served, than before.
+// calm waits until no more requests and connections are open than before.
 func calm(t *testing.T, handlers, connections int) {
 	t.Helper()
 	testkit.Eventually(t, "what was held is free again", func() error {
@@ -272,8 +272,8 @@ func calm(t *testing.T, handlers, connections int) {
 	})
 }
 
-// requests are those that are being answered.
+// requests returns the number of requests in flight.
 func requests() int { return answering("listfacade/handlers.(*Server).travel(") }
 
-// served are the connections that the facade has open.
+// served returns the number of the facade's open connections.
 func served() int { return answering("net/http.(*conn).serve(") }

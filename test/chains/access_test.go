@@ -53,7 +53,7 @@ func TestChainAuthorizesCallersLikeUpstream(t *testing.T) {
 				filled(t, oracle.Facade, testkit.Question{Path: path})
 				oracle.Compare(t, testkit.Question{Path: path})
 			}
-			if config.BearerToken != "" { // who has a certificate is answered 501 by the first facade already
+			if config.BearerToken != "" { // the first facade answers 501 to callers with a certificate
 				oracle.Compare(t, testkit.Question{Path: fmt.Sprintf("/api/v1/namespaces/%s/secrets", s.Namespace)})
 			}
 		})

@@ -22,7 +22,7 @@ import (
 // arrival is a request that a server behind HAProxy received.
 type arrival struct {
 	Server      string // facade or kube-apiserver
-	Certificate string // whom HAProxy's certificate names; empty if it showed none
+	Certificate string // subject of HAProxy's certificate; empty if it sent none
 	Header      http.Header
 }
 

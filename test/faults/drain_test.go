@@ -25,7 +25,7 @@ func TestDrainEndsWatches(t *testing.T) {
 		}
 		for accept, collection := range map[string]string{
 			runtime.ContentTypeJSON: suite.Collection(suite.ConfigMaps, s.Namespace), runtime.ContentTypeProtobuf: suite.Collection(suite.ConfigMaps, s.Namespace),
-			runtime.ContentTypeJSON + ";stream=watch": "/api/v1/secrets", // passed through
+			runtime.ContentTypeJSON + ";stream=watch": "/api/v1/secrets", // forwarded
 		} {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, run.URL+collection+
 				"?watch=1&sendInitialEvents=1&allowWatchBookmarks=1&resourceVersionMatch=NotOlderThan", nil)

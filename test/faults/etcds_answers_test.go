@@ -22,13 +22,13 @@ func (a *separateEtcds) answers(t *testing.T) {
 		of[gvr] = a.next(t, gvr)
 	}
 	var group, bulk errgroup.Group
-	bulk.SetLimit(6) // the facade passes on at most eight lists without a limit at a time
+	bulk.SetLimit(6) // the facade forwards at most eight unlimited lists at the same time
 	for gvr, elsewhere := range map[schema.GroupVersionResource]schema.GroupVersionResource{leases: suite.ConfigMaps, suite.ConfigMaps: leases, suite.Events: suite.Accounts} {
 		queries := []string{"", "?limit=2", "?resourceVersion=0", "?resourceVersion=0&limit=1", "/mine", "/mine?resourceVersion=0"}
 		for _, rv := range []uint64{of[gvr], of[elsewhere]} {
 			at := fmt.Sprintf("?resourceVersion=%d", rv)
 			queries = append(queries, at, at+"&limit=1", at+"&resourceVersionMatch=Exact", at+"&resourceVersionMatch=NotOlderThan&limit=1", "/mine"+at)
-			if gvr != suite.Events { // what is uncached answers with a random retryAfterSeconds
+			if gvr != suite.Events { // these get a random retryAfterSeconds
 				queries = append(queries,
 					at+"&watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=5")
 			}

@@ -270,7 +270,7 @@ func inObject(rv uint64) []byte { return fmt.Appendf(nil, `"resourceVersion":"%d
 // readsUnheard does the same while the lanes' watches receive nothing. A check against the wrong etcd would confirm the
 // stale lanes as fresh. move sets the revisions of the two etcds before the reads.
 func (a *separateEtcds) readsUnheard(t *testing.T, move func(*testing.T)) {
-	a.readsWrites(t, 2) // so that what can be learned about who shares an etcd with whom is learned
+	a.readsWrites(t, 2) // the facade finds out which resources share an etcd
 	move(t)
 	separate, other := a.revisions(t)
 	t.Logf("the separate etcd is at %d, the other at %d", separate, other)

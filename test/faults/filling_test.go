@@ -22,7 +22,7 @@ const (
 // Faults of kube-apiserver occur while a lane is filled page by page. Pages come from etcd, which may be compacted.
 func TestFaultsWhileLaneIsFilled(t *testing.T) {
 	settings.Long(t)
-	t.Parallel() // it has a cluster of its own
+	t.Parallel() // this test has its own cluster
 	own, err := testkit.StartCluster(t.Context(), "--components=none", "--apiserver-arg=--feature-gates=ListFromCacheSnapshot=false")
 	if err != nil {
 		t.Fatal(err)

@@ -48,7 +48,7 @@ func TestNoLeaks(t *testing.T) {
 	for i := range 20 {
 		s.Put(t, suite.ConfigMaps, fmt.Sprintf("o%d", i), "", strings.Repeat("x", 100<<10))
 	}
-	suite.FacadeKubeconfig(t, suite.Cluster(t)) // who gives the rights keeps a connection
+	suite.FacadeKubeconfig(t, suite.Cluster(t)) // the client that grants the rights keeps a connection
 	before := openFiles(t)
 	running := goleak.IgnoreCurrent()
 	run := suite.StartFacade(t, suite.Cluster(t), func(c *facade.Config) { c.Preload = []string{"pods"} })
@@ -58,12 +58,12 @@ func TestNoLeaks(t *testing.T) {
 		for range 20 {
 			for _, query := range []string{
 				path + "?resourceVersion=0",                        // a list, from the cache
-				path,                                               // one that has to be proven
+				path,                                               // a consistent list
 				path + "?watch=1&resourceVersion=0",                // a watch
-				path + "?watch=1&timeoutSeconds=1",                 // one that ends by itself
+				path + "?watch=1&timeoutSeconds=1",                 // a watch with a timeout
 				path + "?watch=1&resourceVersion=1",                // one that is refused
-				path + "/none",                                     // what is not there
-				run.URL + "/api/v1/secrets",                        // a resource that is passed through
+				path + "/none",                                     // a missing object
+				run.URL + "/api/v1/secrets",                        // a forwarded resource
 				run.URL + "/api/v1/secrets?watch=1",                // also as a watch
 				run.URL + "/apis/no.such.group/v1/things?limit=1",  // what the upstream does not know
 				run.URL + "/api/v1/pods?resourceVersion=999999999", // a version that never comes

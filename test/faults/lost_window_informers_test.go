@@ -25,7 +25,7 @@ func testInformersOverRestart(t *testing.T, s *survivors) {
 	client := suite.NewClients(t, config).Dynamic
 	informers := make([]toolscache.SharedIndexInformer, restartedInformers)
 	for i := range informers {
-		all := func(o *metav1.ListOptions) { o.LabelSelector = fmt.Sprintf("number!=%d", i) } // in words of its own
+		all := func(o *metav1.ListOptions) { o.LabelSelector = fmt.Sprintf("number!=%d", i) } // different selectors
 		factory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(client, 0, s.Namespace, all)
 		informers[i] = factory.ForResource(suite.ConfigMaps).Informer()
 		suite.StartInformer(t, informers[i])

@@ -53,7 +53,7 @@ func (s *survivors) pasts(t *testing.T) []past {
 			t.Fatalf("%s: %d %s", p.question(), all[i].answer.Code, all[i].answer.Body)
 		}
 	}
-	// Tokens may name a version that somebody else's write led to, and that the facade has not heard of.
+	// Tokens may contain a version of another client's write that the facade has not received.
 	later := s.Put(t, suite.ConfigMaps, "mark", "", "later")
 	s.writes = append(s.writes, later)
 	suite.Reach(t, s.oracle, suite.Collection(suite.ConfigMaps, s.Namespace), later)
@@ -182,7 +182,7 @@ func testPagesRestarted(t *testing.T, s *survivors) {
 // itemsIn returns the raw objects of a list.
 func itemsIn(answer *testkit.Answer) []byte {
 	var list struct{ Items json.RawMessage }
-	_ = json.Unmarshal(answer.Body, &list) // what is no list has none
+	_ = json.Unmarshal(answer.Body, &list) // other answers have no items
 	return list.Items
 }
 

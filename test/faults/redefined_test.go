@@ -30,7 +30,7 @@ func TestRedefinedResourceIsReadInItsNewForm(t *testing.T) {
 	for i := range 30 {
 		s.Create(t, notes, map[string]any{
 			"apiVersion": notes.GroupVersion().String(), "kind": "Note", "metadata": map[string]any{"name": fmt.Sprintf("note-%d", i)},
-			"spec": map[string]any{"text": strings.Repeat("x", 10<<10)}, // so much that proofs are worth it
+			"spec": map[string]any{"text": strings.Repeat("x", 10<<10)}, // large enough for freshness checks
 		})
 	}
 	for i := range settings.Amount(2, 10) {

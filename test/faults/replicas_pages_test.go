@@ -118,7 +118,7 @@ func (p paged) question() testkit.Question {
 // tokenIn returns the continue token in a list or Status.
 func tokenIn(answer *testkit.Answer) string {
 	var list struct{ Metadata struct{ Continue string } }
-	_ = json.Unmarshal(answer.Body, &list) // what is no list has no token
+	_ = json.Unmarshal(answer.Body, &list) // other answers have no token
 	return list.Metadata.Continue
 }
 

@@ -89,7 +89,7 @@ func versions(answer *testkit.Answer) []uint64 {
 		meta
 		Items []meta
 	}
-	_ = json.Unmarshal(answer.Body, &content) // what is not there is 0
+	_ = json.Unmarshal(answer.Body, &content) // a missing version is 0
 	found := make([]uint64, 0, len(content.Items)+1)
 	for _, m := range append([]meta{content.meta}, content.Items...) {
 		rv, _ := strconv.ParseUint(m.Metadata.ResourceVersion, 10, 64)

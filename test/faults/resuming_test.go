@@ -169,7 +169,7 @@ func (r *resuming) take(frame testkit.Frame) error {
 		}
 	default:
 		_, has := r.state[e.Key]
-		again := e.Type == testkit.Deleted && has && e.RV == r.last // what is gone of a gap that was bridged
+		again := e.Type == testkit.Deleted && has && e.RV == r.last // a deletion in a replay
 		if e.RV <= r.last && !again {
 			return &fatalError{fmt.Sprintf("%s after %d", e, r.last)}
 		}

@@ -28,7 +28,7 @@ var shortFaults = []string{"killed and restarted", "compacted", "compacted, brid
 
 // TestFaults injects faults into its own upstream.
 func TestFaults(t *testing.T) {
-	t.Parallel() // it has a cluster of its own
+	t.Parallel() // this test has its own cluster
 	// Without the flag a kube-apiserver that shuts down keeps its watches open for a minute.
 	own, err := testkit.StartCluster(t.Context(), "--components=none", "--apiserver-arg=--shutdown-watch-termination-grace-period=1s")
 	if err != nil {

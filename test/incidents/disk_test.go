@@ -29,7 +29,7 @@ type disk struct {
 	lines atomic.Int64
 
 	mu  sync.Mutex    // guards run
-	run chan struct{} // closed while it takes what is written
+	run chan struct{} // closed while the disk accepts writes
 }
 
 // newDisk works until the test ends.

@@ -100,7 +100,7 @@ func (i *informer) take(line string) error {
 		return fmt.Errorf("%q: %w", line, err)
 	}
 	before, there := i.held[key]
-	fits := there && rv >= before // of a relist, client-go tells also what is as it was
+	fits := there && rv >= before // after a relist client-go also reports unchanged objects
 	switch event {
 	case "add":
 		before = i.gone[key]

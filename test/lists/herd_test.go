@@ -26,7 +26,7 @@ func herdClients() int { return settings.Amount(16, 100) }
 const (
 	herdObjects = 1000                        // more than the upstream answers for little
 	herdEnd     = "k8s.io/initial-events-end" // in a streaming list
-	fillTakes   = 2 * time.Second             // longer than who is answered otherwise waits
+	fillTakes   = 2 * time.Second             // longer than a request waits before it is forwarded
 )
 
 // herd is many clients that send the same list at the same time.

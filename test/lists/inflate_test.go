@@ -99,7 +99,7 @@ func TestCompressedBodies(t *testing.T) {
 		for protocol, client := range map[string]*http.Client{"HTTP1": c.run.HTTP1Client(t), "HTTP2": c.run.HTTP2Client(t)} {
 			t.Run(name+"/Go over "+protocol, func(t *testing.T) {
 				t.Parallel()
-				answer, err := client.Get(c.run.URL + c.path + query) // which asks for gzip by itself
+				answer, err := client.Get(c.run.URL + c.path + query) // Go's client requests gzip by default
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -23,7 +23,7 @@ import (
 // StorageVersionMigrations have no column that is said to hold names.
 var apart = []string{"flowschemas.flowcontrol.apiserver.k8s.io", "storageversionmigrations.storagemigration.k8s.io"}
 
-// rowed is a kind whose rows are put beside its objects.
+// rowed is a kind whose rows are joined with its objects.
 type rowed struct {
 	schema.GroupVersionResource
 	kind string

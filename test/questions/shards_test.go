@@ -15,7 +15,7 @@ import (
 // make up the list.
 func TestShards(t *testing.T) {
 	settings.Long(t)
-	t.Parallel() // it has a cluster of its own
+	t.Parallel() // this test has its own cluster
 	own, err := testkit.StartCluster(t.Context(), "--components=none", "--apiserver-arg=--feature-gates=ShardedListAndWatch=true")
 	if err != nil {
 		t.Fatal(err)

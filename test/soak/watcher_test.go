@@ -225,7 +225,7 @@ func (w *watcher) endCached(r *testkit.Recording, failure *status, due bool) {
 	case failure != nil && failure.Code != http.StatusGone:
 		w.soak.complain("%s: its watch failed: %+v", w, *failure)
 	case failure != nil && !now.relists:
-		w.soak.complain("%s: it was told to list again: %+v", w, *failure)
+		w.soak.complain("%s: it received an unexpected ERROR: %+v", w, *failure)
 	}
 }
 

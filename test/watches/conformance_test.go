@@ -24,7 +24,7 @@ const (
 // TestConformanceWorkloads runs recorded and random workloads. Each writes to kube-apiserver and watches through both
 // servers. LISTFACADE_SEED repeats an earlier run, and with LISTFACADE_WORKLOADS=1 only the workload with that seed.
 func TestConformanceWorkloads(t *testing.T) {
-	t.Parallel() // it has a cluster of its own
+	t.Parallel() // this test has its own cluster
 	first := settings.Seed(t)
 	budget := settings.NewBudget(t, "LISTFACADE_WORKLOADS", settings.Amount(3, conformanceWorkloads))
 	a := newWorkloadCluster(t)

@@ -174,7 +174,7 @@ func (s *slot) undefine(t *testing.T, resource string) {
 	}
 	testkit.Eventually(t, "the definition is gone", func() error {
 		if left, err := s.Client.Resource(s.gvr(resource)).List(t.Context(), metav1.ListOptions{}); err == nil {
-			for _, o := range left.Items { // what is held does not go before it is released
+			for _, o := range left.Items { // objects with finalizers are not deleted before
 				_, _ = s.Client.Resource(s.gvr(resource)).Namespace(o.GetNamespace()).Patch(t.Context(), o.GetName(), types.MergePatchType,
 					[]byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}) // it may be gone by now
 			}

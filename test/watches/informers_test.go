@@ -155,7 +155,7 @@ func relist(t *testing.T, s *suite.Fixture, in dynamic.ResourceInterface, gvr sc
 		s.Put(t, gvr, "o00", "t=a", version+list.GetContinue()) // a page is of the moment of the first
 	}
 	if options.ResourceVersion == "0" {
-		delete(got, "") // whatever is there is right; the watch brings the rest
+		delete(got, "") // any state is correct; the watch completes it
 	} else if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("listed (-upstream +facade):\n%s", diff)
 	}

@@ -156,7 +156,7 @@ func TestProtobufWatchEnds(t *testing.T) {
 	path := suite.Collection(suite.ConfigMaps, s.Namespace)
 	now := s.Put(t, suite.ConfigMaps, "a", "", "1")
 	suite.Reach(t, o, path, now)
-	suite.ReachIn(t, o, path, acceptProtobuf, now) // what is over in time does not wait for the cache
+	suite.ReachIn(t, o, path, acceptProtobuf, now) // short watches end before the lane is filled
 	var group errgroup.Group
 	for name, query := range map[string]string{
 		"too large": "&resourceVersion=999999999&sendInitialEvents=true&resourceVersionMatch=NotOlderThan",

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// unset takes a variable out of the environment until the test ends.
+// unset removes a variable from the environment until the test ends.
 func unset(t *testing.T, name string) {
 	t.Helper()
 	t.Setenv(name, "")
@@ -14,7 +14,7 @@ func unset(t *testing.T, name string) {
 	}
 }
 
-// TestSeed: every run draws the same numbers, unless LISTFACADE_SEED is set.
+// Every run draws the same numbers, unless LISTFACADE_SEED is set.
 func TestSeed(t *testing.T) {
 	unset(t, "LISTFACADE_SEED")
 	first := Random(t).Uint64()
@@ -26,7 +26,7 @@ func TestSeed(t *testing.T) {
 		t.Errorf("seed %d", seed)
 	}
 	if other := Random(t).Uint64(); other == first {
-		t.Errorf("another seed draws %d, too", other)
+		t.Errorf("different seeds drew the same number %d", other)
 	}
 }
 
@@ -42,7 +42,7 @@ func TestBudgetCounts(t *testing.T) {
 	}
 }
 
-// TestBudgetSoaks: a soak counts no tries and ends by time.
+// With LISTFACADE_SOAK a budget does not count tries and ends by time.
 func TestBudgetSoaks(t *testing.T) {
 	t.Setenv("LISTFACADE_SOAK", "1h")
 	if b := NewBudget(t, "LISTFACADE_TRIES", 7); !b.Allows(1_000_000) || b.Missed(0) != 0 {
