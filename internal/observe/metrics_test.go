@@ -245,7 +245,7 @@ func TestCounts(t *testing.T) {
 			t.Errorf("got no line %s", line)
 		}
 	}
-	for _, line := range []string{`nonsense`, `duration_seconds_count{source="cache",verb="watch"}`, `reason=""`, `made/up`, `BREW`, `4711`} {
+	for _, line := range []string{`nonsense`, `duration_seconds_count{source="cache",verb="watch"}`, `reason=""`, `made/up`, `BREW`, `"4711"`} {
 		if strings.Contains(string(text), line) {
 			t.Errorf("got the line %s, want none", line)
 		}

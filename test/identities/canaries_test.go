@@ -74,7 +74,7 @@ func TestCredentialsAndObjectsAreNotLogged(t *testing.T) {
 	}
 	_, metrics := ask(t, p.facade.ConfigOf(w.identities["admin"].config), http.MethodGet, "/metrics", "", nil)
 	said := p.end(t)
-	if !strings.Contains(said, "answered") {
+	if !strings.Contains(said, "Answered request") {
 		t.Fatal("the log has no line about requests")
 	}
 	for name, secret := range map[string]string{"a credential": canary, "a token": robot, "an object": inFirst} {

@@ -52,9 +52,9 @@ func TestExpiredClientCertificate(t *testing.T) {
 	if said := recent.gets(t, http.StatusServiceUnavailable); !strings.Contains(said, "authentication and authorization by kube-apiserver are unavailable") {
 		t.Errorf("%s", said)
 	}
-	o.said(t, "the upstream does not accept the facade's credentials: review", "", "")
+	o.said(t, "Credentials of the facade rejected by the upstream: review", "", "")
 	o.said(t, "Request failed", "error", "401")
-	operatorAt(run, socket).pageSays(t, "The upstream certificate has ended, ")
+	operatorAt(run, socket).pageSays(t, "The upstream certificate expired ")
 	m.passes(t, 8) // Prometheus cannot authenticate either
 	m.firesBeside([]string{"ListfacadeErrorBudgetBurn", "ListfacadeLaneStale", "ListfacadeReplicaDown", "ListfacadeReviewsFail"}, "ListfacadeDown",
 		`ListfacadeCertificateExpires{certificate="upstream",pod="a"}`)

@@ -116,7 +116,7 @@ func TestSlowDisk(t *testing.T) {
 	d.stick()
 	// Each request has two audit lines, in memory twice as long.
 	flood(t, run, path+"/one-1?resourceVersion=0&pad="+strings.Repeat("x", 3<<10), 4000)
-	o.said(t, "audit events were dropped", "", "")
+	o.said(t, "Dropped audit events: the log cannot keep up", "", "")
 	m.passes(t, 7)
 	m.firesBeside([]string{"ListfacadeErrorBudgetBurn"}, `ListfacadeAuditEventsLost{plugin="buffered",pod="a"}`, `ListfacadeAuditLogBehind{pod="a"}`)
 	o.pageSays(t, "The audit log lost ")
@@ -124,7 +124,7 @@ func TestSlowDisk(t *testing.T) {
 		t.Errorf("top: %s", line)
 	}
 	d.recover()
-	o.said(t, "the audit log is slow to write", "", "")
+	o.said(t, "Audit log write was slow", "", "")
 	testkit.Eventually(t, "each event is in the log, or counted as dropped", func() error {
 		return o.accounted(t, d)
 	})
@@ -158,7 +158,7 @@ func TestStuckDisk(t *testing.T) {
 	})
 	d.recover()
 	<-over
-	o.said(t, "slow request", "steps", "auditing")
+	o.said(t, "Slow request", "steps", "auditing")
 	testkit.Eventually(t, "every event is in the log", func() error { return o.accounted(t, d) })
 	if lost, lines := o.counted(t, "apiserver_audit_error_total"), d.lines.Load(); lost > 0 || lines < 4*requests {
 		t.Errorf("got %d lines and %v dropped events", lines, lost)
