@@ -11,13 +11,13 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/report"
 )
 
-// account is something of the facade's that takes memory, and how many bytes.
+// account is one item of the facade's memory accounting, with its size in bytes.
 type account struct {
 	name  string
 	bytes float64
 }
 
-// accounts are what the facade says of its memory, the largest first.
+// accounts returns the facade's own memory accounting, largest item first.
 func (s *server) accounts(ctx context.Context) ([]account, error) {
 	a, err := s.read(ctx, question{name: "metrics", path: "/metrics", accept: "text/plain", encoding: "identity", protocol: http2})
 	if err != nil {
@@ -36,19 +36,19 @@ func (s *server) accounts(ctx context.Context) ([]account, error) {
 		all = append(all, one)
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s: /metrics does not say what takes memory", s.name)
+		return nil, fmt.Errorf("%s: /metrics has no listfacade_memory_accounted_bytes", s.name)
 	}
 	slices.SortFunc(all, func(a, b account) int { return cmp.Compare(b.bytes, a.bytes) })
 	return all, nil
 }
 
-// spell says what takes a mega byte at least.
-func spell(all []account) string {
-	var said []string
+// spell returns the accounts of at least one megabyte as text.
+func largest(all []account) string {
+	var words []string
 	for _, one := range all {
 		if one.bytes >= 1e6 {
-			said = append(said, one.name+" "+report.Size(int64(one.bytes)))
+			words = append(words, one.name+" "+report.Size(int64(one.bytes)))
 		}
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(words, ", ")
 }

@@ -10,13 +10,13 @@ import (
 	"regexp"
 )
 
-// reading is an answer that was read as a whole.
+// reading is a complete response.
 type reading struct {
 	header http.Header
 	body   []byte // decompressed
 }
 
-// read asks and reads the answer as a whole.
+// read sends a question and reads the complete response.
 func (s *server) read(ctx context.Context, q question) (reading, error) {
 	var b bytes.Buffer
 	header, err := s.get(ctx, q, &b)
@@ -30,7 +30,8 @@ func (s *server) read(ctx context.Context, q question) (reading, error) {
 	return a, nil
 }
 
-// unpack decompresses a body if it is compressed. A stream ends where it was left off, within a member or behind one.
+// unpack decompresses the body if it is compressed. A stream may end within a gzip member or after one, because its
+// reader stopped there.
 func (r reading) unpack() (reading, error) {
 	encoding := r.header.Get("Content-Encoding")
 	if encoding == "" {
@@ -47,7 +48,8 @@ func (r reading) unpack() (reading, error) {
 	return reading{header: r.header, body: body.Bytes()}, nil
 }
 
-// differ says how two answers differ; nil if in nothing that matters.
+// differ returns an error that describes how two responses differ. It ignores ownValues, and returns nil for equal
+// responses.
 func differ(want, got reading) error {
 	for _, name := range []string{"Content-Type", "Content-Encoding"} {
 		if w, g := want.header.Get(name), got.header.Get(name); w != g {
@@ -72,11 +74,11 @@ func differ(want, got reading) error {
 	return nil
 }
 
-// ownValues are what two servers with the same objects may say differently about a list: how far their caches are, and
-// where the next page begins, which holds the former.
+// ownValues matches the values of a list that may differ between two servers with the same objects: the resourceVersion
+// of the cache, and the continue token, which contains that version.
 var ownValues = regexp.MustCompile(`("(?:resourceVersion|continue)":")[^"]*`)
 
-// cutHead splits a list behind its own metadata, which is masked.
+// cutHead splits a list after its own metadata, and masks ownValues in the head.
 func cutHead(body []byte) (head, items []byte) {
 	end := bytes.Index(body[:min(len(body), 64<<10)], []byte(`},"`))
 	if end < 0 {
@@ -85,18 +87,18 @@ func cutHead(body []byte) (head, items []byte) {
 	return ownValues.ReplaceAll(body[:end], []byte("${1}N")), body[end:]
 }
 
-// cutBookmark splits a streaming list before the bookmark that ends it, in which the list's own version is masked.
+// cutBookmark splits a streaming list before its final bookmark, and masks ownValues in the bookmark.
 func cutBookmark(body []byte) (bookmark, events []byte) {
 	at := len(body) - len(last(body))
 	return ownValues.ReplaceAll(body[at:], []byte("${1}N")), body[:at]
 }
 
-// last is the last line of a text, with its end.
+// last returns the last line of a text, with its newline.
 func last(text []byte) []byte {
 	return text[bytes.LastIndexByte(bytes.TrimSuffix(text, []byte("\n")), '\n')+1:]
 }
 
-// around shows where two texts part.
+// around shows the first difference of two texts with its surroundings.
 func around(want, got []byte) string {
 	at := 0
 	for at < len(want) && at < len(got) && want[at] == got[at] {

@@ -9,14 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// protobufMagic precedes everything that kube-apiserver encodes as protobuf.
+// protobufMagic is the prefix of every protobuf body of kube-apiserver.
 const protobufMagic = "k8s\x00"
 
-// listTag is that of a list's first field, its own metadata.
+// listTag is the protobuf tag of a list's first field, its metadata.
 const listTag = 1<<3 | 2
 
-// cutProtobuf splits a list in protobuf behind its own metadata, which is masked. What is no such list has no head, so
-// that all of it is compared.
+// cutProtobuf splits a protobuf list after its own metadata, and masks the version and token in the head. A body that
+// is not such a list has no head, so all of it is compared.
 func cutProtobuf(body []byte) (head, items []byte) {
 	var whole runtime.Unknown
 	if err := whole.Unmarshal(body[len(protobufMagic):]); err != nil || len(whole.Raw) == 0 || whole.Raw[0] != listTag {

@@ -17,7 +17,7 @@ const podList = `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersio
 
 func TestDiffer(t *testing.T) {
 	tests := []struct {
-		name, old, new string // what is replaced in the other answer
+		name, old, new string // replacement in the second response
 		contentType    string
 		want           string // part of the difference; empty: none
 	}{
@@ -39,9 +39,9 @@ func TestDiffer(t *testing.T) {
 			err := differ(reading{header: http.Header{}, body: []byte(podList)}, got)
 			switch {
 			case err == nil && test.want != "":
-				t.Error("no difference was found")
+				t.Errorf("got no difference, want %q", test.want)
 			case err != nil && (test.want == "" || !strings.Contains(err.Error(), test.want)):
-				t.Errorf("found: %v", err)
+				t.Errorf("got %v, want %q", err, test.want)
 			}
 		})
 	}
@@ -97,7 +97,7 @@ func TestDifferInStreams(t *testing.T) {
 	}
 	for _, wrong := range []string{bookmark, strings.Replace(events, `"5"`, `"6"`, 1) + bookmark, events, events + strings.Replace(bookmark, "BOOK", "", 1)} {
 		if compare(wrong) == nil {
-			t.Errorf("no difference was found in %s", wrong)
+			t.Errorf("got no difference for %s", wrong)
 		}
 	}
 }

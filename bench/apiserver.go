@@ -20,8 +20,8 @@ import (
 
 const apiServer = "kube-apiserver"
 
-// startWithPods fills the cluster and starts kube-apiserver anew, so that it reads the pods as a whole, as the facade
-// will.
+// startWithPods fills the cluster and restarts kube-apiserver. It then reads all pods in one list at its start, as the
+// facade does.
 func startWithPods(ctx context.Context, cluster *testkit.Cluster, pods dataset.Spec) (*server, startCost, error) {
 	if err := writePods(ctx, cluster, pods); err != nil {
 		return nil, startCost{}, err
@@ -48,7 +48,7 @@ func startWithPods(ctx context.Context, cluster *testkit.Cluster, pods dataset.S
 	return s, c, err
 }
 
-// writePods makes the namespaces, stops kube-apiserver and writes the pods.
+// writePods creates the namespaces, stops kube-apiserver and writes the pods into etcd.
 func writePods(ctx context.Context, cluster *testkit.Cluster, pods dataset.Spec) error {
 	if err := createNamespaces(ctx, cluster, pods); err != nil {
 		return err
@@ -87,7 +87,7 @@ func createNamespaces(ctx context.Context, cluster *testkit.Cluster, pods datase
 	return nil
 }
 
-// pid asks the cluster for the id of a process as it is now; another start has another id.
+// pid returns the current process ID of a component of the cluster. A restart changes it.
 func pid(ctx context.Context, cluster *testkit.Cluster, name string) (proc.Process, error) {
 	client := &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
@@ -101,22 +101,22 @@ func pid(ctx context.Context, cluster *testkit.Cluster, name string) (proc.Proce
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return 0, fmt.Errorf("ask the cluster for its processes: %w", err)
+		return 0, fmt.Errorf("get the processes of the cluster: %w", err)
 	}
 	defer response.Body.Close()
 	var processes map[string]struct {
 		PID int `json:"pid"`
 	}
 	if err := json.NewDecoder(response.Body).Decode(&processes); err != nil {
-		return 0, fmt.Errorf("ask the cluster for its processes: %w", err)
+		return 0, fmt.Errorf("decode the processes of the cluster: %w", err)
 	}
 	if processes[name].PID == 0 {
-		return 0, fmt.Errorf("%s does not run", name)
+		return 0, fmt.Errorf("%s is not running", name)
 	}
 	return proc.Process(processes[name].PID), nil
 }
 
-// flagOf finds a flag's value in a command line.
+// flagOf returns the value of a flag in a command line.
 func flagOf(args []string, name string) (string, error) {
 	for _, arg := range args {
 		if value, ok := strings.CutPrefix(arg, "--"+name+"="); ok {

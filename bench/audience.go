@@ -16,19 +16,20 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// audience is informers of floodNamespace, on one server; it notes how late each of them hears of each change.
+// audience is a group of informers of floodNamespace on one server. It records the delay of each change at each
+// informer.
 type audience struct {
 	server    *server
 	users     int
 	informers int // of each user
 
 	mu     sync.Mutex
-	delays map[string]map[int64][]time.Duration // by phase, and by when a change was sent
-	count  int                                  // of those since the phase was entered
+	delays map[string]map[int64][]time.Duration // by phase, and by the time at which the change was sent
+	count  int                                  // number of delays since the current phase began
 	phase  string
 }
 
-// size is how many informers there are.
+// size returns the number of informers.
 func (a *audience) size() int { return a.users * a.informers }
 
 func (a *audience) enter(phase string) {
@@ -40,11 +41,11 @@ func (a *audience) enter(phase string) {
 	}
 }
 
-func (a *audience) hear(object any) {
+func (a *audience) receive(object any) {
 	now := time.Now()
 	sent, err := strconv.ParseInt(object.(*corev1.ConfigMap).Data[floodStamp], 10, 64)
 	if err != nil {
-		return // as it was made
+		return // the object before its first change
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -52,8 +53,8 @@ func (a *audience) hear(object any) {
 	a.delays[a.phase][sent] = append(a.delays[a.phase][sent], now.Sub(time.Unix(0, sent)))
 }
 
-// heard are the delays of a phase.
-func (a *audience) heard(phase string) []time.Duration {
+// received returns all delays of a phase.
+func (a *audience) received(phase string) []time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var all []time.Duration
@@ -63,7 +64,7 @@ func (a *audience) heard(phase string) []time.Duration {
 	return all
 }
 
-// later is how much later each informer heard of each change of a phase than those of another audience, by its median.
+// later returns, for each informer and change of a phase, the delay beyond the median delay in another audience.
 func (a *audience) later(phase string, than *audience) []time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -79,17 +80,17 @@ func (a *audience) later(phase string, than *audience) []time.Duration {
 	return all
 }
 
-// missing says what the informers have not heard of n changes in this phase; nil when they have heard everything.
+// missing returns an error unless the informers have received n changes each in this phase.
 func (a *audience) missing(n int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if want := n * a.size(); a.count < want {
-		return &answerError{server: a.server.name, question: "informers", what: fmt.Sprintf("heard %d of %d events", a.count, want)}
+		return &answerError{server: a.server.name, question: "informers", what: fmt.Sprintf("received %d of %d events", a.count, want)}
 	}
 	return nil
 }
 
-// attend starts the informers, and returns when all have synced. They end with the context.
+// attend starts the informers, and returns when all of them have synced. They end with the context.
 func (a *audience) attend(ctx context.Context, cluster *testkit.Cluster) error {
 	a.delays = map[string]map[int64][]time.Duration{}
 	var synced []toolscache.InformerSynced
@@ -109,7 +110,7 @@ func (a *audience) attend(ctx context.Context, cluster *testkit.Cluster) error {
 		for range a.informers {
 			factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(floodNamespace))
 			informer := factory.Core().V1().ConfigMaps().Informer()
-			handle, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{UpdateFunc: func(_, object any) { a.hear(object) }})
+			handle, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{UpdateFunc: func(_, object any) { a.receive(object) }})
 			if err != nil {
 				return err
 			}

@@ -11,18 +11,19 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// authRounds are how often each way to say who asks is measured, in turns.
+// authRounds is the number of rounds in which each identity is measured.
 const authRounds = 8
 
-// asker is one way to say who asks, of one server.
-type asker struct {
+// identity is a client of one server with one kind of credentials.
+type identity struct {
 	name   string
 	server *server
 }
 
-// askers are a certificate's and a token's user, both with rights that have to be asked for, on either server, and
-// nobody on a facade that asks nobody; which is stopped in the end.
-func (s *stage) askers(ctx context.Context) (direct, facade []asker, stop func(), err error) {
+// identities returns a client with a certificate and one with a token, each for both servers. Their permissions come from
+// RBAC, so they need authorization. The last client of the facade is anonymous, on a separate facade with
+// --anonymous-acts-as-kubeconfig; stop ends that facade.
+func (s *stage) identities(ctx context.Context) (direct, facade []identity, stop func(), err error) {
 	admin, err := administrator(s.cluster)
 	if err != nil {
 		return nil, nil, nil, err
@@ -38,34 +39,34 @@ func (s *stage) askers(ctx context.Context) (direct, facade []asker, stop func()
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	for _, who := range []struct {
+	for _, id := range []struct {
 		name   string
 		config rest.Config
 	}{{"a certificate", rest.Config{TLSClientConfig: user}}, {"a token", rest.Config{BearerToken: bearer}}} {
-		for into, server := range map[*[]asker]*server{&direct: s.direct, &facade: s.facade} {
-			one, err := server.as(who.config)
+		for into, server := range map[*[]identity]*server{&direct: s.direct, &facade: s.facade} {
+			one, err := server.as(id.config)
 			if err != nil {
 				return nil, nil, nil, err
 			}
-			*into = append(*into, asker{who.name, one})
+			*into = append(*into, identity{id.name, one})
 		}
 	}
 	open, _, err := startFacade(ctx, s.dir, s.cluster, s.direct, "--anonymous-acts-as-kubeconfig")
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	nobody, err := open.server.as(rest.Config{})
+	anonymous, err := open.server.as(rest.Config{})
 	if err != nil {
 		open.stop()
 		return nil, nil, nil, err
 	}
-	return direct, append(facade, asker{"nothing (--anonymous-acts-as-kubeconfig)", nobody}), open.stop, nil
+	return direct, append(facade, identity{"nothing (--anonymous-acts-as-kubeconfig)", anonymous}), open.stop, nil
 }
 
-// measureAuthReads adds what a GET of an object in the cache costs by how the caller is proven. What is known of it is
-// asked for again every ten seconds, as ever.
+// measureAuthReads adds the cost of a GET of a cached object by kind of credentials. The facade renews its cached
+// decisions every ten seconds, as usual.
 func measureAuthReads(ctx context.Context, s *stage, t *table) error {
-	direct, facade, stop, err := s.askers(ctx)
+	direct, facade, stop, err := s.identities(ctx)
 	if err != nil {
 		return err
 	}
@@ -75,44 +76,44 @@ func measureAuthReads(ctx context.Context, s *stage, t *table) error {
 	if err != nil {
 		return err
 	}
-	for i, who := range facade {
+	for i, id := range facade {
 		if i < len(direct) {
-			t.addDurations("GET a namespace by "+who.name+": server CPU", directCPU[i], facadeCPU[i])
+			t.addDurations("GET a namespace by "+id.name+": server CPU", directCPU[i], facadeCPU[i])
 			continue
 		}
-		t.add("GET a namespace by "+who.name+": server CPU", "", report.Duration(facadeCPU[i]), "")
+		t.add("GET a namespace by "+id.name+": server CPU", "", report.Duration(facadeCPU[i]), "")
 	}
 	if s.options.profiles == "" {
 		return nil
 	}
-	for i, who := range facade {
-		say("profiling: %s", who.name)
+	for i, id := range facade {
+		say("profiling: %s", id.name)
 		by := s.facade
 		if i == len(facade)-1 {
-			by = who.server
+			by = id.server
 		}
 		name := [...]string{"certificate", "token", "nothing"}[i]
-		if err := who.server.profileBy(ctx, by, load{question: q}, filepath.Join(s.options.profiles, "auth-get-"+name)); err != nil {
+		if err := id.server.profileBy(ctx, by, load{question: q}, filepath.Join(s.options.profiles, "auth-get-"+name)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// takeTurns lets every asker ask for a block, one after the other, again and again; it returns the medians of the
-// processor time for an answer.
-func (s *stage) takeTurns(ctx context.Context, l load, direct, facade []asker) (directCPU, facadeCPU []time.Duration, err error) {
-	all := append(append([]asker{}, direct...), facade...)
+// takeTurns runs one block for every client in turn, for authRounds rounds. It returns the median processor time of a
+// response for each client.
+func (s *stage) takeTurns(ctx context.Context, l load, direct, facade []identity) (directCPU, facadeCPU []time.Duration, err error) {
+	all := append(append([]identity{}, direct...), facade...)
 	costs := make([][]time.Duration, len(all))
 	targets := make([]*target, len(all))
-	for i, who := range all {
-		targets[i] = &target{server: who.server, visit: l.visit()}
-		if targets[i].callers, err = who.server.callers(ctx, 1, l.question.protocol); err != nil {
+	for i, id := range all {
+		targets[i] = &target{server: id.server, visit: l.visit()}
+		if targets[i].callers, err = id.server.callers(ctx, 1, l.question.protocol); err != nil {
 			return nil, nil, err
 		}
 		defer dismiss(targets[i].callers)
 	}
-	for round := range authRounds + 1 { // the first warms up
+	for round := range authRounds + 1 { // the first round is a warm-up
 		for i, t := range targets {
 			before, err := t.server.process.CPU()
 			if err != nil {

@@ -26,14 +26,14 @@ const (
 	replicaReads    = 5
 	replicasFor     = time.Minute
 	nodes           = 5000
-	nodesConnection = 100 // nodes whose agents share a front proxy's connection
+	nodesConnection = 100 // nodes whose agents share one connection of the front proxy
 	steadyFor       = time.Minute
 )
 
-// reviews are those that kube-apiserver was sent.
+// reviews counts the reviews that kube-apiserver received.
 type reviews struct{ tokens, access float64 }
 
-// reviewed counts by kube-apiserver's own metrics.
+// reviewed reads the counts from kube-apiserver's own metrics.
 func (s *server) reviewed(ctx context.Context) (reviews, error) {
 	a, err := s.read(ctx, question{name: "metrics", path: "/metrics", accept: "*/*", encoding: "gzip", protocol: http2})
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *server) reviewed(ctx context.Context) (reviews, error) {
 		n, err := strconv.ParseFloat(series[strings.LastIndexByte(series, ' ')+1:], 64)
 		switch {
 		case err != nil:
-			return r, fmt.Errorf("read kube-apiserver's metrics: %w", err)
+			return r, fmt.Errorf("parse kube-apiserver's metrics: %w", err)
 		case strings.Contains(series, `resource="tokenreviews"`):
 			r.tokens += n
 		case strings.Contains(series, `resource="subjectaccessreviews"`):
@@ -64,14 +64,14 @@ func (r reviews) since(before reviews) reviews {
 	return reviews{tokens: r.tokens - before.tokens, access: r.access - before.access}
 }
 
-// add says how many there were in a time.
+// add adds rows with the number of reviews and their rate over a time.
 func (r reviews) add(t *table, what string, in time.Duration) {
 	each := func(n float64) string { return fmt.Sprintf("%.0f (%.1f /s)", n, n/in.Seconds()) }
 	t.add(what+": TokenReviews", "", each(r.tokens), "")
 	t.add(what+": SubjectAccessReviews", "", each(r.access), "")
 }
 
-// codes counts answers.
+// codes counts responses by status code. Safe for concurrent use.
 type codes struct {
 	mu sync.Mutex
 	of map[int]int
@@ -100,7 +100,7 @@ func (c *codes) String() string {
 	return strings.Join(all, ", ")
 }
 
-// code asks and returns only how it was answered; the body is read to its end.
+// code sends a GET and returns the response. The caller reads and closes its body.
 func code(ctx context.Context, client *http.Client, url string, header http.Header) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -111,14 +111,14 @@ func code(ctx context.Context, client *http.Client, url string, header http.Head
 	return client.Do(request)
 }
 
-// usual is a facade with the bounds that it has when nobody says otherwise.
-func (s *stage) usual(ctx context.Context, flags ...string) (*facade, error) {
+// usual starts a facade with its default limits.
+func (s *stage) withDefaults(ctx context.Context, flags ...string) (*facade, error) {
 	f, _, err := startFacade(ctx, s.dir, s.cluster, s.direct, flags...)
 	return f, err
 }
 
-// measureReplicas adds how often kube-apiserver is asked about a thousand replicas of one service account, each with a
-// token of its own, that read five times within a minute.
+// measureReplicas adds how many reviews kube-apiserver receives for 1,000 replicas of one service account. Each has its
+// own token and reads five times within a minute.
 func measureReplicas(ctx context.Context, s *stage, t *table) error {
 	admin, err := administrator(s.cluster)
 	if err != nil {
@@ -127,7 +127,7 @@ func measureReplicas(ctx context.Context, s *stage, t *table) error {
 	if err := admit(ctx, admin); err != nil {
 		return err
 	}
-	f, err := s.usual(ctx)
+	f, err := s.withDefaults(ctx)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func measureReplicas(ctx context.Context, s *stage, t *table) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	nobody, err := f.server.as(rest.Config{})
+	anonymous, err := f.server.as(rest.Config{})
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func measureReplicas(ctx context.Context, s *stage, t *table) error {
 		return err
 	}
 	say("reading as %d replicas", replicas)
-	answers, took, err := readAsReplicas(ctx, nobody, tokens)
+	answers, took, err := readAsReplicas(ctx, anonymous, tokens)
 	if err != nil {
 		return err
 	}
@@ -194,10 +194,11 @@ func readAsReplicas(ctx context.Context, s *server, tokens []string) (*codes, ti
 	return answers, time.Since(began), err
 }
 
-// measureNodes adds how often kube-apiserver is asked about 5,000 nodes' agents, which come by a front proxy and watch
-// the pods of their node each, until all watches are open, and in a minute after that.
+// measureNodes adds how many reviews kube-apiserver receives for the agents of 5,000 nodes. They connect through a
+// front proxy, and each watches the pods of its node. The reviews are counted until all watches are open, and for one
+// minute afterwards.
 func measureNodes(ctx context.Context, s *stage, t *table) error {
-	f, err := s.usual(ctx, "--preload", "pods")
+	f, err := s.withDefaults(ctx, "--preload", "pods")
 	if err != nil {
 		return err
 	}
@@ -219,7 +220,7 @@ func measureNodes(ctx context.Context, s *stage, t *table) error {
 	}
 	say("opening the watches of %d nodes", nodes)
 	began := time.Now()
-	again, err := openAsNodes(watching, group, agents)
+	retries, err := openAsNodes(watching, group, agents)
 	if err != nil {
 		return err
 	}
@@ -239,22 +240,22 @@ func measureNodes(ctx context.Context, s *stage, t *table) error {
 		return err
 	}
 	what := fmt.Sprintf("%d nodes open a watch of their pods", nodes)
-	t.add(what+": time, and how often they had to come back", "", fmt.Sprintf("%s, %d times", report.Duration(took), again), "")
+	t.add(what+": time, and how often they had to come back", "", fmt.Sprintf("%s, %d times", report.Duration(took), retries), "")
 	opened.since(before).add(t, what, took)
 	later.since(opened).add(t, fmt.Sprintf("%d watches of nodes, a minute later", nodes), steadyFor)
 	return nil
 }
 
-// openAsNodes returns when all watches are open; the group holds them until its context ends. Who is refused comes back
-// when it was told to.
-func openAsNodes(ctx context.Context, group *errgroup.Group, s *server) (again int64, err error) {
+// openAsNodes returns when all watches are open. The goroutines of the group keep them open until its context ends. A
+// refused agent retries after the time in Retry-After. retries is the number of refusals.
+func openAsNodes(ctx context.Context, group *errgroup.Group, s *server) (retries int64, err error) {
 	q, err := s.watchAsNode(ctx)
 	if err != nil {
 		return 0, err
 	}
 	var opened sync.WaitGroup
-	var back atomic.Int64
-	turn := make(chan struct{}, 64)
+	var refusals atomic.Int64
+	slots := make(chan struct{}, 64)
 	for first := 0; first < nodes; first += nodesConnection {
 		client, err := s.visitor(http2)
 		if err != nil {
@@ -265,31 +266,31 @@ func openAsNodes(ctx context.Context, group *errgroup.Group, s *server) (again i
 			done := sync.OnceFunc(opened.Done)
 			group.Go(func() error {
 				defer done()
-				return agent{s, client, fmt.Sprintf("node-%05d", i), turn, &back}.watch(ctx, q, done)
+				return agent{s, client, fmt.Sprintf("node-%05d", i), slots, &refusals}.watch(ctx, q, done)
 			})
 		}
 	}
 	opened.Wait()
-	return back.Load(), nil
+	return refusals.Load(), nil
 }
 
-// agent is who watches the pods of a node.
+// agent watches the pods of one node.
 type agent struct {
-	server *server
-	client *http.Client
-	node   string
-	turn   chan struct{} // taken while a watch is being opened
-	back   *atomic.Int64 // counts refusals
+	server  *server
+	client  *http.Client
+	node    string
+	slots   chan struct{} // limits how many watches are being opened at the same time
+	retries *atomic.Int64 // number of refusals
 }
 
-// header says who asks, as a front proxy does.
+// header returns the caller's identity in the headers of a front proxy.
 func (a agent) header() http.Header {
 	return http.Header{
 		"X-Remote-User": {"system:node:" + a.node}, "X-Remote-Group": {"system:nodes", "system:authenticated"}, "Accept": {jsonType},
 	}
 }
 
-// watchAsNode is a watch of a node's pods from now on, but for the node's name.
+// watchAsNode returns the URL of a watch of a node's pods from the current version, without the node's name at its end.
 func (s *server) watchAsNode(ctx context.Context) (string, error) {
 	first := agent{server: s, node: "node-00000"}
 	response, err := code(ctx, s.clients[http2], s.base+"/api/v1/pods?resourceVersion=0&fieldSelector=spec.nodeName%3D"+first.node, first.header())
@@ -299,19 +300,19 @@ func (s *server) watchAsNode(ctx context.Context) (string, error) {
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
-		return "", &answerError{server: s.name, question: "as a node", what: fmt.Sprintf("%s: %.500s (%v)", response.Status, body, err)}
+		return "", &answerError{server: s.name, question: "LIST as a node", what: fmt.Sprintf("%s: %.500s (%v)", response.Status, body, err)}
 	}
 	_, rest, _ := strings.Cut(string(body), `"resourceVersion":"`)
 	version, _, _ := strings.Cut(rest, `"`)
 	return s.base + "/api/v1/pods?watch=1&timeoutSeconds=3000&resourceVersion=" + version + "&fieldSelector=spec.nodeName%3D", nil
 }
 
-// watch opens the watch, however often it takes, and holds it until the context ends.
+// watch opens the watch, with as many attempts as it takes, and keeps it open until the context ends.
 func (a agent) watch(ctx context.Context, url string, opened func()) error {
 	for {
-		a.turn <- struct{}{}
+		a.slots <- struct{}{}
 		response, err := code(ctx, a.client, url+a.node, a.header())
-		<-a.turn
+		<-a.slots
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil
@@ -323,15 +324,15 @@ func (a agent) watch(ctx context.Context, url string, opened func()) error {
 			_, _ = io.Copy(io.Discard, response.Body) // until the end
 			return response.Body.Close()
 		}
-		if err := a.server.comeBack(ctx, response, "WATCH as "+a.node); err != nil {
+		if err := a.server.awaitRetry(ctx, response, "WATCH as "+a.node); err != nil {
 			return err
 		}
-		a.back.Add(1)
+		a.retries.Add(1)
 	}
 }
 
-// comeBack waits for as long as a refusal says, or until the context ends. It fails when it is no 429.
-func (s *server) comeBack(ctx context.Context, refusal *http.Response, question string) error {
+// awaitRetry waits for the time in Retry-After, or until the context ends. It fails for any status other than 429.
+func (s *server) awaitRetry(ctx context.Context, refusal *http.Response, question string) error {
 	seconds, err := strconv.Atoi(refusal.Header.Get("Retry-After"))
 	text, _ := io.ReadAll(io.LimitReader(refusal.Body, 500))
 	_ = refusal.Body.Close()

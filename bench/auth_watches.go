@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	authWatches       = 200 // that are opened at a time
+	authWatches       = 200 // opened in one round
 	authWatchesRounds = 3
 )
 
-// measureAuthWatches adds what it costs to open a watch of an object, by how the caller is proven: each watch with a
-// selector of its own, which is another question to the authorizer, and all with the same.
+// measureAuthWatches adds the cost of opening a watch of one object, by kind of credentials. With a distinct selector,
+// each watch needs its own authorization decision; with the same selector, all watches share one.
 func measureAuthWatches(ctx context.Context, s *stage, t *table) error {
-	direct, facade, stop, err := s.askers(ctx)
+	direct, facade, stop, err := s.identities(ctx)
 	if err != nil {
 		return err
 	}
@@ -32,32 +32,32 @@ func measureAuthWatches(ctx context.Context, s *stage, t *table) error {
 			what = "a selector each"
 		}
 		say("opening watches with %s", what)
-		costs := map[asker][]time.Duration{}
-		for round := range authWatchesRounds + 1 { // the first warms up
-			for _, who := range append(append([]asker{}, direct...), facade...) {
-				cost, err := who.openingCost(ctx, round, distinct)
+		costs := map[identity][]time.Duration{}
+		for round := range authWatchesRounds + 1 { // the first round is a warm-up
+			for _, id := range append(append([]identity{}, direct...), facade...) {
+				cost, err := id.openingCost(ctx, round, distinct)
 				if err != nil {
 					return err
 				}
 				if round > 0 {
-					costs[who] = append(costs[who], cost)
+					costs[id] = append(costs[id], cost)
 				}
 			}
 		}
-		for i, who := range facade {
-			name := fmt.Sprintf("open a watch by %s, %s: server CPU", strings.TrimSpace(who.name), what)
+		for i, id := range facade {
+			name := fmt.Sprintf("open a watch by %s, %s: server CPU", strings.TrimSpace(id.name), what)
 			if i < len(direct) {
-				t.addDurations(name, median(costs[direct[i]]), median(costs[who]))
+				t.addDurations(name, median(costs[direct[i]]), median(costs[id]))
 			} else {
-				t.add(name, "", report.Duration(median(costs[who])), "")
+				t.add(name, "", report.Duration(median(costs[id])), "")
 			}
 		}
 	}
 	return nil
 }
 
-// openingCost is the processor time of opening one of many watches.
-func (a asker) openingCost(ctx context.Context, round int, distinct bool) (time.Duration, error) {
+// openingCost returns the mean processor time of opening one of authWatches watches.
+func (a identity) openingCost(ctx context.Context, round int, distinct bool) (time.Duration, error) {
 	q, err := a.server.watchFrom(ctx, "/api/v1/namespaces")
 	if err != nil {
 		return 0, err
@@ -71,15 +71,15 @@ func (a asker) openingCost(ctx context.Context, round int, distinct bool) (time.
 	}
 	var opened sync.WaitGroup
 	opened.Add(authWatches)
-	turn := make(chan struct{}, openers)
+	slots := make(chan struct{}, openers)
 	for i := range authWatches {
 		one := q
 		one.path += "&fieldSelector=metadata.name%3Dbench"
 		if distinct {
 			one.path += fmt.Sprintf("-%d-%d", round, i)
 		}
-		turn <- struct{}{}
-		done := sync.OnceFunc(func() { <-turn; opened.Done() })
+		slots <- struct{}{}
+		done := sync.OnceFunc(func() { <-slots; opened.Done() })
 		group.Go(func() error {
 			defer done()
 			return a.server.hold(watching, one, done)

@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	companyFor  = 4 * time.Second      // how long each number of clients reads, from either server, twice
-	companyWarm = 2 * time.Second      // before anything is counted
-	thinkMost   = 9 * time.Millisecond // between two reads of one client
+	companyFor  = 4 * time.Second      // duration of one block; each server has two for each number of clients
+	companyWarm = 2 * time.Second      // duration of the warm-up
+	thinkMost   = 9 * time.Millisecond // maximum pause between two reads of one client
 )
 
 // companies are the numbers of clients that read at the same time.
 var companies = []int{1, 8, 64}
 
-// quietReads are eighteen small kinds that hardly change, each as a list and as one object.
+// quietReads returns the paths of 18 small resources that hardly change, each as a list and as one object.
 func quietReads() []string {
 	var paths []string
 	add := func(list, name string) { paths = append(paths, list, list+"/"+name) }
@@ -49,15 +49,16 @@ func quietReads() []string {
 
 const companyName = "company"
 
-// shift is what one server did for a number of clients.
+// shift is the work of one server for a number of clients.
 type shift struct {
 	taken          []time.Duration
-	upstream, self time.Duration // processor time of kube-apiserver, and of the facade
+	upstream, self time.Duration // processor time of kube-apiserver and of the facade
 	seconds        float64
 }
 
-// measureCompany lets clients read small quiet kinds at random from either server: without a resourceVersion, so that
-// every answer has to be proven, and each thinking a little in between. beside says what else goes on.
+// measureCompany lets clients read small quiet resources at random from either server. The reads have no
+// resourceVersion, so each response needs a freshness check. Each client pauses between its reads. beside describes the
+// other activity in the names of the rows.
 func measureCompany(ctx context.Context, s *stage, beside string, t *table) error {
 	for _, n := range companies {
 		say("%d clients read small kinds at random%s", n, beside)
@@ -79,7 +80,7 @@ func measureCompany(ctx context.Context, s *stage, beside string, t *table) erro
 	return nil
 }
 
-// measureCompanies measures with nothing else going on, and beside two kinds that change all the time.
+// measureCompanies measures an idle cluster first, then one in which two resources change all the time.
 func measureCompanies(ctx context.Context, s *stage, t *table) error {
 	client, err := writer(ctx, s.cluster)
 	if err != nil {
@@ -104,7 +105,7 @@ func measureCompanies(ctx context.Context, s *stage, t *table) error {
 	return errors.Join(err, group.Wait())
 }
 
-// attend lets n clients read from a server for some time, and adds what they did.
+// attend lets n clients read from a server for some time, and adds the result to a shift.
 func attend(ctx context.Context, servers pair, s *server, n int, lasting time.Duration, into *shift) error {
 	upstream, self, err := servers.cpu()
 	if err != nil {
@@ -132,7 +133,7 @@ func attend(ctx context.Context, servers pair, s *server, n int, lasting time.Du
 	return err
 }
 
-// cpu is the processor time of both so far.
+// cpu returns the processor time of both servers so far.
 func (p pair) cpu() (direct, facade time.Duration, err error) {
 	if direct, err = p.direct.process.CPU(); err != nil {
 		return 0, 0, err
@@ -141,7 +142,7 @@ func (p pair) cpu() (direct, facade time.Duration, err error) {
 	return direct, facade, err
 }
 
-// visit reads at random until a moment, as a client with a connection of its own.
+// visit reads at random until a deadline, as a client with its own connection.
 func (s *server) visit(ctx context.Context, random *rand.Rand, until time.Time) ([]time.Duration, error) {
 	client, err := s.visitor(http2)
 	if err != nil {
@@ -166,7 +167,7 @@ func (s *server) visit(ctx context.Context, random *rand.Rand, until time.Time) 
 	return taken, nil
 }
 
-// drain reads an answer to its end.
+// drain reads a response to its end.
 func (s *server) drain(ctx context.Context, client *http.Client, path string) error {
 	q := question{name: path, path: path, encoding: "gzip", protocol: http2}
 	response, err := s.ask(ctx, client, q)
@@ -178,7 +179,7 @@ func (s *server) drain(ctx context.Context, client *http.Client, path string) er
 	return err
 }
 
-// addCompany adds what clients saw and what their reads cost either server.
+// addCompany adds the clients' latencies and the cost of their reads on either server.
 func (t *table) addCompany(name string, direct, facade *shift) {
 	rate := func(s *shift) float64 { return float64(len(s.taken)) / s.seconds }
 	each := func(cpu time.Duration, s *shift) time.Duration { return cpu / time.Duration(max(1, len(s.taken))) }

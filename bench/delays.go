@@ -11,19 +11,19 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// arriveWithin is how long after the last patch every event must have arrived everywhere.
+// arriveWithin is the timeout for events after the last patch.
 const arriveWithin = 20 * time.Second
 
-// delays are those of every event, in no order.
+// delays are those of every event, unordered.
 type delays struct {
-	direct, facade []time.Duration // from when the patch is sent until the event arrives
-	added          []time.Duration // how much later the facade's event came than kube-apiserver's
+	direct, facade []time.Duration // from the PATCH until the event arrives
+	added          []time.Duration // delay of the facade's event after kube-apiserver's
 }
 
-// delayTries is how often a measurement may be spoiled by a watch that ended.
+// delayTries is the maximum number of attempts. A watch that a server ends spoils an attempt.
 const delayTries = 3
 
-// measureDelays patches pods at a steady rate while one watch on each server looks on.
+// measureDelays patches pods at a steady rate while one watch on each server receives the events.
 func measureDelays(ctx context.Context, s *stage, t *table) (err error) {
 	say("patching pods for %s", s.options.eventsFor)
 	for range delayTries {
@@ -36,7 +36,7 @@ func measureDelays(ctx context.Context, s *stage, t *table) (err error) {
 		if _, ended := errors.AsType[*endedError](err); !ended {
 			return err
 		}
-		say("once more: %v", err)
+		say("retrying: %v", err)
 	}
 	return err
 }
@@ -73,7 +73,7 @@ func tryDelays(ctx context.Context, servers pair, rate eventRate) (delays, error
 	return between(direct.seen, facade.seen)
 }
 
-// awaitAll waits until both have seen every event.
+// awaitAll waits until all observers have received every event.
 func awaitAll(ctx context.Context, sent int, observers ...*observer) error {
 	ctx, cancel := context.WithTimeout(ctx, arriveWithin)
 	defer cancel()
@@ -91,13 +91,13 @@ func awaitAll(ctx context.Context, sent int, observers ...*observer) error {
 	return nil
 }
 
-// between pairs the events of both.
+// between pairs the events of both servers by their stamps. It fails when an event is missing or differs.
 func between(direct, facade map[int64]arrival) (delays, error) {
 	var d delays
 	for stamp, want := range direct {
 		got, ok := facade[stamp]
 		if !ok || got.hash != want.hash {
-			return d, &answerError{server: facadeName, question: "watch", what: fmt.Sprintf("the event of %d is missing or another", stamp)}
+			return d, &answerError{server: facadeName, question: "watch", what: fmt.Sprintf("the event with stamp %d is missing or differs", stamp)}
 		}
 		sent := time.Unix(0, stamp)
 		d.direct = append(d.direct, want.at.Sub(sent))

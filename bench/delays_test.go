@@ -24,7 +24,7 @@ func watching(t *testing.T, seed maphash.Seed, at time.Time, frames ...[]byte) *
 	return o
 }
 
-func TestBetweenTakesTheDifferenceOfEachEvent(t *testing.T) {
+func TestBetweenReturnsTheDelayOfEachEvent(t *testing.T) {
 	seed, sent := maphash.MakeSeed(), time.Unix(0, 1000)
 	direct := watching(t, seed, sent.Add(30*time.Millisecond), frame(1000, ""))
 	facade := watching(t, seed, sent.Add(32*time.Millisecond), frame(1000, ""))
@@ -37,7 +37,7 @@ func TestBetweenTakesTheDifferenceOfEachEvent(t *testing.T) {
 	}
 }
 
-func TestWrongEventsFail(t *testing.T) {
+func TestBetweenRejectsMissingAndDifferentEvents(t *testing.T) {
 	seed, now := maphash.MakeSeed(), time.Unix(0, 5000)
 	direct := watching(t, seed, now, frame(1, ""), frame(2, ""))
 	for name, facade := range map[string]*observer{
@@ -46,14 +46,14 @@ func TestWrongEventsFail(t *testing.T) {
 	} {
 		_, err := between(direct.seen, facade.seen)
 		if _, ok := errors.AsType[*answerError](err); !ok {
-			t.Errorf("%s event: %v", name, err)
+			t.Errorf("%s event: got %v, want an answerError", name, err)
 		}
 	}
 	for name, f := range map[string][]byte{
 		"repeated": frame(2, ""), "unstamped": []byte(`{"type":"BOOKMARK"}`), "unreadable": []byte(`{` + stampBefore + `x"}`),
 	} {
 		if _, ok := errors.AsType[*answerError](direct.note(f, now)); !ok {
-			t.Errorf("a frame that is %s was accepted", name)
+			t.Errorf("accepted a frame that is %s", name)
 		}
 	}
 }

@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// keptPods is of how many pods a list may be to be kept in memory: more are compared as they arrive, and no file server
-// is measured beside them.
+// keptPods is the maximum number of pods for which complete lists are kept in memory. Larger lists are compared as they
+// arrive, and the file server is not measured with them.
 const keptPods = 50_000
 
-// digest is what is kept of an answer that is too large to be kept.
+// digest summarizes a response that is too large to keep in memory.
 type digest struct {
 	header http.Header
-	head   []byte // of the list, without what servers may say differently
-	items  uint64 // a hash of what follows
-	size   int64  // after decompression
+	head   []byte // of the list, with ownValues masked
+	items  uint64 // hash of everything after the head
+	size   int64  // in bytes, after decompression
 }
 
-// digestHead is how much of an answer is read to find its head.
+// digestHead is the number of bytes in which the head of a list must end.
 const digestHead = 64 << 10
 
-// digest reads an answer in JSON.
+// digest reads a JSON list.
 func (s *server) digest(ctx context.Context, q question, seed maphash.Seed) (d digest, err error) {
 	response, err := s.open(ctx, q)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *server) digest(ctx context.Context, q question, seed maphash.Seed) (d d
 	hash.SetSeed(seed)
 	head, items := cutHead(begin[:n])
 	d.head = head
-	_, _ = hash.Write(items) // a hash takes everything
+	_, _ = hash.Write(items) // a hash accepts everything
 	rest, err := io.CopyBuffer(&hash, body, make([]byte, 1<<20))
 	if err != nil {
 		return d, fmt.Errorf("%s: %s: %w", s.name, q, err)
@@ -53,10 +53,10 @@ func (s *server) digest(ctx context.Context, q question, seed maphash.Seed) (d d
 	return d, nil
 }
 
-// agree fails unless both servers give the same answer to a question, to the byte.
+// agree fails unless both servers send the same response to a question, byte for byte except for ownValues.
 func (s *stage) agree(ctx context.Context, q question) error {
 	if q.accept == protobufType {
-		return errors.New("lists in protobuf of so many pods are not compared")
+		return fmt.Errorf("cannot compare protobuf lists of more than %d pods", keptPods)
 	}
 	seed := maphash.MakeSeed()
 	var difference string
@@ -76,7 +76,7 @@ func (s *stage) agree(ctx context.Context, q question) error {
 	return &answerError{server: s.facade.name, question: q.String(), what: difference}
 }
 
-// differs says how another answer differs.
+// differs describes how another response differs, and returns an empty string for an equal one.
 func (d digest) differs(got digest) string {
 	for _, name := range []string{"Content-Type", "Content-Encoding"} {
 		if w, g := d.header.Get(name), got.header.Get(name); w != g {
@@ -92,10 +92,10 @@ func (d digest) differs(got digest) string {
 	return ""
 }
 
-// idleFor is how long kube-apiserver is looked at when nobody asks.
+// idleFor is how long the load of kube-apiserver without requests is measured.
 const idleFor = 5 * time.Second
 
-// idles is the share of a processor that kube-apiserver needs while nobody asks.
+// idles returns the share of a processor that kube-apiserver needs without requests.
 func (s *stage) idles(ctx context.Context) (float64, error) {
 	before, err := s.direct.process.CPU()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/proc"
 )
 
-// digested is what is kept of an answer that a server gives over HTTP/1.1.
+// digested returns the digest of a body that a server sends over HTTP/1.1.
 func digested(t *testing.T, body string, compressed bool) digest {
 	t.Helper()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -44,28 +44,28 @@ func digested(t *testing.T, body string, compressed bool) digest {
 
 var digestSeed = maphash.MakeSeed()
 
-// Only the list's own version and token may differ, wherever else a list is long.
-func TestDigests(t *testing.T) {
+// Only the list's own version and token may differ. The list is longer than digestHead.
+func TestDigestIgnoresOnlyVersionAndToken(t *testing.T) {
 	list := func(version, token, last string) string {
 		return `{"kind":"PodList","metadata":{"resourceVersion":"` + version + `","continue":"` + token + `"},"items":[` +
 			strings.Repeat(`{"metadata":{"name":"a"}},`, 10_000) + `{"metadata":{"name":"` + last + `"}}]}`
 	}
 	want := digested(t, list("5", "x", "z"), false)
 	if want.size != int64(len(list("5", "x", "z"))) {
-		t.Errorf("%d bytes", want.size)
+		t.Errorf("got a size of %d bytes", want.size)
 	}
 	for name, test := range map[string]struct {
 		body       string
 		compressed bool
 		same       bool
 	}{
-		"the same":             {list("5", "x", "z"), false, true},
-		"another version":      {list("6", "yy", "z"), false, true},
-		"another last object":  {list("5", "x", "y"), false, false},
-		"another kind":         {strings.Replace(list("5", "x", "z"), "PodList", "PadList", 1), false, false},
-		"another encoding":     {list("5", "x", "z"), true, false},
-		"one that is cut off":  {list("5", "x", "z")[:200_000], false, false},
-		"an error that is not": {`{}`, false, false},
+		"the same":            {list("5", "x", "z"), false, true},
+		"another version":     {list("6", "yy", "z"), false, true},
+		"another last object": {list("5", "x", "y"), false, false},
+		"another kind":        {strings.Replace(list("5", "x", "z"), "PodList", "PadList", 1), false, false},
+		"another encoding":    {list("5", "x", "z"), true, false},
+		"a truncated list":    {list("5", "x", "z")[:200_000], false, false},
+		"an empty object":     {`{}`, false, false},
 	} {
 		if difference := want.differs(digested(t, test.body, test.compressed)); (difference == "") != test.same {
 			t.Errorf("%s: %q", name, difference)

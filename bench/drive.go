@@ -8,21 +8,21 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// blockAtLeast is the shortest block: long enough for what a server does in the background not to matter.
+// blockAtLeast is the minimum duration of a block. A shorter block would be distorted by background work of the server.
 const blockAtLeast = 600 * time.Millisecond
 
-// visit is what a client does once.
+// visit is one unit of a client's work: a request, all pages of a list, or a streaming list.
 type visit func(ctx context.Context, c caller) (sample, error)
 
-// sample is what a client saw of one visit.
+// sample is the client's view of one visit.
 type sample struct {
 	wall  time.Duration // until the last byte, the client's own work included
 	first time.Duration // until the first byte of the (first) body
 	bytes int64         // of all bodies, as sent
 }
 
-// drive lets all clients of a server ask. In a herd it counts those whose answers fail: kube-apiserver ends answers
-// that take longer than a minute, and on a slow machine all of them may.
+// drive lets all clients of a server send their requests. In a herd it counts the clients whose responses fail, because
+// kube-apiserver aborts a response after one minute. On a slow machine, all of them may fail.
 func (t *target) drive(ctx context.Context, l load) (block, error) {
 	var b block
 	var mu sync.Mutex
@@ -61,7 +61,7 @@ func (t *target) drive(ctx context.Context, l load) (block, error) {
 		err = failure
 	}
 	if err == nil && b.failed > 0 {
-		say("%s: %d of %d answers failed, the last: %v", t.server.name, b.failed, len(t.callers), failure)
+		say("%s: %d of %d responses failed; last error: %v", t.server.name, b.failed, len(t.callers), failure)
 	}
 	return b, err
 }

@@ -14,14 +14,13 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/proc"
 )
 
-// etcd is the cluster's store, spoken to through its JSON gateway: the client library would link gRPC for one kind of
-// request.
+// etcd is a client of etcd's JSON gateway. The client library would add gRPC for a single kind of request.
 type etcd struct {
 	url    string
 	client *http.Client
 }
 
-// openEtcd takes address and credentials from the command line of the kube-apiserver that uses the store.
+// openEtcd takes address and credentials from the command line of the running kube-apiserver.
 func openEtcd(apiServer proc.Process) (*etcd, error) {
 	args, err := apiServer.CommandLine()
 	if err != nil {
@@ -39,14 +38,15 @@ func openEtcd(apiServer proc.Process) (*etcd, error) {
 	}
 	authority, err := os.ReadFile(values["etcd-cafile"])
 	if err != nil {
-		return nil, fmt.Errorf("load etcd's authority: %w", err)
+		return nil, fmt.Errorf("load etcd's CA certificate: %w", err)
 	}
 	config := &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS13}
 	config.RootCAs.AppendCertsFromPEM(authority)
 	return &etcd{url: values["etcd-servers"], client: &http.Client{Transport: &http.Transport{TLSClientConfig: config}}}, nil
 }
 
-// put is one write of a transaction, in the gateway's JSON: bytes as base64, which is encoding/json's own form of them.
+// put is one write of a transaction in the gateway's JSON. encoding/json encodes bytes as base64, as the gateway
+// requires.
 type put struct {
 	Request struct {
 		Key   []byte `json:"key"`
@@ -60,7 +60,7 @@ func newPut(key string, value []byte) put {
 	return p
 }
 
-// write puts all in one transaction; etcd takes up to 128 writes and 1.5 MiB.
+// write writes all keys in one transaction. etcd accepts up to 128 writes and 1.5 MiB.
 func (e *etcd) write(ctx context.Context, puts []put) error {
 	body, err := json.Marshal(map[string][]put{"success": puts})
 	if err != nil {

@@ -20,10 +20,10 @@ import (
 
 const (
 	facadeName = "listfacade"
-	// readyEvery is how often a starting facade is asked whether it is ready.
+	// readyEvery is the interval at which a starting facade's /readyz is polled.
 	readyEvery = 20 * time.Millisecond
-	// readyWithin is when waiting for it fails, and longer by readyObject for each object that it fills: many times what a
-	// small machine needs.
+	// readyWithin is the timeout for a facade to become ready, plus readyObject for each object. Both are many times what
+	// a small machine needs.
 	readyWithin = 2 * time.Minute
 	readyObject = time.Millisecond
 )
@@ -32,25 +32,25 @@ const (
 type facade struct {
 	server  *server
 	process *exec.Cmd
-	objects int // that it fills, if they are more than usual
+	objects int // number of objects in the cache, for readyObject; 0 for the usual number
 }
 
-// liberal lifts the bounds of what one caller may have begin in a second: one client of the benchmarks asks as much as
-// thousands.
-var liberal = []string{"--watch-rate-per-user", "100000", "--watch-rate", "100000", "--authz-miss-rate", "100000"}
+// highLimits raises the rate limits of the facade for one caller. One client of the benchmark sends as many requests as
+// thousands of real ones.
+var highLimits = []string{"--watch-rate-per-user", "100000", "--watch-rate", "100000", "--authz-miss-rate", "100000"}
 
 // buildFacade compiles the facade into a directory.
 func buildFacade(ctx context.Context, dir string) error {
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", filepath.Join(dir, facadeName), "github.com/listfacade/listfacade/cmd/listfacade")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as releases are
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as release builds
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build listfacade: %w\n%s", err, out)
 	}
 	return nil
 }
 
-// startFacade starts a facade that was built in a directory, and waits until it is ready. Clients ask it as the
-// cluster's administrator, as they ask kube-apiserver.
+// startFacade starts a facade that buildFacade built, and waits until it is ready. Clients use the credentials of the
+// cluster's administrator, as they do with kube-apiserver.
 func startFacade(ctx context.Context, dir string, cluster *testkit.Cluster, direct *server, flags ...string) (*facade, startCost, error) {
 	port, err := freePort()
 	if err != nil {
@@ -69,7 +69,7 @@ func startFacade(ctx context.Context, dir string, cluster *testkit.Cluster, dire
 	return f, c, err
 }
 
-// start runs the facade and takes the price of its start. When it fails nothing is left running.
+// start runs the facade and measures the cost of its start. It stops the process if it fails.
 func (f *facade) start(ctx context.Context, config *rest.Config, direct *server) (c startCost, err error) {
 	idle, err := direct.process.CPU()
 	if err != nil {
@@ -97,7 +97,7 @@ func (f *facade) start(ctx context.Context, config *rest.Config, direct *server)
 	return c, err
 }
 
-// await asks until the facade is ready. Its certificate, which clients need, is made by its first start.
+// await polls the facade until it is ready. Clients need its serving certificate, which the first start creates.
 func (f *facade) await(ctx context.Context, config *rest.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin+time.Duration(f.objects)*readyObject)
 	defer cancel()
@@ -128,15 +128,15 @@ func (f *facade) ready(ctx context.Context, config *rest.Config) (err error) {
 
 // stop ends the facade and waits for it.
 func (f *facade) stop() {
-	_ = f.process.Process.Signal(syscall.SIGTERM) // it may be gone already
-	_ = f.process.Wait()                          // how it ends is no part of the measurement
+	_ = f.process.Process.Signal(syscall.SIGTERM) // it may have exited already
+	_ = f.process.Wait()                          // its exit status is not measured
 }
 
-// freePort finds a port that nobody listens on.
+// freePort returns a free TCP port.
 func freePort() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return "", fmt.Errorf("find a port: %w", err)
+		return "", fmt.Errorf("find a free port: %w", err)
 	}
 	_, port, err := net.SplitHostPort(listener.Addr().String())
 	return port, errors.Join(err, listener.Close())

@@ -14,14 +14,15 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/report"
 )
 
-// fanOutWatches are open on one server at a time, each of all pods and with a connection of its own, as informers have.
+// fanOutWatches is the number of watches on one server at a time. Each is of all pods and has its own connection, like
+// an informer's.
 const fanOutWatches = 200
 
 // fanOutRate is how fast pods change meanwhile.
 var fanOutRate = eventRate{eventsFor: 4 * time.Second, eventEvery: 20 * time.Millisecond}
 
-// measureFanOut compares what one event costs that goes to many watches. kube-apiserver's price is that beyond the same
-// writes without watches; the facade's is all that it does, with reading the event from kube-apiserver.
+// measureFanOut compares the cost of one event that is sent to many watches. The cost of kube-apiserver excludes the
+// same writes without watches. The cost of the facade includes reading the event from kube-apiserver.
 func measureFanOut(ctx context.Context, s *stage, r *report.Result) error {
 	pods, err := names(ctx, s.direct, somePods)
 	if err != nil {
@@ -52,7 +53,8 @@ func measureFanOut(ctx context.Context, s *stage, r *report.Result) error {
 	return nil
 }
 
-// fanOut changes pods while watches look on, and waits until each has every event. A sample of the block is an event.
+// fanOut changes pods while watches are open, and waits until each watch has every event. A sample of the block is one
+// event.
 func (s *stage) fanOut(ctx context.Context, of *server, watches int, pods []string) (b block, err error) {
 	say("%d watches of all pods on %s", watches, of.name)
 	watching, stop := context.WithCancel(ctx)
@@ -83,7 +85,7 @@ func (s *stage) fanOut(ctx context.Context, of *server, watches int, pods []stri
 	return b, errors.Join(err, cpuErr, memoryErr, group.Wait())
 }
 
-// fanWatch counts what comes: events are lines.
+// fanWatch counts the events and bytes of one watch. An event is a line.
 type fanWatch struct{ events, bytes atomic.Int64 }
 
 // Write implements io.Writer.
@@ -102,7 +104,7 @@ func (all fanWatches) bytes() (sum int64) {
 	return sum
 }
 
-// least is how many events the watch has that has the fewest.
+// least returns the smallest number of events that any watch has received.
 func (all fanWatches) least() int {
 	least := int64(1 << 40)
 	for _, w := range all {
@@ -111,7 +113,7 @@ func (all fanWatches) least() int {
 	return int(least)
 }
 
-// watchAll opens watches of all pods. The group holds them until its context ends.
+// watchAll opens n watches of all pods. The goroutines of the group read them until its context ends.
 func (s *server) watchAll(ctx context.Context, group *errgroup.Group, n int) (fanWatches, error) {
 	q, err := s.watchFrom(ctx, "/api/v1/pods")
 	if err != nil {
@@ -142,7 +144,7 @@ func (s *server) watchAll(ctx context.Context, group *errgroup.Group, n int) (fa
 	return all, nil
 }
 
-// awaitEvents waits until every watch has so many events.
+// awaitEvents waits until every watch has received the given number of events.
 func awaitEvents(ctx context.Context, s *server, all fanWatches, sent int) error {
 	ctx, cancel := context.WithTimeout(ctx, arriveWithin)
 	defer cancel()

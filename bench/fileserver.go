@@ -17,23 +17,23 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/proc"
 )
 
-// serveFiles is the first argument with which the benchmark runs itself as the bare file server; the directory and the
-// files of the certificate and its key follow.
+// serveFiles is the first argument with which the benchmark starts itself as the bare file server. The other arguments
+// are the directory and the files of the certificate and its key.
 const serveFiles = "serve-files"
 
-// fileServer is the bare file server, as a process of its own.
+// fileServer is the bare file server, a separate process.
 type fileServer struct {
 	*server
 	answers files.Directory
 	process *exec.Cmd
-	stdin   io.Closer // whose end is the server's
+	stdin   io.Closer // closing it ends the server
 }
 
-// startFileServer serves answers below a directory, with the certificate that the facade made there.
+// startFileServer serves recorded responses below a directory, with the certificate that the facade created there.
 func startFileServer(ctx context.Context, dir string) (*fileServer, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("find the benchmark's own program: %w", err)
+		return nil, fmt.Errorf("find the benchmark's executable: %w", err)
 	}
 	certificate := filepath.Join(dir, "listfacade.crt")
 	f := &fileServer{answers: files.Directory(filepath.Join(dir, "answers"))}
@@ -65,10 +65,10 @@ func startFileServer(ctx context.Context, dir string) (*fileServer, error) {
 // stop ends the file server and waits for it.
 func (f *fileServer) stop() {
 	_ = f.stdin.Close()
-	_ = f.process.Wait() // how it ends is no part of the measurement
+	_ = f.process.Wait() // its exit status is not measured
 }
 
-// beFileServer is the benchmark as the bare file server.
+// beFileServer is the main function of the file server's process.
 func beFileServer(args []string) error {
 	if len(args) != 3 {
 		return errors.New(serveFiles + " needs a directory, a certificate and a key")
@@ -76,7 +76,7 @@ func beFileServer(args []string) error {
 	return files.Serve(files.Directory(args[0]), args[1], args[2])
 }
 
-// sends is what a client of the bare file server does for the bytes of a load: it reads the n answers of a set.
+// sends returns the visit of a file server's client: it reads the n responses of a set.
 func (l load) sends(set string, n int) visit {
 	return func(ctx context.Context, c caller) (sample, error) {
 		var sum sample

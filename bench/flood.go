@@ -21,50 +21,50 @@ import (
 
 const (
 	floodUsers     = 8
-	floodInformers = 25                     // of each user
+	floodInformers = 25                     // for each user
 	floodRounds    = 3                      // of quiet and flood
-	floodFor       = 10 * time.Second       // for which objects change in each
-	floodEvery     = 100 * time.Millisecond // an object changes
+	floodFor       = 10 * time.Second       // duration of a phase
+	floodEvery     = 100 * time.Millisecond // interval between two changes
 	floodObjects   = 50
 	floodNamespace = "bench-flood"
 	floodStamp     = "sent"
 )
 
-// What is compared. Quiet and flood take turns, because a machine with other work is not the same from one to the next.
+// Phases. Quiet and flood alternate, so that a change in the machine's other load affects both.
 const (
 	quietPhase   = "quiet"
 	floodedPhase = "flooded"
 	afterwards   = "afterwards"
 )
 
-// besieged is a facade with informers on it, and a few on kube-apiserver that see the same and know nothing of the
-// flood: how much later they hear is the machine's doing.
-type besieged struct {
+// floodRun is a facade under flood with its informers, and a few informers on kube-apiserver as the control group. The
+// control group is not affected by the flood, so its additional delay measures the load of the machine.
+type floodRun struct {
 	stage   *stage
 	admin   kubernetes.Interface
 	running *facade
-	flooder *server // the facade, as whoever floods
+	flooder *server // the facade, with the credentials of the flooding user
 	many    *audience
 	control *audience
 	spent   map[string]expense // by phase
-	answers []codes            // that those who flood were given, in the order of floodWays
+	answers []codes            // responses to the flood, in the order of floodWays
 }
 
-// expense is what one phase took.
+// expense is the cost of one phase.
 type expense struct {
-	facade, direct, flood time.Duration // of processors
+	facade, direct, flood time.Duration // processor time
 	memory                proc.Memory   // of the facade
 }
 
-// measureFlood adds how late well-behaved informers hear of changes while one user floods, and before and after, and
-// what becomes of the flood and of the facade's memory.
+// measureFlood adds the delays of well-behaved informers before, while and after one user floods the facade. It also
+// adds the responses to the flood and the facade's memory.
 func measureFlood(ctx context.Context, s *stage, t *table) error {
-	b := &besieged{stage: s, spent: map[string]expense{}, answers: make([]codes, len(floodWays()))}
+	b := &floodRun{stage: s, spent: map[string]expense{}, answers: make([]codes, len(floodWays()))}
 	if err := b.prepare(ctx); err != nil {
 		return err
 	}
 	var err error
-	if b.running, err = s.usual(ctx, "--preload", "pods"); err != nil {
+	if b.running, err = s.withDefaults(ctx, "--preload", "pods"); err != nil {
 		return err
 	}
 	defer b.running.stop()
@@ -94,8 +94,8 @@ func measureFlood(ctx context.Context, s *stage, t *table) error {
 	return nil
 }
 
-// prepare makes what informers look at.
-func (b *besieged) prepare(ctx context.Context) (err error) {
+// prepare creates the objects that the informers watch.
+func (b *floodRun) prepare(ctx context.Context) (err error) {
 	if b.admin, err = administrator(b.stage.cluster); err != nil {
 		return err
 	}
@@ -114,8 +114,8 @@ func (b *besieged) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
-// putStamp writes a moment into an object; at the zero time it makes the object.
-func (b *besieged) putStamp(ctx context.Context, i int, at time.Time) error {
+// putStamp writes a timestamp into an object. With the zero time it creates the object.
+func (b *floodRun) putStamp(ctx context.Context, i int, at time.Time) error {
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("object-%02d", i)}, Data: map[string]string{"text": strings.Repeat("x", 1000)}}
 	var err error
 	if at.IsZero() {
@@ -125,13 +125,13 @@ func (b *besieged) putStamp(ctx context.Context, i int, at time.Time) error {
 		_, err = b.admin.CoreV1().ConfigMaps(floodNamespace).Update(ctx, object, metav1.UpdateOptions{})
 	}
 	if err != nil {
-		return fmt.Errorf("write what informers look at: %w", err)
+		return fmt.Errorf("write a watched object: %w", err)
 	}
 	return nil
 }
 
-// listen goes through one phase, or once more.
-func (b *besieged) listen(ctx context.Context, phase string) (err error) {
+// listen runs one phase, which may run several times.
+func (b *floodRun) listen(ctx context.Context, phase string) (err error) {
 	say("informers, %s", phase)
 	if err := b.running.server.process.ResetPeak(); err != nil {
 		return err
@@ -157,7 +157,7 @@ func (b *besieged) listen(ctx context.Context, phase string) (err error) {
 	return err
 }
 
-// plus is what was spent before, and from one moment to another.
+// plus returns the sum of an expense and the difference of two readings.
 func (e expense) plus(from, to expense) expense {
 	to.memory.Peak = max(to.memory.Peak, e.memory.Peak)
 	return expense{
@@ -165,8 +165,8 @@ func (e expense) plus(from, to expense) expense {
 	}
 }
 
-// expense is what everybody has taken so far; f may be nil.
-func (b *besieged) expense(f *flood) (e expense, err error) {
+// expense returns the readings of all processes so far; f may be nil.
+func (b *floodRun) expense(f *flood) (e expense, err error) {
 	errs := make([]error, 4)
 	e.facade, errs[0] = b.running.server.process.CPU()
 	e.direct, errs[1] = b.stage.direct.process.CPU()
@@ -177,8 +177,8 @@ func (b *besieged) expense(f *flood) (e expense, err error) {
 	return e, errors.Join(errs...)
 }
 
-// change changes one object after the other for a while, and returns when all informers have heard of all of it.
-func (b *besieged) change(ctx context.Context) error {
+// change changes one object after the other for floodFor, and returns when all informers have received all changes.
+func (b *floodRun) change(ctx context.Context) error {
 	tick := time.NewTicker(floodEvery)
 	defer tick.Stop()
 	n := int(floodFor / floodEvery)
@@ -196,17 +196,17 @@ func (b *besieged) change(ctx context.Context) error {
 	}
 }
 
-func (t *table) addFlood(b *besieged) {
+func (t *table) addFlood(b *floodRun) {
 	phases := []string{quietPhase, floodedPhase, afterwards}
 	const delay = "UPDATE sent until the informer has it, p50 / p90 / p99 / maximum"
 	for _, a := range []*audience{b.many, b.control} {
 		for _, phase := range phases {
-			heard := a.heard(phase)
-			left, right := "", percentiles(heard)
+			received := a.received(phase)
+			left, right := "", percentiles(received)
 			if a == b.control {
 				left, right = right, left
 			}
-			t.add(fmt.Sprintf("%d informers of %d users, %s: %s of %d", a.size(), a.users, phase, delay, len(heard)), left, right, "")
+			t.add(fmt.Sprintf("%d informers of %d users, %s: %s of %d", a.size(), a.users, phase, delay, len(received)), left, right, "")
 		}
 	}
 	for _, phase := range phases {

@@ -20,30 +20,31 @@ import (
 )
 
 const (
-	// floodFrom is the first argument with which the benchmark runs itself as those who flood. Whom, and as whom, comes
-	// on its standard input, whose end is the flood's; on its standard output it says how it was answered.
+	// floodFrom is the first argument with which the benchmark starts itself as the flooding process. It reads a
+	// floodTarget from its standard input, and ends when that input ends. It then writes the counts of response codes to
+	// its standard output.
 	floodFrom = "flood"
-	// floodNice is how little processor time those who flood are given beside others who want it: in a real flood they
-	// are on other machines, and take none of the server's.
+	// floodNice is the niceness of the flooding process. In a real flood the clients run on other machines and use none of
+	// the server's processor time.
 	floodNice  = "19"
-	floodPause = 20 * time.Millisecond // between two requests of one client that floods
+	floodPause = 20 * time.Millisecond // pause of one flooding client between two requests
 )
 
-// floodTarget is whom to flood, and as whom.
+// floodTarget is the server to flood and the credentials to use.
 type floodTarget struct {
 	Host string
 	TLS  rest.TLSClientConfig
 }
 
-// floodWay is one thing that is asked for again and again.
+// floodWay is one kind of request of the flood.
 type floodWay struct {
 	what    string
 	clients int
-	guess   bool // with a token that proves nobody, instead of the certificate
+	guess   bool // with a random token instead of the certificate
 	path    func(n int64) string
 }
 
-// floodWays are what one user, and whoever guesses tokens, ask for.
+// floodWays returns the requests of one user and those of a client that guesses tokens.
 func floodWays() []floodWay {
 	large := strings.Repeat("a/", 10<<10)
 	return []floodWay{
@@ -57,18 +58,18 @@ func floodWays() []floodWay {
 	}
 }
 
-// flood is a running process of those who flood.
+// flood is a running flooding process.
 type flood struct {
 	command *exec.Cmd
 	stdin   io.Closer
 	stdout  io.Reader
 }
 
-// startFlood lets a server be flooded by its user.
+// startFlood floods a server with its user's credentials.
 func startFlood(ctx context.Context, s *server) (*flood, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("find the benchmark's own program: %w", err)
+		return nil, fmt.Errorf("find the benchmark's executable: %w", err)
 	}
 	f := &flood{command: exec.CommandContext(ctx, "nice", "-n", floodNice, self, floodFrom)}
 	f.command.Stderr = os.Stderr
@@ -89,18 +90,18 @@ func startFlood(ctx context.Context, s *server) (*flood, error) {
 	return f, nil
 }
 
-// process is who can be asked what the flood costs.
+// process returns the flooding process, for its processor time.
 func (f *flood) process() proc.Process { return proc.Process(f.command.Process.Pid) }
 
-// stop ends the flood and adds how it was answered, in the order of floodWays.
+// stop ends the flood and adds its counts of response codes, in the order of floodWays.
 func (f *flood) stop(answers []codes) error {
 	_ = f.stdin.Close()
-	var told []map[int]int
-	err := json.NewDecoder(f.stdout).Decode(&told)
+	var counts []map[int]int
+	err := json.NewDecoder(f.stdout).Decode(&counts)
 	if err := errors.Join(err, f.command.Wait()); err != nil {
 		return fmt.Errorf("end the flood: %w", err)
 	}
-	for i, of := range told {
+	for i, of := range counts {
 		for code, n := range of {
 			answers[i].addMany(code, n)
 		}
@@ -108,18 +109,18 @@ func (f *flood) stop(answers []codes) error {
 	return nil
 }
 
-// beFlood is the benchmark as those who flood.
+// beFlood is the main function of the flooding process.
 func beFlood(in io.Reader, out io.Writer) error {
 	decoder := json.NewDecoder(in)
 	var target floodTarget
 	if err := decoder.Decode(&target); err != nil {
-		return fmt.Errorf("read whom to flood: %w", err)
+		return fmt.Errorf("read the target of the flood: %w", err)
 	}
 	user, err := newServer("flooded", 0, &rest.Config{Host: target.Host, TLSClientConfig: target.TLS})
 	if err != nil {
 		return err
 	}
-	nobody, err := user.as(rest.Config{})
+	anonymous, err := user.as(rest.Config{})
 	if err != nil {
 		return err
 	}
@@ -127,7 +128,7 @@ func beFlood(in io.Reader, out io.Writer) error {
 	defer stop()
 	go func() {
 		defer stop()
-		_, _ = io.Copy(io.Discard, in) // until who started this wants its end, or has come to his own
+		_, _ = io.Copy(io.Discard, in) // until the parent closes it or exits
 	}()
 	ways := floodWays()
 	answers := make([]codes, len(ways))
@@ -135,7 +136,7 @@ func beFlood(in io.Reader, out io.Writer) error {
 	for i, way := range ways {
 		by := user
 		if way.guess {
-			by = nobody
+			by = anonymous
 		}
 		for range way.clients {
 			group.Go(func() error { return way.ask(ctx, by, &answers[i]) })
@@ -144,14 +145,14 @@ func beFlood(in io.Reader, out io.Writer) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	told := make([]map[int]int, len(ways))
+	counts := make([]map[int]int, len(ways))
 	for i := range answers {
-		told[i] = answers[i].of
+		counts[i] = answers[i].of
 	}
-	return json.NewEncoder(out).Encode(told)
+	return json.NewEncoder(out).Encode(counts)
 }
 
-// ask asks again and again. What becomes of an answer that was begun is of no interest.
+// ask sends requests until the context ends. The content of the responses is discarded.
 func (w floodWay) ask(ctx context.Context, by *server, answers *codes) error {
 	client, err := by.visitor(http2)
 	if err != nil {

@@ -16,16 +16,16 @@ import (
 
 const (
 	freshNamespace = "fresh"
-	busyKinds      = 2                    // of testkit.FreshKinds, the first
-	busyEvery      = 5 * time.Millisecond // between two changes of a busy kind
-	freshWrites    = 2000                 // each read back from the facade
-	directWrites   = 500                  // each read back from kube-apiserver
-	wholeReads     = 10                   // of all pods, each after a write
+	busyKinds      = 2                    // busy kinds: the first ones of testkit.FreshKinds
+	busyEvery      = 5 * time.Millisecond // interval between two changes of a busy kind
+	freshWrites    = 2000                 // number of writes that are read back from the facade
+	directWrites   = 500                  // number of writes that are read back from kube-apiserver
+	wholeReads     = 10                   // number of lists of all pods, each after a write
 	clients        = 200
 	clientsFor     = 15 * time.Second
 )
 
-// activity says how often a kind changes.
+// activity says whether a kind changes often.
 type activity string
 
 const (
@@ -33,13 +33,13 @@ const (
 	quiet activity = "quiet"
 )
 
-// readKey tells apart what is timed.
+// readKey is the kind of a timed read.
 type readKey struct {
 	verb     string
 	activity activity
 }
 
-// timings are how long reads took, in no order.
+// timings are the durations of reads, unordered.
 type timings struct {
 	mu    sync.Mutex
 	taken map[readKey][]time.Duration // guarded by mu
@@ -58,7 +58,7 @@ type author struct {
 	*timings
 }
 
-// measureFreshness reads back what it writes. An answer without the last write is an error.
+// measureFreshness reads back each write. A response without the last write is an error.
 func measureFreshness(ctx context.Context, s *stage, t *table) error {
 	client, err := writer(ctx, s.cluster)
 	if err != nil {
@@ -101,7 +101,7 @@ func readBack(ctx context.Context, client dynamic.Interface, servers pair, t *ta
 	return measureClients(ctx, client, servers, t)
 }
 
-// step writes an object of one of the kinds and reads it in both ways.
+// step writes an object of one of the kinds, then reads it with a LIST and a GET.
 func (a *author) step(ctx context.Context, i int, name string) error {
 	kinds := testkit.FreshKinds()
 	kind, p := kinds[i%len(kinds)], quiet
@@ -127,7 +127,7 @@ func (a *author) step(ctx context.Context, i int, name string) error {
 	return nil
 }
 
-// check holds that an answer shows an object as it was written.
+// check returns an error unless a response contains the object at the version of its write.
 func (a *author) check(body []byte, what, name, rv string) error {
 	type meta struct{ Name, ResourceVersion string }
 	var got struct {
@@ -142,10 +142,10 @@ func (a *author) check(body []byte, what, name, rv string) error {
 			return nil
 		}
 	}
-	return &answerError{server: a.reader.name, question: what, what: fmt.Sprintf("does not show %s as written at %s", name, rv)}
+	return &answerError{server: a.reader.name, question: what, what: fmt.Sprintf("does not contain %s at resourceVersion %s", name, rv)}
 }
 
-// readWhole lists everything of a large and quiet resource, most recent, after each write to it.
+// readWhole lists all pods, a large and quiet resource, with a consistent read after each write to one of them.
 func readWhole(ctx context.Context, servers pair, t *table) error {
 	pods, err := names(ctx, servers.direct, somePods)
 	if err != nil {
@@ -177,7 +177,7 @@ func readWhole(ctx context.Context, servers pair, t *table) error {
 				return err
 			}
 			if !bytes.Contains(answer.body, []byte(`"resourceVersion":"`+rv+`"`)) {
-				return &answerError{server: s.name, question: q.String(), what: "does not show " + pods[i] + " at " + rv}
+				return &answerError{server: s.name, question: q.String(), what: "does not contain " + pods[i] + " at " + rv}
 			}
 		}
 	}
@@ -185,7 +185,7 @@ func readWhole(ctx context.Context, servers pair, t *table) error {
 	return nil
 }
 
-// versionOf reads one object's resourceVersion.
+// versionOf returns the resourceVersion of one object.
 func versionOf(ctx context.Context, s *server, path string) (string, error) {
 	answer, err := s.read(ctx, question{name: "GET " + path, path: path, encoding: "identity", protocol: http2})
 	if err != nil {

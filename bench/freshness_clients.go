@@ -22,7 +22,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// writer is a client of kube-apiserver, with a namespace to write in.
+// writer returns a client of kube-apiserver, and creates the namespace to write in.
 func writer(ctx context.Context, cluster *testkit.Cluster) (dynamic.Interface, error) {
 	config, err := cluster.Config("admin")
 	if err != nil {
@@ -56,8 +56,8 @@ func keepBusy(ctx context.Context, client dynamic.Interface, kind testkit.FreshK
 	}
 }
 
-// admit reads what a client is to read, each once and until it is answered: so many names at once are more than the
-// facade asks rights for in a second, and it has the client come back.
+// admit sends each read of a client once, and retries until it succeeds. The first reads of all clients exceed the
+// facade's rate of authorization checks, and the facade answers some of them with 429.
 func (a *author) admit(ctx context.Context, kind testkit.FreshKind, name string) error {
 	if _, err := kind.Write(ctx, a.client, freshNamespace, name, "first"); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (a *author) admit(ctx context.Context, kind testkit.FreshKind, name string)
 				_ = response.Body.Close()
 				break
 			}
-			if err := a.reader.comeBack(ctx, response, "GET "+path); err != nil {
+			if err := a.reader.awaitRetry(ctx, response, "GET "+path); err != nil {
 				return err
 			}
 		}
@@ -82,8 +82,8 @@ func (a *author) admit(ctx context.Context, kind testkit.FreshKind, name string)
 	return ctx.Err()
 }
 
-// measureClients lets many clients, of which each has an object of one kind, write and read back at the same time, and
-// counts what their reads cost kube-apiserver.
+// measureClients lets many clients write and read back at the same time, each with its own object of one kind. It
+// counts the requests to kube-apiserver that their reads cause.
 func measureClients(ctx context.Context, client dynamic.Interface, servers pair, t *table) error {
 	taken := &timings{taken: map[readKey][]time.Duration{}}
 	kinds := testkit.FreshKinds()
@@ -103,7 +103,7 @@ func measureClients(ctx context.Context, client dynamic.Interface, servers pair,
 	group, ctx := errgroup.WithContext(ctx)
 	for c := range clients {
 		group.Go(func() error {
-			for i := c; time.Since(began) < clientsFor; i += len(kinds) { // of the same kind
+			for i := c; time.Since(began) < clientsFor; i += len(kinds) { // indices of the same kind
 				if err := a.step(ctx, i, fmt.Sprintf("client%d", c)); err != nil {
 					return err
 				}
@@ -134,10 +134,10 @@ func measureClients(ctx context.Context, client dynamic.Interface, servers pair,
 	return nil
 }
 
-// forwarded counts requests of clients that kube-apiserver answered.
+// forwarded is the key of the requests that kube-apiserver answered.
 const forwarded = "forwarded"
 
-// counters reads what the facade has asked kube-apiserver, from its metrics: questions by kind, and forwarded requests.
+// counters reads from the facade's metrics its questions to kube-apiserver by kind, and the forwarded requests.
 func counters(ctx context.Context, facade *server) (map[string]float64, error) {
 	answer, err := facade.read(ctx, question{name: "metrics", path: "/metrics", accept: "*/*", encoding: "identity", protocol: http2})
 	if err != nil {
@@ -162,7 +162,7 @@ func counters(ctx context.Context, facade *server) (map[string]float64, error) {
 		}
 		n, err := strconv.ParseFloat(value, 64)
 		if err != nil {
-			return nil, fmt.Errorf("read the metric %s: %w", name, err)
+			return nil, fmt.Errorf("parse the metric %s: %w", name, err)
 		}
 		counts[key] += n
 	}

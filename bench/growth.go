@@ -35,7 +35,7 @@ func (s *sizes) Set(text string) error {
 	for word := range strings.SplitSeq(text, ",") {
 		n, err := strconv.Atoi(word)
 		if err != nil || n < growthWatches {
-			return fmt.Errorf("%q is no number from %d on", word, growthWatches)
+			return fmt.Errorf("%q is not a number of at least %d", word, growthWatches)
 		}
 		*s = append(*s, n)
 	}
@@ -50,7 +50,7 @@ func grow(ctx context.Context, o options, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // nothing in it is of use afterwards
+	defer func() { _ = os.RemoveAll(dir) }() // nothing in it is needed afterwards
 	if err := buildFacade(ctx, dir); err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func grow(ctx context.Context, o options, w io.Writer) error {
 		size.Load, size.Facade = before+" / "+loadAverage(), commit(ctx)
 		results.Took = time.Since(began)
 		if err != nil {
-			return errors.Join(fmt.Errorf("%d pods: %w", n, err), results.Markdown(w)) // what was measured is worth to be seen
+			return errors.Join(fmt.Errorf("%d pods: %w", n, err), results.Markdown(w)) // partial results are still useful
 		}
 		results.Sizes = append(results.Sizes, size)
 	}
@@ -76,7 +76,7 @@ func grow(ctx context.Context, o options, w io.Writer) error {
 	return errors.Join(results.Markdown(w), results.Publish(o.out))
 }
 
-// growing is one size that is being measured.
+// growing is the size that is being measured.
 type growing struct {
 	pods     *simulated.Pods
 	upstream *upstream
@@ -97,7 +97,7 @@ func growTo(ctx context.Context, dir string, o options, n int) (report.Grown, er
 	}
 	defer u.stop()
 	g.upstream = u
-	flags := slices.Concat(liberal, []string{"--anonymous-acts-as-kubeconfig", "--preload", "pods"}, strings.Fields(o.flags))
+	flags := slices.Concat(highLimits, []string{"--anonymous-acts-as-kubeconfig", "--preload", "pods"}, strings.Fields(o.flags))
 	f, cost, err := startAlone(ctx, dir, u, n, flags...)
 	if err != nil {
 		return g.Grown, err
@@ -118,7 +118,7 @@ func growTo(ctx context.Context, dir string, o options, n int) (report.Grown, er
 	return g.Grown, nil
 }
 
-// memory takes what the facade holds after it was filled, and what is left of it after a collection.
+// memory measures the facade's memory after it was filled, and after a garbage collection.
 func (g *growing) memory(ctx context.Context) error {
 	filled, err := g.facade.process.Memory()
 	if err != nil {
@@ -136,14 +136,14 @@ func (g *growing) memory(ctx context.Context) error {
 	return err
 }
 
-// heapProfile writes what is live in a server into a file.
+// heapProfile writes a server's heap profile, after a garbage collection, into a file.
 func (s *server) heapProfile(ctx context.Context, path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("make the directory of profiles: %w", err)
+		return fmt.Errorf("create the directory of profiles: %w", err)
 	}
 	file, err := os.Create(path)
 	if err != nil {
-		return fmt.Errorf("make a file for a profile: %w", err)
+		return fmt.Errorf("create a profile: %w", err)
 	}
 	defer file.Close()
 	_, err = s.get(ctx, question{name: "heap", path: "/debug/pprof/heap?gc=1", accept: "*/*", encoding: "identity", protocol: http1}, file)

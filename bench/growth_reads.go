@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// growthTargets are asked about by each question: as many namespaces, nodes, pods or pages, at equal distances.
+	// growthTargets is the number of targets of each question: namespaces, nodes, pods or pages, at equal distances.
 	growthTargets = 20
-	// growthAnswers are timed of each question, after one of each target.
+	// growthAnswers is the number of timed responses of each question, after one response for each target.
 	growthAnswers = 1000
 )
 
-// growthRead is a question about one of several targets.
+// growthRead is a question about several targets.
 type growthRead struct {
 	title string
 	ask   []question
 }
 
-// questions asks for what should cost the same however many pods there are.
+// questions measures reads whose cost should not depend on the number of pods.
 func (g *growing) questions(ctx context.Context) error {
 	pages, err := g.pagesOf(ctx)
 	if err != nil {
@@ -54,10 +54,10 @@ func (g *growing) questions(ctx context.Context) error {
 	return nil
 }
 
-// continuePattern finds the token of the next page in the head of a list.
+// continuePattern finds the continue token in the head of a list.
 var continuePattern = regexp.MustCompile(`"continue":"([^"]+)"`)
 
-// pagesOf are the first pages of a list of all pods.
+// pagesOf returns the first pages of a list of all pods.
 func (g *growing) pagesOf(ctx context.Context) ([]question, error) {
 	first, err := g.facade.dated(ctx, question{path: "/api/v1/pods?limit=500&resourceVersion=" + currentVersion, encoding: "gzip", protocol: http2})
 	if err != nil {
@@ -80,7 +80,7 @@ func (g *growing) pagesOf(ctx context.Context) ([]question, error) {
 	return pages, nil
 }
 
-// time asks about each target once, and then again and again.
+// time sends the question once for each target, then growthAnswers times in total.
 func (g *growing) time(ctx context.Context, read growthRead) (report.GrownRead, error) {
 	result := report.GrownRead{Title: read.title}
 	callers, err := g.facade.callers(ctx, 1, http2)
@@ -103,7 +103,7 @@ func (g *growing) time(ctx context.Context, read growthRead) (report.GrownRead, 
 	return result, nil
 }
 
-// round asks so many questions, and returns what the facade took of processors.
+// round sends n questions, and returns the samples and the facade's processor time.
 func (g *growing) round(ctx context.Context, c caller, ask []question, n int) (samples []sample, cpu time.Duration, err error) {
 	before, err := g.facade.process.CPU()
 	if err != nil {
@@ -112,7 +112,7 @@ func (g *growing) round(ctx context.Context, c caller, ask []question, n int) (s
 	for i := range n {
 		_, one, err := c.fetch(ctx, ask[i%len(ask)], io.Discard)
 		if err != nil {
-			return nil, 0, fmt.Errorf("the answer %d of %d: %w", i+1, n, err)
+			return nil, 0, fmt.Errorf("response %d of %d: %w", i+1, n, err)
 		}
 		samples = append(samples, one)
 	}

@@ -12,28 +12,28 @@ import (
 func TestSizes(t *testing.T) {
 	var s sizes
 	if err := s.Set("100000,10000"); err != nil || s.String() != "10000,100000" {
-		t.Errorf("%v, %v", s, err)
+		t.Errorf("got %v, %v, want 10000,100000", s, err)
 	}
 	for _, text := range []string{"", "10000,", "9999", "1e6"} {
 		if err := s.Set(text); err == nil {
-			t.Errorf("%q is taken for %v", text, s)
+			t.Errorf("accepted %q as %v", text, s)
 		}
 	}
 }
 
-// Frames come in pieces, and longer ones than are held at a time; bookmarks are no events.
-func TestEarsHearEventsToTheirEnd(t *testing.T) {
+// Frames arrive in pieces, and may be longer than the buffer. Bookmarks are not counted as events.
+func TestSubscriptionsCountCompleteEvents(t *testing.T) {
 	sent := time.Now().Add(-time.Minute).UnixNano()
 	event := `{"type":"MODIFIED","object":{"metadata":{"annotations":{` + stampBefore + strconv.FormatInt(sent, 10) + `"}},"x":"` + strings.Repeat("x", 20_000) + `"}}` + "\n"
 	bookmark := `{"type":"BOOKMARK","object":{}}` + "\n"
-	e := &ears{heard: map[int64][]time.Duration{}}
-	if err := e.hear(strings.NewReader(event + bookmark + event + event[:len(event)-1])); !errors.Is(err, io.EOF) {
-		t.Errorf("ended with %v", err)
+	e := &subscriptions{received: map[int64][]time.Duration{}}
+	if err := e.read(strings.NewReader(event + bookmark + event + event[:len(event)-1])); !errors.Is(err, io.EOF) {
+		t.Errorf("got %v, want io.EOF", err)
 	}
-	if e.count != 2 || len(e.heard[sent]) != 2 || e.last()[0] < time.Minute || e.last()[0] > time.Since(time.Unix(0, sent)) {
-		t.Errorf("heard %d events: %v", e.count, e.heard)
+	if e.count != 2 || len(e.received[sent]) != 2 || e.last()[0] < time.Minute || e.last()[0] > time.Since(time.Unix(0, sent)) {
+		t.Errorf("got %d events: %v", e.count, e.received)
 	}
-	if err := e.hear(strings.NewReader(`{"type":"ERROR","object":{}}` + "\n")); err == nil || errors.Is(err, io.EOF) {
-		t.Errorf("an error is heard as %v", err)
+	if err := e.read(strings.NewReader(`{"type":"ERROR","object":{}}` + "\n")); err == nil || errors.Is(err, io.EOF) {
+		t.Errorf("got %v, want an error for an ERROR event", err)
 	}
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/simulated"
 )
 
-// growthWatches are open, 100 to a connection.
+// growthWatches is the number of open watches, 100 on each connection.
 const growthWatches = 10_000
 
-// Changes while watches are open: of pods one after the other, each of which one watch is about, and of one pod that
-// all of them are about.
+// Changes while watches are open: of one pod after the other, each with one watch, and of a single pod that all watches
+// select.
 var (
 	growthOne = simulated.Updates{Count: 3000, Every: 5 * time.Millisecond, Among: growthWatches}
 	growthAll = simulated.Updates{Count: 5, Every: 3 * time.Second, Among: 1}
@@ -36,11 +36,11 @@ func (g *growing) watches(ctx context.Context) error {
 	return nil
 }
 
-// watch opens watches of the pods that change, each change of which so many hear.
-func (g *growing) watch(ctx context.Context, title string, updates simulated.Updates, hear int) (result report.GrownWatches, err error) {
+// watch opens watches of the pods that change. Each change is an event of the given number of watches.
+func (g *growing) watch(ctx context.Context, title string, updates simulated.Updates, receivers int) (result report.GrownWatches, err error) {
 	result = report.GrownWatches{Title: fmt.Sprintf("%d watches of %s", growthWatches, title), Watches: growthWatches, Changes: updates.Count}
-	e := newEars()
-	m := manyWatches{watches: growthWatches, protocol: http2, streams: 100, openers: openers, hear: e.hear}
+	received := newSubscriptions()
+	m := manyWatches{watches: growthWatches, protocol: http2, streams: 100, openers: openers, read: received.read}
 	before, err := g.facade.usage(ctx)
 	if err != nil {
 		return result, err
@@ -62,7 +62,7 @@ func (g *growing) watch(ctx context.Context, title string, updates simulated.Upd
 		}
 		each := open.minus(before).over(growthWatches)
 		result.Live, result.Resident = each.live, each.resident
-		result.CPU, err = g.change(watching, e, updates, hear)
+		result.CPU, err = g.change(watching, received, updates, receivers)
 		return err
 	}
 	err = measure()
@@ -70,14 +70,14 @@ func (g *growing) watch(ctx context.Context, title string, updates simulated.Upd
 	if err := errors.Join(err, group.Wait()); err != nil {
 		return result, err
 	}
-	delays := e.last()
+	delays := received.last()
 	result.P50, result.P99 = median(delays), quantile(delays, 0.99)
 	say("%d pods: %s: %s, p99 %s, CPU %s a change; %s each", g.Objects, result.Title, report.Duration(result.P50), report.Duration(result.P99),
 		report.Duration(result.CPU), report.Size(result.Live))
 	return result, nil
 }
 
-// changing are the paths of the pods that change.
+// changing returns the paths of the pods that change.
 func (g *growing) changing(updates simulated.Updates) []string {
 	paths := make([]string, updates.Among)
 	for n := range paths {
@@ -87,8 +87,8 @@ func (g *growing) changing(updates simulated.Updates) []string {
 	return paths
 }
 
-// change changes pods, waits until all events have arrived and returns what the facade took of processors for a change.
-func (g *growing) change(ctx context.Context, e *ears, updates simulated.Updates, hear int) (time.Duration, error) {
+// change changes pods, waits until all events have arrived, and returns the facade's processor time for a change.
+func (g *growing) change(ctx context.Context, received *subscriptions, updates simulated.Updates, receivers int) (time.Duration, error) {
 	before, err := g.facade.process.CPU()
 	if err != nil {
 		return 0, err
@@ -96,7 +96,7 @@ func (g *growing) change(ctx context.Context, e *ears, updates simulated.Updates
 	if err := g.upstream.update(ctx, updates); err != nil {
 		return 0, err
 	}
-	if err := e.await(ctx, updates.Count*hear); err != nil {
+	if err := received.await(ctx, updates.Count*receivers); err != nil {
 		return 0, err
 	}
 	after, err := g.facade.process.CPU()

@@ -25,14 +25,14 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// readers is the group whose members may read everything; replicasAccount, in the namespace default, is who all
-// replicas of an application act as, and may do the same.
+// readers is the group whose members may read everything. replicasAccount, in the namespace default, is the service
+// account of all replicas of an application, with the same permissions.
 const (
 	readers         = "bench:readers"
 	replicasAccount = "bench-replica"
 )
 
-// admit binds readers and replicasAccount to what they may do. It may be called again.
+// admit creates the permissions of readers and replicasAccount. It may be called again.
 func admit(ctx context.Context, client kubernetes.Interface) error {
 	const name = "bench-readers"
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: replicasAccount}}
@@ -53,24 +53,24 @@ func admit(ctx context.Context, client kubernetes.Interface) error {
 	_, errs[2] = client.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{})
 	for _, err := range errs {
 		if err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("let readers read: %w", err)
+			return fmt.Errorf("create the readers' permissions: %w", err)
 		}
 	}
 	return nil
 }
 
-// token is another one of replicasAccount, for an hour.
+// token returns a new token of replicasAccount, valid for one hour.
 func token(ctx context.Context, client kubernetes.Interface) (string, error) {
 	hour := int64(time.Hour / time.Second)
 	request, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).CreateToken(ctx, replicasAccount,
 		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &hour}}, metav1.CreateOptions{})
 	if err != nil {
-		return "", fmt.Errorf("make a token: %w", err)
+		return "", fmt.Errorf("create a token: %w", err)
 	}
 	return request.Status.Token, nil
 }
 
-// certificate is a client's, signed by an authority of the cluster's.
+// certificate returns a new client certificate, signed by one of the cluster's authorities.
 func certificate(cluster *testkit.Cluster, authority, user string, groups ...string) (rest.TLSClientConfig, error) {
 	files := cluster.Authorities[authority]
 	pair, err := tls.LoadX509KeyPair(files.CertFile, files.KeyFile)
@@ -100,15 +100,15 @@ func certificate(cluster *testkit.Cluster, authority, user string, groups ...str
 	}, nil
 }
 
-// as is the same server, asked with other credentials: of a certificate or of a token.
-func (s *server) as(who rest.Config) (*server, error) {
-	config := rest.CopyConfig(&who)
+// as returns the same server with other credentials: a certificate or a token.
+func (s *server) as(credentials rest.Config) (*server, error) {
+	config := rest.CopyConfig(&credentials)
 	config.Host, config.QPS = s.config.Host, -1
 	config.CAFile, config.CAData = s.config.CAFile, s.config.CAData
 	return newServer(s.name, s.process, config)
 }
 
-// administrator are clients of the cluster's.
+// administrator returns a client with the administrator's credentials.
 func administrator(cluster *testkit.Cluster) (kubernetes.Interface, error) {
 	config, err := cluster.Config("admin")
 	if err != nil {

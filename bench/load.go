@@ -8,47 +8,47 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/report"
 )
 
-// load is what clients ask in a scenario.
+// load is the requests of a scenario's clients.
 type load struct {
 	question question
 	shape    shape
-	clients  int  // at once, each with a connection of its own; 0 is one
-	herd     bool // all start at the same moment and ask once; else each asks again and again for a block
-	rounds   int  // at most; 0: as many as the options say
-	once     bool // kube-apiserver has one block only, because it takes so long
-	beside   bool // others write meanwhile
+	clients  int  // concurrent, each with its own connection; 0 means one
+	herd     bool // all clients start at the same moment and send one question; otherwise each repeats its question for a block
+	rounds   int  // maximum; 0 means the number in the options
+	once     bool // kube-apiserver has a single block, because it takes so long
+	beside   bool // other clients write meanwhile
 }
 
-// shape is how a question is asked to its end.
+// shape is how the complete response to a question is read.
 type shape int
 
 const (
 	single   shape = iota
 	walked         // page after page, to the last
-	streamed       // a streaming list, until its initial events are over
+	streamed       // a streaming list, up to the end of its initial events
 )
 
-// target is one of the servers with the clients that ask it.
+// target is one of the servers, with its clients.
 type target struct {
 	server  *server
 	callers []caller
 	visit   visit
 	blocks  []block
-	mayFail bool // nobody has to get an answer
+	mayFail bool // all responses may fail
 }
 
-// block is what one server did for the clients in a while.
+// block is the work of one server for the clients in one interval.
 type block struct {
 	samples          []sample
 	failed           int
 	took             time.Duration
-	self             time.Duration // processor time of the server that was asked
-	direct           time.Duration // of kube-apiserver
-	resident, summit int64         // memory at the end, and at the most
+	self             time.Duration // processor time of the measured server
+	direct           time.Duration // processor time of kube-apiserver
+	resident, summit int64         // memory at the end, and its peak
 }
 
-// compare measures in the order kube-apiserver, facade, file server, and back, so that whatever drifts while it goes on
-// meets all alike. Nothing is timed before the answers were found to be the same.
+// compare measures in the order kube-apiserver, facade, file server, and back, so that a gradual change of the machine
+// affects all of them alike. It compares the responses before it times anything.
 func (s *stage) compare(ctx context.Context, set string, l load, r *report.Result) error {
 	var err error
 	if l.question, err = s.facade.dated(ctx, l.question); err != nil {
@@ -61,7 +61,7 @@ func (s *stage) compare(ctx context.Context, set string, l load, r *report.Resul
 		if err != nil {
 			return err
 		}
-		defer func() { _ = s.files.answers.Remove(set) }() // else all goes at the end
+		defer func() { _ = s.files.answers.Remove(set) }() // otherwise all sets are removed at the end
 		targets = append(targets, &target{server: s.files.server, visit: l.sends(set, n)})
 	} else if err := s.agree(ctx, l.question); err != nil {
 		return err
@@ -93,8 +93,8 @@ func (s *stage) compare(ctx context.Context, set string, l load, r *report.Resul
 	return nil
 }
 
-// rounds fills the blocks. One block of each before that is the warm-up, except for herds: those who read from
-// kube-apiserver would take too long.
+// rounds measures the blocks. One block of each server before that is the warm-up, except in herds: their reads from
+// kube-apiserver take too long.
 func (s *stage) rounds(ctx context.Context, targets []*target, l load) error {
 	rounds := s.options.rounds
 	if l.rounds > 0 {
@@ -125,7 +125,7 @@ func (s *stage) rounds(ctx context.Context, targets []*target, l load) error {
 	return nil
 }
 
-// block lets the clients of one server ask, and takes the price.
+// block lets the clients of one server send their requests, and measures the cost.
 func (s *stage) block(ctx context.Context, t *target, l load) (b block, err error) {
 	if err := t.server.process.ResetPeak(); err != nil {
 		return b, err
@@ -147,7 +147,7 @@ func (s *stage) block(ctx context.Context, t *target, l load) (b block, err erro
 	return b, err
 }
 
-// cpu is the processor time so far of a server, and of kube-apiserver.
+// cpu returns the processor time so far of a server, and of kube-apiserver.
 func (s *stage) cpu(of *server) (self, direct time.Duration, err error) {
 	if self, err = of.process.CPU(); err != nil {
 		return 0, 0, err
@@ -156,13 +156,13 @@ func (s *stage) cpu(of *server) (self, direct time.Duration, err error) {
 	return self, direct, err
 }
 
-// figures are those of all blocks of one server.
+// figures returns the figures over all blocks of one server.
 func figures(blocks []block) *report.Figures {
 	f := new(report.Figures)
 	var cpu, took, wall, first []time.Duration
 	var resident []int64
 	for _, b := range blocks {
-		cpu = append(cpu, b.self/time.Duration(len(b.samples)+b.failed)) // an answer that was cut off cost, too
+		cpu = append(cpu, b.self/time.Duration(len(b.samples)+b.failed)) // a failed response has a cost, too
 		took = append(took, b.took)
 		resident = append(resident, b.resident)
 		f.Peak = max(f.Peak, b.summit)
@@ -173,7 +173,7 @@ func figures(blocks []block) *report.Figures {
 			f.Bytes = one.bytes
 		}
 	}
-	if len(wall) == 0 { // nobody got an answer, for as long as they were asked for
+	if len(wall) == 0 { // all responses failed, so the times are lower bounds
 		wall, first = took, took
 	}
 	f.CPU = report.Spread{Median: median(cpu), Low: quantile(cpu, 0.25), High: quantile(cpu, 0.75)}
@@ -182,7 +182,7 @@ func figures(blocks []block) *report.Figures {
 	return f
 }
 
-// idling is the share of a processor that kube-apiserver needs while nobody asks it: during blocks of the file server.
+// idling returns the share of a processor that kube-apiserver needs without requests: during blocks of the file server.
 func idling(blocks []block) float64 {
 	var shares []float64
 	for _, b := range blocks {
@@ -191,7 +191,7 @@ func idling(blocks []block) float64 {
 	return median(shares)
 }
 
-// behind is what an answer of the facade costs kube-apiserver, beyond its idling.
+// behind returns the processor time of kube-apiserver for one response of the facade, without its idle load.
 func behind(blocks []block, idle float64) time.Duration {
 	var all []time.Duration
 	for _, b := range blocks {

@@ -21,7 +21,7 @@ func TestQuantile(t *testing.T) {
 		{[]int{7}, 0.5, 7}, {[]int{3, 1, 2}, 0.5, 2}, {[]int{4, 3, 2, 1}, 0.5, 2}, {[]int{4, 3, 2, 1}, 0.75, 3},
 	} {
 		if got := quantile(test.values, test.q); got != test.want {
-			t.Errorf("quantile %g of %v is %d, not %d", test.q, test.values, got, test.want)
+			t.Errorf("quantile %g of %v: got %d, want %d", test.q, test.values, got, test.want)
 		}
 	}
 }
@@ -34,7 +34,7 @@ func answered(n int, wall time.Duration) []sample {
 	return samples
 }
 
-func TestFiguresAreOfAnAnswer(t *testing.T) {
+func TestFiguresArePerResponse(t *testing.T) {
 	got := figures([]block{
 		{samples: answered(2, 10*time.Second), self: 4 * time.Second, took: 20 * time.Second, resident: 10, summit: 50},
 		{samples: answered(1, 6*time.Second), self: 3 * time.Second, took: 6 * time.Second, resident: 30, summit: 40, failed: 2},
@@ -48,14 +48,14 @@ func TestFiguresAreOfAnAnswer(t *testing.T) {
 	}
 }
 
-func TestBehindIsWithoutIdling(t *testing.T) {
+func TestBehindExcludesIdleLoad(t *testing.T) {
 	idle := idling([]block{{direct: 10 * time.Millisecond, took: time.Second}})
 	asked := []block{{samples: answered(10, 0), direct: 120 * time.Millisecond, took: 2 * time.Second}}
 	if got := behind(asked, idle); got != 10*time.Millisecond {
-		t.Errorf("an answer costs %s behind the facade", got)
+		t.Errorf("got %s for a response, want 10ms", got)
 	}
 	quiet := []block{{samples: answered(10, 0), direct: 15 * time.Millisecond, took: 2 * time.Second}}
 	if got := behind(quiet, idle); got != 0 {
-		t.Errorf("less than idling costs %s", got)
+		t.Errorf("got %s below the idle load, want 0", got)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// describe is one line about the machine and the programs.
+// describe returns one line about the machine and the programs.
 func describe(ctx context.Context, direct *server) (string, error) {
 	a, err := direct.read(ctx, question{name: "version", path: "/version", encoding: "identity", protocol: http2})
 	if err != nil {
@@ -24,18 +24,18 @@ func describe(ctx context.Context, direct *server) (string, error) {
 	return machine(ctx, fmt.Sprintf("kube-apiserver %s (%s), ", version.GitVersion, version.GoVersion)), nil
 }
 
-// machine is one line about the machine, what else runs, and the facade.
+// machine returns one line about the machine, the other programs, and the facade.
 func machine(ctx context.Context, others string) string {
 	return fmt.Sprintf("%s; %slistfacade %s (%s); nothing pinned, load average %s",
 		hardware(), others, commit(ctx), runtime.Version(), loadAverage())
 }
 
-// hardware is what it runs on.
+// hardware describes the machine.
 func hardware() string {
 	return fmt.Sprintf("%d processors (%s), %s/%s", runtime.NumCPU(), processor(), runtime.GOOS, runtime.GOARCH)
 }
 
-// processor is the model's name, as far as the system tells.
+// processor returns the name of the processor model, if the system reports it.
 func processor() string {
 	info, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -49,8 +49,8 @@ func processor() string {
 	return "unknown model"
 }
 
-// loadAverage is how many threads wanted to run in the last minute, those of the benchmark included: the less the
-// machine is alone, the less its clock says.
+// loadAverage returns the number of runnable threads, averaged over the last minute. It includes the benchmark's own.
+// The higher it is, the less the wall-clock times mean.
 func loadAverage() string {
 	averages, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -60,7 +60,7 @@ func loadAverage() string {
 	return minute
 }
 
-// commit names the sources that the facade was built from.
+// commit returns the commit of the sources that the facade was built from.
 func commit(ctx context.Context) string {
 	out, err := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty").Output()
 	if err != nil {

@@ -1,18 +1,20 @@
-// Command bench asks kube-apiserver and listfacade the same questions, side by side in one run, and writes down what
-// each of them paid for the answers, beside what the same bytes cost a bare file server. docs/benchmarks.md has the
-// figures of one run and says what they do not show.
+// Command bench sends the same requests to kube-apiserver and to listfacade in one run, and records the cost of the
+// responses on each server. A bare file server that sends the same bytes is the lower bound. docs/benchmarks.md has the
+// figures of one run and their limits.
 //
 // It starts everything itself: a cluster of etcd and kube-apiserver with 20,000 generated pods (internal/dataset), a
-// facade in front of it and a file server (internal/files), each a process of its own. A server's price is processor
-// time and memory as the kernel counts them (internal/proc), because the client works on the same processors and would
-// spoil any clock. Before anything is timed, the answers of both are compared to the byte.
+// facade in front of it, and a file server (internal/files). Each is a separate process. The cost of a server is
+// processor time and memory as the kernel accounts them (internal/proc). Wall-clock time would be distorted, because
+// the client runs on the same processors. Before it times anything, bench compares the responses of both servers byte
+// by byte.
 //
-// With -sizes it measures instead how a facade grows (growth.go): alone, in front of a simulated kube-apiserver
-// (internal/simulated) that has as many pods as no real one would hold on this machine.
+// With -sizes it measures instead how the cost of a facade grows with the number of pods (growth.go). The facade then
+// runs in front of a simulated kube-apiserver (internal/simulated), because a real one with so many pods would not fit
+// on this machine.
 //
-// What is measured is data, in scenarios.go; where results go is internal/report. It fails when an answer is wrong,
-// never because one is slow. Goroutines: those of net/http, and those that ask, watch or write for as long as one
-// measurement lasts; each measurement waits for its own.
+// The scenarios are data in scenarios.go; internal/report writes the results. The command fails when a response is
+// wrong, never because it is slow. Goroutines: those of net/http, and those that send requests, watch or write during
+// one measurement. Each measurement waits for its own goroutines.
 package main
 
 import (
@@ -29,47 +31,47 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/report"
 )
 
-// options are those of a run. The defaults are those of docs/benchmarks.md.
+// options are the options of a run. The defaults are those of docs/benchmarks.md.
 type options struct {
 	pods      dataset.Spec
-	rounds    int           // of each load, at most; a round has two blocks of every server
-	eventRate               // of the pods whose changes two watches look at
-	soak      time.Duration // for which the scenario of that name goes on
-	watches   int           // opened on each server at the same time
-	only      string        // names or parts of names of scenarios; empty: all
+	rounds    int           // of each load, maximum; a round has two blocks of every server
+	eventRate               // of the pods in the scenario delays
+	soak      time.Duration // duration of the scenario soak
+	watches   int           // number of idle watches on each server
+	only      string        // names or parts of names of scenarios, comma-separated; empty: all
 	list      bool          // print the scenarios, and measure nothing
-	from      string        // a file of results to write down again, instead of measuring
-	out       string        // the directory of documents that results are written into; empty: none
-	flags     string        // of the facade besides the usual ones, with spaces between
-	profiles  string        // where profiles of the facade go; empty: none are taken
-	sizes     sizes         // of simulated upstreams to measure growth over; empty: scenarios are measured
+	from      string        // file of earlier results to publish again, instead of measuring
+	out       string        // directory of documents to write the results into; empty: none
+	flags     string        // additional flags of the facade, separated by spaces
+	profiles  string        // directory for profiles of the facade; empty: no profiles
+	sizes     sizes         // numbers of pods of simulated upstreams; empty: measure scenarios
 }
 
 func parse() options {
 	o := options{pods: dataset.D1, eventRate: eventRate{eventEvery: 10 * time.Millisecond}}
-	flag.IntVar(&o.pods.Pods, "pods", o.pods.Pods, "how many pods there are; of more than usual, in as many more namespaces and applications, on as many more nodes")
-	flag.IntVar(&o.rounds, "rounds", 3, "how often loads are measured, at most; a round has the order kube-apiserver, facade, file server, and back")
-	flag.DurationVar(&o.eventsFor, "events-for", 30*time.Second, "how long 100 pods a second are patched to see how late a watch hears of it")
-	flag.DurationVar(&o.soak, "for", 15*time.Minute, "how long the scenario soak goes on")
-	flag.IntVar(&o.watches, "watches", 1000, "how many watches are opened on each server to see how much memory they take")
-	flag.StringVar(&o.only, "only", o.only, "measure scenarios with these `words` in their names, separated by commas; not written into documents unless -out is there")
-	flag.BoolVar(&o.list, "list", false, "print the scenarios and how long each takes, and measure nothing")
-	flag.StringVar(&o.from, "from", "", "measure nothing, but write down the results in this `file` again")
-	flag.StringVar(&o.out, "out", "docs", "write results into benchmarks.md of this `directory`, as JSON and as plots; empty: only print them")
-	flag.StringVar(&o.flags, "flags", "", "`flags` of the facade besides the usual ones, with spaces between, as \"--pack=off\"")
-	flag.StringVar(&o.profiles, "profiles", o.profiles, "at the end, write profiles of the facade's processor time and allocations into this `directory`")
-	flag.Var(&o.sizes, "sizes", "measure no scenario, but how a facade grows in front of simulated upstreams with these `numbers` of pods, separated by commas; others that were measured before stay in the documents")
+	flag.IntVar(&o.pods.Pods, "pods", o.pods.Pods, "number of pods; from twice the default, the numbers of namespaces, applications and nodes grow in proportion")
+	flag.IntVar(&o.rounds, "rounds", 3, "maximum number of rounds for each load; a round measures kube-apiserver, facade and file server, then the same in reverse order")
+	flag.DurationVar(&o.eventsFor, "events-for", 30*time.Second, "how long the scenario delays patches 100 pods a second to measure the delay of watch events")
+	flag.DurationVar(&o.soak, "for", 15*time.Minute, "duration of the scenario soak")
+	flag.IntVar(&o.watches, "watches", 1000, "number of idle watches to open on each server to measure their memory")
+	flag.StringVar(&o.only, "only", o.only, "comma-separated `words`; measure only scenarios with one of them in their names, and do not write results unless -out is set")
+	flag.BoolVar(&o.list, "list", false, "print the scenarios and their durations, and measure nothing")
+	flag.StringVar(&o.from, "from", "", "`file` of earlier results to publish again, without measuring")
+	flag.StringVar(&o.out, "out", "docs", "`directory` of documents; results are written into its benchmarks.md, as JSON and as plots; empty: only print them")
+	flag.StringVar(&o.flags, "flags", "", "additional `flags` of the facade, separated by spaces, such as \"--pack=off\"")
+	flag.StringVar(&o.profiles, "profiles", o.profiles, "`directory` for profiles of the facade's processor time and allocations, taken at the end; empty: no profiles")
+	flag.Var(&o.sizes, "sizes", "comma-separated `numbers` of pods; measure the facade in front of simulated upstreams of these sizes instead of scenarios; results of other sizes stay in the documents")
 	flag.Parse()
 	o.pods = o.pods.Like(dataset.D1)
 	given := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	if o.only != "" && !given["out"] {
-		o.out = "" // some scenarios are no run to write down
+		o.out = "" // a selection of scenarios is not a complete run
 	}
 	return o
 }
 
-// validate refuses what leaves nothing to measure.
+// validate rejects options with which there is nothing to measure.
 func (o options) validate() error {
 	if o.pods.Pods < 1000 || o.rounds < 1 || o.eventsFor < time.Second || o.watches < 1 {
 		return errors.New("at least 1000 pods (fewer do not compress like real ones), one round, one second and one watch are needed")
@@ -86,7 +88,7 @@ func main() {
 	}
 }
 
-// dispatch does what was asked for.
+// dispatch runs the mode that the arguments select.
 func dispatch(ctx context.Context) error {
 	if len(os.Args) > 1 && os.Args[1] == serveFiles {
 		return beFileServer(os.Args[2:])

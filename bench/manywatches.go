@@ -11,17 +11,17 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// manyWatches is a way to hold watches open: how many, on how many streams a connection, opened by how many clients at
-// the same time.
+// manyWatches describes how watches are opened: their number, the streams of a connection, and the number of clients
+// that open them at the same time.
 type manyWatches struct {
 	watches  int
 	protocol protocol
-	streams  int // on a connection; 1 over HTTP/1.1
+	streams  int // maximum on a connection; 1 over HTTP/1.1
 	openers  int
-	hear     func(io.Reader) error // reads a watch to its end; nil: what comes is of no interest
+	read     func(io.Reader) error // reads a watch to its end; nil discards the events
 }
 
-// String names it.
+// String describes the watches for a row of a table.
 func (m manyWatches) String() string {
 	if m.protocol == http1 {
 		return fmt.Sprintf("%d watches over HTTP/1.1", m.watches)
@@ -29,10 +29,11 @@ func (m manyWatches) String() string {
 	return fmt.Sprintf("%d watches, %d to a connection", m.watches, m.streams)
 }
 
-// opening is what it took to open all of them.
+// opening is the cost of opening all watches.
 type opening struct{ took, cpu time.Duration }
 
-// open opens a watch of each path and returns when all are open. The group holds them until its context ends.
+// open opens a watch of each path and returns when all are open. The goroutines of the group read them until its
+// context ends.
 func (m manyWatches) open(ctx context.Context, group *errgroup.Group, s *server, path func(int) string) (o opening, err error) {
 	clients := make([]*http.Client, (m.watches+m.streams-1)/m.streams)
 	for i := range clients {
@@ -55,7 +56,7 @@ func (m manyWatches) open(ctx context.Context, group *errgroup.Group, s *server,
 				if err != nil {
 					return err
 				}
-				group.Go(func() error { return s.sink(ctx, client, response, q, m.hear) })
+				group.Go(func() error { return s.sink(ctx, client, response, q, m.read) })
 			}
 			return nil
 		})
@@ -70,13 +71,13 @@ func (m manyWatches) open(ctx context.Context, group *errgroup.Group, s *server,
 }
 
 // sink reads a watch until the context ends.
-func (s *server) sink(ctx context.Context, client *http.Client, response *http.Response, q question, hear func(io.Reader) error) error {
+func (s *server) sink(ctx context.Context, client *http.Client, response *http.Response, q question, read func(io.Reader) error) error {
 	defer client.CloseIdleConnections()
 	defer response.Body.Close()
-	if hear == nil {
-		hear = ignore
+	if read == nil {
+		read = ignore
 	}
-	err := hear(response.Body)
+	err := read(response.Body)
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -88,7 +89,7 @@ func ignore(body io.Reader) error {
 	return err
 }
 
-// watchesOf makes of a watch of all pods one of each pod.
+// watchesOf derives from a watch of all pods the path of a watch of each pod.
 func watchesOf(all question, pods []string) func(int) string {
 	_, query, _ := strings.Cut(all.path, "?")
 	return func(i int) string {

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// settleEvery and settleReadings: memory has settled when it stayed the same, to the hundredth, for 8 seconds.
+	// settleEvery and settleReadings define settled memory: it changes by less than one percent for 8 seconds.
 	settleEvery    = 2 * time.Second
 	settleReadings = 4
-	// settleWithin is when waiting ends anyway: Go returns freed memory to the system over minutes.
+	// settleWithin is the maximum wait. Go returns freed memory to the system over minutes.
 	settleWithin = 40 * time.Second
 )
 
-// settled waits until a server's memory no longer changes, and returns what it holds then.
+// settled waits until a server's memory no longer changes, and returns it.
 func (s *server) settled(ctx context.Context) (proc.Memory, error) {
 	ctx, cancel := context.WithTimeout(ctx, settleWithin)
 	defer cancel()
@@ -42,7 +42,7 @@ func (s *server) settled(ctx context.Context) (proc.Memory, error) {
 	return last, err
 }
 
-// settledBoth waits for kube-apiserver and the facade at the same time, and returns what they hold resident.
+// settledBoth waits for kube-apiserver and the facade at the same time, and returns their resident memory.
 func settledBoth(ctx context.Context, s *stage) (direct, facade int64, err error) {
 	say("waiting for memory to settle")
 	group, ctx := errgroup.WithContext(ctx)
@@ -57,15 +57,15 @@ func settledBoth(ctx context.Context, s *stage) (direct, facade int64, err error
 	return direct, facade, err
 }
 
-// live is what a Go program still uses after a garbage collection, in bytes. Other than resident memory it is the same
-// every time.
+// live is the memory that a Go program still uses after a garbage collection, in bytes. Unlike resident memory, it is
+// the same in each run.
 type live struct{ heap, stacks int64 }
 
-// collections is how often garbage is collected at a time: what a sync.Pool keeps over the first goes with the second.
+// collections is the number of consecutive garbage collections. A sync.Pool frees its objects only with the second one.
 const collections = 2
 
-// collect makes a server collect its garbage and returns what was left; both serve Go's profiles, the end of which
-// tells.
+// collect forces garbage collections in a server and returns the live memory. Both servers serve Go's profiles, which
+// end with the memory statistics.
 func (s *server) collect(ctx context.Context) (l live, err error) {
 	for range collections {
 		if l, err = s.statistics(ctx, "/debug/pprof/heap?gc=1&debug=1"); err != nil {
@@ -75,7 +75,7 @@ func (s *server) collect(ctx context.Context) (l live, err error) {
 	return l, nil
 }
 
-// statistics reads how large heap and stacks are from the end of a profile.
+// statistics reads the sizes of heap and stacks from the end of a profile.
 func (s *server) statistics(ctx context.Context, path string) (l live, err error) {
 	a, err := s.read(ctx, question{name: "profile", path: path, accept: "*/*", encoding: "identity", protocol: http2})
 	if err != nil {
@@ -83,17 +83,17 @@ func (s *server) statistics(ctx context.Context, path string) (l live, err error
 	}
 	_, statistics, _ := bytes.Cut(a.body, []byte("\n# runtime.MemStats\n"))
 	for line := range bytes.Lines(statistics) {
-		// Whatever is no such line leaves the values alone.
+		// Sscanf leaves the values unchanged on any other line.
 		_, _ = fmt.Sscanf(string(line), "# HeapAlloc = %d", &l.heap)
 		_, _ = fmt.Sscanf(string(line), "# Stack = %d /", &l.stacks)
 	}
 	if l.heap == 0 || l.stacks == 0 {
-		return l, fmt.Errorf("%s: the profile does not tell how large heap and stacks are", s.name)
+		return l, fmt.Errorf("%s: the profile has no sizes of heap and stacks", s.name)
 	}
 	return l, nil
 }
 
-// memoryAfterCollection adds what both hold once garbage is out of the way.
+// memoryAfterCollection adds the memory of both servers after a garbage collection.
 func memoryAfterCollection(ctx context.Context, s *stage, t *table) error {
 	say("collecting garbage")
 	direct, err := s.direct.collect(ctx)

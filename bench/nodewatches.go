@@ -12,30 +12,30 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/report"
 )
 
-// nodeWatches are as many as agents of nodes hold.
+// nodeWatches has as many watches as the agents of 5,000 nodes.
 var nodeWatches = manyWatches{watches: 5000, protocol: http2, streams: 100, openers: openers}
 
-// nodeShares are how many of the watches are of the same node; the nodes that are left over have no pods.
+// nodeShares are the numbers of watches of the same node. The remaining watches are of nodes without pods.
 var nodeShares = []int{1, 10}
 
 // nodeWatchesRate is 200 updates a second.
 var nodeWatchesRate = eventRate{eventsFor: 8 * time.Second, eventEvery: 5 * time.Millisecond}
 
-// nodeEvents is what updates cost a server, and how long each took until the last watch that it concerns heard of it.
+// nodeEvents is the cost of updates, and the time of each until its last watch received the event.
 type nodeEvents struct {
-	cpu   time.Duration // of each update
+	cpu   time.Duration // for each update
 	taken []time.Duration
 }
 
-// measureNodeWatches compares what an update of a pod costs while each watch is one of a node's pods: kube-apiserver
-// with the write, which costs as much as most of it and more than differs between two runs, and the facade all that it
-// does.
+// measureNodeWatches compares the cost of an update of a pod while each watch selects the pods of one node. The cost of
+// kube-apiserver includes the write. The write is most of that cost, and varies by more than the rest between two runs.
+// The cost of the facade is all of its work.
 func measureNodeWatches(ctx context.Context, s *stage, t *table) error {
 	pods, err := names(ctx, s.direct, somePods)
 	if err != nil {
 		return err
 	}
-	f, err := s.crowded(ctx)
+	f, err := s.withoutWatchLimits(ctx)
 	if err != nil {
 		return err
 	}
@@ -73,8 +73,8 @@ func (s *stage) measureNodeShare(ctx context.Context, facade *server, share int,
 	return nil
 }
 
-// nodeEvents changes pods while watches of their nodes look on, so many of each node, and waits until each has what it
-// is to have.
+// nodeEvents changes pods while watches of their nodes are open, with the given number of watches for each node. It
+// waits until each watch has received its events.
 func (s *stage) nodeEvents(ctx context.Context, of *server, m manyWatches, share int, pods []string) (e nodeEvents, err error) {
 	say("%d watches by node on %s", m.watches, of.name)
 	q, err := of.watchFrom(ctx, "/api/v1/pods")
@@ -84,8 +84,8 @@ func (s *stage) nodeEvents(ctx context.Context, of *server, m manyWatches, share
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	group, watching := errgroup.WithContext(watching)
-	heard := newEars()
-	m.hear = heard.hear
+	received := newSubscriptions()
+	m.read = received.read
 	measure := func() error {
 		if m.watches > 0 {
 			byNode := func(i int) string {
@@ -108,12 +108,12 @@ func (s *stage) nodeEvents(ctx context.Context, of *server, m manyWatches, share
 			return err
 		}
 		if m.watches > 0 {
-			if err := heard.await(watching, sent*share); err != nil {
+			if err := received.await(watching, sent*share); err != nil {
 				return err
 			}
 		}
 		after, _, err := s.cpu(of)
-		e = nodeEvents{cpu: (after - before) / time.Duration(sent), taken: heard.last()}
+		e = nodeEvents{cpu: (after - before) / time.Duration(sent), taken: received.last()}
 		return err
 	}
 	err = measure()

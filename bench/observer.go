@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// stampKey is the annotation that says when a pod was patched, in nanoseconds.
+// stampKey is the annotation with the time at which a pod was patched, in nanoseconds since 1970.
 const stampKey = "bench.listfacade.dev/sent"
 
-// stampBefore precedes the stamp in an event. In the managed fields the key has a prefix of its own.
+// stampBefore precedes the stamp in an event. In the managed fields, the key has another prefix.
 const stampBefore = `"` + stampKey + `":"`
 
-// arrival is one event as one watch saw it.
+// arrival is the arrival of one event at one watch.
 type arrival struct {
 	at   time.Time
 	hash uint64 // of the whole frame
@@ -32,7 +32,7 @@ type observer struct {
 	seen map[int64]arrival // by stamp; guarded by mu
 }
 
-// run watches until the context ends. ready is called once the watch is established.
+// run watches until the context ends. It calls ready when the watch is established.
 func (o *observer) run(ctx context.Context, ready func()) error {
 	q, err := o.server.watchFrom(ctx, "/api/v1/pods")
 	if err != nil {
@@ -73,7 +73,7 @@ func (o *observer) note(frame []byte, at time.Time) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if _, twice := o.seen[stamp]; twice {
-		return &answerError{server: o.server.name, question: "watch", what: "an event came twice"}
+		return &answerError{server: o.server.name, question: "watch", what: "received an event twice"}
 	}
 	o.seen[stamp] = arrival{at: at, hash: maphash.Bytes(o.seed, frame)}
 	return nil
@@ -85,7 +85,7 @@ func (o *observer) count() int {
 	return len(o.seen)
 }
 
-// endedError says that a server ended a watch, which it may at any time.
+// endedError reports that a server ended a watch, which it may do at any time.
 type endedError struct {
 	server string
 	after  int // events

@@ -15,15 +15,16 @@ import (
 )
 
 const (
-	// renewEvery is between two changes of leases: those of 500 nodes are as often renewed. leases are changed in turns.
+	// renewEvery is the interval between two changes of leases, as with 500 nodes. leases is the number of leases, which
+	// change in turn.
 	renewEvery = 20 * time.Millisecond
 	leases     = 50
-	// podEvery is between two changes of pods.
+	// podEvery is the interval between two changes of pods.
 	podEvery = time.Second
 )
 
-// beside measures while others write, as in every real cluster: leases, which nobody reads from the facade, and now and
-// then a pod.
+// beside measures while other clients write, as in every real cluster. They renew leases, which no client reads from
+// the facade, and patch a pod every second.
 func (s *stage) beside(ctx context.Context, measure func(context.Context) error) error {
 	client, err := writer(ctx, s.cluster)
 	if err != nil {
@@ -33,15 +34,15 @@ func (s *stage) beside(ctx context.Context, measure func(context.Context) error)
 	if err != nil {
 		return err
 	}
-	held := client.Resource(schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}).Namespace(freshNamespace)
-	if err := createLeases(ctx, held); err != nil {
+	leaseClient := client.Resource(schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}).Namespace(freshNamespace)
+	if err := createLeases(ctx, leaseClient); err != nil {
 		return err
 	}
 	writing, stop := context.WithCancel(ctx)
 	defer stop()
 	writers, writing := errgroup.WithContext(writing)
 	writers.Go(func() error {
-		return every(writing, renewEvery, func(i int) error { return renew(writing, held, i%leases) })
+		return every(writing, renewEvery, func(i int) error { return renew(writing, leaseClient, i%leases) })
 	})
 	writers.Go(func() error {
 		return every(writing, podEvery, func(i int) error { return stamp(writing, s.direct, pods[i%len(pods)]) })
@@ -51,7 +52,7 @@ func (s *stage) beside(ctx context.Context, measure func(context.Context) error)
 	return errors.Join(writers.Wait(), err)
 }
 
-// every writes at a steady rate until the context ends.
+// every calls write at a steady rate until the context ends.
 func every(ctx context.Context, pause time.Duration, write func(i int) error) error {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
@@ -67,21 +68,21 @@ func every(ctx context.Context, pause time.Duration, write func(i int) error) er
 	}
 }
 
-func createLeases(ctx context.Context, held dynamic.ResourceInterface) error {
+func createLeases(ctx context.Context, client dynamic.ResourceInterface) error {
 	for i := range leases {
-		authorization := &unstructured.Unstructured{Object: map[string]any{
+		lease := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": leaseName(i)},
 		}}
-		if _, err := held.Apply(ctx, leaseName(i), authorization, metav1.ApplyOptions{FieldManager: "bench"}); err != nil {
+		if _, err := client.Apply(ctx, leaseName(i), lease, metav1.ApplyOptions{FieldManager: "bench"}); err != nil {
 			return fmt.Errorf("create a lease: %w", err)
 		}
 	}
 	return nil
 }
 
-func renew(ctx context.Context, held dynamic.ResourceInterface, i int) error {
+func renew(ctx context.Context, client dynamic.ResourceInterface, i int) error {
 	patch := fmt.Appendf(nil, `{"spec":{"renewTime":%q}}`, time.Now().UTC().Format(metav1.RFC3339Micro))
-	if _, err := held.Patch(ctx, leaseName(i), types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+	if _, err := client.Patch(ctx, leaseName(i), types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		return fmt.Errorf("renew a lease: %w", err)
 	}
 	return nil

@@ -12,16 +12,16 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// patchers send at the same time, so that a slow write does not hold up the next one.
+// patchers is the number of concurrent writers. A slow write then does not delay the next one.
 const patchers = 8
 
-// eventRate is how fast pods change, and for how long.
+// eventRate is the interval between changes of pods, and their total duration.
 type eventRate struct {
 	eventsFor  time.Duration
 	eventEvery time.Duration
 }
 
-// patch stamps one pod after the other at a steady rate and returns how many it stamped.
+// patch stamps one pod after the other at a steady rate, and returns the number of stamped pods.
 func patch(ctx context.Context, s *server, pods []string, rate eventRate) (int, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(patchers)
@@ -39,7 +39,7 @@ func patch(ctx context.Context, s *server, pods []string, rate eventRate) (int, 
 	return sent, group.Wait()
 }
 
-// stamp writes the present moment into a pod.
+// stamp writes the current time into a pod.
 func stamp(ctx context.Context, s *server, path string) error {
 	body := fmt.Sprintf(`{"metadata":{"annotations":{%s%d"}}}`, stampBefore, time.Now().UnixNano())
 	request, err := http.NewRequestWithContext(ctx, http.MethodPatch, s.base+path, strings.NewReader(body))
@@ -63,10 +63,10 @@ func stamp(ctx context.Context, s *server, path string) error {
 	return nil
 }
 
-// somePods are as many as pods are changed.
+// somePods is the list of the pods that are changed.
 const somePods = "/api/v1/pods?limit=1000"
 
-// names are the paths of the pods in a list.
+// names returns the paths of the pods in a list.
 func names(ctx context.Context, s *server, of string) ([]string, error) {
 	var list struct {
 		Items []struct {

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// profileSeconds is how long the facade is profiled while it answers in one scenario.
+// profileSeconds is the duration of the facade's profiles in one scenario, in seconds.
 const profileSeconds = 5
 
-// profile writes profiles of the facade's processor time and allocations for each load into a directory. It comes after
-// all measurements, which it would disturb.
+// profile writes profiles of the facade's processor time and allocations for each load into a directory. It runs after
+// all measurements, because it would disturb them.
 func profile(ctx context.Context, facade *server, chosen []scenario, dir string) error {
 	for _, c := range chosen {
 		if c.load == nil {
@@ -28,16 +28,16 @@ func profile(ctx context.Context, facade *server, chosen []scenario, dir string)
 	return nil
 }
 
-// profile lets clients ask again and again while the server takes profiles of itself.
+// profile lets clients repeat their requests while the server takes profiles of itself.
 func (s *server) profile(ctx context.Context, l load, path string) error {
 	return s.profileBy(ctx, s, l, path)
 }
 
-// profileBy is profile for clients who may not take profiles; by may.
+// profileBy is like profile, for clients without permission to take profiles: the profiles are requested through by.
 func (s *server) profileBy(ctx context.Context, by *server, l load, path string) error {
 	err := os.MkdirAll(filepath.Dir(path), 0o755)
 	if err != nil {
-		return fmt.Errorf("make the directory of profiles: %w", err)
+		return fmt.Errorf("create the directory of profiles: %w", err)
 	}
 	if l.question, err = s.dated(ctx, l.question); err != nil {
 		return err
@@ -64,11 +64,11 @@ func (s *server) profileBy(ctx context.Context, by *server, l load, path string)
 	return group.Wait()
 }
 
-// takeProfile writes what a server noted for some seconds into a file.
+// takeProfile writes a profile over profileSeconds into a file.
 func (s *server) takeProfile(ctx context.Context, what, path string) error {
 	file, err := os.Create(path)
 	if err != nil {
-		return fmt.Errorf("make a file for a profile: %w", err)
+		return fmt.Errorf("create a profile: %w", err)
 	}
 	defer file.Close()
 	q := question{

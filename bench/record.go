@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// answerTries is how often two answers may differ. Nothing is written meanwhile, but a printed age may tick between
-// them: of 20,000 pods that are some days old one does every four seconds.
+// answerTries is the maximum number of comparisons. Nothing is written meanwhile, but a printed age may change between
+// two responses: with 20,000 pods a few days old, one age changes every four seconds.
 const answerTries = 10
 
-// record fails unless both servers give the same answers to a load's question, to the byte, and hands the facade's to
-// the file server, as a set with the scenario's name. It returns how many there are.
+// record fails unless both servers send the same responses to a load's question. It gives the facade's responses to the
+// file server, as a set with the scenario's name, and returns their number.
 func (s *stage) record(ctx context.Context, set string, l load) (int, error) {
 	key := asked{l.shape, l.question}
 	var difference error
@@ -19,7 +19,7 @@ func (s *stage) record(ctx context.Context, set string, l load) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if s.same[key] { // another scenario has the same question
+		if s.same[key] { // already compared for another scenario
 			return len(got), s.hand(set, got)
 		}
 		want, err := s.direct.answers(ctx, l)
@@ -34,13 +34,13 @@ func (s *stage) record(ctx context.Context, set string, l load) (int, error) {
 	return 0, &answerError{server: s.facade.name, question: l.question.String(), what: difference.Error()}
 }
 
-// asked is all that answers depend on.
+// asked is the key of compared responses: everything that they depend on.
 type asked struct {
 	shape    shape
 	question question
 }
 
-// hand gives answers to the file server.
+// hand writes responses into the file server's directory.
 func (s *stage) hand(set string, answers []reading) error {
 	for i, a := range answers {
 		if err := s.files.answers.Put(set, i, a.header, a.body); err != nil {
@@ -50,7 +50,7 @@ func (s *stage) hand(set string, answers []reading) error {
 	return nil
 }
 
-// answers are all that a server sends for a load's question asked once, as they are sent.
+// answers returns all responses of a server to a load's question, as sent.
 func (s *server) answers(ctx context.Context, l load) ([]reading, error) {
 	callers, err := s.callers(ctx, 1, l.question.protocol)
 	if err != nil {
@@ -65,10 +65,10 @@ func (s *server) answers(ctx context.Context, l load) ([]reading, error) {
 	return all, err
 }
 
-// differAll says how the answers of two servers differ; nil if in nothing that matters.
+// differAll returns an error that describes how the responses of two servers differ, and nil if they are equal.
 func differAll(want, got []reading) error {
 	if len(want) != len(got) {
-		return fmt.Errorf("%d answers, not %d", len(got), len(want))
+		return fmt.Errorf("got %d responses, want %d", len(got), len(want))
 	}
 	for i := range want {
 		w, err := want[i].unpack()

@@ -13,7 +13,7 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/files"
 )
 
-// answering is a server with an answer for each media type.
+// answering returns a server with one response for each media type.
 func answering(t *testing.T, answers map[string]string) *server {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,17 +41,17 @@ func TestRecordComparesEachQuestionOnce(t *testing.T) {
 		same: map[asked]bool{}, files: &fileServer{answers: files.Directory(t.TempDir())},
 	}
 	if n, err := s.record(t.Context(), "one", list(jsonType)); n != 1 || err != nil {
-		t.Fatalf("%d answers, %v", n, err)
+		t.Fatalf("got %d responses, %v, want 1", n, err)
 	}
 	if got, err := os.ReadFile(filepath.Join(string(s.files.answers), files.Path("one", 0))); string(got) != podList {
-		t.Errorf("the file server has %q, %v", got, err)
+		t.Errorf("got %q, %v from the file server, want the recorded list", got, err)
 	}
-	_, err := s.record(t.Context(), "two", list(tableType)) // the same path, but not the same question
+	_, err := s.record(t.Context(), "two", list(tableType)) // same path, but another question
 	if _, ok := errors.AsType[*answerError](err); !ok {
-		t.Errorf("a wrong answer was accepted: %v", err)
+		t.Errorf("got %v, want an answerError for a wrong response", err)
 	}
 	delete(answers, jsonType)
 	if _, err := s.record(t.Context(), "three", list(jsonType)); err != nil {
-		t.Errorf("compared again: %v", err)
+		t.Errorf("compared the same question again: %v", err)
 	}
 }

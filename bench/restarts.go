@@ -20,38 +20,39 @@ import (
 )
 
 const (
-	// restartInformers are on one server, each of the pods of a node. They share connections as those of one program do.
+	// restartInformers is the number of informers on one server, each of the pods of a node. They share connections like
+	// those of one program.
 	restartInformers = 1000
-	// restartMissed are written while nobody hears of anything, of another resource: so that the versions before them are
-	// none of the new server's.
+	// restartMissed is the number of writes to another resource while no watch is open. The versions of events before them
+	// are then older than the new server's watch cache.
 	restartMissed = 20
-	// restartWithin is when all informers must have heard of a change after the restart: client-go waits for up to half a
-	// minute before it tries again.
+	// restartWithin is the timeout until all informers have received a change after the restart. client-go waits for up to
+	// 30 seconds before it retries.
 	restartWithin = 5 * time.Minute
 )
 
-// returning is informers on one server while kube-apiserver is restarted.
+// returning is the informers of one server during a restart of kube-apiserver.
 type returning struct {
 	stage          *stage
 	server         *server
-	nodes          []string     // that have pods
-	lists, watches atomic.Int64 // that were answered
+	nodes          []string     // nodes with pods
+	lists, watches atomic.Int64 // successful requests
 
-	mu    sync.Mutex // guards the rest
-	since time.Time  // of the change that is to be heard of
-	heard map[int]bool
+	mu       sync.Mutex // guards the rest
+	since    time.Time  // time of the awaited change
+	received map[int]bool
 }
 
-// returned is what a restart took.
+// returned is the cost of a restart.
 type returned struct {
 	lists, watches int64
-	took           time.Duration // from when kube-apiserver is ready until all informers have heard of a change
-	direct, facade time.Duration // of processors, until then: from the start of kube-apiserver, and from its end
+	took           time.Duration // from kube-apiserver's readiness until all informers have received a change
+	direct, facade time.Duration // processor time until then: since the start of kube-apiserver, and since its end
 }
 
-// measureRestarts adds what informers do when kube-apiserver is restarted, and what that costs.
+// measureRestarts adds the requests of informers after a restart of kube-apiserver, and their cost.
 func measureRestarts(ctx context.Context, s *stage, t *table) error {
-	s.process.stop() // which would be one more client
+	s.process.stop() // it would be one more client
 	alone, err := (&returning{stage: s, server: s.direct}).goThrough(ctx, nil, 0)
 	if err != nil {
 		return err
@@ -64,17 +65,17 @@ func measureRestarts(ctx context.Context, s *stage, t *table) error {
 	if err != nil {
 		return err
 	}
-	bridged, err := s.throughFacade(ctx)
+	replayed, err := s.throughFacade(ctx)
 	if err != nil {
 		return err
 	}
-	t.addRestarts(alone, direct, ended, bridged)
-	return s.bringBack(ctx)
+	t.addRestarts(alone, direct, ended, replayed)
+	return s.restartFacade(ctx)
 }
 
-// bringBack starts the facade that was stopped for a measurement, for what is measured after it.
-func (s *stage) bringBack(ctx context.Context) error {
-	flags := append([]string{"--preload", "pods"}, liberal...)
+// restartFacade starts the facade again that was stopped for a measurement.
+func (s *stage) restartFacade(ctx context.Context) error {
+	flags := append([]string{"--preload", "pods"}, highLimits...)
 	process, _, err := startFacade(ctx, s.dir, s.cluster, s.direct, flags...)
 	if err != nil {
 		return err
@@ -83,25 +84,25 @@ func (s *stage) bringBack(ctx context.Context) error {
 	return nil
 }
 
-func (t *table) addRestarts(alone, direct, ended, bridged returned) {
+func (t *table) addRestarts(alone, direct, ended, replayed returned) {
 	const off = ", --replay-lost-windows=false"
 	count := func(n int64) string { return fmt.Sprint(n) }
-	t.add(fmt.Sprintf("lists of %d informers after it", restartInformers), count(direct.lists), count(bridged.lists), "")
+	t.add(fmt.Sprintf("lists of %d informers after it", restartInformers), count(direct.lists), count(replayed.lists), "")
 	t.add(fmt.Sprintf("lists of %d informers after it%s", restartInformers, off), "", count(ended.lists), "")
-	t.add("watches that they opened again", count(direct.watches), count(bridged.watches), "")
+	t.add("watches that they opened again", count(direct.watches), count(replayed.watches), "")
 	t.add("watches that they opened again"+off, "", count(ended.watches), "")
-	t.addDurations("until all have heard of a change: time", direct.took, bridged.took)
+	t.addDurations("until all have heard of a change: time", direct.took, replayed.took)
 	t.addDurations("until all have heard of a change: time"+off, direct.took, ended.took)
-	t.addDurations("CPU of kube-apiserver from its start until then", direct.direct, bridged.direct)
+	t.addDurations("CPU of kube-apiserver from its start until then", direct.direct, replayed.direct)
 	t.addDurations("CPU of kube-apiserver from its start until then"+off, direct.direct, ended.direct)
 	t.addDurations("CPU of kube-apiserver without any client", alone.direct, alone.direct)
-	t.addDurations("CPU of the facade", 0, bridged.facade)
+	t.addDurations("CPU of the facade", 0, replayed.facade)
 	t.addDurations("CPU of the facade"+off, 0, ended.facade)
 }
 
-// throughFacade restarts kube-apiserver behind a facade of its own.
+// throughFacade restarts kube-apiserver behind a separate facade.
 func (s *stage) throughFacade(ctx context.Context, flags ...string) (returned, error) {
-	f, err := s.crowded(ctx, flags...)
+	f, err := s.withoutWatchLimits(ctx, flags...)
 	if err != nil {
 		return returned{}, err
 	}
@@ -109,7 +110,7 @@ func (s *stage) throughFacade(ctx context.Context, flags ...string) (returned, e
 	return (&returning{stage: s, server: f.server}).goThrough(ctx, f.server, restartInformers)
 }
 
-// goThrough lets informers meet a restart.
+// goThrough starts informers, restarts kube-apiserver and measures the recovery.
 func (r *returning) goThrough(ctx context.Context, facade *server, count int) (took returned, err error) {
 	pods, err := r.onePodOfEach(ctx, max(count, 1))
 	if err != nil {
@@ -153,8 +154,8 @@ func cpuOf(s *server) (time.Duration, error) {
 	return s.process.CPU()
 }
 
-// restart kills kube-apiserver as soon as something was written that nobody has heard of, and starts it. One that is
-// asked to end goes on for so long that bookmarks may still come.
+// restart writes objects, kills kube-apiserver immediately afterwards, and starts it again. A graceful shutdown would
+// take so long that bookmarks might still arrive.
 func (s *stage) restart(ctx context.Context) error {
 	say("restarting %s", apiServer)
 	for i := range restartMissed {
@@ -172,7 +173,7 @@ func (s *stage) restart(ctx context.Context) error {
 	return err
 }
 
-// onePodOfEach are the paths of pods, one of each node, of so many nodes at the most.
+// onePodOfEach returns the paths of pods, one for each node, for at most the given number of nodes.
 func (r *returning) onePodOfEach(ctx context.Context, most int) (paths []string, err error) {
 	for i := range min(r.stage.options.pods.Nodes, most) {
 		of, err := names(ctx, r.stage.direct, nodeOf(r.stage.options.pods, i))
@@ -186,7 +187,7 @@ func (r *returning) onePodOfEach(ctx context.Context, most int) (paths []string,
 	return paths, nil
 }
 
-// attend starts the informers, and returns when all have synced. They end with the context.
+// attend starts the informers, and returns when all of them have synced. They end with the context.
 func (r *returning) attend(ctx context.Context, count int) error {
 	config := rest.CopyConfig(r.server.config)
 	config.QPS = -1
@@ -203,8 +204,8 @@ func (r *returning) attend(ctx context.Context, count int) error {
 			informers.WithTransform(withoutContent), informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.FieldSelector = selector }))
 		informer := factory.Core().V1().Pods().Informer()
 		handle, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-			AddFunc:    func(object any) { r.hear(i, object) },
-			UpdateFunc: func(_, object any) { r.hear(i, object) },
+			AddFunc:    func(object any) { r.receive(i, object) },
+			UpdateFunc: func(_, object any) { r.receive(i, object) },
 		})
 		if err != nil {
 			return err
@@ -218,7 +219,7 @@ func (r *returning) attend(ctx context.Context, count int) error {
 	return nil
 }
 
-// withoutContent leaves of a pod what informers compare, so that this process has room for all of them.
+// withoutContent reduces a pod to the fields that informers compare, to limit the memory of this process.
 func withoutContent(object any) (any, error) {
 	if pod, ok := object.(*corev1.Pod); ok {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
@@ -228,7 +229,7 @@ func withoutContent(object any) (any, error) {
 	return object, nil
 }
 
-// counting counts what informers were answered.
+// counting counts the successful requests of informers.
 func (r *returning) counting(next http.RoundTripper) http.RoundTripper {
 	return roundTrips(func(request *http.Request) (*http.Response, error) {
 		response, err := next.RoundTrip(request)
@@ -244,32 +245,32 @@ func (r *returning) counting(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// roundTrips is a function that asks.
+// roundTrips is an http.RoundTripper made of a function.
 type roundTrips func(*http.Request) (*http.Response, error)
 
 // RoundTrip implements http.RoundTripper.
 func (f roundTrips) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func (r *returning) hear(informer int, object any) {
+func (r *returning) receive(informer int, object any) {
 	pod, err := meta.Accessor(object)
 	if err != nil {
 		return // a tombstone
 	}
 	var sent int64
 	if _, err := fmt.Sscan(pod.GetAnnotations()[stampKey], &sent); err != nil {
-		return // as it was made
+		return // the pod before its first change
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.since.IsZero() && sent >= r.since.UnixNano() {
-		r.heard[informer] = true
+		r.received[informer] = true
 	}
 }
 
-// change writes to a pod of each node, and waits until every informer has heard of it.
+// change writes to a pod of each node, and waits until every informer has received the change.
 func (r *returning) change(ctx context.Context, pods []string, informers int) error {
 	r.mu.Lock()
-	r.since, r.heard = time.Now(), map[int]bool{}
+	r.since, r.received = time.Now(), map[int]bool{}
 	r.mu.Unlock()
 	group, writing := errgroup.WithContext(ctx)
 	group.SetLimit(patchers)
@@ -283,15 +284,15 @@ func (r *returning) change(ctx context.Context, pods []string, informers int) er
 	defer cancel()
 	for {
 		r.mu.Lock()
-		heard := len(r.heard)
+		received := len(r.received)
 		r.mu.Unlock()
-		if heard >= informers {
+		if received >= informers {
 			return nil
 		}
 		select {
 		case <-time.After(20 * time.Millisecond):
 		case <-ctx.Done():
-			what := fmt.Sprintf("%d of %d have heard of a change", heard, informers)
+			what := fmt.Sprintf("%d of %d received the change", received, informers)
 			return errors.Join(&answerError{server: r.server.name, question: "informers", what: what}, context.Cause(ctx))
 		}
 	}

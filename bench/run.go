@@ -20,9 +20,9 @@ func run(ctx context.Context, o options, chosen []scenario, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // nothing in it is of use afterwards
+	defer func() { _ = os.RemoveAll(dir) }() // nothing in it is needed afterwards
 	say("generating %d pods", o.pods.Pods)
-	sample := o.pods // what the first pods are, all are
+	sample := o.pods // the first pods are representative
 	sample.Pods = min(sample.Pods, dataset.D1.Pods)
 	ratio, err := sample.CheckRatio()
 	if err != nil {
@@ -33,7 +33,7 @@ func run(ctx context.Context, o options, chosen []scenario, w io.Writer) error {
 		return err
 	}
 	defer s.close()
-	say("servers run after %.0f s", time.Since(began).Seconds())
+	say("servers are running after %.0f s", time.Since(began).Seconds())
 	results := report.Results{Command: command(os.Args[1:])}
 	results.Data = fmt.Sprintf("%d pods, %s of JSON, %.2f times smaller under gzip level 1.", o.pods.Pods,
 		report.Size(ratio.Bytes*int64(o.pods.Pods)/int64(sample.Pods)), ratio.Value())
@@ -44,7 +44,7 @@ func run(ctx context.Context, o options, chosen []scenario, w io.Writer) error {
 		r, err := c.run(ctx, s)
 		results.Took = time.Since(began)
 		if err != nil {
-			return errors.Join(err, results.Markdown(w)) // what was measured until then is worth to be seen
+			return errors.Join(err, results.Markdown(w)) // partial results are still useful
 		}
 		say("%s took %.0f s", c.name, r.Took.Seconds())
 		results.Results = append(results.Results, r)
@@ -55,7 +55,7 @@ func run(ctx context.Context, o options, chosen []scenario, w io.Writer) error {
 	return profile(ctx, s.facade, chosen, o.profiles)
 }
 
-// publish prints the results and writes them where they belong.
+// publish prints the results and writes them into the documents.
 func publish(o options, results report.Results, w io.Writer) error {
 	if err := results.Markdown(w); err != nil {
 		return err
@@ -66,7 +66,7 @@ func publish(o options, results report.Results, w io.Writer) error {
 	return results.Publish(o.out)
 }
 
-// command is how a run is repeated.
+// command returns the command that repeats the run.
 func command(args []string) string {
 	if len(args) == 0 {
 		return "make bench"
@@ -74,5 +74,5 @@ func command(args []string) string {
 	return "go run ./bench " + strings.Join(args, " ")
 }
 
-// say tells whoever waits what is going on.
+// say prints the progress to standard error.
 func say(format string, args ...any) { fmt.Fprintf(os.Stderr, "bench: "+format+"\n", args...) }

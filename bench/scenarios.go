@@ -31,7 +31,7 @@ func scenarios(pods dataset.Spec) []scenario {
 	node, pod := nodePath(pods), podPath(pods)
 	all = append(all, wholeLists()...)
 	all = append(all, parts(pods, node, pod)...)
-	all = append(all, crowds(node, pod)...)
+	all = append(all, concurrent(node, pod)...)
 	all = append(all, herds()...)
 	all = append(all,
 		scenario{name: "watch-events", title: fmt.Sprintf("%d watches of all pods, an event", fanOutWatches), about: 40 * time.Second,
@@ -140,8 +140,8 @@ func podPath(pods dataset.Spec) string {
 	return ""
 }
 
-// crowds are clients that ask at the same time, each one question after the other.
-func crowds(node, pod string) []scenario {
+// concurrent are clients that ask at the same time, each one question after the other.
+func concurrent(node, pod string) []scenario {
 	var all []scenario
 	for _, clients := range []int{8, 64} {
 		of := func(name, title string, asked question) scenario {

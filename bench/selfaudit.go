@@ -43,7 +43,7 @@ func measureSelfAudit(ctx context.Context, s *stage, t *table) error {
 			report.Duration(beyond(pass.facade, pass.took, idle.facade, idle.took)), "")
 		t.add(name+": time", "", report.Duration(pass.took), "")
 	}
-	return s.bringBack(ctx)
+	return s.restartFacade(ctx)
 }
 
 // beyond is what was taken in some time beyond what is taken when idle.
@@ -53,7 +53,7 @@ func beyond(cpu, took, idle, idleTook time.Duration) time.Duration {
 
 // audited is the price of a whole pass that is not the first, or, without an interval, of doing nothing.
 func (s *stage) audited(ctx context.Context, encoding string, interval time.Duration) (price auditPrice, err error) {
-	f, err := s.crowded(ctx, "--preload-encodings", encoding, "--self-audit-interval", interval.String())
+	f, err := s.withoutWatchLimits(ctx, "--preload-encodings", encoding, "--self-audit-interval", interval.String())
 	if err != nil {
 		return price, err
 	}

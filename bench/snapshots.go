@@ -21,7 +21,7 @@ func measureSnapshots(ctx context.Context, s *stage, t *table) error {
 			return err
 		}
 	}
-	return s.bringBack(ctx)
+	return s.restartFacade(ctx)
 }
 
 // throughSnapshot starts a facade that finds nothing, ends it, and starts another.
@@ -31,7 +31,7 @@ func (s *stage) throughSnapshot(ctx context.Context, t *table, encoding string) 
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	flags := append([]string{"--preload", "pods", "--preload-encodings", encoding, "--snapshot-dir", dir}, liberal...)
+	flags := append([]string{"--preload", "pods", "--preload-encodings", encoding, "--snapshot-dir", dir}, highLimits...)
 	f, listed, err := startFacade(ctx, s.dir, s.cluster, s.direct, flags...)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (s *stage) throughSnapshot(ctx context.Context, t *table, encoding string) 
 		return err
 	}
 	defer f.stop()
-	if err := f.wentOn(ctx); err != nil {
+	if err := f.restored(ctx); err != nil {
 		return err
 	}
 	add := func(what, value string) { t.add(encoding+": "+what, "", value, "") }
@@ -79,8 +79,8 @@ func (f *facade) leave() (took, cpu time.Duration, err error) {
 	return took, cpu, err
 }
 
-// wentOn fails unless the facade has its pods from a snapshot.
-func (f *facade) wentOn(ctx context.Context) error {
+// restored fails unless the facade has its pods from a snapshot.
+func (f *facade) restored(ctx context.Context) error {
 	var metrics bytes.Buffer
 	q := question{name: "metrics", path: "/metrics", accept: "*/*", encoding: "identity", protocol: http2}
 	if _, err := f.server.get(ctx, q, &metrics); err != nil {

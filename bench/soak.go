@@ -31,8 +31,8 @@ const (
 // soak is a facade that is used in all ways at once while pods change.
 type soak struct {
 	*stage
-	pods      []string // the paths of those that change
-	near, far *ears    // watches of the facade and of kube-apiserver
+	pods      []string       // the paths of those that change
+	near, far *subscriptions // watches of the facade and of kube-apiserver
 	informers []*namespaceInformer
 	lists     atomic.Int64
 	mu        sync.Mutex // guards failures
@@ -41,14 +41,14 @@ type soak struct {
 
 // measureSoak adds what is left of both servers after a while of everything, and how late watches heard of changes.
 func measureSoak(ctx context.Context, s *stage, t *table) error {
-	f, err := s.crowded(ctx)
+	f, err := s.withoutWatchLimits(ctx)
 	if err != nil {
 		return err
 	}
 	defer f.stop()
 	own := *s
 	own.facade = f.server
-	k := &soak{stage: &own, near: newEars(), far: newEars()}
+	k := &soak{stage: &own, near: newSubscriptions(), far: newSubscriptions()}
 	for i := range soakNodes {
 		of, err := names(ctx, s.direct, nodeOf(s.options.pods, i))
 		if err != nil {
@@ -95,7 +95,7 @@ func measureSoak(ctx context.Context, s *stage, t *table) error {
 	}
 	k.add(t, after.minus(before), took, sent)
 	t.add("live heap of the facade then, after a collection", "", report.Size(heap.heap), "")
-	t.add("what takes memory in the facade then, as it counts", "", spell(memory), "")
+	t.add("what takes memory in the facade then, as it counts", "", largest(memory), "")
 	t.add("lists compared after it, page by page: pages with another content", "", fmt.Sprintf("0 of %d", pages), "")
 	return nil
 }

@@ -19,15 +19,15 @@ import (
 // the facade. They end with the context.
 func (k *soak) attend(ctx context.Context, group *errgroup.Group) error {
 	for _, of := range []struct {
-		server *server
-		nodes  int
-		ears   *ears
+		server   *server
+		nodes    int
+		received *subscriptions
 	}{{k.facade, k.watched(), k.near}, {k.direct, soakNodes, k.far}} {
 		q, err := of.server.watchFrom(ctx, "/api/v1/pods")
 		if err != nil {
 			return err
 		}
-		m := manyWatches{watches: of.nodes, protocol: http2, streams: 100, openers: openers, hear: of.ears.hear}
+		m := manyWatches{watches: of.nodes, protocol: http2, streams: 100, openers: openers, read: of.received.read}
 		path := func(i int) string { return q.path + "&fieldSelector=spec.nodeName%3D" + k.options.pods.Node(i) }
 		if _, err := m.open(ctx, group, of.server, path); err != nil {
 			return err

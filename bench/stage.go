@@ -45,7 +45,7 @@ func setUp(ctx context.Context, dir string, o options) (_ *stage, err error) {
 		return nil, err
 	}
 	s.dir = dir
-	flags := slices.Concat(liberal, []string{"--preload", "pods"}, strings.Fields(o.flags))
+	flags := slices.Concat(highLimits, []string{"--preload", "pods"}, strings.Fields(o.flags))
 	if s.process, s.facadeStart, err = startFacade(ctx, dir, s.cluster, s.direct, flags...); err != nil {
 		s.process = nil // it is not left running
 		return nil, err

@@ -31,9 +31,9 @@ func (s stalling) String() string {
 
 // kube-apiserver is measured without stalled streams and beside a few: it answers no caller even then.
 var (
-	nobodyStalls = stalling{}
-	fewStall     = stalling{callers: 10, streams: 50}
-	manyStall    = stalling{callers: 100, streams: 250}
+	noneStall = stalling{}
+	fewStall  = stalling{callers: 10, streams: 50}
+	manyStall = stalling{callers: 100, streams: 250}
 )
 
 const (
@@ -53,39 +53,39 @@ func measureStalled(ctx context.Context, s *stage, t *table) error {
 	if err := admit(ctx, admin); err != nil {
 		return err
 	}
-	running, err := s.usual(ctx, "--preload", "pods")
+	running, err := s.withDefaults(ctx, "--preload", "pods")
 	if err != nil {
 		return err
 	}
 	defer running.stop()
 	rows := map[stalling][2]string{}
 	for i, server := range []*server{s.direct, running.server} {
-		for _, crowd := range []stalling{nobodyStalls, fewStall, manyStall} {
-			if crowd == manyStall && server == s.direct {
+		for _, stalled := range []stalling{noneStall, fewStall, manyStall} {
+			if stalled == manyStall && server == s.direct {
 				continue
 			}
-			text, err := s.besideStalled(ctx, server, crowd)
+			text, err := s.readWhileStalled(ctx, server, stalled)
 			if err != nil {
 				return err
 			}
-			row := rows[crowd]
+			row := rows[stalled]
 			row[i] = text
-			rows[crowd] = row
+			rows[stalled] = row
 		}
 	}
 	const what = "GET a pod by another caller: p50 / p90 / p99 / maximum; answers"
-	t.add(what, rows[nobodyStalls][0], rows[nobodyStalls][1], "")
-	for _, crowd := range []stalling{fewStall, manyStall} {
-		t.add("the same while "+crowd.String(), rows[crowd][0], rows[crowd][1], "")
+	t.add(what, rows[noneStall][0], rows[noneStall][1], "")
+	for _, stalled := range []stalling{fewStall, manyStall} {
+		t.add("the same while "+stalled.String(), rows[stalled][0], rows[stalled][1], "")
 	}
 	return nil
 }
 
-// besideStalled reads beside stalled streams.
-func (s *stage) besideStalled(ctx context.Context, server *server, crowd stalling) (string, error) {
-	if crowd.callers > 0 {
-		for i := range crowd.callers {
-			conn, err := s.stall(ctx, server, fmt.Sprintf("bench-staller-%d", i), crowd.streams)
+// readWhileStalled reads beside stalled streams.
+func (s *stage) readWhileStalled(ctx context.Context, server *server, stalled stalling) (string, error) {
+	if stalled.callers > 0 {
+		for i := range stalled.callers {
+			conn, err := s.stall(ctx, server, fmt.Sprintf("bench-staller-%d", i), stalled.streams)
 			if err != nil {
 				return "", err
 			}

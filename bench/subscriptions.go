@@ -13,20 +13,20 @@ import (
 	"time"
 )
 
-// earsWithin is how long after the last change every event must have arrived.
-const earsWithin = 60 * time.Second
+// subscriptionsWithin is how long after the last change every event must have arrived.
+const subscriptionsWithin = 60 * time.Second
 
 // ears are the readers of many watches. Safe for concurrent use.
-type ears struct {
-	mu    sync.Mutex // guards the rest
-	heard map[int64][]time.Duration
-	count int
+type subscriptions struct {
+	mu       sync.Mutex // guards the rest
+	received map[int64][]time.Duration
+	count    int
 }
 
-func newEars() *ears { return &ears{heard: map[int64][]time.Duration{}} }
+func newSubscriptions() *subscriptions { return &subscriptions{received: map[int64][]time.Duration{}} }
 
 // hear reads one watch to its end. What an event says of when it was sent stands within the first bytes of a frame.
-func (e *ears) hear(body io.Reader) error {
+func (s *subscriptions) read(body io.Reader) error {
 	lines := bufio.NewReaderSize(body, 4<<10)
 	var stamp int64
 	for begins := true; ; {
@@ -40,7 +40,7 @@ func (e *ears) hear(body io.Reader) error {
 			}
 		}
 		if begins = chunk[len(chunk)-1] == '\n'; begins && stamp != 0 {
-			e.note(stamp, time.Now())
+			s.note(stamp, time.Now())
 		}
 	}
 }
@@ -58,23 +58,23 @@ func stampOf(frame []byte) (int64, error) {
 	return strconv.ParseInt(string(digits), 10, 64)
 }
 
-func (e *ears) note(stamp int64, at time.Time) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.heard[stamp] = append(e.heard[stamp], at.Sub(time.Unix(0, stamp)))
-	e.count++
+func (s *subscriptions) note(stamp int64, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.received[stamp] = append(s.received[stamp], at.Sub(time.Unix(0, stamp)))
+	s.count++
 }
 
 // await waits until so many events were heard.
-func (e *ears) await(ctx context.Context, n int) error {
-	ctx, cancel := context.WithTimeout(ctx, earsWithin)
+func (s *subscriptions) await(ctx context.Context, n int) error {
+	ctx, cancel := context.WithTimeout(ctx, subscriptionsWithin)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		e.mu.Lock()
-		count := e.count
-		e.mu.Unlock()
+		s.mu.Lock()
+		count := s.count
+		s.mu.Unlock()
 		switch {
 		case count == n:
 			return nil
@@ -90,9 +90,9 @@ func (e *ears) await(ctx context.Context, n int) error {
 }
 
 // last is how long each change took until the last heard of it.
-func (e *ears) last() []time.Duration {
+func (s *subscriptions) last() []time.Duration {
 	var all []time.Duration
-	for _, delays := range e.heard {
+	for _, delays := range s.received {
 		all = append(all, slices.Max(delays))
 	}
 	return all

@@ -97,7 +97,7 @@ func measureManyWatches(ctx context.Context, s *stage, t *table) error {
 		if m.watches > len(pods) {
 			return fmt.Errorf("%d pods are too few for %s", len(pods), m)
 		}
-		f, err := s.crowded(ctx)
+		f, err := s.withoutWatchLimits(ctx)
 		if err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func measureOpening(ctx context.Context, s *stage, t *table) error {
 	if err != nil {
 		return err
 	}
-	f, err := s.crowded(ctx)
+	f, err := s.withoutWatchLimits(ctx)
 	if err != nil {
 		return err
 	}
@@ -164,10 +164,10 @@ func (m manyWatches) opened(ctx context.Context, of *server, pods []string) (o o
 	return o, errors.Join(err, group.Wait())
 }
 
-// crowded starts a facade that lets one client have any number of watches. It does not ask what the client may do:
+// withoutWatchLimits starts a facade that lets one client have any number of watches. It does not ask what the client may do:
 // each watch is another question, and of these it asks kube-apiserver 150 a second.
-func (s *stage) crowded(ctx context.Context, more ...string) (*facade, error) {
-	flags := slices.Concat([]string{"--preload", "pods", "--max-watches-per-user", "50000", "--always-allow-groups", "system:masters"}, liberal, more)
+func (s *stage) withoutWatchLimits(ctx context.Context, more ...string) (*facade, error) {
+	flags := slices.Concat([]string{"--preload", "pods", "--max-watches-per-user", "50000", "--always-allow-groups", "system:masters"}, highLimits, more)
 	f, _, err := startFacade(ctx, s.dir, s.cluster, s.direct, flags...)
 	return f, err
 }

@@ -79,12 +79,12 @@ func (s *server) openWatches(ctx context.Context, group *errgroup.Group, o optio
 	}
 	var opened sync.WaitGroup
 	opened.Add(o.watches)
-	turn := make(chan struct{}, openers)
+	slots := make(chan struct{}, openers)
 	for i := range o.watches {
 		one := q
 		one.path += "&fieldSelector=spec.nodeName%3D" + o.pods.Node(i)
-		turn <- struct{}{}
-		done := sync.OnceFunc(func() { <-turn; opened.Done() })
+		slots <- struct{}{}
+		done := sync.OnceFunc(func() { <-slots; opened.Done() })
 		group.Go(func() error {
 			defer done()
 			return s.hold(ctx, one, done)
