@@ -20,8 +20,8 @@ type identity struct {
 	server *server
 }
 
-// identities returns a client with a certificate and one with a token, each for both servers. Their permissions come from
-// RBAC, so they need authorization. The last client of the facade is anonymous, on a separate facade with
+// identities returns a client with a certificate and one with a token, each for both servers. Their permissions come
+// from RBAC, so they need authorization. The last client of the facade is anonymous, on a separate facade with
 // --anonymous-acts-as-kubeconfig; stop ends that facade.
 func (s *stage) identities(ctx context.Context) (direct, facade []identity, stop func(), err error) {
 	admin, err := administrator(s.cluster)

@@ -54,7 +54,7 @@ func floodWays() []floodWay {
 		}},
 		{what: "random names", clients: 16, path: func(n int64) string { return fmt.Sprintf("/api/v1/namespaces/default/pods/random-%d", n) }},
 		{what: "selectors of 20 KiB", clients: 4, path: func(n int64) string { return fmt.Sprintf("/api/v1/pods?labelSelector=%s%d", large, n) }},
-		{what: "tokens that prove nobody", clients: 8, guess: true, path: func(int64) string { return "/api/v1/pods" }},
+		{what: "invalid tokens", clients: 8, guess: true, path: func(int64) string { return "/api/v1/pods" }},
 	}
 }
 

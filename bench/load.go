@@ -13,7 +13,7 @@ type load struct {
 	question question
 	shape    shape
 	clients  int  // concurrent, each with its own connection; 0 means one
-	herd     bool // all clients start at the same moment and send one question; otherwise each repeats its question for a block
+	herd     bool // all clients start together and send one question; otherwise each repeats its question
 	rounds   int  // maximum; 0 means the number in the options
 	once     bool // kube-apiserver has a single block, because it takes so long
 	beside   bool // other clients write meanwhile

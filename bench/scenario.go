@@ -11,16 +11,16 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/report"
 )
 
-// scenario is one thing that is measured, on both servers.
+// scenario is one measurement on both servers.
 type scenario struct {
 	name  string
 	title string
-	about time.Duration // that it takes to measure, on two processors
+	about time.Duration // expected duration of the measurement, on two processors
 	by    report.Measure
-	must  float64 // the ratio that is promised; 0: none
+	must  float64 // required ratio; 0: none
 	aim   float64
-	apart bool  // it is measured only when it is named: what it says is for people, in a section of its own
-	load  *load // what clients ask; nil when measure does something else
+	apart bool  // measured only when it is named; its result is for readers only, in a separate section
+	load  *load // requests of the clients; nil when measure is set
 	// measure fills the result; nil when there is a load.
 	measure func(ctx context.Context, s *stage, r *report.Result) error
 }
@@ -41,7 +41,7 @@ func (c scenario) run(ctx context.Context, s *stage) (report.Result, error) {
 	return r, err
 }
 
-// inRows is a measurement whose result are figures in words.
+// inRows adapts a measurement that adds rows of text.
 func inRows(measure func(ctx context.Context, s *stage, t *table) error) func(context.Context, *stage, *report.Result) error {
 	return func(ctx context.Context, s *stage, r *report.Result) error {
 		t := new(table)
@@ -51,8 +51,8 @@ func inRows(measure func(ctx context.Context, s *stage, t *table) error) func(co
 	}
 }
 
-// choose picks the scenarios that are named, in their order: each word is a name or a part of some; no word is
-// all that are not measured apart.
+// choose returns the selected scenarios, in their order. Each word is a name or a part of names. Without words it
+// returns all scenarios that are not apart.
 func choose(all []scenario, only string) ([]scenario, error) {
 	if only == "" {
 		return slices.DeleteFunc(slices.Clone(all), func(c scenario) bool { return c.apart }), nil
@@ -70,13 +70,13 @@ func choose(all []scenario, only string) ([]scenario, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("no scenario has %q in its name; -list prints them", word)
+			return nil, fmt.Errorf("no scenario name contains %q; -list prints the names", word)
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(c scenario) bool { return !chosen[c.name] }), nil
 }
 
-// catalogue prints the scenarios.
+// catalogue prints the scenarios with their durations.
 func catalogue(w io.Writer, all []scenario) error {
 	var sum time.Duration
 	for _, c := range all {

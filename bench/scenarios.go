@@ -9,19 +9,19 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/report"
 )
 
-// Media types that are asked for.
+// Media types of questions.
 const (
 	jsonType     = "application/json"
 	protobufType = "application/vnd.kubernetes.protobuf"
-	tableType    = "application/json;as=Table;v=v1;g=meta.k8s.io" // what kubectl get asks for
+	tableType    = "application/json;as=Table;v=v1;g=meta.k8s.io" // media type of kubectl get
 	metadataType = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 )
 
-// startsAbout is how long it takes until both servers run with all pods.
+// startsAbout is the expected time until both servers are running with all pods.
 const startsAbout = 60 * time.Second
 
-// scenarios are all that is measured, in order: memory first, before any list has left garbage behind, and what writes
-// last.
+// scenarios returns all scenarios in the order of measurement: memory first, before lists leave garbage behind, and
+// scenarios with writes last.
 func scenarios(pods dataset.Spec) []scenario {
 	all := []scenario{
 		{name: "starts", title: "start", about: 40 * time.Second, measure: inRows(measureStarts)},
@@ -43,7 +43,8 @@ func scenarios(pods dataset.Spec) []scenario {
 	return append(all, apart()...)
 }
 
-// apart are about who asks, and measured when they are named.
+// apart returns the scenarios that are measured only when they are named. Most are about authentication, authorization
+// and many watches.
 func apart() []scenario {
 	one := func(name, title string, about time.Duration, measure func(context.Context, *stage, *table) error) scenario {
 		return scenario{name: name, title: title, about: about, apart: true, measure: inRows(measure)}
@@ -52,8 +53,8 @@ func apart() []scenario {
 		one("many-watches", "many watches", 300*time.Second, measureManyWatches),
 		one("open-watches", "opening 10,000 watches", 60*time.Second, measureOpening),
 		one("node-watches", "updates with 5,000 watches by node", 180*time.Second, measureNodeWatches),
-		one("auth-get", "GET by who asks", 50*time.Second, measureAuthReads),
-		one("auth-watches", "opening watches by who asks", 15*time.Second, measureAuthWatches),
+		one("auth-get", "GET by kind of credentials", 50*time.Second, measureAuthReads),
+		one("auth-watches", "opening watches by kind of credentials", 15*time.Second, measureAuthWatches),
 		one("auth-replicas", "reviews of 1,000 replicas", 70*time.Second, measureReplicas),
 		one("auth-nodes", "reviews of 5,000 nodes", 90*time.Second, measureNodes),
 		one("restart", "1,000 informers, and kube-apiserver is killed and started", 150*time.Second, measureRestarts),
@@ -65,8 +66,8 @@ func apart() []scenario {
 	}
 }
 
-// wholeLists are lists of all pods by one client. They may be answered from memory (resourceVersion=0), so that neither
-// server asks another one, except for the consistent one.
+// wholeLists are lists of all pods by one client. With resourceVersion=0, both servers respond from memory and send no
+// request to their own upstream. The last list is consistent instead.
 func wholeLists() []scenario {
 	const all, consistent = "/api/v1/pods?resourceVersion=0", "/api/v1/pods"
 	list := func(name, title string, must, aim float64, q question) scenario {
@@ -91,9 +92,9 @@ func wholeLists() []scenario {
 	}
 }
 
-// parts are lists of some pods by one client, and a single pod. kube-apiserver does not care for a limit at
-// resourceVersion 0, so that pages are of an exact one, as all but the first of a walk are. The first is consistent,
-// and is read in a cluster where nobody writes, and in one where others do.
+// parts are lists of some pods by one client, and a GET of a single pod. kube-apiserver ignores a limit at
+// resourceVersion 0, so pages are read at an exact version, like all but the first page of a walk. The first page is
+// consistent. It is read in a cluster without writes, and in one with other writers.
 func parts(pods dataset.Spec, node, pod string) []scenario {
 	list := func(name, title string, must, aim float64, q question) scenario {
 		q.protocol = http2
@@ -125,14 +126,14 @@ func parts(pods dataset.Spec, node, pod string) []scenario {
 	}
 }
 
-// firstPage is a consistent list's.
+// firstPage is the first page of a consistent list.
 const firstPage = "/api/v1/pods?limit=500"
 
 func nodePath(pods dataset.Spec) string {
 	return "/api/v1/pods?resourceVersion=0&fieldSelector=spec.nodeName%3D" + pods.Node(42)
 }
 
-// podPath names some pod.
+// podPath returns the path of some pod.
 func podPath(pods dataset.Spec) string {
 	for pod := range pods.All() {
 		return "/api/v1/namespaces/" + pod.Namespace + "/pods/" + pod.Name + "?resourceVersion=0"
@@ -140,7 +141,7 @@ func podPath(pods dataset.Spec) string {
 	return ""
 }
 
-// concurrent are clients that ask at the same time, each one question after the other.
+// concurrent returns the scenarios with concurrent clients, each of which sends one question after the other.
 func concurrent(node, pod string) []scenario {
 	var all []scenario
 	for _, clients := range []int{8, 64} {
@@ -157,7 +158,8 @@ func concurrent(node, pod string) []scenario {
 	return all
 }
 
-// herds are clients that all begin at the same moment, on connections that are open, and ask for everything once.
+// herds returns the scenarios in which all clients start at the same moment, on open connections, and list everything
+// once.
 func herds() []scenario {
 	const all = "/api/v1/pods?resourceVersion=0"
 	const stream = "/api/v1/pods?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"

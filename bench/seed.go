@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// seedBatch pods of about 13 kB are well below etcd's limit of a transaction.
+	// seedBatch is the number of pods in a transaction. At about 13 kB each they are well below etcd's limit.
 	seedBatch = 50
-	// seedWriters transactions are on their way at the same time.
+	// seedWriters is the number of concurrent transactions.
 	seedWriters = 4
 )
 
-// seed writes the pods into etcd in the form in which kube-apiserver stores them. It must not run meanwhile: nothing
-// tells it whether what it finds went through validation.
+// seed writes the pods into etcd in kube-apiserver's storage encoding. kube-apiserver must be stopped meanwhile,
+// because these objects bypass its validation.
 func seed(ctx context.Context, store *etcd, pods dataset.Spec) error {
 	scheme := runtime.NewScheme()
 	if err := corev1.AddToScheme(scheme); err != nil {

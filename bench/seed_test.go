@@ -16,7 +16,7 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/dataset"
 )
 
-// gateway keeps what is put into it.
+// gateway records the keys that are written to it.
 type gateway struct {
 	mu   sync.Mutex
 	keys map[string][]byte // guarded by mu
@@ -35,7 +35,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func TestSeedWritesEveryPodAsItIsStored(t *testing.T) {
+func TestSeedWritesEveryPodInStorageEncoding(t *testing.T) {
 	g := &gateway{keys: map[string][]byte{}}
 	server := httptest.NewServer(g)
 	defer server.Close()
@@ -45,7 +45,7 @@ func TestSeedWritesEveryPodAsItIsStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(g.keys) != spec.Pods {
-		t.Errorf("%d keys for %d pods", len(g.keys), spec.Pods)
+		t.Errorf("got %d keys for %d pods", len(g.keys), spec.Pods)
 	}
 	scheme := runtime.NewScheme()
 	if err := corev1.AddToScheme(scheme); err != nil {
@@ -59,9 +59,9 @@ func TestSeedWritesEveryPodAsItIsStored(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s/%s: %v", want.Namespace, want.Name, err)
 		}
-		got.TypeMeta = want.TypeMeta // a decoded object has none
+		got.TypeMeta = want.TypeMeta // a decoded object has no TypeMeta
 		if kind.String() != "/v1, Kind=Pod" || !equality.Semantic.DeepEqual(got, want) {
-			t.Fatalf("%s/%s came back as another %s", want.Namespace, want.Name, kind)
+			t.Fatalf("%s/%s was decoded as a different %s", want.Namespace, want.Name, kind)
 		}
 	}
 }
@@ -75,6 +75,6 @@ func TestSeedFailsWhenEtcdRefuses(t *testing.T) {
 	spec.Pods = seedBatch
 	err := seed(t.Context(), &etcd{url: server.URL, client: server.Client()}, spec)
 	if err == nil || !strings.Contains(err.Error(), "too large") {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want etcd's error", err)
 	}
 }

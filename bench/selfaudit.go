@@ -11,24 +11,25 @@ import (
 )
 
 const (
-	// auditInterval is shorter than any pass takes, so that one follows the other.
+	// auditInterval is shorter than any pass, so passes follow each other without a pause.
 	auditInterval = time.Minute
-	// auditSettled is how long a facade may take to pack what it has read, and auditIdle how long it is looked what both
-	// servers take when nothing is compared.
+	// auditSettled is the time for a facade to pack the objects that it has read. auditIdle is the duration of the
+	// measurement without a self-audit.
 	auditSettled = time.Minute
 	auditIdle    = time.Minute
-	// auditPoll is how often a facade is asked how far it is; the price of that is in what they take when idle, too.
+	// auditPoll is the interval at which the facade's metrics are polled. The cost of polling is part of the idle
+	// measurement, too.
 	auditPoll = 2 * time.Second
-	// auditWithin is when a pass must be over; the pauses after its pages are 20 times as long as the pages took.
+	// auditWithin is the timeout of a pass. The pause after each page is 20 times as long as the page took.
 	auditWithin = 20 * time.Minute
 )
 
-// auditPrice is what both servers took for some time.
+// auditPrice is the processor time of both servers over an interval.
 type auditPrice struct{ took, direct, facade time.Duration }
 
-// measureSelfAudit adds what it costs both servers that all pods are compared once, in each encoding.
+// measureSelfAudit adds the cost for both servers of comparing all pods once, in each encoding.
 func measureSelfAudit(ctx context.Context, s *stage, t *table) error {
-	s.process.stop() // which compares, too
+	s.process.stop() // its self-audit would run, too
 	for _, encoding := range []string{"json", "protobuf"} {
 		idle, err := s.audited(ctx, encoding, 0)
 		if err != nil {
@@ -46,12 +47,12 @@ func measureSelfAudit(ctx context.Context, s *stage, t *table) error {
 	return s.restartFacade(ctx)
 }
 
-// beyond is what was taken in some time beyond what is taken when idle.
+// beyond returns the processor time over an interval, without the idle load.
 func beyond(cpu, took, idle, idleTook time.Duration) time.Duration {
 	return cpu - time.Duration(float64(idle)*float64(took)/float64(idleTook))
 }
 
-// audited is the price of a whole pass that is not the first, or, without an interval, of doing nothing.
+// audited returns the cost of one complete pass after the first one. With an interval of 0 it returns the idle cost.
 func (s *stage) audited(ctx context.Context, encoding string, interval time.Duration) (price auditPrice, err error) {
 	f, err := s.withoutWatchLimits(ctx, "--preload-encodings", encoding, "--self-audit-interval", interval.String())
 	if err != nil {
@@ -84,7 +85,7 @@ func (s *stage) audited(ctx context.Context, encoding string, interval time.Dura
 	return price, err
 }
 
-// both are the processor times of kube-apiserver and of a facade.
+// both returns the processor times so far of kube-apiserver and of a facade.
 func (s *stage) both(f *facade) (direct, facade time.Duration, err error) {
 	if direct, err = s.direct.process.CPU(); err == nil {
 		facade, err = f.server.process.CPU()
@@ -92,10 +93,10 @@ func (s *stage) both(f *facade) (direct, facade time.Duration, err error) {
 	return direct, facade, err
 }
 
-// passes counts how often all pods were compared.
+// passes matches the metric that counts passes over all pods.
 var passes = regexp.MustCompile(`(?m)^listfacade_self_audit_passes_total\{.*resource="pods".*\} (\d+)$`)
 
-// awaitPasses waits until the facade has compared all pods as often as is enough.
+// awaitPasses waits until the number of passes over all pods is enough.
 func (f *facade) awaitPasses(ctx context.Context, enough func(passes int) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, auditWithin)
 	defer cancel()
@@ -107,7 +108,7 @@ func (f *facade) awaitPasses(ctx context.Context, enough func(passes int) bool) 
 			return err
 		}
 		n := 0
-		if found := passes.FindSubmatch(answer.body); found != nil { // it is there from the second scrape on
+		if found := passes.FindSubmatch(answer.body); found != nil { // the metric exists from the second scrape on
 			n, err = strconv.Atoi(string(found[1]))
 		}
 		if err != nil || enough(n) {
@@ -116,7 +117,7 @@ func (f *facade) awaitPasses(ctx context.Context, enough func(passes int) bool) 
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("%s: compare pods: %w", f.server.name, context.Cause(ctx))
+			return fmt.Errorf("%s: wait for the self-audit of pods: %w", f.server.name, context.Cause(ctx))
 		}
 	}
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/proc"
 )
 
-// userAgent is not curl's: for tools like that kube-apiserver indents its JSON, which doubles a list.
+// userAgent is not curl's. For such tools kube-apiserver indents its JSON, which doubles the size of a list.
 const userAgent = "listfacade-bench"
 
-// protocol is the version of HTTP that a question is asked in, as an answer names it.
+// protocol is the HTTP version of a question, in the form of http.Response.Proto.
 type protocol string
 
 const (
@@ -23,7 +23,7 @@ const (
 	http2 protocol = "HTTP/2.0"
 )
 
-// server is one of those that are compared, as a process and as somebody to ask.
+// server is one of the compared servers: its process, and clients for it.
 type server struct {
 	name    string
 	process proc.Process
@@ -32,7 +32,7 @@ type server struct {
 	clients map[protocol]*http.Client
 }
 
-// newServer makes clients with the transport that every client-go program has, one for each version of HTTP.
+// newServer creates one client for each version of HTTP, with client-go's transport.
 func newServer(name string, process proc.Process, config *rest.Config) (*server, error) {
 	s := &server{
 		name: name, process: process, base: strings.TrimSuffix(config.Host, "/"), config: config, clients: map[protocol]*http.Client{},
@@ -41,7 +41,7 @@ func newServer(name string, process proc.Process, config *rest.Config) (*server,
 		c := rest.CopyConfig(config)
 		c.NextProtos = offer
 		c.UserAgent = userAgent
-		c.DisableCompression = true // a question says itself what it accepts, and bytes are counted as they arrive
+		c.DisableCompression = true // each question sets Accept-Encoding itself, and bytes are counted as received
 		client, err := rest.HTTPClientFor(c)
 		if err != nil {
 			return nil, fmt.Errorf("prepare a client of %s: %w", name, err)
@@ -51,7 +51,7 @@ func newServer(name string, process proc.Process, config *rest.Config) (*server,
 	return s, nil
 }
 
-// visitor makes a client with connections of its own.
+// visitor returns a client with its own connections.
 func (s *server) visitor(p protocol) (*http.Client, error) {
 	tls, err := rest.TLSConfigFor(s.config)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *server) visitor(p protocol) (*http.Client, error) {
 	versions := new(http.Protocols)
 	versions.SetHTTP1(p == http1)
 	versions.SetHTTP2(p == http2)
-	// The wrappers say who asks, if that is not the certificate.
+	// The wrappers add credentials other than a client certificate.
 	wrapped, err := rest.HTTPWrappersForConfig(s.config, &http.Transport{TLSClientConfig: tls, Protocols: versions, DisableCompression: true})
 	if err != nil {
 		return nil, fmt.Errorf("prepare a client of %s: %w", s.name, err)
@@ -68,16 +68,16 @@ func (s *server) visitor(p protocol) (*http.Client, error) {
 	return &http.Client{Transport: wrapped}, nil
 }
 
-// question is one read.
+// question is one read request.
 type question struct {
-	name     string // of what has no better one
+	name     string // for messages; empty: derived from the other fields
 	path     string // with the query
 	accept   string // media type; JSON when empty
 	encoding string // Accept-Encoding
 	protocol protocol
 }
 
-// String names the question.
+// String describes the question for messages and rows of tables.
 func (q question) String() string {
 	name := q.name
 	if name == "" {
@@ -86,21 +86,21 @@ func (q question) String() string {
 	return fmt.Sprintf("%s, %s, %s", name, q.encoding, q.protocol)
 }
 
-// answerError says that a server did not do what it was asked.
+// answerError reports a wrong or failed response.
 type answerError struct {
 	server, question, what string
-	code                   int // of HTTP; 0 when it is not about that
+	code                   int // HTTP status; 0 for other errors
 }
 
 // Error implements error.
 func (e *answerError) Error() string { return fmt.Sprintf("%s: %s: %s", e.server, e.question, e.what) }
 
-// open asks and returns the answer when its header is there. The caller closes the body.
+// open sends a question and returns the response after its header. The caller closes the body.
 func (s *server) open(ctx context.Context, q question) (*http.Response, error) {
 	return s.ask(ctx, s.clients[q.protocol], q)
 }
 
-// ask is open by a client of the caller's.
+// ask is like open, with a given client.
 func (s *server) ask(ctx context.Context, client *http.Client, q question) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+q.path, nil)
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *server) ask(ctx context.Context, client *http.Client, q question) (*htt
 	}
 	if response.StatusCode != http.StatusOK || response.Proto != string(q.protocol) {
 		defer response.Body.Close()
-		text, _ := io.ReadAll(io.LimitReader(response.Body, 500)) // what there is of an explanation
+		text, _ := io.ReadAll(io.LimitReader(response.Body, 500)) // the beginning of an explanation
 		return nil, &answerError{
 			server: s.name, question: q.String(), what: fmt.Sprintf("%s %s: %s", response.Proto, response.Status, text), code: response.StatusCode,
 		}
@@ -126,7 +126,7 @@ func (s *server) ask(ctx context.Context, client *http.Client, q question) (*htt
 	return response, nil
 }
 
-// get asks and copies the body, compressed if it is, into a writer.
+// get sends a question and copies the body into a writer, without decompressing it.
 func (s *server) get(ctx context.Context, q question, into io.Writer) (http.Header, error) {
 	response, err := s.open(ctx, q)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/report"
 )
 
-// measureSnapshots adds what it costs the facade to leave all pods to the next process, and that to go on with them, in
-// place of a list.
+// measureSnapshots adds what it costs the facade to write a snapshot of all pods, and to start from it instead of from
+// a list.
 func measureSnapshots(ctx context.Context, s *stage, t *table) error {
-	s.process.stop() // which would be one more client
+	s.process.stop() // it would be one more client
 	for _, encoding := range []string{"json", "protobuf"} {
 		if err := s.throughSnapshot(ctx, t, encoding); err != nil {
 			return err
@@ -24,7 +24,7 @@ func measureSnapshots(ctx context.Context, s *stage, t *table) error {
 	return s.restartFacade(ctx)
 }
 
-// throughSnapshot starts a facade that finds nothing, ends it, and starts another.
+// throughSnapshot starts a facade without a snapshot, stops it, and starts another one from its snapshot.
 func (s *stage) throughSnapshot(ctx context.Context, t *table, encoding string) error {
 	dir, err := os.MkdirTemp(s.dir, "snapshots-")
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *stage) throughSnapshot(ctx context.Context, t *table, encoding string) 
 	return nil
 }
 
-// leave ends the facade, and tells what that took.
+// leave stops the facade, and returns the time and processor time of its shutdown.
 func (f *facade) leave() (took, cpu time.Duration, err error) {
 	before, err := f.server.process.CPU()
 	began := time.Now()
@@ -79,7 +79,7 @@ func (f *facade) leave() (took, cpu time.Duration, err error) {
 	return took, cpu, err
 }
 
-// restored fails unless the facade has its pods from a snapshot.
+// restored returns an error unless the facade has filled its pods from a snapshot.
 func (f *facade) restored(ctx context.Context) error {
 	var metrics bytes.Buffer
 	q := question{name: "metrics", path: "/metrics", accept: "*/*", encoding: "identity", protocol: http2}
@@ -87,16 +87,16 @@ func (f *facade) restored(ctx context.Context) error {
 		return err
 	}
 	if !strings.Contains(metrics.String(), `listfacade_lane_fills_total{source="snapshot"} 1`) {
-		return &answerError{server: facadeName, question: "metrics", what: "the pods are from no snapshot"}
+		return &answerError{server: facadeName, question: "metrics", what: "the pods were not restored from a snapshot"}
 	}
 	return nil
 }
 
-// sizeOf is how many bytes the files of a directory have.
+// sizeOf returns the size of the snapshot, the only file of a directory, in bytes.
 func sizeOf(dir string) (size int64, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err == nil && len(files) != 1 {
-		err = fmt.Errorf("%d files in %s, instead of a snapshot", len(files), dir)
+		err = fmt.Errorf("got %d files in %s, want one snapshot", len(files), dir)
 	}
 	for _, file := range files {
 		info, statErr := os.Stat(file)

@@ -17,21 +17,21 @@ import (
 )
 
 const (
-	// soakEvery is how often a pod changes, through kube-apiserver.
+	// soakEvery is the interval between changes of pods, through kube-apiserver.
 	soakEvery = 20 * time.Millisecond
-	// soakNodes are the nodes whose pods change, and soakNamespaces those that informers look at.
+	// soakNodes is the number of nodes whose pods change. soakNamespaces is the number of namespaces with informers.
 	soakNodes      = 20
 	soakNamespaces = 3
-	// soakWatches are open on the facade at most.
+	// soakWatches is the maximum number of watches on the facade.
 	soakWatches = 1500
-	// soakLists is how often everything is listed, and a node, a page and a namespace are.
+	// soakLists is the interval of lists of all pods, of a node, of a page and of a namespace.
 	soakLists = 5 * time.Second
 )
 
-// soak is a facade that is used in all ways at once while pods change.
+// soak is a facade under all kinds of load while pods change.
 type soak struct {
 	*stage
-	pods      []string       // the paths of those that change
+	pods      []string       // paths of the pods that change
 	near, far *subscriptions // watches of the facade and of kube-apiserver
 	informers []*namespaceInformer
 	lists     atomic.Int64
@@ -39,7 +39,7 @@ type soak struct {
 	failures  []error
 }
 
-// measureSoak adds what is left of both servers after a while of everything, and how late watches heard of changes.
+// measureSoak adds the memory and processor time of both servers after a soak, and the delays of watch events.
 func measureSoak(ctx context.Context, s *stage, t *table) error {
 	f, err := s.withoutWatchLimits(ctx)
 	if err != nil {
@@ -100,12 +100,12 @@ func measureSoak(ctx context.Context, s *stage, t *table) error {
 	return nil
 }
 
-// nodeOf is a list of a node's pods.
+// nodeOf returns the path of the list of a node's pods.
 func nodeOf(pods dataset.Spec, i int) string {
 	return "/api/v1/pods?resourceVersion=0&fieldSelector=spec.nodeName%3D" + pods.Node(i)
 }
 
-// work changes pods and lists for as long as it is wanted, and returns how many changes there were.
+// work changes pods and lists for the duration of the soak, and returns the number of changes.
 func (k *soak) work(ctx context.Context) (sent int, err error) {
 	group, ctx := errgroup.WithContext(ctx)
 	listing, done := context.WithCancel(ctx)
@@ -124,7 +124,7 @@ func (k *soak) work(ctx context.Context) (sent int, err error) {
 	return sent, group.Wait()
 }
 
-// list asks a question again and again until the context ends. What fails is noted.
+// list repeats a question until the context ends, and records failures.
 func (k *soak) list(ctx context.Context, q question) error {
 	callers, err := k.facade.callers(ctx, 1, q.protocol)
 	if err != nil {
@@ -153,12 +153,12 @@ func (k *soak) list(ctx context.Context, q question) error {
 	}
 }
 
-// arrived waits until watches of both servers have heard everything.
+// arrived waits until the watches of both servers have received all events.
 func (k *soak) arrived(ctx context.Context, sent int) error {
 	return errors.Join(k.near.await(ctx, sent), k.far.await(ctx, sent))
 }
 
-// spending is what both servers have taken so far, and hold.
+// spending is the processor time of both servers so far, and their memory.
 type spending struct {
 	direct, facade             time.Duration
 	directMemory, facadeMemory proc.Memory
@@ -175,7 +175,7 @@ func (s *stage) spent() (all spending, err error) {
 	return all, err
 }
 
-// minus is what was taken since; memory stays what it is.
+// minus subtracts the processor time of an earlier reading; memory is not changed.
 func (s spending) minus(before spending) spending {
 	s.direct, s.facade = s.direct-before.direct, s.facade-before.facade
 	return s

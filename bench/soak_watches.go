@@ -15,8 +15,8 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// attend opens a watch for each node on the facade, for each node whose pods change on kube-apiserver, and informers on
-// the facade. They end with the context.
+// attend opens watches and informers. The facade has a watch for each node, kube-apiserver only for nodes whose pods
+// change. The informers are on the facade. All end with the context.
 func (k *soak) attend(ctx context.Context, group *errgroup.Group) error {
 	for _, of := range []struct {
 		server   *server
@@ -43,10 +43,10 @@ func (k *soak) attend(ctx context.Context, group *errgroup.Group) error {
 	return nil
 }
 
-// watched is how many nodes are watched on the facade: as many as one caller may.
+// watched returns the number of nodes that are watched on the facade.
 func (k *soak) watched() int { return min(k.options.pods.Nodes, soakWatches) }
 
-// namespaceInformer is an informer of a namespace's pods, on the facade.
+// namespaceInformer is an informer of a namespace's pods on the facade.
 type namespaceInformer struct {
 	namespace string
 	store     toolscache.Store
@@ -73,7 +73,7 @@ func (k *soak) inform(ctx context.Context, group *errgroup.Group, namespace stri
 	return &namespaceInformer{namespace: namespace, store: informer.GetStore()}, nil
 }
 
-// informed waits until every informer holds what kube-apiserver has.
+// informed waits until every informer has the pods of kube-apiserver.
 func (k *soak) informed(ctx context.Context) error {
 	client, err := kubernetes.NewForConfig(k.direct.config)
 	if err != nil {
@@ -84,7 +84,7 @@ func (k *soak) informed(ctx context.Context) error {
 	for _, informer := range k.informers {
 		list, err := client.CoreV1().Pods(informer.namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 		if err != nil {
-			return fmt.Errorf("list what informers should have: %w", err)
+			return fmt.Errorf("list the pods of an informer: %w", err)
 		}
 		for {
 			missing := informer.lacks(list.Items)
@@ -101,7 +101,7 @@ func (k *soak) informed(ctx context.Context) error {
 	return nil
 }
 
-// lacks says what an informer has otherwise; empty when nothing.
+// lacks describes the first difference between an informer's store and pods. It is empty if there is none.
 func (n *namespaceInformer) lacks(pods []corev1.Pod) string {
 	if have := len(n.store.ListKeys()); have != len(pods) {
 		return fmt.Sprintf("it has %d pods, not %d", have, len(pods))
@@ -115,8 +115,8 @@ func (n *namespaceInformer) lacks(pods []corev1.Pod) string {
 	return ""
 }
 
-// samePages walks through all pods on both servers, at the facade's version, and fails where their pages differ. It
-// returns how many there were.
+// samePages reads all pages of pods from both servers, at the facade's version. It fails when a page differs, and
+// returns the number of pages.
 func (s *stage) samePages(ctx context.Context) (pages int, err error) {
 	q, err := s.facade.dated(ctx, question{
 		path:     "/api/v1/pods?limit=500&resourceVersionMatch=Exact&resourceVersion=" + currentVersion,

@@ -8,26 +8,26 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// pair is the two servers that are compared, with the same data.
+// pair is the two servers that are compared. They have the same data.
 type pair struct {
 	direct *server // kube-apiserver
 	facade *server
 }
 
-// stage is everything that runs while scenarios are measured.
+// stage is the running processes of a benchmark, with its options.
 type stage struct {
 	pair
 	options     options
-	dir         string // of files
+	dir         string // for binaries, certificates and recorded responses
 	cluster     *testkit.Cluster
 	files       *fileServer
 	process     *facade
-	same        map[asked]bool // those whose answers were compared
+	same        map[asked]bool // questions whose responses were compared
 	directStart startCost
 	facadeStart startCost
 }
 
-// setUp starts all servers, with files in a directory.
+// setUp starts all servers. Their files are in a directory.
 func setUp(ctx context.Context, dir string, o options) (_ *stage, err error) {
 	s := &stage{options: o, same: map[asked]bool{}}
 	defer func() {
@@ -47,7 +47,7 @@ func setUp(ctx context.Context, dir string, o options) (_ *stage, err error) {
 	s.dir = dir
 	flags := slices.Concat(highLimits, []string{"--preload", "pods"}, strings.Fields(o.flags))
 	if s.process, s.facadeStart, err = startFacade(ctx, dir, s.cluster, s.direct, flags...); err != nil {
-		s.process = nil // it is not left running
+		s.process = nil // startFacade has stopped it
 		return nil, err
 	}
 	s.facade = s.process.server
@@ -55,7 +55,7 @@ func setUp(ctx context.Context, dir string, o options) (_ *stage, err error) {
 	return s, err
 }
 
-// close stops everything that runs.
+// close stops all processes.
 func (s *stage) close() {
 	if s.files != nil {
 		s.files.stop()

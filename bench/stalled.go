@@ -19,7 +19,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// stalling is callers without rights, each with as many streams.
+// stalling is a number of callers without permissions, each with the same number of stalled streams.
 type stalling struct {
 	callers int
 	streams uint32
@@ -29,7 +29,8 @@ func (s stalling) String() string {
 	return fmt.Sprintf("%d callers without rights hold %d stalled streams", s.callers, s.callers*int(s.streams))
 }
 
-// kube-apiserver is measured without stalled streams and beside a few: it answers no caller even then.
+// kube-apiserver is measured without stalled streams and with a few. With a few it already stops responding to other
+// callers.
 var (
 	noneStall = stalling{}
 	fewStall  = stalling{callers: 10, streams: 50}
@@ -37,14 +38,14 @@ var (
 )
 
 const (
-	stalledReads = 1000 // one after the other, or as many as there is time for
+	stalledReads = 1000 // consecutive reads, at most; stalledFor may end them earlier
 	stalledFor   = 30 * time.Second
-	stalledWait  = 15 * time.Second // for one of them
-	stalledFrom  = 3 * time.Second  // after the last stream was opened: what they hold, they hold by then
+	stalledWait  = 15 * time.Second // timeout of a read
+	stalledFrom  = 3 * time.Second  // pause after the last stream was opened; by then the streams have their buffers
 )
 
-// measureStalled adds how long GETs of a caller take, and how many are refused, while others without any rights ask for
-// documents and take nothing of them: first before that, then while it goes on.
+// measureStalled adds the duration of GETs of one caller, and their status codes. Meanwhile, other callers without any
+// permissions request documents and do not read them.
 func measureStalled(ctx context.Context, s *stage, t *table) error {
 	admin, err := administrator(s.cluster)
 	if err != nil {
@@ -81,7 +82,7 @@ func measureStalled(ctx context.Context, s *stage, t *table) error {
 	return nil
 }
 
-// readWhileStalled reads beside stalled streams.
+// readWhileStalled measures reads while streams are stalled.
 func (s *stage) readWhileStalled(ctx context.Context, server *server, stalled stalling) (string, error) {
 	if stalled.callers > 0 {
 		for i := range stalled.callers {
@@ -89,7 +90,7 @@ func (s *stage) readWhileStalled(ctx context.Context, server *server, stalled st
 			if err != nil {
 				return "", err
 			}
-			defer func() { _ = conn.Close() }() // nothing of it is of use afterwards
+			defer func() { _ = conn.Close() }() // the connection is not needed afterwards
 		}
 		select {
 		case <-time.After(stalledFrom):
@@ -136,7 +137,7 @@ func (s *stage) readWhileStalled(ctx context.Context, server *server, stalled st
 	return strings.Join(said, "; "), nil
 }
 
-// readWithin reads an answer to its end, unless that takes too long.
+// readWithin reads a response to its end, within stalledWait.
 func readWithin(ctx context.Context, client *http.Client, url string) (status int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, stalledWait)
 	defer cancel()
@@ -149,7 +150,7 @@ func readWithin(ctx context.Context, client *http.Client, url string) (status in
 	return response.StatusCode, err
 }
 
-// stall opens a connection as a user, asks for a document on many streams, and takes nothing of the answers.
+// stall opens a connection as a user, requests a document on many streams, and reads none of the bodies.
 func (s *stage) stall(ctx context.Context, server *server, user string, streams uint32) (net.Conn, error) {
 	who, err := certificate(s.cluster, testkit.ClientCA, user)
 	if err != nil {
@@ -178,8 +179,8 @@ func (s *stage) stall(ctx context.Context, server *server, user string, streams 
 	return conn, nil
 }
 
-// askAndTakeNothing asks on many streams, without a window for the answers. What the server sends besides is read until
-// the connection is closed.
+// askAndTakeNothing sends requests on many streams with a flow-control window of 0 for the responses. A goroutine
+// discards the other frames of the server until the connection is closed.
 func askAndTakeNothing(conn net.Conn, host string, streams uint32) error {
 	if _, err := io.WriteString(conn, h2.ClientPreface); err != nil {
 		return err
@@ -204,6 +205,6 @@ func askAndTakeNothing(conn net.Conn, host string, streams uint32) error {
 			return err
 		}
 	}
-	go func() { _, _ = io.Copy(io.Discard, conn) }() // which ends with the connection
+	go func() { _, _ = io.Copy(io.Discard, conn) }() // ends with the connection
 	return nil
 }

@@ -7,19 +7,19 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/report"
 )
 
-// startCost is what a server took to come up with all pods in memory.
+// startCost is the cost of a server's start, with all pods in memory.
 type startCost struct {
 	took, cpu time.Duration
 	behind    time.Duration // processor time of kube-apiserver while the facade read from it
 }
 
-// started reads what a server's start cost; it became ready just now.
+// started returns the cost of a start that has just finished.
 func (s *server) started(took time.Duration) (startCost, error) {
 	cpu, err := s.process.CPU()
 	return startCost{took: took, cpu: cpu}, err
 }
 
-// measureStarts adds what was noted while both came up, and what they hold before anybody asked anything.
+// measureStarts adds the cost of both starts, and the memory before the first request.
 func measureStarts(ctx context.Context, s *stage, t *table) error {
 	direct, facade := s.directStart, s.facadeStart
 	t.addDurations("start to ready, all pods cached: time", direct.took, facade.took)

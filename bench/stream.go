@@ -12,14 +12,14 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// syncedMark is in the bookmark that ends the initial events of a streaming list.
+// syncedMark is part of the bookmark that ends the initial events of a streaming list.
 const syncedMark = `"k8s.io/initial-events-end":"true"`
 
-// stream opens a streaming list and reads until its initial events are over. It has to decompress for that, but decodes
-// nothing.
+// stream opens a streaming list and reads to the end of its initial events. It decompresses the body to find that end,
+// but decodes no objects.
 func (c caller) stream(ctx context.Context, q question, take func(reading) error) (sample, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // the watch would go on
+	defer cancel() // otherwise the watch would stay open
 	var raw bytes.Buffer
 	began := time.Now()
 	response, err := c.server.ask(ctx, c.client, q)
@@ -42,7 +42,7 @@ func (c caller) stream(ctx context.Context, q question, take func(reading) error
 	return one, err
 }
 
-// plain decompresses what is encoded so.
+// plain returns a reader of the decompressed body.
 func plain(from io.Reader, encoding string) io.Reader {
 	if encoding != "gzip" {
 		return from
@@ -50,7 +50,7 @@ func plain(from io.Reader, encoding string) io.Reader {
 	return &members{from: bufio.NewReaderSize(from, 64<<10)}
 }
 
-// untilSynced copies frames until the end of the bookmark.
+// untilSynced copies frames up to the end of the bookmark that ends the initial events.
 func untilSynced(from io.Reader, into io.Writer) error {
 	var tail []byte
 	chunk := make([]byte, 256<<10)
@@ -67,16 +67,16 @@ func untilSynced(from io.Reader, into io.Writer) error {
 			tail = append(tail[:0], tail[max(0, len(tail)-bookmarkBytes):]...)
 		}
 		if err != nil {
-			return fmt.Errorf("ended before its initial events did: %w", err)
+			return fmt.Errorf("stream ended before its initial events: %w", err)
 		}
 	}
 }
 
-// bookmarkBytes is more than the bookmark has.
+// bookmarkBytes is more than the length of that bookmark.
 const bookmarkBytes = 4 << 10
 
-// members decompresses one member of gzip after the other. Other than gzip.Reader it hands out the last bytes of a
-// member without waiting for the next one to begin.
+// members decompresses one gzip member after the other. Unlike gzip.Reader, it returns the last bytes of a member
+// without waiting for the next member.
 type members struct {
 	from  *bufio.Reader
 	unzip *gzip.Reader

@@ -13,7 +13,7 @@ import (
 
 const bookmark = `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"17","annotations":{` + syncedMark + `}}}}` + "\n"
 
-// zipped is each part as a member of its own.
+// zipped compresses each part as a separate gzip member.
 func zipped(t *testing.T, parts ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -29,7 +29,7 @@ func zipped(t *testing.T, parts ...string) []byte {
 	return b.Bytes()
 }
 
-// A stream goes on after its initial events, and whoever waits for them must not wait for more.
+// A stream stays open after its initial events. A reader must return without waiting for more.
 func TestUntilSyncedDoesNotWaitForMore(t *testing.T) {
 	events := strings.Repeat(`{"type":"ADDED"}`+"\n", 50_000)
 	for name, test := range map[string]struct {
@@ -43,7 +43,7 @@ func TestUntilSyncedDoesNotWaitForMore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			read, write := io.Pipe()
 			defer func() { _ = read.Close() }()
-			go func() { _, _ = write.Write(test.sent) }() // and then nothing, and no end
+			go func() { _, _ = write.Write(test.sent) }() // the pipe stays open
 			var got bytes.Buffer
 			if err := untilSynced(plain(read, test.encoding), &got); err != nil {
 				t.Fatal(err)
@@ -54,12 +54,12 @@ func TestUntilSyncedDoesNotWaitForMore(t *testing.T) {
 		})
 	}
 	if err := untilSynced(strings.NewReader(events), io.Discard); err == nil {
-		t.Error("a stream without a bookmark is over")
+		t.Error("accepted a stream without a bookmark")
 	}
 }
 
-func TestTokenIsFoundInTheBeginningOfAPage(t *testing.T) {
-	var noise strings.Builder // that does not shrink to nothing
+func TestTokenIsFoundInTheHeadOfAPage(t *testing.T) {
+	var noise strings.Builder // incompressible
 	for i := range 40_000 {
 		fmt.Fprintf(&noise, "%x,", i*i*2654435761)
 	}

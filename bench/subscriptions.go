@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// subscriptionsWithin is how long after the last change every event must have arrived.
+// subscriptionsWithin is the timeout for events after the last change.
 const subscriptionsWithin = 60 * time.Second
 
-// ears are the readers of many watches. Safe for concurrent use.
+// subscriptions collects the delays of events of many watches. Safe for concurrent use.
 type subscriptions struct {
 	mu       sync.Mutex // guards the rest
 	received map[int64][]time.Duration
@@ -25,7 +25,7 @@ type subscriptions struct {
 
 func newSubscriptions() *subscriptions { return &subscriptions{received: map[int64][]time.Duration{}} }
 
-// hear reads one watch to its end. What an event says of when it was sent stands within the first bytes of a frame.
+// read reads one watch to its end. The stamp of an event is within the first bytes of its frame.
 func (s *subscriptions) read(body io.Reader) error {
 	lines := bufio.NewReaderSize(body, 4<<10)
 	var stamp int64
@@ -45,7 +45,7 @@ func (s *subscriptions) read(body io.Reader) error {
 	}
 }
 
-// stampOf is when an event was sent, in nanoseconds; 0 for a bookmark.
+// stampOf returns the time at which an event was sent, in nanoseconds since 1970; 0 for a bookmark.
 func stampOf(frame []byte) (int64, error) {
 	_, rest, ok := bytes.Cut(frame, []byte(stampBefore))
 	if !ok {
@@ -65,7 +65,7 @@ func (s *subscriptions) note(stamp int64, at time.Time) {
 	s.count++
 }
 
-// await waits until so many events were heard.
+// await waits until n events were received. It fails if there are more.
 func (s *subscriptions) await(ctx context.Context, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, subscriptionsWithin)
 	defer cancel()
@@ -79,7 +79,7 @@ func (s *subscriptions) await(ctx context.Context, n int) error {
 		case count == n:
 			return nil
 		case count > n:
-			return fmt.Errorf("%d events arrived, not %d", count, n)
+			return fmt.Errorf("got %d events, want %d", count, n)
 		}
 		select {
 		case <-tick.C:
@@ -89,7 +89,7 @@ func (s *subscriptions) await(ctx context.Context, n int) error {
 	}
 }
 
-// last is how long each change took until the last heard of it.
+// last returns for each change the delay of the last watch that received it.
 func (s *subscriptions) last() []time.Duration {
 	var all []time.Duration
 	for _, delays := range s.received {

@@ -8,7 +8,7 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/report"
 )
 
-// table holds figures in words, a row for each.
+// table collects rows of text.
 type table struct{ rows []report.Row }
 
 func (t *table) add(scenario, direct, facade, ratio string) {
@@ -23,7 +23,8 @@ func (t *table) addDurations(scenario string, direct, facade time.Duration) {
 	t.add(scenario, report.Duration(direct), report.Duration(facade), times(float64(direct), float64(facade)))
 }
 
-// addDelays adds quantiles. What the facade adds is taken event by event, so it is not the difference of the columns.
+// addDelays adds quantiles. The delay that the facade adds is computed for each event, so it is not the difference of
+// the columns.
 func (t *table) addDelays(d delays) {
 	for _, row := range []struct {
 		name string
@@ -34,10 +35,10 @@ func (t *table) addDelays(d delays) {
 	}
 }
 
-// times is how many times as much kube-apiserver took.
+// times returns the ratio of kube-apiserver's figure to the facade's.
 func times(direct, facade float64) string { return report.Number(direct / facade) }
 
-// addReads adds a row for each sort of read. direct may be nil.
+// addReads adds one row for each kind of read. direct may be nil.
 func (t *table) addReads(name string, direct, facade *timings) {
 	for _, p := range []activity{busy, quiet} {
 		for _, verb := range []string{"LIST", "GET"} {
@@ -51,7 +52,7 @@ func (t *table) addReads(name string, direct, facade *timings) {
 	}
 }
 
-// addTimes adds percentiles of times.
+// addTimes adds a row of percentiles.
 func (t *table) addTimes(name string, direct, facade []time.Duration) {
 	if len(facade) == 0 {
 		return

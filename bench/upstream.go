@@ -26,10 +26,10 @@ import (
 )
 
 const (
-	// simulateUpstream is the first argument with which the benchmark runs itself as a simulated kube-apiserver; the
-	// number of pods and the files of a certificate and its key follow.
+	// simulateUpstream is the first argument with which the benchmark starts itself as a simulated kube-apiserver. The
+	// other arguments are the number of pods and the files of a certificate and its key.
 	simulateUpstream = "simulate-upstream"
-	// upstreamNice is how little processor time it is given beside the facade: it would be on another machine.
+	// upstreamNice is the niceness of the simulated server. A real one would run on another machine.
 	upstreamNice = "10"
 )
 
@@ -38,10 +38,10 @@ type upstream struct {
 	*server
 	kubeconfig string
 	process    *exec.Cmd
-	stdin      io.Closer // whose end is the server's
+	stdin      io.Closer // closing it ends the server
 }
 
-// startUpstream simulates a kube-apiserver with so many pods, with files in a directory.
+// startUpstream starts a simulated kube-apiserver with the given number of pods. Its files are in a directory.
 func startUpstream(ctx context.Context, dir string, pods int) (*upstream, error) {
 	say("simulating %d pods", pods)
 	certFile, keyFile, err := servingPair(dir)
@@ -50,7 +50,7 @@ func startUpstream(ctx context.Context, dir string, pods int) (*upstream, error)
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("find the benchmark's own program: %w", err)
+		return nil, fmt.Errorf("find the benchmark's executable: %w", err)
 	}
 	u := &upstream{kubeconfig: filepath.Join(dir, "upstream.kubeconfig")}
 	u.process = exec.CommandContext(ctx, "nice", "-n", upstreamNice, self, simulateUpstream, strconv.Itoa(pods), certFile, keyFile)
@@ -76,7 +76,7 @@ func startUpstream(ctx context.Context, dir string, pods int) (*upstream, error)
 	return u, nil
 }
 
-// reachedAt prepares a client of the server, and the facade's kubeconfig.
+// reachedAt creates a client of the server, and the facade's kubeconfig.
 func (u *upstream) reachedAt(host, certFile string) (err error) {
 	u.server, err = newServer("simulated upstream", proc.Process(u.process.Process.Pid), &rest.Config{
 		Host: host, TLSClientConfig: rest.TLSClientConfig{CAFile: certFile},
@@ -94,20 +94,20 @@ func (u *upstream) reachedAt(host, certFile string) (err error) {
 // stop ends the server and waits for it.
 func (u *upstream) stop() {
 	_ = u.stdin.Close()
-	_ = u.process.Wait() // how it ends is no part of the measurement
+	_ = u.process.Wait() // its exit status is not measured
 }
 
-// servingPair makes a certificate for loopback.
+// servingPair creates a self-signed certificate for the loopback address.
 func servingPair(dir string) (certFile, keyFile string, err error) {
 	certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
 	if err != nil {
-		return "", "", fmt.Errorf("make a certificate: %w", err)
+		return "", "", fmt.Errorf("create a certificate: %w", err)
 	}
 	certFile, keyFile = filepath.Join(dir, "upstream.crt"), filepath.Join(dir, "upstream.key")
 	return certFile, keyFile, errors.Join(os.WriteFile(certFile, certificate, 0o600), os.WriteFile(keyFile, key, 0o600))
 }
 
-// update changes pods and returns when all have changed.
+// update changes pods and returns when all updates are done.
 func (u *upstream) update(ctx context.Context, updates simulated.Updates) error {
 	body, err := json.Marshal(updates)
 	if err != nil {
@@ -128,7 +128,7 @@ func (u *upstream) update(ctx context.Context, updates simulated.Updates) error 
 	return nil
 }
 
-// beUpstream is the benchmark as a simulated kube-apiserver.
+// beUpstream is the main function of the simulated kube-apiserver's process.
 func beUpstream(args []string) error {
 	if len(args) != 3 {
 		return errors.New(simulateUpstream + " needs a number, a certificate and a key")
@@ -140,8 +140,8 @@ func beUpstream(args []string) error {
 	return simulated.Serve(pods, args[1], args[2])
 }
 
-// startAlone starts a facade that was built in a directory in front of a simulated kube-apiserver, and waits until it
-// is filled. Whoever asks it acts as the kubeconfig's user.
+// startAlone starts a facade in front of a simulated kube-apiserver, and waits until it is ready. Its clients are
+// anonymous and act as the kubeconfig's user.
 func startAlone(ctx context.Context, dir string, u *upstream, pods int, flags ...string) (*facade, startCost, error) {
 	port, err := freePort()
 	if err != nil {

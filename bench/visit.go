@@ -16,13 +16,13 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/files"
 )
 
-// caller is a client with connections of its own.
+// caller is a client with its own connections.
 type caller struct {
 	server *server
 	client *http.Client
 }
 
-// callers makes clients whose connections are open.
+// callers creates clients and opens their connections.
 func (s *server) callers(ctx context.Context, n int, p protocol) ([]caller, error) {
 	var all []caller
 	for range n {
@@ -46,15 +46,15 @@ func dismiss(callers []caller) {
 	}
 }
 
-// visit is what a client of kube-apiserver or the facade does.
+// visit returns the visit of a client of kube-apiserver or the facade.
 func (l load) visit() visit {
 	return func(ctx context.Context, c caller) (sample, error) {
 		return l.ask(ctx, c, nil)
 	}
 }
 
-// ask asks to the end. Every answer is handed to take, if there is one, as it was sent; otherwise nothing of it is kept
-// but what is needed to go on.
+// ask reads the complete response to the load's question. If take is not nil, it receives every response as sent.
+// Otherwise only the head of a page is kept, for its continue token.
 func (l load) ask(ctx context.Context, c caller, take func(reading) error) (sample, error) {
 	switch l.shape {
 	case walked:
@@ -70,7 +70,7 @@ func (l load) ask(ctx context.Context, c caller, take func(reading) error) (samp
 	}
 }
 
-// keep is how much is kept of an answer: everything if somebody takes it.
+// keep returns how many bytes of a body are kept: all of them if take is not nil.
 func keep(take func(reading) error) int {
 	if take == nil {
 		return headBytes
@@ -78,17 +78,17 @@ func keep(take func(reading) error) int {
 	return math.MaxInt
 }
 
-// answer reads one answer, of which it keeps the beginning.
+// answer reads one response and keeps at most the given number of bytes.
 func (c caller) answer(ctx context.Context, q question, most int) (reading, sample, error) {
 	kept := &beginning{most: most}
 	header, one, err := c.fetch(ctx, q, kept)
 	return reading{header: header, body: kept.Bytes()}, one, err
 }
 
-// headBytes of a body, compressed or not, have the list's own metadata in them.
+// headBytes is the number of bytes of a body, compressed or not, that contain the list's own metadata.
 const headBytes = 16 << 10
 
-// beginning keeps so many bytes of what is written to it.
+// beginning is a writer that keeps the first bytes, up to a maximum.
 type beginning struct {
 	bytes.Buffer
 	most int
@@ -102,7 +102,7 @@ func (b *beginning) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// fetch asks and copies the body, compressed if it is, into a writer.
+// fetch sends a question and copies the body into a writer, without decompressing it.
 func (c caller) fetch(ctx context.Context, q question, into io.Writer) (http.Header, sample, error) {
 	began := time.Now()
 	response, err := c.server.ask(ctx, c.client, q)
@@ -118,7 +118,7 @@ func (c caller) fetch(ctx context.Context, q question, into io.Writer) (http.Hea
 	return response.Header, body.sample(), nil
 }
 
-// clocked is a body that notes when its first byte came, and how many there were.
+// clocked is a body that records the arrival of its first byte, and the number of bytes.
 type clocked struct {
 	body  io.Reader
 	began time.Time
@@ -140,7 +140,7 @@ func (c *clocked) sample() sample {
 	return sample{wall: time.Since(c.began), first: c.first, bytes: c.bytes}
 }
 
-// walk asks for page after page. Of each, only the beginning is decompressed, for the next page's token.
+// walk reads page after page. It decompresses only the beginning of each page, for the continue token.
 func (c caller) walk(ctx context.Context, q question, take func(reading) error) (sample, error) {
 	var sum sample
 	path := q.path
@@ -166,14 +166,14 @@ func (c caller) walk(ctx context.Context, q question, take func(reading) error) 
 
 var tokenPattern = regexp.MustCompile(`"continue":"([^"]*)"`)
 
-// token finds where the next page begins, in a page that may be cut off.
+// token returns the continue token of a page, which may be truncated; empty on the last page.
 func (r reading) token() (string, error) {
 	head := make([]byte, 2<<10)
 	n, err := io.ReadFull(plain(bytes.NewReader(r.body), r.header.Get("Content-Encoding")), head)
 	if n == 0 {
-		return "", fmt.Errorf("read the beginning of a page: %w", err)
+		return "", fmt.Errorf("read the head of a page: %w", err)
 	}
-	own, _, _ := bytes.Cut(head[:n], []byte(`},"`)) // what follows are items
+	own, _, _ := bytes.Cut(head[:n], []byte(`},"`)) // items follow
 	if match := tokenPattern.FindSubmatch(own); match != nil {
 		return string(match[1]), nil
 	}

@@ -10,23 +10,23 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// busyRate is how fast pods change whose watches are busy.
+// busyRate is the interval between two changes of pods with busy watches.
 const busyRate = 5 * time.Millisecond
 
-// watchCost is what one of many watches costs, in bytes but for the opening.
+// watchCost is the cost of one of many watches, in bytes except for the opening.
 type watchCost struct {
 	opening
 	idle, busy usage
 }
 
-// usage is what a server's process uses: after a garbage collection, and resident.
+// usage is the memory of a server's process: after a garbage collection, and resident.
 type usage struct{ live, resident int64 }
 
 func (u usage) minus(v usage) usage { return usage{u.live - v.live, u.resident - v.resident} }
 
 func (u usage) over(n int) usage { return usage{u.live / int64(n), u.resident / int64(n)} }
 
-// usage takes resident memory first, which a collection would change.
+// usage reads resident memory first, because a collection would change it.
 func (s *server) usage(ctx context.Context) (u usage, err error) {
 	m, err := s.process.Memory()
 	if err != nil {
@@ -36,8 +36,8 @@ func (s *server) usage(ctx context.Context) (u usage, err error) {
 	return usage{live: l.heap + l.stacks, resident: m.Resident}, err
 }
 
-// cost opens watches of a pod each, and changes each pod. What the changes leave behind without a watch, in the history
-// above all, is no watch's: they are made once more before.
+// cost opens watches of one pod each, and changes each pod. The same changes are made once before without watches.
+// Their memory, mostly history, is then subtracted.
 func (m manyWatches) cost(ctx context.Context, s *stage, of *server, pods []string) (c watchCost, err error) {
 	say("%s: %s", of.name, m)
 	rate := eventRate{eventsFor: time.Duration(m.watches) * busyRate, eventEvery: busyRate}
@@ -80,14 +80,15 @@ func (m manyWatches) cost(ctx context.Context, s *stage, of *server, pods []stri
 	return c, errors.Join(err, group.Wait())
 }
 
-// manyWatchesRounds are all that is measured.
+// manyWatchesRounds are the measured ways to open watches.
 var manyWatchesRounds = []manyWatches{
 	{watches: 2000, protocol: http2, streams: 100, openers: openers}, {watches: 2000, protocol: http2, streams: 50, openers: openers},
 	{watches: 1000, protocol: http2, streams: 1, openers: openers}, {watches: 1000, protocol: http1, streams: 1, openers: openers},
 }
 
-// measureManyWatches adds what one watch costs, by how they are held. Each is measured on a facade of its own, because
-// memory that was used before is used again; kube-apiserver's resident memory profits from that.
+// measureManyWatches adds the cost of one watch, for each way to open them. Each way is measured on a new facade,
+// because a process reuses memory that it has freed. kube-apiserver is not restarted, so its resident memory benefits
+// from that reuse.
 func measureManyWatches(ctx context.Context, s *stage, t *table) error {
 	pods, err := names(ctx, s.direct, "/api/v1/pods?resourceVersion=0")
 	if err != nil {
@@ -121,7 +122,7 @@ func measureManyWatches(ctx context.Context, s *stage, t *table) error {
 	return nil
 }
 
-// measureOpening adds how long it takes until 10,000 watches are open, in the order kube-apiserver, facade, and back.
+// measureOpening adds how long it takes to open 10,000 watches, in the order kube-apiserver, facade, and back.
 func measureOpening(ctx context.Context, s *stage, t *table) error {
 	pods, err := names(ctx, s.direct, "/api/v1/pods?resourceVersion=0")
 	if err != nil {
@@ -164,8 +165,8 @@ func (m manyWatches) opened(ctx context.Context, of *server, pods []string) (o o
 	return o, errors.Join(err, group.Wait())
 }
 
-// withoutWatchLimits starts a facade that lets one client have any number of watches. It does not ask what the client may do:
-// each watch is another question, and of these it asks kube-apiserver 150 a second.
+// withoutWatchLimits starts a facade that allows one client any number of watches. It does not authorize the client's
+// requests. Each watch would need its own decision, and the facade requests at most 150 a second from kube-apiserver.
 func (s *stage) withoutWatchLimits(ctx context.Context, more ...string) (*facade, error) {
 	flags := slices.Concat([]string{"--preload", "pods", "--max-watches-per-user", "50000", "--always-allow-groups", "system:masters"}, highLimits, more)
 	f, _, err := startFacade(ctx, s.dir, s.cluster, s.direct, flags...)

@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// openers open watches at the same time.
+// openers is the number of clients that open watches at the same time.
 const openers = 16
 
-// watchFrom is a watch of what comes after now.
+// watchFrom returns a watch of the changes after the current version.
 func (s *server) watchFrom(ctx context.Context, path string) (question, error) {
-	// A list of a name that no object has, consistent: what was written before is not told of again.
+	// A consistent list of a name that no object has. The watch then does not receive earlier writes.
 	q := question{name: "version", path: path + "?fieldSelector=metadata.name%3Dnobody", encoding: "identity", protocol: http2}
 	a, err := s.read(ctx, q)
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *server) watchFrom(ctx context.Context, path string) (question, error) {
 	return question{name: "WATCH", path: path, encoding: "identity", protocol: http2}, nil
 }
 
-// measureWatches adds how much memory each server needs for one more idle watch.
+// measureWatches adds each server's memory for one idle watch.
 func measureWatches(ctx context.Context, s *stage, t *table) error {
 	o := s.options
 	say("opening %d watches on each", o.watches)
@@ -50,8 +50,8 @@ func measureWatches(ctx context.Context, s *stage, t *table) error {
 	return nil
 }
 
-// watchMemory opens watches of one node's pods each, as nodes' agents do, and returns how much a server grew by each.
-// Resident memory would not tell: what lists left behind is used again.
+// watchMemory opens watches of one node's pods each, like the agents of nodes, and returns the server's memory for each
+// of them. It does not use resident memory, because a server reuses memory that lists have freed.
 func (s *server) watchMemory(ctx context.Context, o options) (int64, error) {
 	before, err := s.collect(ctx)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *server) watchMemory(ctx context.Context, o options) (int64, error) {
 	return (after.heap + after.stacks - before.heap - before.stacks) / int64(o.watches), nil
 }
 
-// openWatches returns when all watches are open. The group holds them until its context ends.
+// openWatches returns when all watches are open. The goroutines of the group keep them open until its context ends.
 func (s *server) openWatches(ctx context.Context, group *errgroup.Group, o options) error {
 	q, err := s.watchFrom(ctx, "/api/v1/pods")
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *server) openWatches(ctx context.Context, group *errgroup.Group, o optio
 	return nil
 }
 
-// openPatiently comes again, as client-go does, while it is told that there is too much to do.
+// openPatiently opens a watch and retries after each 429, as client-go does.
 func (s *server) openPatiently(ctx context.Context, q question) (*http.Response, error) {
 	for {
 		response, err := s.open(ctx, q)
@@ -110,7 +110,7 @@ func (s *server) openPatiently(ctx context.Context, q question) (*http.Response,
 	}
 }
 
-// hold keeps a watch open until the context ends. opened is called when it is.
+// hold keeps a watch open until the context ends. It calls opened when the watch is open.
 func (s *server) hold(ctx context.Context, q question, opened func()) error {
 	response, err := s.openPatiently(ctx, q)
 	if err != nil {

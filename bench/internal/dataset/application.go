@@ -17,13 +17,13 @@ var (
 		"OBJECT_STORE"}
 )
 
-// application is what the pods of one ReplicaSet have in common. Its template is never handed out, only copies of it.
+// application is the common part of the pods of one ReplicaSet. The template is never returned, only copies of it.
 type application struct {
 	name     string
 	hash     string // of the pod template
 	template *corev1.Pod
 	digests  []string // of the images, by container
-	owned    string   // field set of the template: most of the cost of making a pod, so rendered once
+	owned    string   // field set of the template; rendered once, because it is most of the cost of a pod
 }
 
 func newApplication(r *rand.Rand, namespace string, number int) *application {
@@ -72,7 +72,7 @@ func (a *application) metadata(r *rand.Rand, namespace string) metav1.ObjectMeta
 	}
 }
 
-// environment is what the application is told: the common settings, and up to six of its own.
+// environment returns the environment variables of the application: the common settings, and up to six others.
 func (a *application) environment(r *rand.Rand) []corev1.EnvVar {
 	env := []corev1.EnvVar{
 		{Name: "POD_NAME", ValueFrom: fieldRef("metadata.name")},

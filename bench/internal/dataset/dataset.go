@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Spec says how large a data set is. Equal values give equal pods.
+// Spec is the size of a data set and its random seed. Equal values give equal pods.
 type Spec struct {
 	Pods         int
 	Namespaces   int
@@ -18,11 +18,11 @@ type Spec struct {
 	Seed         uint64
 }
 
-// D1 is the data set of docs/benchmarks.md: 20,000 pods of about 15 kB of JSON each, about 400 in a namespace, about 40
-// on a node, and about 100 with RareLabel.
+// D1 is the data set of docs/benchmarks.md: 20,000 pods of about 15 kB of JSON each. About 400 are in each namespace,
+// about 40 on each node, and about 100 have RareLabel.
 var D1 = Spec{Pods: 20_000, Namespaces: 50, Nodes: 500, Applications: 300, Seed: 1}
 
-// Like has, when it has more pods than another one, as many more namespaces, nodes and applications.
+// Like scales the namespaces, nodes and applications of another spec if s has at least twice its pods.
 func (s Spec) Like(other Spec) Spec {
 	if times := s.Pods / other.Pods; times > 1 {
 		s.Namespaces, s.Nodes, s.Applications = times*other.Namespaces, times*other.Nodes, times*other.Applications
@@ -30,28 +30,27 @@ func (s Spec) Like(other Spec) Spec {
 	return s
 }
 
-// RareLabel is set to RareValue on one of RareOneIn pods, wherever they are.
+// RareLabel is set to RareValue on one of RareOneIn pods, independently of namespace and node.
 const (
 	RareLabel = "rollout.example.com/track"
 	RareValue = "canary"
 	RareOneIn = 200
 )
 
-// newest is when the last pod was created. It is fixed, for equal bytes; and long ago, so that a printed age ("264d")
-// is the same for a whole day.
+// newest is the creation time of the newest pod. It is fixed, so that equal specs give equal bytes. It is long ago, so
+// that a printed age ("264d") does not change during a day.
 var newest = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 
-// Namespace names the i-th namespace.
+// Namespace returns the name of the i-th namespace.
 func (s Spec) Namespace(i int) string { return fmt.Sprintf("team-%02d", i%s.Namespaces) }
 
-// Node names the i-th node.
+// Node returns the name of the i-th node.
 func (s Spec) Node(i int) string {
 	i %= s.Nodes
 	return fmt.Sprintf("node-%s-%03d.eu-west-1.compute.internal", string(rune('a'+i%3)), i)
 }
 
-// All yields the pods one after the other, in no particular order. No pod shares memory with another one that is
-// written to; the consumer must not change them.
+// All yields the pods in no particular order. The consumer must not change them, because pods share read-only memory.
 func (s Spec) All() iter.Seq[*corev1.Pod] {
 	return func(yield func(*corev1.Pod) bool) {
 		r := rand.New(rand.NewPCG(s.Seed, 0))
@@ -68,8 +67,8 @@ func (s Spec) All() iter.Seq[*corev1.Pod] {
 	}
 }
 
-// Example is one pod of the i-th of the applications, the same whatever pods and applications there are besides. It is
-// the caller's.
+// Example returns one pod of the i-th application. The pod does not depend on the numbers of pods and applications. The
+// caller may change it.
 func (s Spec) Example(i int) *corev1.Pod {
 	r := rand.New(rand.NewPCG(s.Seed, uint64(i)+1))
 	return newApplication(r, s.Namespace(i), i).pod(r, s.Node(r.IntN(s.Nodes)))

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// small is D1's shape with fewer pods.
+// small is D1 with fewer pods.
 func small() Spec {
 	s := D1
 	s.Pods = 3000
@@ -28,15 +28,15 @@ func TestEqualSpecsGiveEqualBytes(t *testing.T) {
 	}
 	first := all(s)
 	if !bytes.Equal(first, all(s)) {
-		t.Error("two runs differ")
+		t.Error("got different bytes from equal specs")
 	}
 	s.Seed++
 	if bytes.Equal(first, all(s)) {
-		t.Error("another seed gives the same pods")
+		t.Error("got the same pods from another seed")
 	}
 }
 
-func TestPodsAreAsLargeAsRealOnes(t *testing.T) {
+func TestPodsHaveTheSizeOfRealPods(t *testing.T) {
 	ratio, err := small().CheckRatio()
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func TestPodsAreAsLargeAsRealOnes(t *testing.T) {
 	size := ratio.Bytes / int64(small().Pods)
 	t.Logf("%d bytes a pod, %.2f times smaller compressed", size, ratio.Value())
 	if size < 14_000 || size > 16_500 {
-		t.Errorf("a pod has %d bytes of JSON, not about 15 kB", size)
+		t.Errorf("got %d bytes of JSON for a pod, want about 15 kB", size)
 	}
 }
 
@@ -53,12 +53,12 @@ func TestCheckRatioRefusesCopies(t *testing.T) {
 	s.Pods, s.Applications = 500, 1
 	_, err := s.CheckRatio()
 	if _, ok := errors.AsType[*RatioError](err); !ok {
-		t.Errorf("pods of one application were accepted: %v", err)
+		t.Errorf("got %v, want a RatioError for pods of one application", err)
 	}
 }
 
-// Pods are all different, and what is listed by itself is about as much as docs/benchmarks.md says.
-func TestD1(t *testing.T) {
+// All pods are different. Lists of one namespace, node and label have about the sizes in docs/benchmarks.md.
+func TestD1HasDistinctPods(t *testing.T) {
 	keys, uids := map[string]bool{}, map[string]bool{}
 	namespaces, nodes := map[string]int{}, map[string]int{}
 	rare := 0
@@ -82,12 +82,12 @@ func TestD1(t *testing.T) {
 		{"with the rare label", rare, 80, 120},
 	} {
 		if part.got < part.least || part.got > part.most {
-			t.Errorf("%d pods %s, not %d to %d", part.got, part.what, part.least, part.most)
+			t.Errorf("got %d pods %s, want %d to %d", part.got, part.what, part.least, part.most)
 		}
 	}
 }
 
-func TestFieldSet(t *testing.T) {
+func TestFieldSetHasTheFormatOfManagedFields(t *testing.T) {
 	container := corev1.Container{Name: "a", Ports: []corev1.ContainerPort{{ContainerPort: 80, Protocol: "TCP"}}, Args: []string{"x"}}
 	got := fieldSet(map[string]any{"spec": corev1.PodSpec{Containers: []corev1.Container{container}}})
 	want := `{"f:spec":{"f:containers":{".":{},"k:{\"name\":\"a\"}":{".":{},"f:args":{},"f:name":{},` +
@@ -97,11 +97,11 @@ func TestFieldSet(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if !json.Valid([]byte(statusSet("10.0.0.1"))) {
-		t.Errorf("no JSON: %s", statusSet("10.0.0.1"))
+		t.Errorf("invalid JSON: %s", statusSet("10.0.0.1"))
 	}
 }
 
-func TestMorePodsAreOfMoreApplications(t *testing.T) {
+func TestLikeScalesLargerSpecs(t *testing.T) {
 	large, small := D1, D1
 	large.Pods, small.Pods = 5*D1.Pods, 2000
 	if got := large.Like(D1); got != (Spec{Pods: 100_000, Namespaces: 250, Nodes: 2500, Applications: 1500, Seed: D1.Seed}) {
@@ -112,8 +112,8 @@ func TestMorePodsAreOfMoreApplications(t *testing.T) {
 	}
 }
 
-// An application's example is the same among few applications and among many.
-func TestExamples(t *testing.T) {
+// The example of an application does not depend on the number of applications.
+func TestExampleDependsOnlyOnItsIndex(t *testing.T) {
 	large := D1
 	large.Pods = 5 * D1.Pods
 	a, b, c := D1.Example(7), large.Example(7), D1.Example(8)

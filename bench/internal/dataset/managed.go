@@ -10,15 +10,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// listKeys are the lists in which kube-apiserver tracks every element, by what an element is told apart. Other lists
-// have one owner.
+// listKeys are the keys that identify the elements of lists whose elements kube-apiserver tracks separately. Any other
+// list is tracked as one field.
 var listKeys = map[string][]string{
 	"containers": {"name"}, "initContainers": {"name"}, "volumes": {"name"}, "imagePullSecrets": {"name"}, "env": {"name"},
 	"ports": {"containerPort", "protocol"}, "volumeMounts": {"mountPath"}, "conditions": {"type"}, "podIPs": {"ip"},
 	"ownerReferences": {"uid"},
 }
 
-// templateSet is what kube-controller-manager owns of every pod that it makes from a template.
+// templateSet returns the field set that kube-controller-manager owns in every pod of a template.
 func templateSet(template *corev1.Pod) string {
 	return fieldSet(map[string]any{
 		"metadata": map[string]any{

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// pod is one more pod of the application, running on a node.
+// pod returns a new pod of the application, running on a node.
 func (a *application) pod(r *rand.Rand, node string) *corev1.Pod {
 	p := a.template.DeepCopy()
 	suffix := text(r, suffixLetters, 5)
@@ -28,14 +28,14 @@ func (a *application) pod(r *rand.Rand, node string) *corev1.Pod {
 	return p
 }
 
-// mark adds what somebody put on this pod alone.
+// mark adds a label that was set by hand.
 func mark(r *rand.Rand, p *corev1.Pod) {
 	p.Labels[RareLabel] = RareValue
 	fields := fmt.Sprintf(`{"f:metadata":{"f:labels":{%q:{}}}}`, "f:"+RareLabel)
 	p.ManagedFields = append(p.ManagedFields, entry("kubectl-label", "", after(r, p.CreationTimestamp, 1000), fields))
 }
 
-// run fills the status as the kubelet does once all containers are up.
+// run fills the status as the kubelet does once all containers are running.
 func (a *application) run(r *rand.Rand, p *corev1.Pod) {
 	scheduled := p.CreationTimestamp
 	initialized := after(r, scheduled, 20)
@@ -64,7 +64,7 @@ func condition(kind corev1.PodConditionType, since metav1.Time) corev1.PodCondit
 	return corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: since, ObservedGeneration: 1}
 }
 
-// running is a container that is up; one of ten was restarted before, after a crash.
+// running returns the status of a running container. One of ten was restarted after a crash.
 func (a *application) running(r *rand.Rand, c corev1.Container, digest string, since metav1.Time) corev1.ContainerStatus {
 	started := true
 	status := corev1.ContainerStatus{

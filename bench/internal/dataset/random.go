@@ -11,7 +11,7 @@ import (
 
 const (
 	hexDigits = "0123456789abcdef"
-	// suffixLetters are those of generated names: without vowels, so that no word comes out.
+	// suffixLetters are the characters of generated names. There are no vowels, so names do not contain words.
 	suffixLetters = "bcdfghjklmnpqrstvwxz2456789"
 )
 
@@ -30,12 +30,12 @@ func uid(r *rand.Rand) types.UID {
 
 func pick(r *rand.Rand, from []string) string { return from[r.IntN(len(from))] }
 
-// ago is a moment at most so many days before newest, to the second, as the API stores time.
+// ago returns a time less than the given number of days before newest, in whole seconds, like times in the API.
 func ago(r *rand.Rand, days int) metav1.Time {
 	return metav1.Time{Time: newest.Add(-time.Duration(r.IntN(days*86400)) * time.Second)}
 }
 
-// after is a few seconds later.
+// after returns a time that is 1 to the given number of seconds later.
 func after(r *rand.Rand, t metav1.Time, seconds int) metav1.Time {
 	return metav1.Time{Time: t.Add(time.Duration(1+r.IntN(seconds)) * time.Second)}
 }

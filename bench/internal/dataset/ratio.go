@@ -8,22 +8,22 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The range in which gzip at level 1 shrinks lists of real pods.
+// The range of compression ratios of real pod lists, with gzip at level 1.
 const (
 	minRatio = 5.0
 	maxRatio = 7.0
 )
 
-// Ratio is how far gzip at level 1 shrinks a list.
+// Ratio is the compression of a list with gzip at level 1.
 type Ratio struct {
 	Bytes      int64 // of the items' JSON
 	Compressed int64
 }
 
-// Value is how many times smaller the compressed list is.
+// Value returns the uncompressed size divided by the compressed size.
 func (r Ratio) Value() float64 { return float64(r.Bytes) / float64(r.Compressed) }
 
-// RatioError says that a data set compresses unlike real lists.
+// RatioError reports that a data set does not compress like real lists.
 type RatioError struct{ Ratio Ratio }
 
 // Error implements error.
@@ -31,8 +31,8 @@ func (e *RatioError) Error() string {
 	return fmt.Sprintf("the list shrinks %.2f times under gzip level 1; real ones shrink %g to %g times", e.Ratio.Value(), minRatio, maxRatio)
 }
 
-// CheckRatio compresses the pods' JSON as one stream with the standard library, as kube-apiserver would. It returns a
-// *RatioError when the pods are too alike or too different.
+// CheckRatio compresses the pods' JSON as one stream with the standard library, like kube-apiserver. It returns a
+// *RatioError when the pods are too similar or too different.
 func (s Spec) CheckRatio() (Ratio, error) {
 	var plain, compressed counter
 	w, err := gzip.NewWriterLevel(&compressed, gzip.BestSpeed)
@@ -56,7 +56,7 @@ func (s Spec) CheckRatio() (Ratio, error) {
 	return ratio, nil
 }
 
-// writeJSON hands out every pod's JSON as it stands in a list: without kind and apiVersion.
+// writeJSON passes each pod's JSON to write, as in a list: without kind and apiVersion.
 func (s Spec) writeJSON(write func([]byte) error) error {
 	for pod := range s.All() {
 		item, err := json.Marshal(&corev1.Pod{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec, Status: pod.Status})
@@ -70,7 +70,7 @@ func (s Spec) writeJSON(write func([]byte) error) error {
 	return nil
 }
 
-// counter counts what is written to it.
+// counter counts the bytes that are written to it.
 type counter int64
 
 // Write implements io.Writer.

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// spec is a pod template's, with the defaults of the API.
+// spec returns a pod template's spec, with the defaults of the API.
 func (a *application) spec(r *rand.Rand) corev1.PodSpec {
 	grace, links := int64(30+r.IntN(60)), true
 	return corev1.PodSpec{

@@ -9,16 +9,16 @@ import (
 	"strconv"
 )
 
-// Directory has a directory for each set of answers.
+// Directory is the path of the recorded responses. It has a subdirectory for each set.
 type Directory string
 
-// kept are the headers of an answer that say what its bytes are.
+// kept are the response headers that describe the body.
 var kept = []string{"Content-Type", "Content-Encoding"}
 
-// Path is where the server has the i-th answer of a set.
+// Path returns the URL path of the i-th response of a set.
 func Path(set string, i int) string { return "/" + set + "/" + strconv.Itoa(i) }
 
-// Put writes an answer down as the i-th of a set.
+// Put writes a response to disk as the i-th of a set.
 func (d Directory) Put(set string, i int, header http.Header, body []byte) error {
 	chosen := http.Header{}
 	for _, name := range kept {
@@ -28,7 +28,7 @@ func (d Directory) Put(set string, i int, header http.Header, body []byte) error
 	}
 	head, err := json.Marshal(chosen)
 	if err != nil {
-		return fmt.Errorf("write an answer down: %w", err)
+		return fmt.Errorf("record a response: %w", err)
 	}
 	path := filepath.Join(string(d), filepath.FromSlash(Path(set, i)))
 	if err = os.MkdirAll(filepath.Dir(path), 0o755); err == nil {
@@ -38,20 +38,20 @@ func (d Directory) Put(set string, i int, header http.Header, body []byte) error
 		err = os.WriteFile(path, body, 0o644)
 	}
 	if err != nil {
-		return fmt.Errorf("write an answer down: %w", err)
+		return fmt.Errorf("record a response: %w", err)
 	}
 	return nil
 }
 
-// Remove forgets a set.
+// Remove deletes a set.
 func (d Directory) Remove(set string) error {
 	return os.RemoveAll(filepath.Join(string(d), set))
 }
 
-// headSuffix follows the name of a body in that of its header.
+// headSuffix is the suffix of the file with the headers of a response.
 const headSuffix = ".header"
 
-// answer is what was put.
+// answer is a recorded response.
 type answer struct {
 	header http.Header
 	body   []byte

@@ -1,6 +1,7 @@
-// Package files is a bare file server, the limit of what any server in Go can reach: it sends bytes that lie in its
-// memory with http.ServeContent, over the TLS and HTTP/2 of net/http. The bytes, with the header that says how they are
-// encoded, are answers of the facade.
+// Package files is a bare file server, the upper limit for the speed of a server in Go. It sends bytes from memory with
+// http.ServeContent, over the TLS and HTTP/2 of net/http. The bytes are recorded responses of the facade, with their
+// Content-Type and Content-Encoding.
 //
-// It runs as a process of its own, so that its price is accountable like that of the servers that are compared.
+// The server is a separate process, so that its cost is measured in the same way as the cost of the compared servers.
+// The package starts one goroutine, which ends the server with its standard input.
 package files

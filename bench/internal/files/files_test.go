@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestTheServerSendsWhatWasPut(t *testing.T) {
+func TestHandlerSendsRecordedResponses(t *testing.T) {
 	dir := Directory(t.TempDir())
 	put := func(set string, i int, body string) {
 		t.Helper()

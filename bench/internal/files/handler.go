@@ -9,13 +9,14 @@ import (
 	"time"
 )
 
-// Handler sends the answers of a directory. It keeps those of one set in memory, the one asked for last.
+// Handler sends the responses of a directory. It keeps one set in memory, the one last requested. Safe for concurrent
+// use.
 type Handler struct {
 	Directory Directory
 
 	mu      sync.Mutex
 	set     string
-	answers map[string]answer // by path, of the set; guarded by mu
+	answers map[string]answer // by path, of the current set; guarded by mu
 }
 
 // ServeHTTP implements http.Handler.
@@ -32,7 +33,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(a.body))
 }
 
-// Ping is a path that all servers have, here with an empty answer.
+// Ping is a path that all servers have. Here its response is empty.
 const Ping = "/readyz"
 
 func (h *Handler) find(name string) (answer, error) {

@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// Serve serves a directory on a port of its own, with the facade's certificate and limits of connections, until its
-// standard input ends: no longer than the process that started it. It writes its address as the first line.
+// Serve serves a directory on a free port, with the facade's certificate and connection limits. It returns when its
+// standard input ends, at the latest with the parent process. It writes its address as the first line of its standard
+// output.
 func Serve(dir Directory, certFile, keyFile string) error {
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
@@ -32,7 +33,7 @@ func Serve(dir Directory, certFile, keyFile string) error {
 		return err
 	}
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin) // however it ends
+		_, _ = io.Copy(io.Discard, os.Stdin) // also after an error
 		_ = server.Shutdown(context.Background())
 	}()
 	if err := server.ServeTLS(listener, "", ""); !errors.Is(err, http.ErrServerClosed) {

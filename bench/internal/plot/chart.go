@@ -7,15 +7,15 @@ import (
 	"math"
 )
 
-// Chart is a picture of groups of bars.
+// Chart is a bar chart with groups of bars.
 type Chart struct {
 	Title  string
-	Series []string             // what the bars of each group are, in order; up to three
-	Label  func(float64) string // prints a value
+	Series []string             // names of the bars of each group, in order; up to three
+	Label  func(float64) string // formats a value
 	Groups []Group
 }
 
-// Group is the bars of one thing. A value of 0 leaves its bar out.
+// Group is one bar for each series. A value of 0 has no bar.
 type Group struct {
 	Name   string
 	Values []float64 // one for each series
@@ -32,7 +32,7 @@ const (
 	margin    = 14
 )
 
-// style has colours that are told apart by readers who do not see red and green, on either background.
+// style has colours that colour-blind readers can distinguish, on a light or a dark background.
 const style = `text{font:12px system-ui,sans-serif;fill:#1f2328}.title{font-weight:600;font-size:14px}.value{font-size:10px}` +
 	`.back{fill:#ffffff}.line{stroke:#d0d7de}.s0{fill:#b35900}.s1{fill:#0969da}.s2{fill:#8c959f}` +
 	`@media(prefers-color-scheme:dark){text{fill:#e6edf3}.back{fill:#0d1117}.line{stroke:#30363d}.s0{fill:#f0883e}.s1{fill:#58a6ff}` +
@@ -61,7 +61,7 @@ func (c Chart) SVG() []byte {
 	return b.Bytes()
 }
 
-// bars draws one group from a height on.
+// bars draws one group at a vertical position.
 func (c Chart) bars(b *bytes.Buffer, s scale, group Group, top int) {
 	write(b, "", margin, top+barHeight*len(c.Series)/2+4, group.Name)
 	for i, value := range group.Values {
@@ -74,7 +74,7 @@ func (c Chart) bars(b *bytes.Buffer, s scale, group Group, top int) {
 	}
 }
 
-// scale turns values into lengths of bars: from a power of ten below the smallest to one above the largest.
+// scale maps values to lengths of bars: from a power of ten below the smallest value to one above the largest.
 type scale struct{ from, to float64 } // exponents
 
 func (c Chart) scale() scale {
@@ -91,7 +91,7 @@ func (c Chart) scale() scale {
 	}
 	from, to := math.Floor(math.Log10(least)), math.Ceil(math.Log10(most))
 	if least == math.Pow(10, from) {
-		from-- // else its bar has no length
+		from-- // otherwise the smallest bar would have no length
 	}
 	return scale{from: from, to: max(to, from+1)}
 }
@@ -116,6 +116,6 @@ func write(b *bytes.Buffer, class string, x, y int, text string) {
 
 func escape(text string) string {
 	var b bytes.Buffer
-	_ = xml.EscapeText(&b, []byte(text)) // a buffer takes everything
+	_ = xml.EscapeText(&b, []byte(text)) // a buffer accepts everything
 	return b.String()
 }

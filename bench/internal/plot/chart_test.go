@@ -16,7 +16,7 @@ func chart(groups ...Group) Chart {
 	return Chart{Title: `less < more & "so on"`, Series: []string{"one", "two", "three"}, Label: label, Groups: groups}
 }
 
-// bars parses a picture and returns the lengths of its bars, by class, without the legend.
+// bars parses an SVG and returns the lengths of its bars by class, without the legend.
 func bars(t *testing.T, svg []byte) map[string][]int {
 	t.Helper()
 	lengths := map[string][]int{}
@@ -27,7 +27,7 @@ func bars(t *testing.T, svg []byte) map[string][]int {
 			return lengths
 		}
 		if err != nil {
-			t.Fatalf("no XML: %v\n%s", err, svg)
+			t.Fatalf("invalid XML: %v\n%s", err, svg)
 		}
 		start, ok := token.(xml.StartElement)
 		if !ok || start.Name.Local != "rect" {
@@ -57,7 +57,7 @@ func TestBarsAreLogarithmic(t *testing.T) {
 		"two powers": {got["s0"][0] - got["s1"][0], 2 * step}, "four powers": {got["s0"][0] - got["s2"][0], 4 * step},
 	} {
 		if d := pair[0] - pair[1]; d < -2 || d > 2 {
-			t.Errorf("%s are %d pixels, not %d", what, pair[0], pair[1])
+			t.Errorf("%s: got %d pixels, want %d", what, pair[0], pair[1])
 		}
 	}
 	if got["s2"][0] <= 0 {
@@ -65,7 +65,7 @@ func TestBarsAreLogarithmic(t *testing.T) {
 	}
 }
 
-func TestNothingToDrawIsStillAPicture(t *testing.T) {
+func TestChartWithoutBarsIsValid(t *testing.T) {
 	for name, c := range map[string]Chart{"no groups": chart(), "no values": chart(Group{"a", []float64{0, 0, 0}}), "one": chart(Group{"a", []float64{1}})} {
 		if svg := c.SVG(); bars(t, svg) == nil {
 			t.Errorf("%s: %s", name, svg)

@@ -7,16 +7,16 @@ import (
 	"slices"
 )
 
-// Curves is a picture of lines over numbers, both axes logarithmic.
+// Curves is a line chart. Both axes are logarithmic.
 type Curves struct {
 	Title  string
 	X      []float64            // ascending, all above 0
 	Lines  []Line               // up to six
-	LabelX func(float64) string // prints a number of the horizontal axis
-	LabelY func(float64) string // prints a value
+	LabelX func(float64) string // formats a number of the horizontal axis
+	LabelY func(float64) string // formats a value
 }
 
-// Line is one curve. A value of 0 leaves its point out.
+// Line is one curve. A value of 0 has no point.
 type Line struct {
 	Name   string
 	Values []float64 // one for each X
@@ -26,14 +26,14 @@ type Line struct {
 const (
 	curvesHeight = 460
 	curvesLeft   = 80
-	curvesRight  = 420 // of which most is for the lines' names, the rest for their last values
+	curvesRight  = 420 // for the lines' names and last values
 	curvesNames  = 350
 	labelHeight  = 11
 	curvesTop    = 50
 	curvesBottom = 40
 )
 
-// curveStyle has the colours of bars, each once more with dashes.
+// curveStyle has the colours of the bars, each also as a dashed line.
 const curveStyle = `.l{fill:none;stroke-width:2}.c0{stroke:#b35900}.c1{stroke:#0969da}.c2{stroke:#8c959f}.c3{stroke:#b35900;stroke-dasharray:6 4}` +
 	`.c4{stroke:#0969da;stroke-dasharray:6 4}.c5{stroke:#8c959f;stroke-dasharray:6 4}` +
 	`@media(prefers-color-scheme:dark){.c0,.c3{stroke:#f0883e}.c1,.c4{stroke:#58a6ff}.c2,.c5{stroke:#6e7681}}`
@@ -63,7 +63,7 @@ func (c Curves) SVG() []byte {
 	return b.Bytes()
 }
 
-// axis is a scale from one pixel to another.
+// axis maps a scale to a range of pixels.
 type axis struct {
 	scale
 	begin, end int
@@ -73,12 +73,12 @@ func (a axis) pixel(value float64) float64 {
 	return float64(a.begin) + (math.Log10(value)-a.from)/(a.to-a.from)*float64(a.end-a.begin)
 }
 
-// powersOf is a scale of whole powers of ten around the values.
+// powersOf returns a scale of powers of ten around the values.
 func powersOf(values []float64) scale {
 	return Chart{Groups: []Group{{Values: values}}}.scale()
 }
 
-// axes draws a line for each power of ten, both ways.
+// axes draws a line for each power of ten, in both directions.
 func (c Curves) axes(b *bytes.Buffer, x, y axis) {
 	for exponent := x.from; exponent <= x.to; exponent++ {
 		at := int(x.pixel(math.Pow(10, exponent)))
@@ -92,7 +92,7 @@ func (c Curves) axes(b *bytes.Buffer, x, y axis) {
 	}
 }
 
-// line draws a curve.
+// line draws one curve.
 func (c Curves) line(b *bytes.Buffer, i int, line Line, x, y axis) {
 	var path bytes.Buffer
 	for at, value := range line.Values {
@@ -108,7 +108,7 @@ func (c Curves) line(b *bytes.Buffer, i int, line Line, x, y axis) {
 	fmt.Fprintf(b, `<path class="l c%d" d="%s"/>`+"\n", i, path.String())
 }
 
-// lastValues writes the lines' last values behind them, no two upon each other.
+// lastValues writes the last value of each line to its right, without overlaps.
 func (c Curves) lastValues(b *bytes.Buffer, y axis) {
 	var values []float64
 	for _, line := range c.Lines {

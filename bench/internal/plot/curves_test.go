@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// points parses a picture and returns those of its curves, by class, without the legend.
+// points parses an SVG and returns the points of its curves by class, without the legend.
 func points(t *testing.T, svg []byte) map[string][][2]float64 {
 	t.Helper()
 	all := map[string][][2]float64{}
@@ -22,7 +22,7 @@ func points(t *testing.T, svg []byte) map[string][][2]float64 {
 			return all
 		}
 		if err != nil {
-			t.Fatalf("no XML: %v\n%s", err, svg)
+			t.Fatalf("invalid XML: %v\n%s", err, svg)
 		}
 		start, ok := token.(xml.StartElement)
 		if !ok || start.Name.Local != "path" || strings.Contains(start.Attr[1].Value, "h") {
@@ -51,19 +51,19 @@ func TestCurvesAreLogarithmicBothWays(t *testing.T) {
 	near := func(a, b float64) bool { return a-b < 0.5 && b-a < 0.5 }
 	for i := range 2 {
 		if !near(linear[i+1][0]-linear[i][0], linear[1][0]-linear[0][0]) || !near(linear[i+1][1]-linear[i][1], linear[1][1]-linear[0][1]) {
-			t.Errorf("powers of ten are not equally far apart: %v", linear)
+			t.Errorf("powers of ten are not equidistant: %v", linear)
 		}
 		if constant[i+1][1] != constant[i][1] {
-			t.Errorf("what is constant rises: %v", constant)
+			t.Errorf("the constant line rises: %v", constant)
 		}
 	}
 	if linear[2][1] >= linear[0][1] {
-		t.Errorf("what grows falls: %v", linear)
+		t.Errorf("the rising line falls: %v", linear)
 	}
 }
 
-// Values that are nearly the same are written one above the other.
-func TestLastValuesCanBeRead(t *testing.T) {
+// Labels of nearly equal values must not overlap.
+func TestLastValuesDoNotOverlap(t *testing.T) {
 	c := Curves{X: []float64{1, 10}, LabelX: label, LabelY: label, Lines: []Line{
 		{Values: []float64{5, 7.01}}, {Values: []float64{5, 7.02}}, {Values: []float64{5, 7.03}}, {Values: []float64{5, 0}},
 	}}
@@ -75,13 +75,13 @@ func TestLastValuesCanBeRead(t *testing.T) {
 		}
 		y, err := strconv.Atoi(string(match[1]))
 		if err != nil || last-y < labelHeight {
-			t.Errorf("%s is at %d, below it the next at %d (%v)", value, y, last, err)
+			t.Errorf("label %s at %d overlaps the next at %d (%v)", value, y, last, err)
 		}
 		last = y
 	}
 }
 
-func TestNoCurvesAreStillAPicture(t *testing.T) {
+func TestCurvesWithoutPointsAreValid(t *testing.T) {
 	for name, c := range map[string]Curves{"nothing": {}, "no values": {X: []float64{1}, Lines: []Line{{Values: []float64{0}}}}, "one": {X: []float64{10}, Lines: []Line{{Values: []float64{1}}}}} {
 		c.LabelX, c.LabelY = label, label
 		if svg := string(c.SVG()); points(t, []byte(svg)) == nil || strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {

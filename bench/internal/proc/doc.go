@@ -1,5 +1,4 @@
-// Package proc reads from /proc what another process costs: the processor time that it used and the memory that it
-// holds.
+// Package proc reads the processor time and memory of another process from /proc.
 //
-// It exists on Linux only; elsewhere every method fails. It starts no goroutine.
+// It works on Linux only; elsewhere every method returns an error. It starts no goroutine.
 package proc

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// Process is the id of a running process.
+// Process is the ID of a running process.
 type Process int
 
-// CPU is the processor time of all threads so far, to the nanosecond: the sum of their schedstat. A thread that ended
-// is not in it; the threads of a Go program stay.
+// CPU returns the processor time of all threads so far, in nanoseconds: the sum of their schedstat. Threads that have
+// ended are not included. A Go program usually keeps its threads.
 func (p Process) CPU() (time.Duration, error) {
 	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p))
 	if err != nil || len(files) == 0 {
@@ -35,13 +35,13 @@ func (p Process) CPU() (time.Duration, error) {
 	return sum, nil
 }
 
-// Memory is what a process holds, in bytes.
+// Memory is the memory of a process, in bytes.
 type Memory struct {
 	Resident int64 // VmRSS
-	Peak     int64 // VmHWM: the most that was ever resident
+	Peak     int64 // VmHWM, the peak of resident memory
 }
 
-// Memory reads what the process holds now.
+// Memory returns the current memory of the process.
 func (p Process) Memory() (Memory, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p))
 	if err != nil {
@@ -55,7 +55,7 @@ func (p Process) Memory() (Memory, error) {
 	return Memory{Resident: resident, Peak: peak}, err
 }
 
-// ResetPeak makes Peak begin anew at what the process holds now.
+// ResetPeak resets Peak to the current resident memory.
 func (p Process) ResetPeak() error {
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p), []byte("5"), 0); err != nil {
 		return fmt.Errorf("reset the peak of memory: %w", err)
@@ -63,7 +63,7 @@ func (p Process) ResetPeak() error {
 	return nil
 }
 
-// kilobytes finds a line like "VmRSS:	  123 kB" and returns bytes.
+// kilobytes returns the value of a line like "VmRSS:        123 kB", in bytes.
 func kilobytes(status []byte, field string) (int64, error) {
 	for line := range bytes.Lines(status) {
 		words := bytes.Fields(line)
@@ -75,7 +75,7 @@ func kilobytes(status []byte, field string) (int64, error) {
 	return 0, fmt.Errorf("no %s in the status", field)
 }
 
-// CommandLine is how the process was started.
+// CommandLine returns the arguments with which the process was started.
 func (p Process) CommandLine() ([]string, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 func self(t *testing.T) Process {
 	t.Helper()
 	if runtime.GOOS != "linux" {
-		t.Skip("there is no /proc")
+		t.Skip("needs /proc")
 	}
 	return Process(os.Getpid())
 }
@@ -24,7 +24,7 @@ func TestCPUGrowsWithWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const work = 50 * time.Millisecond // of a processor, however long the machine takes to give it
+	const work = 50 * time.Millisecond // processor time, independent of the wall-clock time
 	for start := spent(t); spent(t)-start < work; {
 		runtime.KeepAlive(make([]byte, 1))
 	}
@@ -33,11 +33,11 @@ func TestCPUGrowsWithWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	if after-before < work/2 {
-		t.Errorf("%s of work cost %s", work, after-before)
+		t.Errorf("got %[2]s for %[1]s of work", work, after-before)
 	}
 }
 
-// spent is the processor time of this process, as another system call tells it.
+// spent returns the processor time of this process from another system call.
 func spent(t *testing.T) time.Duration {
 	t.Helper()
 	var usage syscall.Rusage
@@ -47,7 +47,7 @@ func spent(t *testing.T) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-func TestMemoryHoldsWhatIsTouched(t *testing.T) {
+func TestMemoryGrowsWithTouchedPages(t *testing.T) {
 	p := self(t)
 	before, err := p.Memory()
 	if err != nil {
@@ -64,14 +64,14 @@ func TestMemoryHoldsWhatIsTouched(t *testing.T) {
 	}
 	runtime.KeepAlive(block)
 	if grown := after.Resident - before.Resident; grown < size/2 {
-		t.Errorf("64 MiB more are %d bytes more", grown)
+		t.Errorf("got a growth of %d bytes after 64 MiB were touched", grown)
 	}
 	if after.Peak < after.Resident {
-		t.Errorf("the peak %d is below the present %d", after.Peak, after.Resident)
+		t.Errorf("got a peak of %d below the resident %d", after.Peak, after.Resident)
 	}
 }
 
-func TestResetPeakForgetsWhatWasHeld(t *testing.T) {
+func TestResetPeakForgetsFreedMemory(t *testing.T) {
 	p := self(t)
 	const size = 256 << 20
 	block := make([]byte, size)
@@ -89,7 +89,7 @@ func TestResetPeakForgetsWhatWasHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m.Peak > m.Resident+size/2 {
-		t.Errorf("the peak is still %d, with %d resident", m.Peak, m.Resident)
+		t.Errorf("got a peak of %d after the reset, with %d resident", m.Peak, m.Resident)
 	}
 }
 
@@ -106,9 +106,9 @@ func TestCommandLine(t *testing.T) {
 func TestNoSuchProcess(t *testing.T) {
 	gone := Process(1 << 30) // above every limit of process ids
 	if _, err := gone.CPU(); err == nil {
-		t.Error("processor time of nobody")
+		t.Error("got processor time of a missing process")
 	}
 	if _, err := gone.Memory(); err == nil {
-		t.Error("memory of nobody")
+		t.Error("got memory of a missing process")
 	}
 }

@@ -1,6 +1,6 @@
-// Package report is what a run of the benchmark found, and how it is written down: as JSON, from which everything can
-// be written again without measuring; as tables in Markdown, between two markers in a file whose other text stays; and
-// as plots.
+// Package report has the results of a benchmark run, and writes them as JSON, tables and plots. The JSON is complete:
+// the other files can be written again from it without measuring. The tables are Markdown between two markers of a
+// file; the rest of the file is not changed.
 //
-// It measures nothing and starts no goroutine.
+// The package measures nothing and starts no goroutine.
 package report

@@ -16,56 +16,57 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/plot"
 )
 
-// Growth is what a facade takes in front of upstreams of several sizes.
+// Growth is the cost of a facade in front of upstreams of several sizes.
 type Growth struct {
 	Machine string        `json:"machine"`
-	Command string        `json:"command"` // that repeats the run
-	Took    time.Duration `json:"took"`    // in nanoseconds, as all times here
+	Command string        `json:"command"` // repeats the run
+	Took    time.Duration `json:"took"`    // in nanoseconds, like all durations here
 	Sizes   []Grown       `json:"sizes"`   // ascending
 }
 
-// Grown is what it takes in front of one of them. Memory is in bytes.
+// Grown is the cost for one size. Memory is in bytes.
 type Grown struct {
 	Objects     int            `json:"objects"`
-	Facade      string         `json:"facade"` // the commit that it was built from
-	Load        string         `json:"load"`   // average of a minute, when it began to be measured and at the end
+	Facade      string         `json:"facade"` // commit that it was built from
+	Load        string         `json:"load"`   // one-minute load average, before and after the measurement
 	Fill        time.Duration  `json:"fill"`   // from the facade's start until it is ready
 	FillCPU     time.Duration  `json:"fillCPU"`
-	UpstreamCPU time.Duration  `json:"upstreamCPU"` // while it was filled
-	Peak        int64          `json:"peak"`        // resident, the most while it was filled
-	Filled      int64          `json:"filled"`      // resident when it was ready
-	Resident    int64          `json:"resident"`    // after a collection
-	Live        int64          `json:"live"`        // heap after a collection
+	UpstreamCPU time.Duration  `json:"upstreamCPU"` // while the facade was filled
+	Peak        int64          `json:"peak"`        // resident, peak while it was filled
+	Filled      int64          `json:"filled"`      // resident, when it was ready
+	Resident    int64          `json:"resident"`    // resident, after a collection
+	Live        int64          `json:"live"`        // heap, after a collection
 	Reads       []GrownRead    `json:"reads"`
 	Watches     []GrownWatches `json:"watches"`
 }
 
-// GrownRead is one question that was asked again and again.
+// GrownRead is the cost of one question that was repeated.
 type GrownRead struct {
 	Title string        `json:"title"`
-	First time.Duration `json:"first"` // when it was asked for the first time, the median over its targets
+	First time.Duration `json:"first"` // first response for each target, median
 	P50   time.Duration `json:"p50"`
 	P99   time.Duration `json:"p99"`
-	CPU   time.Duration `json:"cpu"` // the facade's for an answer
+	CPU   time.Duration `json:"cpu"` // of the facade, for one response
 	Bytes int64         `json:"bytes"`
 }
 
-// GrownWatches are watches that were open at the same time.
+// GrownWatches is the cost of watches that were open at the same time.
 type GrownWatches struct {
 	Title    string        `json:"title"`
 	Watches  int           `json:"watches"`
 	Changes  int           `json:"changes"`
-	Live     int64         `json:"live"` // heap and stacks of each
+	Live     int64         `json:"live"` // heap and stacks of each watch
 	Resident int64         `json:"resident"`
-	P50      time.Duration `json:"p50"` // from a change until the last watch that is about it has it
+	P50      time.Duration `json:"p50"` // from a change until its last watch received it
 	P99      time.Duration `json:"p99"`
-	CPU      time.Duration `json:"cpu"` // the facade's for a change
+	CPU      time.Duration `json:"cpu"` // of the facade, for one change
 }
 
-// GrowthFile is the name of the JSON.
+// GrowthFile is the name of the JSON file.
 const GrowthFile = "million.json"
 
-// ReadGrowth reads what Publish wrote below a directory of documents; nothing if that never was.
+// ReadGrowth reads the results that Publish wrote below a directory of documents. Without a file it returns an empty
+// Growth.
 func ReadGrowth(dir string) (g Growth, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, assets, GrowthFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -80,7 +81,7 @@ func ReadGrowth(dir string) (g Growth, err error) {
 	return g, nil
 }
 
-// With adds the sizes of another run that this one did not measure.
+// With adds the sizes of another run that this run did not measure.
 func (g Growth) With(other Growth) Growth {
 	g.Sizes = slices.Clone(g.Sizes)
 	for _, size := range other.Sizes {
@@ -96,7 +97,7 @@ func (g Growth) With(other Growth) Growth {
 func (g Growth) Publish(dir string) error {
 	dir = filepath.Join(dir, assets)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("make a directory for results: %w", err)
+		return fmt.Errorf("create a directory for results: %w", err)
 	}
 	data, err := json.MarshalIndent(g, "", "  ")
 	if err != nil {
@@ -111,7 +112,7 @@ func (g Growth) Publish(dir string) error {
 	return nil
 }
 
-// grownRow is one figure of every size.
+// grownRow is one row of the table.
 type grownRow struct {
 	name  string
 	value func(Grown) string
@@ -137,7 +138,7 @@ func (g Growth) Markdown(w io.Writer) error {
 	return err
 }
 
-// rows are all figures that a size has.
+// rows returns the rows of the table.
 func (s Grown) rows() []grownRow {
 	rows := []grownRow{
 		{"facade of", func(s Grown) string { return s.Facade }},
@@ -168,7 +169,7 @@ func (s Grown) rows() []grownRow {
 	return rows
 }
 
-// memory are the curves of what is held.
+// memory returns the curves of memory.
 func (g Growth) memory() plot.Curves {
 	return g.curves("Memory over objects, both logarithmic", func(v float64) string { return Size(int64(v)) }, []grownLine{
 		{"resident, the most while it was filled", func(s Grown) float64 { return float64(s.Peak) }},
@@ -177,7 +178,7 @@ func (g Growth) memory() plot.Curves {
 	})
 }
 
-// times are the curves of how long something takes.
+// times returns the curves of durations.
 func (g Growth) times() plot.Curves {
 	var lines []grownLine
 	for i, read := range g.Sizes[0].Reads {
@@ -189,7 +190,7 @@ func (g Growth) times() plot.Curves {
 	return g.curves("Time over objects (medians), both logarithmic", func(v float64) string { return Duration(time.Duration(v)) }, lines)
 }
 
-// grownLine is one figure that is drawn.
+// grownLine is one curve.
 type grownLine struct {
 	name  string
 	value func(Grown) float64

@@ -48,18 +48,18 @@ func TestGrowthIsPublished(t *testing.T) {
 	}
 }
 
-func TestNothingGrown(t *testing.T) {
+func TestGrowthWithoutSizesWritesNothing(t *testing.T) {
 	var b strings.Builder
 	if err := (Growth{}).Markdown(&b); err != nil || b.Len() != 0 {
 		t.Errorf("%v, %q", err, b.String())
 	}
 }
 
-// A size that is measured anew takes the place of what was found before; the others stay.
-func TestGrowthIsAddedTo(t *testing.T) {
+// A new measurement of a size replaces the earlier one; results of other sizes are kept.
+func TestWithKeepsResultsOfOtherSizes(t *testing.T) {
 	dir := t.TempDir()
 	if g, err := ReadGrowth(dir); err != nil || len(g.Sizes) != 0 {
-		t.Fatalf("before anything was written: %v, %v", g, err)
+		t.Fatalf("got %v, %v before the first Publish", g, err)
 	}
 	if err := growth().Publish(dir); err != nil {
 		t.Fatal(err)

@@ -7,16 +7,16 @@ import (
 	"os"
 )
 
-// What stands between these lines of a Markdown file is written by the benchmark.
+// The benchmark writes the text between these lines of a Markdown file.
 const (
 	beginMarker = "<!-- bench: from here on to the end marker, `make bench` writes -->"
 	endMarker   = "<!-- bench: end -->"
 )
 
-// ErrNoMarkers says that a text has not exactly one pair of markers, in order.
-var ErrNoMarkers = errors.New("the text has no place for results: it needs one line " + beginMarker + " and, below, one line " + endMarker)
+// ErrNoMarkers is returned when a text does not have exactly one pair of markers, in order.
+var ErrNoMarkers = errors.New("the text needs one line " + beginMarker + " and, below it, one line " + endMarker)
 
-// Replace puts a section between the markers of a text; what is outside stays as it is.
+// Replace replaces the section between the markers of a text. Text outside the markers is not changed.
 func Replace(text, section []byte) ([]byte, error) {
 	before, rest, begins := bytes.Cut(text, []byte(beginMarker+"\n"))
 	_, after, ends := bytes.Cut(rest, []byte(endMarker+"\n"))
@@ -26,7 +26,7 @@ func Replace(text, section []byte) ([]byte, error) {
 	return bytes.Join([][]byte{before, []byte(beginMarker + "\n\n"), bytes.TrimSpace(section), []byte("\n\n" + endMarker + "\n"), after}, nil), nil
 }
 
-// replaceIn is Replace for a file.
+// replaceIn applies Replace to a file.
 func replaceIn(path string, section []byte) error {
 	text, err := os.ReadFile(path)
 	if err == nil {

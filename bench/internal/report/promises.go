@@ -1,13 +1,14 @@
 package report
 
-// promise is what a result is held to beside its ratio. Less is better.
+// promise is an upper limit for a figure of a result, in addition to the required ratio.
 type promise struct {
 	scenario, words string
 	most            float64
 	of              func(Result) float64 // 0 if it was not measured
 }
 
-// The two rules of a list that is not cheaper than it could be, and not larger than it is elsewhere.
+// promised returns the limits for CPU, relative to the file server, and for the size of a list, relative to
+// kube-apiserver.
 func promised() []promise {
 	bytes := func(r Result) float64 {
 		if r.Direct == nil || r.Facade == nil || r.Direct.Bytes == 0 {
@@ -23,7 +24,7 @@ func promised() []promise {
 	}
 }
 
-// promises are the rules that were measured, and whether they hold.
+// promises returns the table of the measured limits, and whether they are met.
 func (r Results) promises() string {
 	var lines [][]string
 	for _, p := range promised() {
@@ -32,11 +33,11 @@ func (r Results) promises() string {
 		if value == 0 {
 			continue
 		}
-		held := "yes"
+		met := "yes"
 		if value > p.most {
-			held = "**no**"
+			met = "**no**"
 		}
-		lines = append(lines, []string{p.words, Number(value), Number(p.most), held})
+		lines = append(lines, []string{p.words, Number(value), Number(p.most), met})
 	}
 	return grid([]string{"rule", "measured", "at most", "held"}, lines)
 }

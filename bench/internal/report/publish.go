@@ -11,16 +11,16 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/plot"
 )
 
-// Where results go, below a directory of documents.
+// Files of the results, below a directory of documents.
 const (
 	document = "benchmarks.md"
 	assets   = "benchmarks"
-	// ResultsFile is the name of the JSON.
+	// ResultsFile is the name of the JSON file.
 	ResultsFile = "results.json"
 	detailsFile = "details.txt"
 )
 
-// picture is one plot: what it is about, and the value of a bar; 0 leaves a bar out.
+// picture is one plot. value returns the length of a bar; 0 has no bar.
 type picture struct {
 	file, title string
 	value       func(*Figures) time.Duration
@@ -41,7 +41,7 @@ var pictures = []picture{
 // Publish writes the results below a directory: JSON, plots, the section of the document, and the details.
 func (r Results) Publish(dir string) error {
 	if err := os.MkdirAll(filepath.Join(dir, assets), 0o755); err != nil {
-		return fmt.Errorf("make a directory for results: %w", err)
+		return fmt.Errorf("create a directory for results: %w", err)
 	}
 	if err := r.Write(filepath.Join(dir, assets, ResultsFile)); err != nil {
 		return err

@@ -43,7 +43,7 @@ func TestMarkdown(t *testing.T) {
 	}
 	for _, want := range []string{
 		"| LIST all, JSON gzip: server CPU | 2.00 s [1.00 s, 4.00 s] | 40.0 ms [20.0 ms, 80.0 ms] |  | 20.0 ms [10.0 ms, 40.0 ms] | 50.0 | 40.0 | 100 | must | 2.00 |\n",
-		// What kube-apiserver pays behind the facade is in the ratio.
+		// The ratio includes the processor time of kube-apiserver behind the facade.
 		"| LIST all, protobuf gzip: server CPU | 200 ms [100 ms, 400 ms] | 20.0 ms [10.0 ms, 40.0 ms] | 180 ms |  | 1.00 | 30.0 | 60.0 | **no** |  |\n",
 		"| Herd of 20: time until the last has everything | 30.0 s (2 failed) | 1.00 s |  |  | ≥ 30.0 | 10.0 | 30.0 | aim |  |\n" +
 			"| Herd of 20: server CPU | 1.00 s [500 ms, 2.00 s] (2 failed) | 10.0 ms [5.00 ms, 20.0 ms] |  |  | ≥ 100 |  |  |  |  |\n",
@@ -53,11 +53,11 @@ func TestMarkdown(t *testing.T) {
 		"| LIST all, JSON gzip | 30.0 MB / 2000.0 MB / 3000.0 MB |",
 		"| live heap | 2.0 MB | 1.0 MB | 2.00 |\n",
 		"    make bench\n",
-		// Prose keeps to its width.
+		// Prose is wrapped.
 		strings.Repeat("2 processors, ", 8) + "2\nprocessors, " + strings.Repeat("2 processors, ", 3) + "all of them\n\n",
 	} {
 		if !strings.Contains(b.String(), want) {
-			t.Errorf("no line %s", want)
+			t.Errorf("missing: %s", want)
 		}
 	}
 	if t.Failed() {
@@ -65,18 +65,18 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-func TestAFacadeThatRefusesReachesNothing(t *testing.T) {
+func TestFailedResponsesReachNoGoal(t *testing.T) {
 	r := Result{By: CPU, Must: 2, Aim: 3, Direct: figures(time.Second, 1), Facade: figures(time.Millisecond, 1)}
 	if got := r.Reached(); got != "aim" {
-		t.Errorf("reaches %q", got)
+		t.Errorf("got %q, want aim", got)
 	}
 	r.Facade.Failed = 1
 	if got := r.Reached(); got != "**no**" {
-		t.Errorf("with an answer that failed: reaches %q", got)
+		t.Errorf("got %q with a failed response, want **no**", got)
 	}
 }
 
-func TestReplaceKeepsWhatIsWrittenByHand(t *testing.T) {
+func TestReplaceKeepsTextOutsideTheMarkers(t *testing.T) {
 	text := "# Title\n\n" + beginMarker + "\nold\n" + endMarker + "\n\nBelow.\n"
 	got, err := Replace([]byte(text), []byte("new\n"))
 	if want := "# Title\n\n" + beginMarker + "\n\nnew\n\n" + endMarker + "\n\nBelow.\n"; err != nil || string(got) != want {
@@ -84,7 +84,7 @@ func TestReplaceKeepsWhatIsWrittenByHand(t *testing.T) {
 	}
 	again, err := Replace(got, []byte("new\n"))
 	if err != nil || string(again) != string(got) {
-		t.Errorf("another time: %q, %v", again, err)
+		t.Errorf("repeated: got %q, %v", again, err)
 	}
 	for _, wrong := range []string{"", beginMarker + "\n", endMarker + "\n" + beginMarker + "\n", text + text} {
 		if _, err := Replace([]byte(wrong), nil); !errors.Is(err, ErrNoMarkers) {
@@ -93,8 +93,8 @@ func TestReplaceKeepsWhatIsWrittenByHand(t *testing.T) {
 	}
 }
 
-// Everything that is published can be written again from the JSON, to the byte.
-func TestPublish(t *testing.T) {
+// All published files can be written again from the JSON, byte for byte.
+func TestPublishIsRepeatableFromJSON(t *testing.T) {
 	dir := t.TempDir()
 	document := filepath.Join(dir, document)
 	if err := os.WriteFile(document, []byte("By hand.\n"+beginMarker+"\n"+endMarker+"\n"), 0o644); err != nil {
@@ -113,11 +113,11 @@ func TestPublish(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(first, published(t, dir)) {
-		t.Error("what is written from JSON differs")
+		t.Error("got different files when published from JSON")
 	}
 }
 
-// published reads a document and its plots, which have to be XML.
+// published reads a document and its plots, and checks that the plots are valid XML.
 func published(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
@@ -142,7 +142,7 @@ func published(t *testing.T, dir string) map[string]string {
 		t.Errorf("the document is\n%s", texts[document])
 	}
 	if details := texts[assets+"/"+detailsFile]; !strings.Contains(details, "### Time") || strings.Contains(texts[document], "### Time") {
-		t.Errorf("times are not in the file of details alone:\n%s", details)
+		t.Errorf("times are not only in the file of details:\n%s", details)
 	}
 	return texts
 }

@@ -7,67 +7,67 @@ import (
 	"time"
 )
 
-// Results are those of one run.
+// Results are the results of one run.
 type Results struct {
 	Machine string        `json:"machine"`
 	Data    string        `json:"data"`
-	Command string        `json:"command"` // that repeats the run
-	Took    time.Duration `json:"took"`    // in nanoseconds, as all times here
+	Command string        `json:"command"` // repeats the run
+	Took    time.Duration `json:"took"`    // in nanoseconds, like all durations here
 	Results []Result      `json:"results"`
 }
 
-// Result is that of one scenario: figures to compare, or rows in words for what is measured in another way.
+// Result is the result of one scenario: figures to compare, or rows of text for other measurements.
 type Result struct {
 	Name  string        `json:"name"`
 	Title string        `json:"title"`
-	Took  time.Duration `json:"took"` // to measure it, with the comparison of the answers
+	Took  time.Duration `json:"took"` // including the comparison of the responses
 	By    Measure       `json:"by,omitempty"`
-	Must  float64       `json:"must,omitempty"` // the ratio that is promised; 0: none
-	Aim   float64       `json:"aim,omitempty"`  // the ratio that is wished for
+	Must  float64       `json:"must,omitempty"` // required ratio; 0: none
+	Aim   float64       `json:"aim,omitempty"`  // desired ratio
 
 	Direct *Figures `json:"direct,omitempty"` // kube-apiserver's
 	Facade *Figures `json:"facade,omitempty"`
-	Files  *Figures `json:"files,omitempty"` // the bare file server's; nil where there is nothing to compare
+	Files  *Figures `json:"files,omitempty"` // of the bare file server; nil if it was not measured
 
 	Rows []Row `json:"rows,omitempty"`
 }
 
-// Measure is what the servers of a scenario are compared by.
+// Measure is the figure by which the servers of a scenario are compared.
 type Measure string
 
 const (
-	// CPU is a server's processor time for one answer.
+	// CPU is a server's processor time for one response.
 	CPU Measure = "cpu"
-	// Wall is the time from the start of a herd until the last client has everything.
+	// Wall is the time from the start of a herd until the last client has the complete response.
 	Wall Measure = "wall"
 )
 
-// Row is one figure in words: what, kube-apiserver's, the facade's, their ratio.
+// Row is one row of text: name, kube-apiserver's figure, the facade's figure, their ratio.
 type Row [4]string
 
-// Figures are those of one server in one scenario. Times are those of one answer, if nothing else is said.
+// Figures are the figures of one server in one scenario. Durations are per response unless stated otherwise.
 type Figures struct {
-	CPU      Spread        `json:"cpu"`    // of the server that was asked, over blocks
-	Behind   time.Duration `json:"behind"` // of kube-apiserver beyond its idling, while the facade was asked
-	P50      time.Duration `json:"p50"`    // until the last byte, the client's own work included, over answers
+	CPU      Spread        `json:"cpu"`    // of the measured server, over blocks
+	Behind   time.Duration `json:"behind"` // of kube-apiserver without its idle load, while the facade was measured
+	P50      time.Duration `json:"p50"`    // until the last byte, including the client's own work
 	P99      time.Duration `json:"p99"`
-	First    time.Duration `json:"first"` // until the first byte of the body, the median
-	Until    time.Duration `json:"until"` // of a herd, until the last client has everything, the median over herds
+	First    time.Duration `json:"first"` // until the first byte of the body, median
+	Until    time.Duration `json:"until"` // of a herd: until the last client has its response, median over herds
 	Bytes    int64         `json:"bytes"` // of the body, as sent
 	Resident int64         `json:"resident"`
-	Peak     int64         `json:"peak"` // resident, the most in any block
+	Peak     int64         `json:"peak"` // resident, peak over all blocks
 	Answers  int           `json:"answers"`
-	Failed   int           `json:"failed,omitempty"` // answers of a herd, refused or cut off: only CPU has them
+	Failed   int           `json:"failed,omitempty"` // failed responses of a herd; included only in CPU
 }
 
-// Spread is a median with the quartiles.
+// Spread is a median with its quartiles.
 type Spread struct {
 	Median time.Duration `json:"median"`
 	Low    time.Duration `json:"low"`
 	High   time.Duration `json:"high"`
 }
 
-// value is what a scenario compares: the processor time of both servers that it takes for an answer, or a herd's time.
+// value returns the compared figure: the processor time of both servers for one response, or a herd's time.
 func (r Result) value(f *Figures) time.Duration {
 	switch {
 	case f == nil:
@@ -79,12 +79,12 @@ func (r Result) value(f *Figures) time.Duration {
 	}
 }
 
-// Ratio is how many times as much kube-apiserver takes; 0 if it was not measured.
+// Ratio returns kube-apiserver's figure divided by the facade's; 0 if one of them was not measured.
 func (r Result) Ratio() float64 { return over(r.value(r.Direct), r.value(r.Facade)) }
 
-// OverFiles is how many times as much as the bare file server the facade itself takes; 0 if that was not measured.
+// OverFiles returns the facade's own figure divided by the bare file server's; 0 if one of them was not measured.
 func (r Result) OverFiles() float64 {
-	if r.By == CPU && r.Facade != nil { // what is behind the facade is no matter of how it sends bytes
+	if r.By == CPU && r.Facade != nil { // without kube-apiserver's part
 		return over(r.Facade.CPU.Median, r.value(r.Files))
 	}
 	return over(r.value(r.Facade), r.value(r.Files))
@@ -115,12 +115,12 @@ func Read(path string) (Results, error) {
 		return r, fmt.Errorf("read results: %w", err)
 	}
 	if err := json.Unmarshal(data, &r); err != nil {
-		return r, fmt.Errorf("read results from %s: %w", path, err)
+		return r, fmt.Errorf("parse results from %s: %w", path, err)
 	}
 	return r, nil
 }
 
-// Write writes results as JSON.
+// Write writes the results as JSON.
 func (r Results) Write(path string) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err == nil {

@@ -15,17 +15,17 @@ func (r Results) Markdown(w io.Writer) error {
 	return r.write(w, slices.Concat(r.comparisons(), r.details()))
 }
 
-// comparisons are the tables of the document.
+// comparisons returns the tables of the document.
 func (r Results) comparisons() []section {
 	return []section{{"Price", r.prices()}, {"Held to", r.promises()}, {"Other figures", r.rows()}}
 }
 
-// details are the tables of a file of their own. They have as many lines as there are scenarios.
+// details returns the tables of the separate file of details, with one row for each scenario.
 func (r Results) details() []section {
 	return []section{{"Time", r.times()}, {"Bytes and memory", r.sizes()}}
 }
 
-// write writes the head of the results and those sections that are not empty.
+// write writes the head of the results and all sections that are not empty.
 func (r Results) write(w io.Writer, sections []section) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n%s\n\nMeasured in %s by\n\n    %s\n", wrap(r.Machine), r.Data, Duration(r.Took), r.Command)
@@ -38,7 +38,7 @@ func (r Results) write(w io.Writer, sections []section) error {
 	return err
 }
 
-// grid is a table whose first column is text and whose others are figures. It is empty without lines.
+// grid returns a table whose first column is text and whose other columns are figures. It is empty without rows.
 func grid(head []string, lines [][]string) string {
 	if len(lines) == 0 {
 		return ""
@@ -51,7 +51,7 @@ func grid(head []string, lines [][]string) string {
 	return b.String()
 }
 
-// prices are what the scenarios are compared by, beside what they are held to. Herds have their processor time as well.
+// prices returns the compared figures with their goals. A herd has a second row for its processor time.
 func (r Results) prices() string {
 	var lines [][]string
 	for _, one := range r.Results {
@@ -77,7 +77,7 @@ func (r Result) priced() []string {
 	}
 }
 
-// bound says that kube-apiserver would have taken more if all its answers had been whole.
+// bound marks the ratio as a lower bound if responses of kube-apiserver failed.
 func (r Result) bound() string {
 	if r.Direct == nil || r.Direct.Failed == 0 {
 		return ""
@@ -117,7 +117,7 @@ func (r Result) behind() string {
 	return Duration(r.Facade.Behind)
 }
 
-// Reached says how far a result is: the aim, the must, or neither.
+// Reached returns the goal that a result reaches: aim, must, or neither.
 func (r Result) Reached() string {
 	switch {
 	case r.Must == 0 || r.Ratio() == 0:
@@ -140,7 +140,7 @@ func ratio(f float64) string {
 	return Number(f)
 }
 
-// times are what a client sees.
+// times returns the table of latencies at the client.
 func (r Results) times() string {
 	var lines [][]string
 	for _, one := range r.Results {
@@ -158,7 +158,7 @@ func (f *Figures) times() string {
 	return Duration(f.P50) + " / " + Duration(f.P99) + " / " + Duration(f.First)
 }
 
-// sizes are what is sent and what is held meanwhile.
+// sizes returns the table of response sizes and memory.
 func (r Results) sizes() string {
 	var lines [][]string
 	for _, one := range r.Results {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Duration prints a time with about three digits; nothing for none.
+// Duration formats a duration with about three digits.
 func Duration(d time.Duration) string {
 	switch {
 	case d >= time.Second:
@@ -18,7 +18,7 @@ func Duration(d time.Duration) string {
 	}
 }
 
-// Number prints a number with about three digits, which is as many as repeat from run to run.
+// Number formats a number with about three digits. More digits would not be repeatable from run to run.
 func Number(f float64) string {
 	switch {
 	case f >= 100:
@@ -30,7 +30,7 @@ func Number(f float64) string {
 	}
 }
 
-// Size prints a number of bytes.
+// Size formats a number of bytes.
 func Size(n int64) string {
 	switch {
 	case n < 1000:
@@ -42,7 +42,7 @@ func Size(n int64) string {
 	}
 }
 
-// proseWidth is how long a line of Markdown is at most.
+// proseWidth is the maximum length of a line of Markdown, in bytes.
 const proseWidth = 120
 
 // wrap breaks prose into lines.
@@ -58,7 +58,7 @@ func wrap(text string) string {
 	return strings.Join(append(lines, line), "\n")
 }
 
-// String is the median with the quartiles.
+// String formats the median with the quartiles.
 func (s Spread) String() string {
 	return fmt.Sprintf("%s [%s, %s]", Duration(s.Median), Duration(s.Low), Duration(s.High))
 }

@@ -1,11 +1,11 @@
-// Package simulated is a kube-apiserver that has nothing but pods, as many as are asked for: each is made from its
-// number when it is sent, so that a million of them, 15 GB, take no more memory here than what they have in common. The
-// pods are those of bench/internal/dataset: 400 in a namespace, 100 on a node, about 67 of an application, which are
-// alike but for names, addresses, times and ids.
+// Package simulated is a kube-apiserver with any number of pods and no other objects. It generates each pod from its
+// number when it sends the pod. A million pods, 15 GB, therefore need little memory. The pods are those of
+// bench/internal/dataset: 400 in a namespace, 100 on a node, and about 67 of an application. Pods of one application
+// differ only in names, addresses, times and IDs.
 //
-// It answers what the facade asks: discovery, pages of lists and of Tables without objects, watches, probes, and
-// reviews of its own rights, all of which are allowed. Anything else is not found. What it sends is what kube-apiserver
-// 1.37 sends, byte for byte but for the values. Pods change when it is told to (Updates).
+// It supports the requests of the facade: discovery, pages of lists and of Tables without objects, watches, probes, and
+// SelfSubjectAccessReviews, which are all allowed. It responds to other requests with 404. Its bodies have the bytes of
+// kube-apiserver 1.37 except for the values. Updates changes pods.
 //
 // Goroutines: those of net/http, and one that ends the server with its standard input.
 package simulated

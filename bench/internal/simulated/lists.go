@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// scratch are the buffers of answers.
+// scratch are buffers for response bodies.
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
-// list answers with a page of all pods.
+// list responds with a page of all pods.
 func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	limit, _ := strconv.Atoi(query.Get("limit"))
 	if limit <= 0 {
-		refuse(w, http.StatusNotAcceptable, "NotAcceptable") // nobody needs all of them at once
+		refuse(w, http.StatusNotAcceptable, "NotAcceptable") // the facade always sets a limit
 		return
 	}
 	number, version, _ := strings.Cut(query.Get("continue"), ".")
@@ -28,7 +28,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	to := min(from+limit, s.pods.Len())
 	states, now := s.store.states(from, max(from, to))
 	if version != "" && version != strconv.FormatUint(now, 10) {
-		refuse(w, http.StatusGone, "Expired") // only the present is kept
+		refuse(w, http.StatusGone, "Expired") // only the current version is available
 		return
 	}
 	b := scratch.Get().(*[]byte)
@@ -44,7 +44,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 
 func wantsTable(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "as=Table") }
 
-// appendMeta appends the metadata of a page that ends before a pod.
+// appendMeta appends the list metadata of a page whose next pod is number to.
 func (s *Server) appendMeta(b []byte, to int, version uint64) []byte {
 	b = fmt.Appendf(b, `"metadata":{"resourceVersion":"%d"`, version)
 	if left := s.pods.Len() - to; left > 0 {
@@ -65,7 +65,7 @@ func (s *Server) appendList(b []byte, from int, states []state, version uint64) 
 	return append(b, "]}\n"...)
 }
 
-// appendTable appends rows without their objects.
+// appendTable appends a Table with rows without objects.
 func (s *Server) appendTable(b []byte, from int, states []state, version uint64) []byte {
 	b = s.appendMeta(append(b, tableBegin...), from+len(states), version)
 	b = append(append(append(b, `,"columnDefinitions":`...), columns...), `,"rows":[`...)

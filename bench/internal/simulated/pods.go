@@ -11,28 +11,28 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/dataset"
 )
 
-// How pods are spread.
+// The distribution of pods.
 const (
 	perNamespace = 400
 	perNode      = 100
-	applications = 6 // of each namespace
+	applications = 6 // per namespace
 	spread       = 20 * 24 * time.Hour
 )
 
-// firstVersion is the resourceVersion of the first pod. Every further pod has one more.
+// firstVersion is the resourceVersion of the first pod. It increases by one with every pod.
 const firstVersion = 1_000_000
 
-// typeMeta is how a pod begins, but in a list.
+// typeMeta is the beginning of a pod outside a list.
 const typeMeta = `{"kind":"Pod","apiVersion":"v1",`
 
-// Pods are so many pods, numbered from 0 in the order in which they are listed. Immutable; safe for concurrent use.
+// Pods are a number of pods, numbered from 0 in list order. Immutable; safe for concurrent use.
 type Pods struct {
 	count     int
 	nodes     []string
-	templates []*template // those of a namespace stand together
+	templates []*template // those of a namespace are consecutive
 }
 
-// NewPods prepares so many pods, 1000 or more. It takes a millisecond for each 100.
+// NewPods prepares the given number of pods, at least 1000. It takes one millisecond for every 100 pods.
 func NewPods(count int) (*Pods, error) {
 	namespaces := (count + perNamespace - 1) / perNamespace
 	spec := dataset.Spec{Pods: count, Namespaces: namespaces, Nodes: (count + perNode - 1) / perNode, Applications: applications * namespaces, Seed: 1}
@@ -47,16 +47,16 @@ func NewPods(count int) (*Pods, error) {
 	return p, nil
 }
 
-// Len is how many there are.
+// Len returns the number of pods.
 func (p *Pods) Len() int { return p.count }
 
-// Name is the namespace and the name of a pod.
+// Name returns the namespace and the name of a pod.
 func (p *Pods) Name(i int) (namespace, name string) {
 	t := p.template(i)
 	return t.namespace, t.prefix + string(appendSuffix(nil, i))
 }
 
-// Node is the name of the node that a pod runs on. Neighbours in a list are on different ones.
+// Node returns the name of a pod's node. Neighbours in a list run on different nodes.
 func (p *Pods) Node(i int) string { return p.nodes[i%len(p.nodes)] }
 
 func (p *Pods) template(i int) *template {
@@ -64,13 +64,13 @@ func (p *Pods) template(i int) *template {
 	return p.templates[i/perNamespace*applications+within*applications/perNamespace]
 }
 
-// state is what changes of a pod.
+// state is the changing part of a pod.
 type state struct {
 	version uint64
 	stamp   int64
 }
 
-// appendPod appends the text of a pod, as it stands in a list: without its type.
+// appendPod appends the JSON of a pod as in a list, without kind and apiVersion.
 func (p *Pods) appendPod(b []byte, i int, s state) []byte {
 	t := p.template(i)
 	seed := mix(uint64(i))
@@ -119,7 +119,7 @@ func (p *Pods) appendPart(b []byte, i int, seed uint64, h hole, s state) []byte 
 	return b
 }
 
-// appendRow appends the cells of a pod's row, with the ages that they have now.
+// appendRow appends the beginning of a pod's row up to its object. Ages are relative to now.
 func (p *Pods) appendRow(b []byte, i int, now time.Time) []byte {
 	t := p.template(i)
 	age := func(moment int64) string { return duration.HumanDuration(now.Sub(time.Unix(moment-earlier(i), 0))) }
@@ -133,15 +133,15 @@ func (p *Pods) appendRow(b []byte, i int, now time.Time) []byte {
 	return fmt.Appendf(b, `","%s","\u003cnone\u003e","\u003cnone\u003e"],"object":`, p.Node(i))
 }
 
-// earlier is by how many seconds a pod is older than the one that its template was made of.
+// earlier returns how many seconds a pod is older than the pod of its template.
 func earlier(i int) int64 { return int64(mix(uint64(i)+7) % uint64(spread/time.Second)) }
 
-// letters are those of generated names, in order.
+// letters are the characters of generated names, in ascending order.
 const letters = "2456789bcdfghjklmnpqrstvwxz"
 
 const suffixes = 27 * 27 * 27 * 27 * 27
 
-// appendSuffix appends the end of a pod's name. Those of one application are in the order of their pods.
+// appendSuffix appends the suffix of a pod's name. The suffixes of one application are in the order of its pods.
 func appendSuffix(b []byte, i int) []byte {
 	const step = suffixes / perNamespace
 	return appendLetters(b, uint64(i%perNamespace)*step+mix(uint64(i)+5)%step)
@@ -162,7 +162,7 @@ func appendAddress(b []byte, i int) []byte {
 	return strconv.AppendInt(b, int64(i&255), 10)
 }
 
-// appendHex appends the last digits of a number.
+// appendHex appends the last hexadecimal digits of a number.
 func appendHex(b []byte, n uint64, digits int) []byte {
 	var raw [8]byte
 	for at := range raw {
@@ -173,7 +173,7 @@ func appendHex(b []byte, n uint64, digits int) []byte {
 	return append(b, text[16-digits:]...)
 }
 
-// mix spreads numbers: equal ones alike, neighbours far apart. It is the finalizer of splitmix64.
+// mix is a hash of a number, the finalizer of splitmix64. Neighbouring numbers have very different hashes.
 func mix(n uint64) uint64 {
 	n += 0x9e3779b97f4a7c15
 	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9

@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// Server is the kube-apiserver. It implements http.Handler.
+// Server is the simulated kube-apiserver. It implements http.Handler.
 type Server struct {
 	pods  *Pods
 	store *store
 }
 
-// NewServer serves pods, at first as they are from the beginning.
+// NewServer returns a server of pods in their initial state.
 func NewServer(pods *Pods) *Server { return &Server{pods: pods, store: newStore(pods.Len())} }
 
-// Paths that are answered.
+// Paths of the server.
 const (
 	podsPath    = "/api/v1/pods"
 	reviewsPath = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
@@ -49,12 +49,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// nothing tells whether a question is about a name that no object has.
+// nothing reports whether a request selects a name that no object has.
 func nothing(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Query().Get("fieldSelector"), "metadata.name=")
 }
 
-// nothing answers with a list without objects, of pods or of events.
+// nothing responds with an empty list of pods or of events.
 func (s *Server) nothing(w http.ResponseWriter, r *http.Request) {
 	kind := "PodList"
 	if strings.HasSuffix(r.URL.Path, "/events") {
@@ -64,7 +64,7 @@ func (s *Server) nothing(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"kind":%q,"apiVersion":"v1","metadata":{"resourceVersion":"%d"},"items":[]}`+"\n", kind, s.store.now())
 }
 
-// documents are what the server says of itself.
+// documents are the responses of discovery and probes.
 var documents = map[string]string{
 	"/version": `{"major":"1","minor":"37","emulationMajor":"1","emulationMinor":"37","gitVersion":"v1.37.1"}`,
 	"/livez":   "ok",
@@ -86,15 +86,15 @@ func (s *Server) document(w http.ResponseWriter, path string) {
 	_, _ = io.WriteString(w, text+"\n")
 }
 
-// refuse answers with a Status.
+// refuse responds with a Status.
 func refuse(w http.ResponseWriter, code int, reason string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"simulated","reason":%q,"code":%d}`+"\n", reason, code)
 }
 
-// Serve serves so many pods on a port of its own until its standard input ends: no longer than the process that started
-// it. When the pods are prepared it writes its address as the first line.
+// Serve serves the given number of pods on a free port. It returns when its standard input ends, at the latest with the
+// parent process. When the pods are prepared, it writes its address as the first line of its standard output.
 func Serve(pods int, certFile, keyFile string) error {
 	all, err := NewPods(pods)
 	if err != nil {
@@ -109,7 +109,7 @@ func Serve(pods int, certFile, keyFile string) error {
 		return err
 	}
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin) // however it ends
+		_, _ = io.Copy(io.Discard, os.Stdin) // also after an error
 		_ = server.Shutdown(context.Background())
 	}()
 	if err := server.ServeTLS(listener, certFile, keyFile); !errors.Is(err, http.ErrServerClosed) {

@@ -20,7 +20,7 @@ import (
 
 const manyPods = 1200
 
-// get asks and fails unless the answer has a status.
+// get sends a GET and fails unless the response has the given status.
 func get(t *testing.T, s http.Handler, path, accept string, status int) []byte {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, path, nil)
@@ -42,7 +42,7 @@ func server(t *testing.T) *Server {
 	return NewServer(pods)
 }
 
-// pages reads a list to its end.
+// pages reads all pages of a list.
 func pages(t *testing.T, s http.Handler, limit int, accept string, page func(body []byte) (next string)) {
 	t.Helper()
 	path := fmt.Sprintf("/api/v1/pods?limit=%d", limit)
@@ -61,7 +61,7 @@ func listed(t *testing.T, s http.Handler) []corev1.Pod {
 		}
 		all = append(all, list.Items...)
 		if left := list.RemainingItemCount; left != nil && int(*left)+len(all) != manyPods {
-			t.Errorf("%d are said to be left after %d", *left, len(all))
+			t.Errorf("got a remainingItemCount of %d after %d pods", *left, len(all))
 		}
 		return list.Continue
 	})
@@ -71,11 +71,11 @@ func listed(t *testing.T, s http.Handler) []corev1.Pod {
 func TestPodsAreDistinctAndInOrder(t *testing.T) {
 	all := listed(t, server(t))
 	if len(all) != manyPods {
-		t.Fatalf("%d pods", len(all))
+		t.Fatalf("got %d pods", len(all))
 	}
 	key := func(p corev1.Pod) string { return p.Namespace + "/" + p.Name }
 	if !slices.IsSortedFunc(all, func(a, b corev1.Pod) int { return strings.Compare(key(a), key(b)) }) {
-		t.Error("they are not in the order of their keys")
+		t.Error("pods are not in the order of their keys")
 	}
 	for what, of := range map[string]func(corev1.Pod) string{
 		"name": key, "uid": func(p corev1.Pod) string { return string(p.UID) }, "address": func(p corev1.Pod) string { return p.Status.PodIP },
@@ -86,7 +86,7 @@ func TestPodsAreDistinctAndInOrder(t *testing.T) {
 			seen[of(pod)] = true
 		}
 		if len(seen) != manyPods {
-			t.Errorf("%d different ones by %s", len(seen), what)
+			t.Errorf("got %d different values of %s", len(seen), what)
 		}
 	}
 	nodes := map[string]int{}
@@ -100,8 +100,8 @@ func TestPodsAreDistinctAndInOrder(t *testing.T) {
 	}
 }
 
-// Nothing of the pod that the template was made of is left in others, and every pod is written as kube-apiserver does.
-func TestPodsAreWholeAndTheirOwn(t *testing.T) {
+// No value of the template's pod remains in other pods, and every pod has the same bytes as kube-apiserver's encoding.
+func TestPodsContainNoValuesOfTheTemplate(t *testing.T) {
 	s := server(t)
 	size, looked := 0, 0
 	for i := 0; i < manyPods; i += settings.Amount(4, 1) {
@@ -112,7 +112,7 @@ func TestPodsAreWholeAndTheirOwn(t *testing.T) {
 			t.Fatalf("%v: %s", err, text)
 		}
 		if again, err := json.Marshal(pod); err != nil || !bytes.Equal(again, text) {
-			t.Fatalf("it is written otherwise (%v):\n%s\n%s", err, text, again)
+			t.Fatalf("got other bytes than the encoder (%v):\n%s\n%s", err, text, again)
 		}
 		namespace, name := s.pods.Name(i)
 		if pod.Namespace != namespace || pod.Name != name || pod.Spec.NodeName != s.pods.Node(i) || pod.ResourceVersion != "5" ||
@@ -126,11 +126,11 @@ func TestPodsAreWholeAndTheirOwn(t *testing.T) {
 		}
 	}
 	if size /= looked; size < 14_000 || size > 16_500 {
-		t.Errorf("a pod has %d bytes of JSON, not about 15 kB", size)
+		t.Errorf("got %d bytes of JSON for a pod, want about 15 kB", size)
 	}
 }
 
-func TestRowsStandBesidePods(t *testing.T) {
+func TestTableRowsMatchPods(t *testing.T) {
 	s := server(t)
 	all := listed(t, s)
 	n := 0
@@ -142,18 +142,18 @@ func TestRowsStandBesidePods(t *testing.T) {
 		for _, row := range table.Rows {
 			pod := all[n]
 			if len(row.Cells) != len(table.ColumnDefinitions) || row.Cells[0] != pod.Name || row.Cells[5] != pod.Status.PodIP || row.Cells[6] != pod.Spec.NodeName {
-				t.Fatalf("row %d is %v, of %s", n, row.Cells, pod.Name)
+				t.Fatalf("got row %d %v for pod %s", n, row.Cells, pod.Name)
 			}
 			n++
 		}
 		return table.Continue
 	})
 	if n != manyPods {
-		t.Errorf("%d rows", n)
+		t.Errorf("got %d rows", n)
 	}
 }
 
-func TestChangesAreWatched(t *testing.T) {
+func TestWatchReceivesUpdates(t *testing.T) {
 	s := server(t)
 	web := httptest.NewServer(s)
 	defer web.Close()
@@ -192,7 +192,7 @@ func TestChangesAreWatched(t *testing.T) {
 		version++
 		row := frame.Object.Rows[0]
 		if row.Object.ResourceVersion != fmt.Sprint(version) || row.Cells[0] != row.Object.Name || row.Object.Annotations[StampKey] == "0" || row.Object.Kind != "Pod" {
-			t.Fatalf("an event is %+v", frame)
+			t.Fatalf("got event %+v", frame)
 		}
 		changed[row.Object.Namespace+"/"+row.Object.Name]++
 	}
@@ -204,8 +204,8 @@ func TestChangesAreWatched(t *testing.T) {
 	}
 }
 
-// A list does not go on at another version than it began.
-func TestPagesAreOfOneVersion(t *testing.T) {
+// A list must not continue at another version than that of its first page.
+func TestContinuingAnOldListIsGone(t *testing.T) {
 	s := server(t)
 	var list corev1.PodList
 	if err := json.Unmarshal(get(t, s, "/api/v1/pods?limit=5", "application/json", http.StatusOK), &list); err != nil {
@@ -229,7 +229,7 @@ func BenchmarkList(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/500, "ns/pod")
 }
 
-// discarded takes an answer and keeps nothing of it.
+// discarded is a ResponseWriter that discards the body.
 type discarded struct{ header http.Header }
 
 // Header implements http.ResponseWriter.

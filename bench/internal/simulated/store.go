@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// store is which pods have changed. Safe for concurrent use.
+// store is the state of all pods that have changed. Safe for concurrent use.
 type store struct {
 	mu      sync.Mutex // guards all below
 	version uint64
@@ -24,7 +24,7 @@ func newStore(pods int) *store {
 	return &store{version: firstVersion + uint64(pods), changes: map[int]state{}, changed: make(chan struct{})}
 }
 
-// now is the resourceVersion.
+// now returns the current resourceVersion.
 func (s *store) now() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +42,7 @@ func (s *store) update(pod int) {
 	s.changed = make(chan struct{})
 }
 
-// states are those of some pods from one on, and the version that they are of.
+// states returns the states of the pods from one number up to another, and the current version.
 func (s *store) states(from, to int) ([]state, uint64) {
 	all := make([]state, to-from)
 	s.mu.Lock()
@@ -56,7 +56,7 @@ func (s *store) states(from, to int) ([]state, uint64) {
 	return all, s.version
 }
 
-// after are the events behind a version, and what tells of further ones.
+// after returns the events after a version, and a channel that is closed with the next event.
 func (s *store) after(version uint64) ([]event, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

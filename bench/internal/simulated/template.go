@@ -14,16 +14,17 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/dataset"
 )
 
-// StampKey is the annotation of every pod that says when it changed last, in nanoseconds; 0 before it has.
+// StampKey is the annotation of every pod with the time of its last change, in nanoseconds since 1970; 0 before the
+// first change.
 const StampKey = "bench.listfacade.dev/sent"
 
-// Values of the pod that a template is made of, which are found again in its text.
+// Placeholder values of the template's pod, which are searched in its JSON.
 const (
 	versionMark = "7700000000077"
 	stampMark   = "8800000000000000088"
 )
 
-// part is what stands in a pod's text for the pod alone.
+// part is the kind of a value that differs between pods.
 type part int
 
 const (
@@ -34,37 +35,37 @@ const (
 	partNode
 	partIP
 	partHostIP
-	partVolume    // five letters of the name of the volume with the service account's token
-	partLink      // eight digits of the name of a network interface
-	partContainer // the id of a container, of which there are several
-	partTime      // a moment, which is as much later in one pod than in another as all others are
+	partVolume    // five letters in the name of the service account token's volume
+	partLink      // eight digits in the name of a network interface
+	partContainer // ID of one of the containers
+	partTime      // a time; all times of a pod are shifted by the same amount
 )
 
-// hole is one place of a template.
+// hole is the position of one value in a template.
 type hole struct {
 	part   part
 	number int   // of the container
-	moment int64 // in the pod that the template is made of, in seconds
+	moment int64 // time in the template's pod, in seconds since 1970
 }
 
-// piece is a text and the hole behind it.
+// piece is a constant text, followed by a hole.
 type piece struct {
 	text []byte
 	hole hole
 }
 
-// template is the text of an application's pods.
+// template is the JSON of an application's pods.
 type template struct {
 	namespace string
 	prefix    string // of the pods' names
 	restarts  int32
-	created   int64 // as hole.moment
+	created   int64 // in seconds since 1970, like hole.moment
 	restarted int64
 	pieces    []piece
 	tail      []byte
 }
 
-// spot is where a value stands in the text.
+// spot is the position of a value in the JSON of the template's pod.
 type spot struct {
 	from, to int
 	hole     hole
@@ -76,10 +77,10 @@ var (
 	linkPattern      = regexp.MustCompile(`link\\":\\"veth([0-9a-f]{8})`)
 )
 
-// restartedAt is an annotation of the application's, whose time is the same in all of its pods.
+// restartedAt is an annotation with the same time in all pods of an application.
 const restartedAt = "kubectl.kubernetes.io/restartedAt"
 
-// newTemplate makes a template of one pod.
+// newTemplate creates a template from one pod.
 func newTemplate(pod *corev1.Pod) (*template, error) {
 	pod.ResourceVersion = versionMark
 	pod.Annotations[StampKey] = stampMark
@@ -89,7 +90,7 @@ func newTemplate(pod *corev1.Pod) (*template, error) {
 	}
 	text, found := bytes.CutPrefix(text, []byte(typeMeta))
 	if !found {
-		return nil, fmt.Errorf("a pod begins otherwise than with %s", typeMeta)
+		return nil, fmt.Errorf("a pod's JSON does not begin with %s", typeMeta)
 	}
 	t := &template{namespace: pod.Namespace, prefix: pod.GenerateName, created: pod.CreationTimestamp.Unix()}
 	for _, c := range pod.Status.ContainerStatuses {
@@ -105,7 +106,7 @@ func newTemplate(pod *corev1.Pod) (*template, error) {
 	return t, t.cut(text, spots)
 }
 
-// spotsOf finds what is the pod's alone.
+// spotsOf finds the values that differ between pods.
 func spotsOf(pod *corev1.Pod, text []byte) ([]spot, error) {
 	var spots []spot
 	for value, part := range map[string]part{
@@ -139,7 +140,7 @@ func spotsOf(pod *corev1.Pod, text []byte) ([]spot, error) {
 		}
 		moment, err := time.Parse(time.RFC3339, value)
 		if err != nil {
-			return nil, fmt.Errorf("read a time of a pod: %w", err)
+			return nil, fmt.Errorf("parse a time of a pod: %w", err)
 		}
 		spots = append(spots, spot{from: at[2], to: at[3], hole: hole{part: partTime, moment: moment.Unix()}})
 	}
@@ -157,7 +158,7 @@ func volumeSuffix(pod *corev1.Pod) string {
 	return ""
 }
 
-// cut takes the text apart.
+// cut splits the text at the spots.
 func (t *template) cut(text []byte, spots []spot) error {
 	slices.SortFunc(spots, func(a, b spot) int { return a.from - b.from })
 	at := 0
@@ -172,7 +173,7 @@ func (t *template) cut(text []byte, spots []spot) error {
 	return nil
 }
 
-// templatesOf are those of a data set's applications, by namespace and by their pods' names.
+// templatesOf returns the templates of a data set's applications, sorted by namespace and name prefix.
 func templatesOf(spec dataset.Spec) ([]*template, error) {
 	all := make([]*template, spec.Applications)
 	for i := range all {

@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// UpdatesPath is where Updates are posted, as JSON. The answer comes when all are done.
+// UpdatesPath is the path to which Updates are posted, as JSON. The response is sent after the last update.
 const UpdatesPath = "/simulated/updates"
 
-// Updates is which pods are to change, one after the other at a steady rate.
+// Updates changes one pod after the other at a steady rate.
 type Updates struct {
 	Count int
 	Every time.Duration
-	Among int // pods at equal distances, which change in a mixed order
+	Among int // number of different pods, at equal distances, changed in a mixed order
 }
 
-// Pod is which of so many pods the n-th of those at equal distances is, of so many.
+// Pod returns the number of the n-th changed pod, out of the given number of pods.
 func (u Updates) Pod(n, pods int) int { return n % u.Among * (pods / u.Among) }
 
-// stride mixes the order: it is a prime that divides no usual number.
+// stride mixes the order of updates. It is a prime that does not divide Among.
 const stride = 7919
 
 func (s *Server) update(w http.ResponseWriter, r *http.Request) {

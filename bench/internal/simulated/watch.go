@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// columns are those that kube-apiserver prints of pods.
+// columns are the Table columns of pods in kube-apiserver.
 //
 //go:embed columns.json
 var columns string
@@ -16,13 +16,15 @@ var columns string
 const tableBegin = `{"kind":"Table","apiVersion":"meta.k8s.io/v1",`
 
 const (
-	// bookmarkEvery is the distance of bookmarks.
+	// bookmarkEvery is the interval of bookmarks.
 	bookmarkEvery = 30 * time.Second
-	// fence is the longest that a watch may last which is told the version at once.
-	fence = 5
+	// progressWatch is the maximum timeout, in seconds, of a watch that receives a bookmark with the current version
+	// immediately.
+	progressWatch = 5
 )
 
-// watch answers a watch until its time is over or the client leaves. One with initial events is of no pods.
+// watch serves a watch until its timeout or until the client disconnects. Initial events are supported only for lists
+// without pods.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	version, _ := strconv.ParseUint(query.Get("resourceVersion"), 10, 64)
@@ -40,7 +42,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	case initial:
 		refuse(w, http.StatusUnprocessableEntity, "Invalid")
 		return
-	case seconds <= fence:
+	case seconds <= progressWatch:
 		version = s.store.now()
 		b = f.bookmark(b, version, initial)
 	}
@@ -70,11 +72,11 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// frames writes what one watch is sent.
+// frames encodes the events of one watch.
 type frames struct {
 	pods    *Pods
 	table   bool
-	columns string // of the next frame; null after the first
+	columns string // of the next frame; null after the first one
 }
 
 func (f *frames) event(b []byte, e event) []byte {
@@ -83,7 +85,7 @@ func (f *frames) event(b []byte, e event) []byte {
 		b = f.pods.appendRow(f.row(b, e.state.version), e.pod, time.Now())
 	}
 	b = append(b, typeMeta...)
-	at := len(b) - 1 // the bracket comes with the pod
+	at := len(b) - 1 // overwrites the opening bracket of the pod
 	b = f.pods.appendPod(b[:at], e.pod, e.state)
 	b[at] = ','
 	return f.end(b)
