@@ -14,14 +14,15 @@ import (
 	"github.com/listfacade/listfacade/devcluster/internal/process"
 )
 
-// frontProxyName is the one name that kube-apiserver believes when it says who somebody else is.
+// frontProxyName is the only client certificate name from which kube-apiserver accepts identity headers.
 const frontProxyName = "front-proxy-client"
 
-// apiServerStart bounds the start of kube-apiserver: 3 seconds alone, a minute when a compiler has the machine.
+// apiServerStart is the timeout for the start of kube-apiserver. A start takes 3 seconds on an idle machine, and a
+// minute next to a compiler.
 const apiServerStart = 2 * time.Minute
 
-// addAPIServers adds as many as were asked for, all alike but for their ports. The first is the one that kubeconfigs
-// name.
+// addAPIServers adds the requested number of kube-apiservers, which differ only in their ports. Kubeconfigs contain the
+// URL of the first one.
 func (c *Cluster) addAPIServers() error {
 	c.servers = make(map[string]string)
 	for i := range max(c.options.APIServers, 1) {
@@ -48,7 +49,7 @@ func (c *Cluster) addAPIServer(name string, port *ports.Reservation) error {
 	}
 	args := c.apiServerArgs(port)
 	if !c.options.Has(ControllerManager) {
-		// Nobody makes the default service accounts, without which this plugin refuses every pod.
+		// Without kube-controller-manager there are no default service accounts, and this plugin would reject every pod.
 		args = append(args, "--disable-admission-plugins=ServiceAccount")
 	}
 	c.add(binaries.APIServer, process.Spec{
@@ -60,8 +61,8 @@ func (c *Cluster) addAPIServer(name string, port *ports.Reservation) error {
 	return nil
 }
 
-// apiServerReady is satisfied when the server says so and has made the namespaces that it makes by itself, which
-// /readyz does not wait for.
+// apiServerReady succeeds when /readyz does and the server has created its initial namespaces, for which /readyz does
+// not wait.
 func apiServerReady(ctx context.Context, client *probe.Client, server string) error {
 	for _, path := range []string{"/readyz", "/api/v1/namespaces/default", "/api/v1/namespaces/kube-system"} {
 		if err := client.Get(ctx, server+path); err != nil {
@@ -81,7 +82,7 @@ func (c *Cluster) apiServerArgs(port *ports.Reservation) []string {
 		"--bind-address=127.0.0.1",
 		"--secure-port=" + strconv.Itoa(port.Port),
 		"--advertise-address=127.0.0.1",
-		"--endpoint-reconciler-type=none", // an endpoint may not have a loopback address
+		"--endpoint-reconciler-type=none", // an endpoint must not have a loopback address
 		"--tls-cert-file=" + pki.Serving.CertFile,
 		"--tls-private-key-file=" + pki.Serving.KeyFile,
 		"--client-ca-file=" + pki.ca.CertFile(),
@@ -99,7 +100,8 @@ func (c *Cluster) apiServerArgs(port *ports.Reservation) []string {
 		"--service-account-key-file=" + pki.ServiceAccount.PublicFile,
 		"--service-account-signing-key-file=" + pki.ServiceAccount.PrivateFile,
 		"--profiling=true",
-		// A version stays readable from snapshots until etcd is compacted; how long a suite takes must not show in answers.
+		// An old version stays readable until etcd is compacted. Responses in tests must not depend on the duration of a
+		// suite.
 		"--etcd-compaction-interval=2h",
 	}
 	if c.separate != nil {
@@ -108,27 +110,28 @@ func (c *Cluster) apiServerArgs(port *ports.Reservation) []string {
 	return args
 }
 
-// replaceFlags adds flags to ours. Of a flag that is given again only what is given stays: repeated flags of lists, as
-// --authorization-mode, would add to what was there.
-func replaceFlags(ours, given []string) []string {
+// replaceFlags appends the given flags to the defaults. A given flag replaces a default of the same name, because a
+// repeated list flag such as --authorization-mode would be merged with the default.
+func replaceFlags(defaults, given []string) []string {
 	name := func(flag string) string { return strings.SplitN(flag, "=", 2)[0] }
 	replaced := make(map[string]bool)
 	for _, flag := range given {
 		replaced[name(flag)] = true
 		if name(flag) == "--authorization-config" {
-			replaced["--authorization-mode"] = true // kube-apiserver refuses both at once
+			replaced["--authorization-mode"] = true // kube-apiserver rejects the combination of both
 		}
 	}
-	ours = slices.DeleteFunc(ours, func(flag string) bool { return replaced[name(flag)] })
-	return append(ours, given...)
+	defaults = slices.DeleteFunc(defaults, func(flag string) bool { return replaced[name(flag)] })
+	return append(defaults, given...)
 }
 
-// overrides says for each resource, "events" or "coordination.k8s.io/leases", that it lives elsewhere.
+// overrides returns the value of --etcd-servers-overrides that moves resources, "events" or
+// "coordination.k8s.io/leases", to another etcd.
 func overrides(resources []string, url string) string {
 	all := make([]string, len(resources))
 	for i, resource := range resources {
 		if !strings.Contains(resource, "/") {
-			resource = "/" + resource // of the core group
+			resource = "/" + resource // the core group has an empty name
 		}
 		all[i] = resource + "#" + url
 	}

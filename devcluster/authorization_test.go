@@ -16,7 +16,7 @@ import (
 	"github.com/listfacade/listfacade/devcluster"
 )
 
-// TestAuthorizationWebhook has a kube-apiserver ask a webhook of ours about what Node and RBAC do not allow.
+// TestAuthorizationWebhook runs kube-apiserver with a webhook authorizer after Node and RBAC.
 func TestAuthorizationWebhook(t *testing.T) {
 	long(t)
 	webhook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,7 +41,7 @@ func TestAuthorizationWebhook(t *testing.T) {
 	must(t, cluster, devcluster.Alice, "get", "pods", "-n", "team-a") // by RBAC
 	must(t, cluster, devcluster.Alice, "get", "nodes")                // by the webhook
 	if _, err := kubectl(t, cluster, devcluster.Alice, "get", "pods", "-A"); err == nil || !strings.Contains(err.Error(), "forbidden") {
-		t.Errorf("nobody allows it, and the answer is %v", err)
+		t.Errorf("got %v, want Forbidden: no authorizer allows it", err)
 	}
 }
 
@@ -70,6 +70,6 @@ func TestAuthorizationConfig(t *testing.T) {
 	cluster := start(t, devcluster.Options{APIServer: []string{"--authorization-config=" + path}})
 	must(t, cluster, devcluster.Alice, "get", "pods", "-n", "team-a")
 	if _, err := kubectl(t, cluster, devcluster.Node, "get", "services", "-A"); err == nil {
-		t.Error("the Node authorizer is still asked")
+		t.Error("the Node authorizer still allows requests")
 	}
 }

@@ -9,15 +9,16 @@ import (
 	"github.com/listfacade/listfacade/devcluster/internal/pki"
 )
 
-// Certificates are the files that the servers and users of one cluster need. Three authorities sign them: one for the
-// cluster, one for etcd (whoever may talk to etcd may do everything, so users must not), one for front proxies.
+// Certificates are the files of one cluster's servers and users. They are signed by three authorities: for the cluster,
+// for etcd, and for front proxies. A client of etcd may do everything, so users must not have a certificate of etcd's
+// authority.
 type Certificates struct {
 	dir          string
 	ca           *pki.Authority
 	etcdCA       *pki.Authority
 	frontProxyCA *pki.Authority
 
-	Serving        pki.Pair // for every HTTPS server that users talk to
+	Serving        pki.Pair // for every HTTPS server that users connect to
 	EtcdServer     pki.Pair
 	EtcdClient     pki.Pair
 	FrontProxy     pki.Pair
@@ -25,11 +26,11 @@ type Certificates struct {
 	Users          map[string]pki.Pair // by the name of the User
 }
 
-// MakeCertificates writes a new set to dir, which is made if need be. hosts are the names and addresses of the servers;
-// localhost and the loopback addresses are always among them.
+// MakeCertificates writes a new set of certificates to dir, which it creates if necessary. hosts are names and
+// addresses of the servers; localhost and the loopback addresses are always included.
 func MakeCertificates(dir string, hosts []string) (*Certificates, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make certificate directory: %w", err)
+		return nil, fmt.Errorf("create certificate directory: %w", err)
 	}
 	c := &Certificates{dir: dir, Users: make(map[string]pki.Pair)}
 	steps := []func() error{
@@ -45,8 +46,9 @@ func MakeCertificates(dir string, hosts []string) (*Certificates, error) {
 	return c, nil
 }
 
-// KeepAuthorities writes the keys of the authorities that vouch for users, so that a test can make users of its own,
-// and returns the pairs by name: "ca" signs users' certificates, "front-proxy-ca" those of front proxies.
+// KeepAuthorities writes the keys of the authorities that sign users' and front proxies' certificates, so that a test
+// can create further users. It returns the pairs by name: "ca" signs users' certificates, "front-proxy-ca" signs those
+// of front proxies.
 func (c *Certificates) KeepAuthorities() (map[string]pki.Pair, error) {
 	pairs := make(map[string]pki.Pair)
 	for name, authority := range map[string]*pki.Authority{"ca": c.ca, "front-proxy-ca": c.frontProxyCA} {
@@ -59,11 +61,11 @@ func (c *Certificates) KeepAuthorities() (map[string]pki.Pair, error) {
 	return pairs, nil
 }
 
-// WriteKubeconfigs writes one kubeconfig for every user to dir, all for the same server, and returns their paths by the
+// WriteKubeconfigs writes one kubeconfig for every user to dir, all for the same server. It returns their paths by the
 // name of the user.
 func (c *Certificates) WriteKubeconfigs(dir, server string) (map[string]string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make kubeconfig directory: %w", err)
+		return nil, fmt.Errorf("create kubeconfig directory: %w", err)
 	}
 	paths := KubeconfigPaths(dir)
 	for name, pair := range c.Users {
@@ -91,7 +93,7 @@ func (c *Certificates) makeServerPairs(hosts []string) (err error) {
 	if c.Serving, err = c.ca.Issue(c.dir, "serving", serving); err != nil {
 		return err
 	}
-	// etcd's HTTP gateway connects to etcd itself, as a client with the server's certificate.
+	// etcd's HTTP gateway connects to etcd as a client with the server's certificate.
 	usages := []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 	etcd := pki.Subject{CommonName: "etcd", Hosts: hosts, Usages: usages}
 	if c.EtcdServer, err = c.etcdCA.Issue(c.dir, "etcd-server", etcd); err != nil {
@@ -120,7 +122,7 @@ func (c *Certificates) makeClientPairs() (err error) {
 	return nil
 }
 
-// KubeconfigPaths lists where WriteKubeconfigs puts the kubeconfigs in dir, by the name of the user.
+// KubeconfigPaths returns the paths of the kubeconfigs in dir, by the name of the user.
 func KubeconfigPaths(dir string) map[string]string {
 	paths := make(map[string]string)
 	for _, u := range Users() {

@@ -21,34 +21,34 @@ const (
 	apiServerName = string(binaries.APIServer)
 )
 
-// separateEtcdName is the etcd of the resources that live apart.
+// separateEtcdName is the name of the etcd for Options.SeparateEtcd.
 const separateEtcdName = etcdName + "-2"
 
-// createWithin bounds what is created after the servers are ready.
+// createWithin is the timeout for the creation of objects after the servers are ready.
 const createWithin = 2 * time.Minute
 
-// maxNodes is how many nodes have addresses of their own.
+// maxNodes is the maximum number of nodes with distinct addresses.
 const maxNodes = 100 * 256
 
-// maxAPIServers is more than anybody has a use for on one machine.
+// maxAPIServers is the maximum number of kube-apiservers.
 const maxAPIServers = 9
 
-// Cluster is a running control plane. Its methods may be called from any goroutine.
+// Cluster is a running control plane. Its methods are safe for concurrent use.
 type Cluster struct {
 	options      Options
 	dir          string
-	ownsDir      bool // made here, so removed here
+	ownsDir      bool // Start created dir, so Close removes it
 	programs     map[binaries.Program]string
 	certificates *Certificates
 	authorities  map[string]pki.Pair
 	kubeconfigs  map[string]string
-	servers      map[string]string // the URL of each kube-apiserver, by the name of its process
+	servers      map[string]string // URL of each kube-apiserver, by the name of its process
 	etcd         *etcd
-	separate     *etcd // of the resources that live apart; nil when there are none
+	separate     *etcd // for Options.SeparateEtcd; nil if that is empty
 
 	reservations []*ports.Reservation
 	spawner      *process.Spawner
-	order        []string // in which processes were started
+	order        []string // order in which processes were started
 	processes    map[string]*process.Process
 	control      *control
 	failed       chan error
@@ -57,14 +57,14 @@ type Cluster struct {
 	closeErr error // set by closing
 }
 
-// Start builds what is not built yet, starts the cluster and returns when it is ready. ctx bounds the start only. When
-// it fails nothing is left running; the error of a server that did not come up carries the end of its log.
+// Start builds missing binaries, starts the cluster and returns when it is ready. ctx limits only the start. When Start
+// fails, it leaves no process running; the error of a server that failed to start contains the end of its log.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if o.Nodes < 0 || o.Nodes > maxNodes {
-		return nil, fmt.Errorf("%d nodes: must be from 0 to %d", o.Nodes, maxNodes)
+		return nil, fmt.Errorf("number of nodes %d must be from 0 to %d", o.Nodes, maxNodes)
 	}
 	if o.APIServers < 0 || o.APIServers > maxAPIServers {
-		return nil, fmt.Errorf("%d kube-apiservers: must be from 1 to %d", o.APIServers, maxAPIServers)
+		return nil, fmt.Errorf("number of kube-apiservers %d must be from 1 to %d", o.APIServers, maxAPIServers)
 	}
 	c := &Cluster{
 		options:   o,
@@ -77,10 +77,11 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// Failed delivers the first unexpected death of a server, a *process.DeathError.
+// Failed delivers the first unexpected exit of a server, a *process.DeathError.
 func (c *Cluster) Failed() <-chan error { return c.failed }
 
-// Close kills every process, waits for them, and removes the directory if Start made it and nobody asked to keep it.
+// Close kills every process and waits for them. It removes the directory if Start created it and Options.Keep is
+// Remove.
 func (c *Cluster) Close() error {
 	c.closing.Do(func() { c.closeErr = c.close() })
 	return c.closeErr
@@ -138,12 +139,12 @@ func (c *Cluster) makeDir(context.Context) (err error) {
 		return err
 	}
 	if c.dir, err = filepath.Abs(c.options.Dir); err != nil {
-		return fmt.Errorf("find directory: %w", err)
+		return fmt.Errorf("resolve directory: %w", err)
 	}
 	return os.MkdirAll(c.dir, 0o700)
 }
 
-// describe makes certificates and kubeconfigs and decides how every server is run.
+// describe creates certificates and kubeconfigs, and adds the specification of every server.
 func (c *Cluster) describe(context.Context) (err error) {
 	c.spawner = process.NewSpawner()
 	if c.certificates, err = MakeCertificates(c.path("pki"), nil); err != nil {
@@ -174,7 +175,7 @@ func (c *Cluster) describe(context.Context) (err error) {
 	return c.addKwok(port)
 }
 
-// run starts the servers in order: each needs the one before it.
+// run starts the servers in order, because each needs the one before it.
 func (c *Cluster) run(ctx context.Context) error {
 	for _, name := range c.order {
 		if err := c.processes[name].Start(ctx); err != nil {
@@ -184,7 +185,7 @@ func (c *Cluster) run(ctx context.Context) error {
 	return nil
 }
 
-// createObjects creates the objects without which the cluster is not what was asked for.
+// createObjects creates the users' permissions, the nodes and the demo objects.
 func (c *Cluster) createObjects(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, createWithin)
 	defer cancel()
@@ -202,18 +203,18 @@ func (c *Cluster) createObjects(ctx context.Context) error {
 	return nil
 }
 
-// add notes a server that run will start.
+// add adds a server that run will start.
 func (c *Cluster) add(program binaries.Program, spec process.Spec) {
 	spec.Path = c.programs[program]
 	spec.LogFile = c.path(spec.Name + ".log")
 	if c.options.Code == QuicklyCompiled {
-		spec.Env = []string{"GOGC=300"} // a tenth less work, for a fifth more memory; nobody measures these
+		spec.Env = []string{"GOGC=300"} // a tenth less work for a fifth more memory; these processes are not measured
 	}
 	c.order = append(c.order, spec.Name)
 	c.processes[spec.Name] = process.New(spec, c.spawner, func(err error) {
 		select {
 		case c.failed <- err:
-		default: // one death is enough to end a cluster, and often the cause of the next
+		default: // the first death ends the cluster, and often causes the next ones
 		}
 	})
 }

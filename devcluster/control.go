@@ -14,28 +14,28 @@ import (
 	"github.com/listfacade/listfacade/devcluster/internal/process"
 )
 
-// stopWithin is how long a server may take to end by itself. kube-apiserver lets running watches be for as long as 60
-// s.
+// stopWithin is the timeout for a graceful stop. kube-apiserver keeps running watches open for up to 60 seconds.
 const stopWithin = 90 * time.Second
 
-// maxSocketPath is the longest path that every system takes as a unix socket (104 bytes with the end on macOS).
+// maxSocketPath is the maximum length of the path of a unix socket on every system (104 bytes with the terminator on
+// macOS).
 const maxSocketPath = 103
 
-// ErrUnknown says that there is no such process or action.
+// ErrUnknown is returned for an unknown process or action.
 var ErrUnknown = errors.New("unknown")
 
 // Actions of Do.
 const (
 	Kill     = "kill"     // SIGKILL
 	Stop     = "stop"     // SIGTERM, and SIGKILL after 90 seconds
-	Run      = "start"    // the same arguments and port, then wait until ready
+	Run      = "start"    // the same arguments and port; waits until the server is ready
 	Restart  = "restart"  // Stop and Run
 	Pause    = "pause"    // SIGSTOP
 	Continue = "continue" // SIGCONT
 )
 
-// Do does something to one server: one of the actions above. It fails with ErrUnknown, or with *process.StateError when
-// the server is in no state for it.
+// Do performs one of the actions above on one server. It fails with ErrUnknown, or with *process.StateError when the
+// server's state does not allow the action.
 func (c *Cluster) Do(ctx context.Context, name, action string) error {
 	p, ok := c.processes[name]
 	if !ok {
@@ -68,14 +68,14 @@ func stop(ctx context.Context, p *process.Process) error {
 	return p.Stop(ctx)
 }
 
-// Compact makes etcd forget its history up to now and returns the revision that it kept.
+// Compact compacts etcd's history at the current revision, and returns that revision.
 func (c *Cluster) Compact(ctx context.Context) (int64, error) { return c.etcd.compact(ctx) }
 
 // control serves Do, Compact and Processes on a unix socket.
 type control struct {
 	path   string
 	server *http.Server
-	served chan error // the end of the serving goroutine
+	served chan error // result of the serving goroutine
 }
 
 func serveControl(c *Cluster) (*control, error) {
@@ -83,8 +83,8 @@ func serveControl(c *Cluster) (*control, error) {
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf("%s: the path of the control socket has more than %d bytes; choose a shorter directory", path, maxSocketPath)
 	}
-	// A cluster that was killed in a directory of the caller's leaves its socket. It is not in use: etcd runs by now, and
-	// holds the lock on its data.
+	// A cluster that was killed leaves its socket in a directory of the caller. The socket is not in use, because etcd is
+	// already running and has the lock of its data directory.
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("remove old control socket: %w", err)
 	}
@@ -131,7 +131,7 @@ func answer(w http.ResponseWriter, result any, err error) {
 	switch {
 	case err == nil:
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(result) // fails only when the client is gone
+		_ = json.NewEncoder(w).Encode(result) // fails only when the client has disconnected
 	case errors.Is(err, ErrUnknown):
 		http.Error(w, err.Error(), http.StatusNotFound)
 	case errors.As(err, &state):

@@ -12,10 +12,10 @@ import (
 	"github.com/listfacade/listfacade/devcluster/internal/process"
 )
 
-// controllerStart bounds the start of a controller.
+// controllerStart is the timeout for the start of a controller.
 const controllerStart = 2 * time.Minute
 
-// addControllers adds those of kube-controller-manager and kube-scheduler that are asked for, each with its port.
+// addControllers adds kube-controller-manager and kube-scheduler if they are in the options.
 func (c *Cluster) addControllers(port func() (*ports.Reservation, error)) error {
 	further := map[Component][]string{
 		ControllerManager: {
@@ -54,7 +54,7 @@ func (c *Cluster) addController(name string, port *ports.Reservation, further []
 		"--secure-port=" + strconv.Itoa(port.Port),
 		"--tls-cert-file=" + c.certificates.Serving.CertFile,
 		"--tls-private-key-file=" + c.certificates.Serving.KeyFile,
-		"--leader-elect=false", // it has no rival, and a paused cluster must not lose its lease
+		"--leader-elect=false", // there is no second instance, and a paused cluster must not lose its lease
 	}
 	c.add(binaries.Program(name), process.Spec{
 		Name:        name,

@@ -1,13 +1,13 @@
-// Package devcluster runs a real Kubernetes control plane on the loopback address: etcd and kube-apiserver, and if
-// asked for kube-controller-manager, kube-scheduler and kwok, which simulates nodes on which pods become Running.
+// Package devcluster runs a real Kubernetes control plane on the loopback address: etcd and kube-apiserver. It can add
+// kube-controller-manager, kube-scheduler and kwok, which simulates nodes on which pods become Running.
 //
-// It promises that a cluster which Start returned is ready, its users' rights included; that every port, file and
-// certificate is its own, so that many clusters run side by side; and that nothing outlives it: Close ends every
-// process and removes the directory, and on Linux the kernel ends the processes when this one dies in any way.
+// Start returns when the cluster is ready and its users have their permissions. Every cluster has its own ports, files
+// and certificates, so many clusters can run at the same time. Close ends every process and removes the directory. On
+// Linux, the kernel also ends the processes when the parent process dies for any reason.
 //
 // A Cluster owns its processes, the goroutines that wait for them (see internal/process), and the goroutine that serves
-// its control socket; Close waits for all of them.
+// its control socket. Close waits for all of them.
 //
-// It does not supervise: a server that dies is reported by Failed, never restarted. It imports nothing of the facade
-// and nothing of the facade imports it; the two meet through the command cmd/devcluster, files, and HTTP.
+// The package does not restart servers: Failed reports a server that exits unexpectedly. It imports nothing of the
+// facade, and the facade imports nothing of it. They are connected only by the command cmd/devcluster, files, and HTTP.
 package devcluster

@@ -11,20 +11,21 @@ import (
 	"github.com/listfacade/listfacade/devcluster/internal/process"
 )
 
-// progressEvery is how often etcd tells watchers how far they are; kubeadm sets the same. kube-apiserver's periodic
-// bookmarks advance by it when nothing else happens.
+// progressEvery is the interval of etcd's progress notifications, the same as in kubeadm. Without other events, they
+// advance kube-apiserver's periodic bookmarks.
 const progressEvery = 5 * time.Second
 
-// etcdStart bounds the start of etcd: half a second alone, much more while a compiler has the machine.
+// etcdStart is the timeout for the start of etcd. A start takes half a second on an idle machine, and much longer next
+// to a compiler.
 const etcdStart = 2 * time.Minute
 
-// etcd is one of the cluster's stores as a client sees it.
+// etcd is a client of one of the cluster's etcds.
 type etcd struct {
 	url    string
 	client *probe.Client
 }
 
-// addEtcds adds the store of everything, and a second one if there are resources that live apart.
+// addEtcds adds the main etcd, and a second one if Options.SeparateEtcd is not empty.
 func (c *Cluster) addEtcds() (err error) {
 	if c.etcd, err = c.addEtcd(etcdName); err != nil || len(c.options.SeparateEtcd) == 0 {
 		return err
@@ -56,7 +57,7 @@ func (c *Cluster) addEtcd(name string) (*etcd, error) {
 	return e, nil
 }
 
-// etcdArgs are the flags of one etcd. Its peer address is without TLS: it has no other member to talk to.
+// etcdArgs returns the flags of one etcd. Its peer URL has no TLS, because it has no other members.
 func (c *Cluster) etcdArgs(dir, url, peerURL string) []string {
 	args := []string{
 		"--name=devcluster",
@@ -79,24 +80,24 @@ func (c *Cluster) etcdArgs(dir, url, peerURL string) []string {
 	return args
 }
 
-// compact makes etcd forget every revision before the current one and returns that one: from then on a watch or a list
-// at an older one is refused as soon as it reaches etcd.
+// compact compacts etcd at the current revision and returns it. A watch or a list at an older revision then fails as
+// soon as it reaches etcd.
 func (e *etcd) compact(ctx context.Context) (int64, error) {
 	var current struct {
 		Header struct {
 			Revision string `json:"revision"`
 		} `json:"header"`
 	}
-	// Every read answers with the current revision; the key that is one zero byte ("AA==") does not exist.
+	// The response to any read contains the current revision. The key, one zero byte ("AA=="), does not exist.
 	if err := e.client.Post(ctx, e.url+"/v3/kv/range", map[string]string{"key": "AA=="}, &current); err != nil {
 		return 0, fmt.Errorf("read etcd's revision: %w", err)
 	}
 	revision, err := strconv.ParseInt(current.Header.Revision, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("read etcd's revision: %w", err)
+		return 0, fmt.Errorf("parse etcd's revision: %w", err)
 	}
-	question := map[string]string{"revision": current.Header.Revision}
-	if err := e.client.Post(ctx, e.url+"/v3/kv/compaction", question, nil); err != nil {
+	request := map[string]string{"revision": current.Header.Revision}
+	if err := e.client.Post(ctx, e.url+"/v3/kv/compaction", request, nil); err != nil {
 		return 0, fmt.Errorf("compact etcd at %d: %w", revision, err)
 	}
 	return revision, nil

@@ -5,14 +5,14 @@ import (
 	"github.com/listfacade/listfacade/devcluster/internal/process"
 )
 
-// Info is everything that a user of the cluster has to know. Its JSON form is what "devcluster up --json" prints.
+// Info describes a cluster for its users. "devcluster up --json" prints it as JSON.
 type Info struct {
 	Dir         string                    `json:"dir"`
 	Server      string                    `json:"server"`  // https://127.0.0.1:port
-	Servers     map[string]string         `json:"servers"` // the same of each kube-apiserver, by the name of its process
+	Servers     map[string]string         `json:"servers"` // URL of each kube-apiserver, by the name of its process
 	CAFile      string                    `json:"caFile"`
-	Serving     pki.Pair                  `json:"serving"`     // of caFile, for localhost: a second server may use it
-	Authorities map[string]pki.Pair       `json:"authorities"` // by name: ca signs users, front-proxy-ca front proxies
+	Serving     pki.Pair                  `json:"serving"`     // signed by caFile, for localhost; other servers may use it, too
+	Authorities map[string]pki.Pair       `json:"authorities"` // by name: ca signs users' certificates, front-proxy-ca those of front proxies
 	Kubeconfigs map[string]string         `json:"kubeconfigs"` // path by user
 	Binaries    map[string]string         `json:"binaries"`    // path by program
 	Processes   map[string]process.Status `json:"processes"`
@@ -20,14 +20,14 @@ type Info struct {
 	Etcd        EtcdInfo                  `json:"etcd"`
 }
 
-// EtcdInfo says how to talk to etcd itself.
+// EtcdInfo is the address and credentials of etcd.
 type EtcdInfo struct {
 	URL    string `json:"url"`
 	CAFile string `json:"caFile"`
 	pki.Pair
 }
 
-// Info describes the cluster as it is now.
+// Info describes the cluster in its current state.
 func (c *Cluster) Info() Info {
 	programs := make(map[string]string, len(c.programs))
 	for program, path := range c.programs {
@@ -52,7 +52,7 @@ func (c *Cluster) Info() Info {
 	}
 }
 
-// Processes tells what every server is doing, by name.
+// Processes returns the state of every server, by name.
 func (c *Cluster) Processes() map[string]process.Status {
 	statuses := make(map[string]process.Status, len(c.processes))
 	for name, p := range c.processes {

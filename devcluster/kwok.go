@@ -15,10 +15,10 @@ import (
 	"github.com/listfacade/listfacade/devcluster/manifests"
 )
 
-// leaseSeconds is how long a node counts as alive after its last renewal; kubelets use the same.
+// leaseSeconds is the duration of a node's lease, the same as of a kubelet.
 const leaseSeconds = "40"
 
-// addKwok adds the simulator of nodes. The server that it offers is used for nothing but to see that it is ready.
+// addKwok adds the node simulator. Its HTTP server is used only for the readiness check.
 func (c *Cluster) addKwok(port *ports.Reservation) error {
 	stages, err := manifests.Files.ReadFile(manifests.Stages)
 	if err != nil {
@@ -43,11 +43,11 @@ func (c *Cluster) addKwok(port *ports.Reservation) error {
 	return nil
 }
 
-// healthz asks a server without TLS.
+// healthz sends a GET of /healthz without TLS. It succeeds with any response.
 func healthz(ctx context.Context, address string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/healthz", nil)
 	if err != nil {
-		return fmt.Errorf("make request: %w", err)
+		return fmt.Errorf("create request: %w", err)
 	}
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Do(request)
@@ -57,7 +57,7 @@ func healthz(ctx context.Context, address string) error {
 	return response.Body.Close()
 }
 
-// addNodes registers the nodes, spread over three zones, each with its own pod addresses.
+// addNodes creates the nodes in three zones, each with its own pod CIDR.
 func (c *Cluster) addNodes(ctx context.Context) error {
 	const node = `---
 apiVersion: v1

@@ -8,7 +8,7 @@ import (
 	"github.com/listfacade/listfacade/devcluster/internal/binaries"
 )
 
-// Component is a server that a cluster may do without. etcd and kube-apiserver always run.
+// Component is an optional server of a cluster. etcd and kube-apiserver always run.
 type Component string
 
 // The optional components.
@@ -18,11 +18,10 @@ const (
 	Kwok              = Component(binaries.Kwok)
 )
 
-// AllComponents lists every optional component in the order in which they start.
+// AllComponents returns the optional components in the order of their start.
 func AllComponents() []Component { return []Component{ControllerManager, Scheduler, Kwok} }
 
-// ParseComponents reads a list of names. The words "all" and "none", and the names of the servers that always run, are
-// understood as well.
+// ParseComponents parses a list of names. It also accepts "all", "none", and the names of the servers that always run.
 func ParseComponents(names []string) ([]Component, error) {
 	var components []Component
 	for _, name := range names {
@@ -33,35 +32,35 @@ func ParseComponents(names []string) ([]Component, error) {
 		case slices.Contains(AllComponents(), c):
 			components = append(components, c)
 		default:
-			return nil, fmt.Errorf("there is no component %q; there are %v, all and none", name, AllComponents())
+			return nil, fmt.Errorf("unknown component %q; known are %v, all and none", name, AllComponents())
 		}
 	}
 	slices.Sort(components)
 	return slices.Compact(components), nil
 }
 
-// Options say what kind of cluster to start. The zero value is the quickest one: etcd and kube-apiserver, empty.
+// Options describe a cluster. The zero value is the one that starts fastest: an empty etcd and kube-apiserver.
 type Options struct {
-	Components []Component // what runs beside etcd and kube-apiserver
-	Nodes      int         // how many nodes kwok simulates, named node-0 and up; without kwok there are none
-	APIServers int         // how many kube-apiservers there are, up to 9, all of the same etcd; 0 is 1
-	Demo       Demo        // whether the cluster is given a few objects
-	Sync       Sync        // whether etcd waits for the disk
-	Dir        string      // where everything goes; empty: a fresh temporary directory
-	Keep       Keep        // what Close does with the directory
-	APIServer  []string    // further flags of kube-apiserver, value and all; they replace ours of the same name
-	Etcd       []string    // further flags of etcd, after ours
-	// SeparateEtcd are resources that live in a second etcd, as "events" or "coordination.k8s.io/leases".
+	Components []Component // in addition to etcd and kube-apiserver
+	Nodes      int         // number of nodes that kwok simulates, named node-0 and up; ignored without kwok
+	APIServers int         // number of kube-apiservers on the same etcd, up to 9; 0 means 1
+	Demo       Demo        // whether to create demo objects
+	Sync       Sync        // whether etcd syncs its writes to disk
+	Dir        string      // directory for all files; empty: a new temporary directory
+	Keep       Keep        // whether Close removes the directory
+	APIServer  []string    // additional flags of kube-apiserver, with values; they replace defaults of the same name
+	Etcd       []string    // additional flags of etcd, after the defaults
+	// SeparateEtcd are resources in a second etcd, such as "events" or "coordination.k8s.io/leases".
 	SeparateEtcd []string
 
-	Release   string    // an older release of Kubernetes, as "1.30", that runs; empty: the one that go.mod pins
-	ModuleDir string    // where to build the binaries from; empty: looked for from the working directory upwards
-	CacheDir  string    // where built binaries are kept; empty: the user's cache directory
-	Code      Code      // how fast the programs are to run
-	Progress  io.Writer // what is going on, in lines for whoever waits; nil: nowhere
+	Release   string    // older release of Kubernetes, such as "1.30"; empty: the release in go.mod
+	ModuleDir string    // module with the sources; empty: searched from the working directory upwards
+	CacheDir  string    // directory for built binaries; empty: the user's cache directory
+	Code      Code      // compiler options
+	Progress  io.Writer // progress messages for the user, one a line; nil: discarded
 }
 
-// Code says whether a build is quick or what it builds is.
+// Code selects between a fast build and fast programs.
 type Code = binaries.Code
 
 // The choices of Code.
@@ -70,7 +69,7 @@ const (
 	Optimized       = binaries.Optimized
 )
 
-// Demo says whether a cluster is given a few objects to look at.
+// Demo says whether demo objects are created.
 type Demo int
 
 // The choices of Demo.
@@ -79,29 +78,29 @@ const (
 	WithDemo
 )
 
-// Sync says whether etcd waits until a write is on the disk.
+// Sync says whether etcd waits until a write is on disk.
 type Sync int
 
-// The choices of Sync. A cluster that nobody keeps survives kill -9 of its servers either way; only a crash of the
-// machine tells the two apart.
+// The choices of Sync. A temporary cluster survives kill -9 of its servers with either choice. Only a crash of the
+// machine makes a difference.
 const (
 	Unsafe Sync = iota
 	Durable
 )
 
-// Keep says what becomes of the directory of a closed cluster.
+// Keep says whether Close removes the directory.
 type Keep int
 
-// The choices of Keep. A directory that was there before Start is never removed.
+// The choices of Keep. A directory that existed before Start is never removed.
 const (
 	Remove Keep = iota
 	Preserve
 )
 
-// Has tells whether a component is to run.
+// Has reports whether a component is in the options.
 func (o *Options) Has(c Component) bool { return slices.Contains(o.Components, c) }
 
-// programs lists the binaries that are needed: those that run, and kubectl for whoever uses the cluster.
+// programs returns the needed binaries: the servers, and kubectl for the users of the cluster.
 func (o *Options) programs() []binaries.Program {
 	programs := []binaries.Program{binaries.Etcd, binaries.APIServer, binaries.Kubectl}
 	for _, c := range o.Components {

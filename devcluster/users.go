@@ -10,23 +10,23 @@ import (
 	"github.com/listfacade/listfacade/devcluster/manifests"
 )
 
-// User is somebody who has a kubeconfig.
+// User is a user of the cluster with a kubeconfig.
 type User struct {
 	Name     string // of the kubeconfig
-	UserName string // as the server sees it
+	UserName string // name in the certificate, for authorization
 	Groups   []string
 }
 
-// Names of the users that people and tests act as.
+// Names of the users for developers and tests.
 const (
 	Admin      = "admin"      // may do everything
 	Alice      = "alice"      // reads namespace team-a, no Secrets
 	Node       = "node-0"     // the kubelet of node-0
 	Reader     = "reader"     // reads everything but Secrets
-	Listfacade = "listfacade" // reads everything but Secrets, asks who callers are and what they may do
+	Listfacade = "listfacade" // reads everything but Secrets, creates TokenReviews and SubjectAccessReviews
 )
 
-// Users lists everybody, the identities of the cluster's own controllers included.
+// Users returns all users, including the identities of the cluster's own controllers.
 func Users() []User {
 	const masters = "system:masters"
 	return []User{
@@ -41,40 +41,40 @@ func Users() []User {
 	}
 }
 
-// GrantRights gives the users their rights and waits until the server acts on them. kubeconfigs are the paths by the
-// name of the user.
+// GrantRights creates the users' permissions and waits until the server's authorizer applies them. kubeconfigs are the
+// paths by the name of the user.
 func GrantRights(ctx context.Context, kubeconfigs map[string]string) error {
 	applier, err := manifest.NewApplier(kubeconfigs[Admin])
 	if err != nil {
 		return err
 	}
 	if err := applier.Files(ctx, manifests.Files, manifests.Users); err != nil {
-		return fmt.Errorf("grant rights: %w", err)
+		return fmt.Errorf("create permissions: %w", err)
 	}
 	list := func(namespace, group, resource string) authorizationv1.ResourceAttributes {
 		return authorizationv1.ResourceAttributes{Verb: "list", Namespace: namespace, Group: group, Resource: resource}
 	}
-	rights := map[string]authorizationv1.ResourceAttributes{
+	permissions := map[string]authorizationv1.ResourceAttributes{
 		Alice:      list("team-a", "", "pods"),
 		Reader:     list("", "", "pods"),
 		Listfacade: {Verb: "create", Group: "authorization.k8s.io", Resource: "subjectaccessreviews"},
 	}
-	for user, right := range rights {
-		if err := manifest.WaitUntilMay(ctx, kubeconfigs[user], right); err != nil {
-			return fmt.Errorf("grant rights of %s: %w", user, err)
+	for user, permission := range permissions {
+		if err := manifest.WaitUntilMay(ctx, kubeconfigs[user], permission); err != nil {
+			return fmt.Errorf("create permissions of %s: %w", user, err)
 		}
 	}
 	return nil
 }
 
-// CreateDemo creates the objects of the demonstration.
+// CreateDemo creates the demo objects.
 func CreateDemo(ctx context.Context, adminKubeconfig string) error {
 	applier, err := manifest.NewApplier(adminKubeconfig)
 	if err != nil {
 		return err
 	}
 	if err := applier.Files(ctx, manifests.Files, manifests.Demo); err != nil {
-		return fmt.Errorf("create the objects of the demonstration: %w", err)
+		return fmt.Errorf("create demo objects: %w", err)
 	}
 	return nil
 }

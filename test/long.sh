@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every test of the repository, then the suites that compare with kube-apiserver once without packing and once with
-# the smallest budgets, and prints one table of suites, times and results. It goes on after a failure and then fails.
+# the smallest budgets, and prints one table of suites, times and results. It continues after a failure and fails at the end.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 compared=(./test/questions ./test/lists ./test/watches ./test/informers ./test/faults ./test/soak)

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs go test with the race detector, with the flags that all targets of the Makefile share, so that nothing is
-# compiled twice. Arguments are passed on to go test.
+# Runs go test with the race detector and the flags that all targets of the Makefile share, so that no package is
+# compiled twice. Arguments are passed to go test.
 #
-# The race detector does not look into packages that compute and share nothing: in zstd alone it spent a third of the
-# CPU of a suite, and in io.ReadAll a twentieth. They may not use sync/atomic, which orders nothing for the race detector
-# in a package that it does not look into: of encoding/json and crypto/tls it would report races that there are not.
-# Without information for debuggers, sixty test binaries are compiled and linked a third faster; with -trimpath another
-# checkout need not compile them again. vet runs in the linter.
+# The listed packages are compiled without the race detector, because they compute and share no memory. With it, a suite
+# spent a third of its CPU in zstd, and a twentieth in io.ReadAll. A listed package must not use sync/atomic: the race
+# detector ignores the order that atomics establish there. It would report false races for encoding/json and crypto/tls.
+# Without debug information, sixty test binaries are compiled and linked a third faster. With -trimpath, another checkout
+# reuses them. vet runs in the linter.
 computing=(github.com/klauspost/compress/... compress/... hash/... crypto/internal/... golang.org/x/net/http2/hpack io)
 
 flags=(-trimpath '-gcflags=all=-dwarf=false')

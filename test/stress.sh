@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the packages of PACKAGES as make test does, STRESS times, next to two busy processes per processor, and prints
-# how often each test failed. Arguments are passed on to go test, as -run TestName.
+# how often each test failed. Arguments are passed to go test, such as -run TestName.
 set -uo pipefail
 : "${STRESS:=5}" "${PACKAGES:=./...}"
 cd "$(dirname "$0")/.."

@@ -3,12 +3,12 @@ package manifests
 
 import "embed"
 
-// Files holds users.yaml, which every cluster gets, kwok-stages.yaml, which is kwok's configuration, and demo/*.yaml.
+// Files contains users.yaml for every cluster, kwok-stages.yaml, the configuration of kwok, and the demo objects.
 //
 //go:embed *.yaml demo/*.yaml
 var Files embed.FS
 
-// Patterns that pick files of Files.
+// Patterns of files in Files.
 const (
 	Users  = "users.yaml"
 	Stages = "kwok-stages.yaml"

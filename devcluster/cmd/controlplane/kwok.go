@@ -14,8 +14,8 @@ import (
 	"github.com/listfacade/listfacade/devcluster/internal/binaries"
 )
 
-// kwok replaces the process's set of flags: Kubernetes' packages have declared a version flag there that is
-// not the boolean of kwok's command.
+// kwok replaces the global flag set, in which the packages of Kubernetes have declared a version flag that conflicts
+// with the boolean flag of kwok's command.
 func kwok() {
 	pflag.CommandLine = pflag.NewFlagSet(string(binaries.Kwok), pflag.ContinueOnError)
 	if err := runKwok(signals.SetupSignalContext()); err != nil {
@@ -24,12 +24,12 @@ func kwok() {
 	}
 }
 
-// runKwok reads the flags twice: --config and the level of the log decide which defaults the other flags have, so they
-// are needed before the command is made.
+// runKwok parses the flags twice. The values of --config and of the log level determine the defaults of the other
+// flags, so they are needed before the command is created.
 func runKwok(ctx context.Context) error {
 	early := pflag.NewFlagSet("global", pflag.ContinueOnError)
 	early.ParseErrorsAllowlist.UnknownFlags = true
-	early.Usage = func() {} // the command has its own
+	early.Usage = func() {} // the command has its own usage
 	ctx, _ = log.InitFlags(ctx, early)
 	ctx, err := config.InitFlags(ctx, early)
 	if err != nil {

@@ -1,13 +1,13 @@
-// Command controlplane is etcd, the servers of Kubernetes and kwok in one binary, so that the packages that they share
-// are linked once. The name by which it is called says which program it is; package binaries makes a link for each.
-// Each does what the main function of the program's own command does.
+// Command controlplane is etcd, the servers of Kubernetes and kwok in one binary, so that their common packages are
+// linked once. It selects the program by the name under which it is called; package binaries creates a link for each.
+// Each program behaves like its own command.
 package main
 
 import (
 	"fmt"
 	"os"
 	"path/filepath"
-	_ "time/tzdata" // schedules of CronJobs name time zones, and the machine may have none
+	_ "time/tzdata" // CronJobs use names of time zones, which the machine may not have
 
 	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/server/v3/etcdmain"
@@ -35,7 +35,7 @@ func main() {
 	case binaries.Kwok:
 		kwok()
 	default:
-		fmt.Fprintf(os.Stderr, "controlplane: call it by the name of a server, not %q\n", name)
+		fmt.Fprintf(os.Stderr, "controlplane: unknown program name %q; call it through a link with the name of a server\n", name)
 		os.Exit(2)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/listfacade/listfacade/devcluster/internal/binaries"
 )
 
-// cacheVariable names the environment variable that is the default of --cache-dir.
+// cacheVariable is the environment variable with the default of --cache-dir.
 const cacheVariable = "LISTFACADE_DEVCLUSTER_CACHE"
 
 func newBuild() *cobra.Command {
@@ -18,14 +18,14 @@ func newBuild() *cobra.Command {
 	var names []string
 	command := &cobra.Command{
 		Use:   "build",
-		Short: "Compile the programs of a cluster from their Go modules, those that are not there yet, and print their paths",
+		Short: "Compile the missing programs of a cluster from their Go modules, and print the paths of all programs",
 		Args:  cobra.NoArgs,
 	}
 	flags := command.Flags()
 	addSourceFlags(flags, sourceFlags{&o.ModuleDir, &o.Release, &o.CacheDir})
 	optimized := flags.Bool("optimized", false, optimizedUsage)
-	flags.StringVar(&o.Dir, "bin-dir", "", "put the binaries exactly here instead of into the cache")
-	flags.StringSliceVar(&names, "only", nil, fmt.Sprintf("which programs (default all of %v)", binaries.All()))
+	flags.StringVar(&o.Dir, "bin-dir", "", "directory for the binaries, instead of the cache")
+	flags.StringSliceVar(&names, "only", nil, fmt.Sprintf("programs to build (default all of %v)", binaries.All()))
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		for _, name := range names {
 			program, err := binaries.Parse(name)
@@ -53,15 +53,15 @@ func newBuild() *cobra.Command {
 }
 
 // optimizedUsage is the help of --optimized.
-const optimizedUsage = "compile the programs as releases are, for measurements; takes two thirds longer"
+const optimizedUsage = "compile the programs with the options of releases, for measurements; takes two thirds longer"
 
-// sourceFlags are where the flags go that say what programs are built from and where they are kept.
+// sourceFlags are the variables of the flags that select the sources and the cache.
 type sourceFlags struct{ moduleDir, release, cacheDir *string }
 
 func addSourceFlags(flags *pflag.FlagSet, f sourceFlags) {
-	flags.StringVar(f.moduleDir, "module-dir", "", "directory of the devcluster module (default: looked for here and above)")
-	flags.StringVar(f.release, "release", "", "the servers of an older release of Kubernetes, as 1.30; "+
-		"directory releases of the module has those that there are (default: the one that the module pins)")
-	flags.StringVar(f.cacheDir, "cache-dir", os.Getenv(cacheVariable), "where built programs are kept, "+
+	flags.StringVar(f.moduleDir, "module-dir", "", "directory of the devcluster module (default: searched from the working directory upwards)")
+	flags.StringVar(f.release, "release", "", "older release of Kubernetes for the servers, such as 1.30; "+
+		"the directory releases of the module has the supported ones (default: the release in the module's go.mod)")
+	flags.StringVar(f.cacheDir, "cache-dir", os.Getenv(cacheVariable), "directory for built programs, "+
 		"default also from $"+cacheVariable+" (default: listfacade/devcluster in the user's cache directory)")
 }

@@ -25,22 +25,22 @@ func newCerts() *cobra.Command {
 	var f certsFlags
 	command := &cobra.Command{
 		Use:   "certs",
-		Short: "Make certificates and kubeconfigs for servers that are started by somebody else",
-		Long: "Make certificates and kubeconfigs for servers that are started by somebody else.\n" +
-			"A directory that has been filled by this command is left as it is.",
+		Short: "Create certificates and kubeconfigs for servers that another tool starts",
+		Long: "Create certificates and kubeconfigs for servers that another tool starts.\n" +
+			"A directory that this command has already filled is not changed.",
 		Args: cobra.NoArgs,
 	}
 	flags := command.Flags()
-	flags.StringVar(&f.dir, "dir", "", "where they go")
-	flags.StringSliceVar(&f.hosts, "host", nil, "names and addresses of the servers, besides localhost")
-	flags.StringToStringVar(&f.kubeconfigs, "kubeconfigs", nil, "NAME=URL: make a directory NAME with a kubeconfig of every user for the server URL; may be repeated")
+	flags.StringVar(&f.dir, "dir", "", "directory for the certificates")
+	flags.StringSliceVar(&f.hosts, "host", nil, "names and addresses of the servers, in addition to localhost")
+	flags.StringToStringVar(&f.kubeconfigs, "kubeconfigs", nil, "NAME=URL: create a directory NAME with a kubeconfig of every user for the server URL; may be repeated")
 	_ = command.MarkFlagRequired("dir") // fails only for a flag that does not exist
 	command.RunE = func(command *cobra.Command, _ []string) error { return f.run(command) }
 	return command
 }
 
 func (f *certsFlags) run(command *cobra.Command) error {
-	// Written last, so that a set that was interrupted is made again.
+	// Written last, so that an incomplete set is created again.
 	complete := filepath.Join(f.dir, "complete")
 	if _, err := os.Stat(complete); !errors.Is(err, fs.ErrNotExist) {
 		return err

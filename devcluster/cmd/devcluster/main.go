@@ -1,4 +1,4 @@
-// Command devcluster runs a real etcd and kube-apiserver for people, tests and benchmarks; see the package devcluster.
+// Command devcluster runs a real etcd and kube-apiserver for developers, tests and benchmarks; see package devcluster.
 package main
 
 import (

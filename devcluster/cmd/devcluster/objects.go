@@ -13,12 +13,12 @@ func newObjects() *cobra.Command {
 	var demo bool
 	command := &cobra.Command{
 		Use:   "objects",
-		Short: "Give the users of a running cluster their rights, and the cluster a few objects",
+		Short: "Create the users' permissions in a running cluster, and optionally a few demo objects",
 		Args:  cobra.NoArgs,
 	}
 	flags := command.Flags()
-	flags.StringVar(&kubeconfigs, "kubeconfigs", "", "directory with the users' kubeconfigs, as made by certs")
-	flags.BoolVar(&demo, "demo", false, "create a few objects")
+	flags.StringVar(&kubeconfigs, "kubeconfigs", "", "directory with the users' kubeconfigs, as created by the command certs")
+	flags.BoolVar(&demo, "demo", false, "create a few demo objects")
 	_ = command.MarkFlagRequired("kubeconfigs") // fails only for a flag that does not exist
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		paths := devcluster.KubeconfigPaths(kubeconfigs)
@@ -30,7 +30,7 @@ func newObjects() *cobra.Command {
 				return err
 			}
 		}
-		fmt.Fprintln(command.OutOrStdout(), "the objects are there")
+		fmt.Fprintln(command.OutOrStdout(), "created objects")
 		return nil
 	}
 	return command

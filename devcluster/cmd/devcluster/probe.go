@@ -12,13 +12,13 @@ func newProbe() *cobra.Command {
 	var pair pki.Pair
 	command := &cobra.Command{
 		Use:   "probe URL",
-		Short: "Succeed when the server answers 200: the health check of containers without a shell",
+		Short: "Exit with 0 if the server responds with status 200; a health check for containers without a shell",
 		Args:  cobra.ExactArgs(1),
 	}
 	flags := command.Flags()
-	flags.StringVar(&caFile, "ca-file", "", "the authority of the server's certificate")
-	flags.StringVar(&pair.CertFile, "cert-file", "", "the certificate to show (default: none)")
-	flags.StringVar(&pair.KeyFile, "key-file", "", "its private key")
+	flags.StringVar(&caFile, "ca-file", "", "file with the CA certificate of the server")
+	flags.StringVar(&pair.CertFile, "cert-file", "", "file with the client certificate (default: none)")
+	flags.StringVar(&pair.KeyFile, "key-file", "", "file with the private key of the client certificate")
 	command.MarkFlagsRequiredTogether("cert-file", "key-file")
 	_ = command.MarkFlagRequired("ca-file") // fails only for a flag that does not exist
 	command.RunE = func(command *cobra.Command, args []string) error {

@@ -14,10 +14,10 @@ import (
 	"github.com/listfacade/listfacade/devcluster"
 )
 
-// errStdin is why a cluster ends with --exit-with-stdin.
+// errStdin is the cause of the cluster's end with --exit-with-stdin.
 var errStdin = errors.New("standard input was closed")
 
-// upFlags are the flags of "devcluster up" that are not options of the cluster as they stand.
+// upFlags are the flags of "devcluster up" that are not fields of Options.
 type upFlags struct {
 	components    []string
 	json          bool
@@ -34,26 +34,26 @@ func newUp() *cobra.Command {
 	var f upFlags
 	command := &cobra.Command{
 		Use:   "up",
-		Short: "Start a cluster, say how to use it, and run it until SIGINT or SIGTERM",
+		Short: "Start a cluster, print how to use it, and run it until SIGINT or SIGTERM",
 		Args:  cobra.NoArgs,
 	}
 	flags := command.Flags()
 	addSourceFlags(flags, sourceFlags{&o.ModuleDir, &o.Release, &o.CacheDir})
-	flags.StringSliceVar(&f.components, "components", []string{"all"}, "what runs beside etcd and kube-apiserver: "+
+	flags.StringSliceVar(&f.components, "components", []string{"all"}, "components in addition to etcd and kube-apiserver: "+
 		"kube-controller-manager, kube-scheduler, kwok; or all, or none")
-	flags.IntVar(&o.Nodes, "nodes", 3, "how many nodes kwok simulates")
-	flags.StringVar(&o.Dir, "dir", "", "where everything goes; it is kept (default: a temporary directory)")
-	flags.StringArrayVar(&o.APIServer, "apiserver-arg", nil, "a further flag of kube-apiserver; may be repeated")
-	flags.StringArrayVar(&o.Etcd, "etcd-arg", nil, "a further flag of etcd; may be repeated")
-	flags.IntVar(&o.APIServers, "apiservers", 1, "how many kube-apiservers run on the same etcd; the others are named kube-apiserver-2 and up")
-	flags.BoolVar(&f.eventsEtcd, "events-etcd", false, "events live in an etcd of their own, etcd-2: short for --separate-etcd events")
-	flags.StringArrayVar(&o.SeparateEtcd, "separate-etcd", nil, "a resource that lives in etcd-2, as events or coordination.k8s.io/leases; may be repeated")
+	flags.IntVar(&o.Nodes, "nodes", 3, "number of nodes that kwok simulates")
+	flags.StringVar(&o.Dir, "dir", "", "directory for all files; it is not removed (default: a temporary directory)")
+	flags.StringArrayVar(&o.APIServer, "apiserver-arg", nil, "additional flag of kube-apiserver; may be repeated")
+	flags.StringArrayVar(&o.Etcd, "etcd-arg", nil, "additional flag of etcd; may be repeated")
+	flags.IntVar(&o.APIServers, "apiservers", 1, "number of kube-apiservers on the same etcd; further ones are named kube-apiserver-2 and up")
+	flags.BoolVar(&f.eventsEtcd, "events-etcd", false, "store events in a separate etcd, etcd-2; short for --separate-etcd events")
+	flags.StringArrayVar(&o.SeparateEtcd, "separate-etcd", nil, "resource to store in etcd-2, such as events or coordination.k8s.io/leases; may be repeated")
 	flags.BoolVar(&f.optimized, "optimized", false, optimizedUsage)
-	flags.BoolVar(&f.json, "json", false, "when ready, print one line of JSON")
+	flags.BoolVar(&f.json, "json", false, "print one line of JSON when the cluster is ready")
 	flags.BoolVar(&f.keep, "keep", false, "keep the temporary directory")
-	flags.BoolVar(&f.demo, "demo", false, "create a few objects")
-	flags.BoolVar(&f.fsync, "fsync", false, "let etcd wait for the disk, as in production")
-	flags.BoolVar(&f.exitWithStdin, "exit-with-stdin", false, "end when standard input is closed")
+	flags.BoolVar(&f.demo, "demo", false, "create a few demo objects")
+	flags.BoolVar(&f.fsync, "fsync", false, "let etcd sync its writes to disk, as in production")
+	flags.BoolVar(&f.exitWithStdin, "exit-with-stdin", false, "end the cluster when standard input is closed")
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		if err := f.apply(&o); err != nil {
 			return err
@@ -90,7 +90,7 @@ func (f *upFlags) apply(o *devcluster.Options) (err error) {
 	return nil
 }
 
-// report chooses how the cluster is described when it is ready.
+// report returns the function that describes the ready cluster.
 func (f *upFlags) report(w io.Writer) func(devcluster.Info, time.Duration) error {
 	if f.json {
 		return func(info devcluster.Info, _ time.Duration) error { return json.NewEncoder(w).Encode(info) }
@@ -98,7 +98,7 @@ func (f *upFlags) report(w io.Writer) func(devcluster.Info, time.Duration) error
 	return func(info devcluster.Info, took time.Duration) error { return writeText(w, info, took) }
 }
 
-// up runs a cluster until ctx ends, which is no error, or a server dies, which is one.
+// up runs a cluster until ctx ends, or a server exits unexpectedly. Only the latter is an error.
 func up(ctx context.Context, o devcluster.Options, report func(devcluster.Info, time.Duration) error) (err error) {
 	start := time.Now()
 	cluster, err := devcluster.Start(ctx, o)
@@ -120,11 +120,11 @@ func up(ctx context.Context, o devcluster.Options, report func(devcluster.Info, 
 	}
 }
 
-// untilStdinCloses ends the context at the end of stdin. Its goroutine ends then, or with the command.
+// untilStdinCloses returns a context that ends at the end of stdin. Its goroutine ends then, or with the command.
 func untilStdinCloses(ctx context.Context, stdin io.Reader) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
-		_, _ = io.Copy(io.Discard, stdin) // an error ends it like the end
+		_, _ = io.Copy(io.Discard, stdin) // an error counts as the end
 		cancel(errStdin)
 	}()
 	return ctx

@@ -63,14 +63,14 @@ func startUp(t *testing.T, path string) *running {
 	return r
 }
 
-// TestNothingOutlivesIt ends the command in every way that there is. Children are ours only by their process ids, so
+// TestNothingOutlivesTheCommand ends the command in every possible way. Children are ours only by their process ids, so
 // the test looks for those.
-func TestNothingOutlivesIt(t *testing.T) {
+func TestNothingOutlivesTheCommand(t *testing.T) {
 	path := compileCommand(t)
 	for _, c := range []struct {
 		name      string
 		end       func(*running) error
-		dirStays  bool // nobody is left to remove it
+		dirStays  bool // no process remains to remove it
 		wantClean bool // the exit status is 0
 	}{
 		{name: "SIGKILL", end: func(r *running) error { return r.command.Process.Kill() }, dirStays: true},
@@ -88,14 +88,14 @@ func TestNothingOutlivesIt(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := r.command.Wait(); (err == nil) != c.wantClean {
-				t.Errorf("it ended with %v", err)
+				t.Errorf("unexpected exit: %v", err)
 			}
 			for name, p := range r.info.Processes {
 				waitGone(t, name, p.PID)
 			}
 			_, err := os.Stat(r.info.Dir)
 			if !c.dirStays && !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("its directory is left behind: %v", err)
+				t.Errorf("unexpected directory after the exit: %v", err)
 			}
 			if c.dirStays {
 				if err := os.RemoveAll(r.info.Dir); err != nil {

@@ -5,21 +5,21 @@ import (
 )
 
 // controlPlane is the command that contains every server of the main module. Most packages are common to several
-// servers, so that one file is linked faster than five and is smaller than they are together. kubectl is not in it:
-// with the servers' packages it takes twice as long to start, and tests start it hundreds of times.
+// servers, so one file is linked faster and is smaller than five. kubectl is not part of it, because with the servers'
+// packages it would take twice as long to start. Tests start it hundreds of times.
 const controlPlane = modulePath + "/cmd/controlplane"
 
-// binary is one file that the compiler makes, and the programs that it is when it is called by their names.
+// binary is one file of the compiler, with the programs that it contains.
 type binary struct {
 	pkg      string // import path of the main package
 	programs []Program
 }
 
-// name is the name of the file.
+// name returns the name of the file.
 func (b binary) name() string { return path.Base(b.pkg) }
 
-// mainBinaries returns what programs of the main module are built as. For measurements kube-apiserver is a binary of
-// its own, too: what the packages of the other servers do when they are loaded would count as its memory.
+// mainBinaries returns the binaries of the main module for the given programs. For measurements, kube-apiserver is a
+// separate binary. Otherwise its memory would include the initialization of the other servers' packages.
 func (c Code) mainBinaries(programs []Program) []binary {
 	var shared, own []Program
 	for _, p := range programs {
@@ -35,8 +35,8 @@ func (c Code) mainBinaries(programs []Program) []binary {
 	return append([]binary{{pkg: controlPlane, programs: shared}}, separateBinaries(own)...)
 }
 
-// separateBinaries returns a binary for each program, its own command. Servers of an older release are built so,
-// because a command that contains them all would have to be a package of that release's module.
+// separateBinaries returns one binary for each program, its own command. Servers of an older release are built in this
+// way, because a common command would have to be a package of that release's module.
 func separateBinaries(programs []Program) []binary {
 	var all []binary
 	for _, p := range programs {

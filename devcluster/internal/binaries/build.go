@@ -15,34 +15,34 @@ import (
 	"strings"
 )
 
-// Options say what Build makes, from what, and where to.
+// Options are the sources and the destination of a build.
 type Options struct {
-	ModuleDir string // where the go.mod lies; empty: FindModule from the working directory
-	// Release is an older release of Kubernetes, as "1.30", whose servers are built; empty: the one that go.mod pins.
+	ModuleDir string // directory of go.mod; empty: FindModule from the working directory
+	// Release is an older release of Kubernetes for the servers, such as "1.30"; empty: the release in go.mod.
 	Release string
-	// CacheDir is the directory below which every build has its own; empty: listfacade/devcluster in the user's cache.
+	// CacheDir has a subdirectory for every build; empty: listfacade/devcluster in the user's cache directory.
 	CacheDir string
-	Dir      string    // exactly where the binaries go, instead of a directory below CacheDir
-	Code     Code      // how fast the programs are to run
-	Programs []Program // what to build; empty: All
-	Progress io.Writer // a line for every program that had to be built, and one every ten seconds while it is built
+	Dir      string    // directory for the binaries, instead of a subdirectory of CacheDir
+	Code     Code      // compiler options
+	Programs []Program // programs to build; empty: All
+	Progress io.Writer // one line for each build, and one every ten seconds during the build
 }
 
-// Code says whether a build is quick or what it builds is.
+// Code selects between a fast build and fast programs.
 type Code int
 
 // The choices of Code.
 const (
-	// QuicklyCompiled is without inlining and without information for debuggers, but for packages that every request
-	// passes. It takes three fifths of the time.
+	// QuicklyCompiled disables inlining and debug information, except for packages that every request uses. It reduces the
+	// build time to three fifths.
 	QuicklyCompiled Code = iota
-	// Optimized is as releases are compiled, for measurements.
+	// Optimized uses the options of releases, for measurements.
 	Optimized
 )
 
-// compilerFlags are those of the go command for all packages. The Makefile and internal/testkit of the facade's module
-// have the same ones for other commands, because a package is compiled once for each set of flags. The standard library
-// is compiled as usual, because the facade needs it so.
+// compilerFlags returns the flags of the go command. The Makefile and internal/testkit of the facade's module use the
+// same flags for other commands, because a package is compiled once for each set of flags. The standard library has its
+// default flags, because the facade needs it with them.
 func (c Code) compilerFlags() []string {
 	if c == Optimized {
 		return nil
@@ -53,7 +53,7 @@ func (c Code) compilerFlags() []string {
 	}
 }
 
-// Build makes what is not there yet and returns the path of every program that was asked for.
+// Build builds the missing programs and returns the path of every requested program.
 func Build(ctx context.Context, o Options) (map[Program]string, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -81,7 +81,7 @@ func Build(ctx context.Context, o Options) (map[Program]string, error) {
 	return paths, nil
 }
 
-// complete fills in the defaults.
+// complete sets the defaults.
 func (o Options) complete() (Options, error) {
 	if o.ModuleDir == "" {
 		dir, err := FindModule(".")
@@ -106,12 +106,12 @@ func (o Options) complete() (Options, error) {
 	return o, nil
 }
 
-// build makes programs from one module.
+// build compiles programs of one module.
 type build struct {
-	module   string   // the directory of its go.mod
+	module   string   // directory of its go.mod
 	flags    []string // of the compiler and the linker
-	key      string   // a hash of everything that decides what the compiler makes
-	bin      string   // where the binaries go
+	key      string   // hash of all inputs of the compiler
+	bin      string   // directory of the binaries
 	progress io.Writer
 }
 
@@ -131,11 +131,10 @@ func newBuild(ctx context.Context, o Options, module string) (*build, error) {
 	return b, nil
 }
 
-// make compiles the binaries of which a program is missing, all of them by one command of go, and links the programs'
-// names to them.
+// make compiles the binaries with missing programs in one go command, and links the programs' names to them.
 func (b *build) make(ctx context.Context, binaries []binary) error {
 	if err := os.MkdirAll(b.bin, 0o755); err != nil {
-		return fmt.Errorf("make directory for binaries: %w", err)
+		return fmt.Errorf("create directory for binaries: %w", err)
 	}
 	complete := func(binary binary) bool {
 		return !slices.ContainsFunc(binary.programs, func(p Program) bool { return !built(b.path(string(p)), b.key) })
@@ -148,7 +147,7 @@ func (b *build) make(ctx context.Context, binaries []binary) error {
 		return err
 	}
 	defer unlock()
-	// The process that held the lock before may have built some.
+	// The previous holder of the lock may have built some.
 	missing := slices.DeleteFunc(slices.Clone(binaries), complete)
 	if len(missing) == 0 {
 		return nil
@@ -166,26 +165,26 @@ func (b *build) make(ctx context.Context, binaries []binary) error {
 	return nil
 }
 
-// name makes a program's name lead to its binary, and then notes what it was built from.
+// name links a program's name to its binary, and then writes its key file.
 func (b *build) name(binary binary, p Program) error {
 	if path := b.path(string(p)); string(p) != binary.name() {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("replace %s: %w", p, err)
 		}
 		if err := os.Symlink(binary.name(), path); err != nil {
-			return fmt.Errorf("name %s: %w", p, err)
+			return fmt.Errorf("link %s: %w", p, err)
 		}
 	}
 	if err := os.WriteFile(keyFile(b.path(string(p))), []byte(b.key), 0o644); err != nil {
-		return fmt.Errorf("note what %s was built from: %w", p, err)
+		return fmt.Errorf("write the build key of %s: %w", p, err)
 	}
 	return nil
 }
 
-// path is where a file of the build is.
+// path returns the path of a file of the build.
 func (b *build) path(name string) string { return filepath.Join(b.bin, name) }
 
-// hash is of everything that decides what the compiler makes.
+// hash returns a hash of all inputs of the compiler.
 func (b *build) hash(ctx context.Context) (string, error) {
 	hash := sha256.New()
 	sources, err := filepath.Glob(filepath.Join(b.module, "cmd", path.Base(controlPlane), "*.go"))
@@ -195,22 +194,22 @@ func (b *build) hash(ctx context.Context) (string, error) {
 	for _, file := range append(sources, filepath.Join(b.module, "go.mod"), filepath.Join(b.module, "go.sum")) {
 		data, err := os.ReadFile(file)
 		if err != nil {
-			return "", fmt.Errorf("hash what the binaries are built from: %w", err)
+			return "", fmt.Errorf("hash the sources: %w", err)
 		}
 		fmt.Fprintf(hash, "%s %d\n%s", filepath.Base(file), len(data), data)
 	}
 	command := goCommand(ctx, b.module, "env", "GOVERSION", "GOOS", "GOARCH", "CGO_ENABLED", "GOEXPERIMENT")
 	platform, err := command.Output()
 	if err != nil {
-		return "", fmt.Errorf("ask go for the platform: %w", withStderr(err))
+		return "", fmt.Errorf("get the platform from go env: %w", withStderr(err))
 	}
 	fmt.Fprintf(hash, "%s\n%q", platform, b.flags)
 	return hex.EncodeToString(hash.Sum(nil))[:16], nil
 }
 
-// goCommand runs go in the module, without a workspace: its versions are what go.mod says. Without cgo the
-// compiler's results are the same as for the devcluster command, which the Makefile compiles first. Flags of the
-// environment are left out, because binaries that they change would be built once for each set of them.
+// goCommand returns a go command in the module. It ignores workspaces, so the versions are those of go.mod. Without
+// cgo, the build shares compiled packages with the devcluster command, which the Makefile compiles first. GOFLAGS of
+// the environment is ignored, because every value would need another build.
 func goCommand(ctx context.Context, moduleDir string, args ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, "go", args...)
 	command.Dir = moduleDir
@@ -218,8 +217,8 @@ func goCommand(ctx context.Context, moduleDir string, args ...string) *exec.Cmd 
 	return command
 }
 
-// keyFile is next to a program and contains the key of its build, because a directory that the caller chose has no key
-// in its name.
+// keyFile returns the path of the file with the key of a program's build. It is needed for Options.Dir, whose name does
+// not contain the key.
 func keyFile(path string) string { return path + ".key" }
 
 func built(path, key string) bool {
@@ -230,7 +229,7 @@ func built(path, key string) bool {
 	return err == nil && string(data) == key
 }
 
-// withStderr adds what the command said to the bare exit status.
+// withStderr adds the error output of a command to its exit status.
 func withStderr(err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && len(exit.Stderr) > 0 {

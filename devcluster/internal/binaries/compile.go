@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// compile builds binaries next to their final place and moves them there.
+// compile builds binaries in a temporary directory next to their destination, and then moves them.
 func (b *build) compile(ctx context.Context, binaries []binary) error {
 	start := time.Now()
 	temporary, err := os.MkdirTemp(b.bin, ".build-")
 	if err != nil {
-		return fmt.Errorf("make directory for the linker: %w", err)
+		return fmt.Errorf("create directory for the linker: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(temporary) }() // empty after the renames
 	fmt.Fprintf(b.progress, "building %s with go build\n", b.bin)
@@ -30,7 +30,7 @@ func (b *build) compile(ctx context.Context, binaries []binary) error {
 	}
 	for _, binary := range binaries {
 		if err := os.Rename(filepath.Join(temporary, binary.name()), b.path(binary.name())); err != nil {
-			return fmt.Errorf("put %s in place: %w", binary.name(), err)
+			return fmt.Errorf("move %s to its destination: %w", binary.name(), err)
 		}
 	}
 	fmt.Fprintf(b.progress, "built in %.0f s\n", time.Since(start).Seconds())
@@ -46,7 +46,7 @@ func packages(binaries []binary) []string {
 	return paths
 }
 
-// whileReporting calls report every progressEvery until work is done.
+// whileReporting calls report every progressEvery until work returns.
 func whileReporting(work func() error, report func()) error {
 	result := make(chan error, 1)
 	go func() { result <- work() }()

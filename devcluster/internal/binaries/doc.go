@@ -1,11 +1,12 @@
 // Package binaries compiles the programs of a development cluster from their Go modules, once.
 //
 // The versions are those of this module's go.mod. Its servers are one binary (cmd/controlplane) under several names,
-// and kubectl is another. The servers of an older release of Kubernetes have a module of their own, in the directory
-// releases, and a binary each. Binaries are kept in a directory of the user's cache whose name is a hash of everything
-// that decides what comes out (sources, go.mod, go.sum, linker flags, the Go release, the platform), so a cached binary
-// is never stale. A binary appears under its name complete or not at all, and a file lock makes the second of two
-// builds wait for the first.
+// and kubectl is another. The servers of an older release of Kubernetes have their own module in the directory
+// releases, and one binary each.
 //
-// Build runs the go command and, while it lasts, one goroutine that reads its output; both end before Build returns.
+// Binaries are stored in the user's cache directory. The name of their directory is a hash of all inputs: sources,
+// go.mod, go.sum, flags, the Go release and the platform. A cached binary is therefore never stale. A binary is moved
+// to its name when it is complete. A file lock lets a second build wait for the first one.
+//
+// Build runs the go command, and a goroutine that waits for it. Both end before Build returns.
 package binaries

@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// lockEvery is how often a held lock is tried again. The wait has no signal to wait for, and a build takes minutes.
+// lockEvery is the interval of attempts to take the lock. There is no notification, and a build takes minutes.
 const lockEvery = 200 * time.Millisecond
 
-// lockDir takes the directory's build lock, which the kernel drops when its holder dies.
+// lockDir takes the build lock of a directory. The kernel releases it when the process dies.
 func lockDir(ctx context.Context, dir string, progress io.Writer) (unlock func(), err error) {
 	file, err := os.OpenFile(filepath.Join(dir, ".lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("open build lock: %w", err)
 	}
 	start, reported := time.Now(), time.Duration(0)
-	again := time.NewTicker(lockEvery)
-	defer again.Stop()
+	retry := time.NewTicker(lockEvery)
+	defer retry.Stop()
 	for {
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			return func() { _ = file.Close() }, nil // closing drops the lock
+			return func() { _ = file.Close() }, nil // closing releases the lock
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
 			return nil, errors.Join(fmt.Errorf("take build lock: %w", err), file.Close())
@@ -38,7 +38,7 @@ func lockDir(ctx context.Context, dir string, progress io.Writer) (unlock func()
 		select {
 		case <-ctx.Done():
 			return nil, errors.Join(context.Cause(ctx), file.Close())
-		case <-again.C:
+		case <-retry.C:
 		}
 	}
 }

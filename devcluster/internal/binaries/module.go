@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 )
 
-// modulePath is the module whose go.mod pins the programs.
+// modulePath is the path of the module whose go.mod pins the programs.
 const modulePath = "github.com/listfacade/listfacade/devcluster"
 
-// ErrNoModule says that no checkout was found from which the programs could be built.
-var ErrNoModule = errors.New("no go.mod of " + modulePath + " here, above, or in a directory devcluster beside; name it with --module-dir")
+// ErrNoModule is returned when no checkout of the module was found.
+var ErrNoModule = errors.New("no go.mod of " + modulePath + " in the working directory, its parents, or their subdirectories devcluster; set --module-dir")
 
-// FindModule looks for the module from dir upwards, and at each level in a directory devcluster as well.
+// FindModule searches for the module from dir upwards, at each level also in a subdirectory devcluster.
 func FindModule(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

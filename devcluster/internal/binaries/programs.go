@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Program is one of the binaries that Build can make.
+// Program is the name of a program that Build can compile.
 type Program string
 
 // The programs of a cluster.
@@ -19,26 +19,26 @@ const (
 	Kwok              Program = "kwok"
 )
 
-// All lists every program, those that others wait for first.
+// All returns every program in the order of their start.
 func All() []Program {
 	return []Program{Etcd, APIServer, Kubectl, ControllerManager, Scheduler, Kwok}
 }
 
-// Parse finds a program by its name.
+// Parse returns the program with the given name.
 func Parse(name string) (Program, error) {
 	if p := Program(name); slices.Contains(All(), p) {
 		return p, nil
 	}
-	return "", fmt.Errorf("there is no program %q; there are %v", name, All())
+	return "", fmt.Errorf("unknown program %q; known are %v", name, All())
 }
 
-// kubernetesPackage returns the import path of a program's own command. The go.mod of an older release lists those of
-// its servers as tool directives, and the main one that of kubectl.
+// kubernetesPackage returns the import path of a program's own command. These commands are tool directives: the servers
+// in the go.mod of an older release, and kubectl in the main go.mod.
 func (p Program) kubernetesPackage() string { return "k8s.io/kubernetes/cmd/" + string(p) }
 
-// linkerFlags strips symbols, which halves the files, and sets the version where k8s.io/component-base and client-go
-// look for it: a module build does not know it by itself, and clients refuse to parse the placeholder that stands there
-// otherwise. For etcd and kwok the settings are without effect.
+// linkerFlags strips symbols, which halves the size of the files, and sets the version of k8s.io/component-base and
+// client-go. A module build does not set it, and clients cannot parse the placeholder. The version has no effect on
+// etcd and kwok.
 func linkerFlags(version string) string {
 	minor := strings.Split(version, ".")[1]
 	flags := []string{"-s", "-w"}

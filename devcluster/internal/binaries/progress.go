@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// progressEvery is how often a build that takes longer reports how far it is.
+// progressEvery is the interval of progress messages.
 const progressEvery = 10 * time.Second
 
-// linkShare is the part of a build from nothing that the linker takes, which "go build -v" does not report.
+// linkShare is the share of the linker in a build from scratch, which "go build -v" does not report.
 const linkShare = 0.05
 
-// leastPart is the part of a build below which the time that it took so far says nothing about the rest.
+// leastPart is the minimum share of a build from which the remaining time is estimated.
 const leastPart = 0.02
 
-// sizes returns the bytes of Go in each package that is not in the build cache, by import path; the compiler's work is
-// proportional to them. Without an answer of go there is no estimate, and the build itself reports why.
+// sizes returns the size of the Go files of each package that is not in the build cache, by import path. The time of
+// the compiler is proportional to it. If go list fails there is no estimate, and the build itself reports the error.
 func (b *build) sizes(ctx context.Context, binaries []binary) map[string]int64 {
 	args := slices.Concat([]string{"list", "-deps", "-json=ImportPath,Dir,GoFiles,Stale"}, b.flags, packages(binaries))
 	out, err := goCommand(ctx, b.module, args...).Output()
@@ -54,9 +54,9 @@ func (b *build) sizes(ctx context.Context, binaries []binary) map[string]int64 {
 	}
 }
 
-// buildOutput collects what "go build -v" prints: the name of every package that it compiles, and errors.
+// buildOutput collects the output of "go build -v": the name of every package that it compiles, and errors.
 type buildOutput struct {
-	total map[string]int64 // bytes of Go of every package that is compiled
+	total map[string]int64 // size of the Go files of every package to compile
 
 	mu   sync.Mutex
 	text bytes.Buffer // guarded by mu
@@ -69,7 +69,7 @@ func (b *buildOutput) Write(data []byte) (int, error) {
 	return b.text.Write(data)
 }
 
-// progress returns how far the build is after some time, and about how long the rest takes.
+// progress returns the progress of the build after the given time, with an estimate of the remaining time.
 func (b *buildOutput) progress(took time.Duration) string {
 	var done, total int64
 	for _, size := range b.total {
@@ -88,7 +88,7 @@ func (b *buildOutput) progress(took time.Duration) string {
 		100*part, len(lines), len(b.total), took.Seconds(), left.Seconds())
 }
 
-// tail is the end of the output, where the errors are.
+// tail returns the end of the output, which contains the errors.
 func (b *buildOutput) tail() []byte {
 	const enough = 30
 	lines := b.lines()

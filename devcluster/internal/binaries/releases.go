@@ -9,13 +9,13 @@ import (
 	"slices"
 )
 
-// releases is the directory of the module below which every older release has a module of its own.
+// releases is the subdirectory of the module with a module for every older release.
 const releases = "releases"
 
-// ofReleases are the programs that every release has of its own. etcd, kubectl and kwok work with all of them.
+// ofReleases are the programs that differ between releases. etcd, kubectl and kwok work with all of them.
 var ofReleases = []Program{APIServer, ControllerManager, Scheduler}
 
-// modules returns what is built from the module in each directory.
+// modules returns the binaries to build from the module in each directory.
 func (o Options) modules() (map[string][]binary, error) {
 	if o.Release == "" {
 		return map[string][]binary{o.ModuleDir: o.Code.mainBinaries(o.Programs)}, nil
@@ -25,7 +25,7 @@ func (o Options) modules() (map[string][]binary, error) {
 		return nil, err
 	}
 	if !slices.Contains(known, o.Release) {
-		return nil, fmt.Errorf("there is no release %q; there are %v", o.Release, known)
+		return nil, fmt.Errorf("unknown release %q; known are %v", o.Release, known)
 	}
 	old := func(p Program) bool { return slices.Contains(ofReleases, p) }
 	modules := make(map[string][]binary)
@@ -37,11 +37,11 @@ func (o Options) modules() (map[string][]binary, error) {
 	return modules, nil
 }
 
-// releases lists the older releases that there are modules of.
+// releases returns the older releases with a module.
 func (o Options) releases() ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(o.ModuleDir, releases))
 	if err != nil {
-		return nil, fmt.Errorf("look for releases: %w", err)
+		return nil, fmt.Errorf("list releases: %w", err)
 	}
 	var names []string
 	for _, entry := range entries {
@@ -52,7 +52,7 @@ func (o Options) releases() ([]string, error) {
 	return names, nil
 }
 
-// kubernetesVersion is the release of Kubernetes that a module pins. Its go.mod is all that is read: nothing is
+// kubernetesVersion returns the release of Kubernetes that a module pins. It reads only go.mod, so nothing is
 // downloaded for a module that is not built.
 func kubernetesVersion(ctx context.Context, module string) (string, error) {
 	out, err := goCommand(ctx, module, "mod", "edit", "-json").Output()
@@ -70,5 +70,5 @@ func kubernetesVersion(ctx context.Context, module string) (string, error) {
 			return required.Version, nil
 		}
 	}
-	return "", fmt.Errorf("%s pins no release of Kubernetes", filepath.Join(module, "go.mod"))
+	return "", fmt.Errorf("%s requires no version of k8s.io/kubernetes", filepath.Join(module, "go.mod"))
 }

@@ -24,10 +24,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// fieldManager owns the fields that are applied.
+// fieldManager owns the applied fields.
 const fieldManager = "devcluster"
 
-// retryEvery is how often an object whose kind or namespace is not there yet is tried again.
+// retryEvery is the interval of retries for an object whose kind or namespace does not exist yet.
 const retryEvery = 100 * time.Millisecond
 
 // Applier applies objects as one user.
@@ -36,16 +36,16 @@ type Applier struct {
 	mapper  *restmapper.DeferredDiscoveryRESTMapper
 }
 
-// NewApplier makes an applier for the cluster and user of a kubeconfig file.
+// NewApplier returns an applier for the cluster and user of a kubeconfig file.
 func NewApplier(kubeconfig string) (*Applier, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("read kubeconfig: %w", err)
 	}
-	config.QPS = -1 // objects of our own; the server's own limits are enough
+	config.QPS = -1 // no client-side limit; the server's own limits are enough
 	objects, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("make client: %w", err)
+		return nil, fmt.Errorf("create client: %w", err)
 	}
 	mapper, err := newMapper(config)
 	if err != nil {
@@ -57,12 +57,12 @@ func NewApplier(kubeconfig string) (*Applier, error) {
 func newMapper(config *rest.Config) (*restmapper.DeferredDiscoveryRESTMapper, error) {
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("make discovery client: %w", err)
+		return nil, fmt.Errorf("create discovery client: %w", err)
 	}
 	return restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client)), nil
 }
 
-// Files applies every object of the files that match the pattern (fs.Glob), file by file in the order of their names.
+// Files applies every object of the files that match the pattern (fs.Glob), in the order of the files' names.
 func (a *Applier) Files(ctx context.Context, files fs.FS, pattern string) error {
 	names, err := fs.Glob(files, pattern)
 	if err != nil {
@@ -96,7 +96,7 @@ func (a *Applier) YAML(ctx context.Context, data []byte) error {
 			return fmt.Errorf("parse manifest: %w", err)
 		}
 		if len(object.Object) == 0 {
-			continue // a document of comments
+			continue // a document with comments only
 		}
 		if err := a.apply(ctx, &object); err != nil {
 			return fmt.Errorf("apply %s %s: %w", object.GetKind(), object.GetName(), err)
@@ -104,10 +104,10 @@ func (a *Applier) YAML(ctx context.Context, data []byte) error {
 	}
 }
 
-// apply tries until the object's kind is served and its namespace exists, or ctx ends.
+// apply retries until the object's kind is served and its namespace exists, or ctx ends.
 func (a *Applier) apply(ctx context.Context, object *unstructured.Unstructured) error {
-	again := time.NewTicker(retryEvery)
-	defer again.Stop()
+	retry := time.NewTicker(retryEvery)
+	defer retry.Stop()
 	for {
 		err := a.applyOnce(ctx, object)
 		if err == nil || !early(err) {
@@ -117,7 +117,7 @@ func (a *Applier) apply(ctx context.Context, object *unstructured.Unstructured) 
 		select {
 		case <-ctx.Done():
 			return err
-		case <-again.C:
+		case <-retry.C:
 		}
 	}
 }
@@ -136,7 +136,8 @@ func (a *Applier) applyOnce(ctx context.Context, object *unstructured.Unstructur
 	return err
 }
 
-// early tells that the cluster is not there yet: kind not served, namespace missing, caches of the server not filled.
+// early reports whether the cluster is not ready for the object: kind not served, namespace missing, or server
+// overloaded.
 func early(err error) bool {
 	return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) ||
 		apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err)

@@ -1,5 +1,5 @@
-// Package manifest applies YAML files to a cluster with server-side apply, and waits for conditions there.
+// Package manifest applies YAML files to a cluster with server-side apply, and waits for permissions.
 //
-// It promises that applying twice is the same as applying once, and that a kind whose definition was applied a moment
-// ago is waited for. It starts no goroutine, and never deletes anything.
+// Applying a file twice has the same effect as applying it once. The package waits for a kind whose definition was just
+// applied. It starts no goroutine, and never deletes anything.
 package manifest

@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// WaitUntilMay asks, as the user of a kubeconfig file, until the user may do something. The server's authorizer learns
-// of a new binding a moment after the binding was accepted.
+// WaitUntilMay sends SelfSubjectAccessReviews as the user of a kubeconfig file, until the user has a permission or ctx
+// ends. The server's authorizer receives a new binding shortly after its creation.
 func WaitUntilMay(ctx context.Context, kubeconfig string, what authorizationv1.ResourceAttributes) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -21,22 +21,22 @@ func WaitUntilMay(ctx context.Context, kubeconfig string, what authorizationv1.R
 	config.QPS = -1
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return fmt.Errorf("make client: %w", err)
+		return fmt.Errorf("create client: %w", err)
 	}
-	question := &authorizationv1.SelfSubjectAccessReview{
+	review := &authorizationv1.SelfSubjectAccessReview{
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &what},
 	}
-	again := time.NewTicker(retryEvery)
-	defer again.Stop()
+	retry := time.NewTicker(retryEvery)
+	defer retry.Stop()
 	for {
-		answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, question, metav1.CreateOptions{})
+		answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
 		if err == nil && answer.Status.Allowed {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("wait for the right to %s %s: %w (last answer: %v)", what.Verb, what.Resource, context.Cause(ctx), err)
-		case <-again.C:
+			return fmt.Errorf("wait for the permission to %s %s: %w (last error: %v)", what.Verb, what.Resource, context.Cause(ctx), err)
+		case <-retry.C:
 		}
 	}
 }

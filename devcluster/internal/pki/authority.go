@@ -14,27 +14,26 @@ import (
 	"time"
 )
 
-// lifetime of everything that is signed here. A compose volume may be older than a working day, never older than a
-// year.
+// lifetime is the validity of all certificates. A compose volume may be kept for longer than a day, but not for a year.
 const lifetime = 365 * 24 * time.Hour
 
-// backdate allows for a clock that runs behind the one that made the certificate.
+// backdate allows for clocks that are behind the clock of this machine.
 const backdate = 5 * time.Minute
 
-// Authority signs pairs. Its key is in memory only, unless WriteKey is called.
+// Authority signs certificates. Its key is in memory only, unless WriteKey is called.
 type Authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
 	certFile    string
 }
 
-// Pair names the files of a certificate and its private key, both PEM.
+// Pair is the paths of a certificate and its private key, both PEM.
 type Pair struct {
 	CertFile string `json:"certFile"`
 	KeyFile  string `json:"keyFile"`
 }
 
-// Subject says whom a pair identifies, and as what.
+// Subject is the identity and the usages of a certificate.
 type Subject struct {
 	CommonName    string
 	Organizations []string // a Kubernetes user's groups
@@ -42,7 +41,7 @@ type Subject struct {
 	Usages        []x509.ExtKeyUsage
 }
 
-// NewAuthority makes an authority and writes its certificate to dir/name.crt.
+// NewAuthority creates an authority and writes its certificate to dir/name.crt.
 func NewAuthority(dir, name string) (*Authority, error) {
 	key, err := newKey()
 	if err != nil {
@@ -60,23 +59,23 @@ func NewAuthority(dir, name string) (*Authority, error) {
 	}
 	certificate, err := x509.ParseCertificate(der)
 	if err != nil {
-		return nil, fmt.Errorf("read authority %s back: %w", name, err)
+		return nil, fmt.Errorf("parse certificate of authority %s: %w", name, err)
 	}
 	a := &Authority{certificate: certificate, key: key, certFile: filepath.Join(dir, name+".crt")}
 	return a, writeCertificate(a.certFile, der)
 }
 
-// CertFile is the path of the authority's certificate.
+// CertFile returns the path of the authority's certificate.
 func (a *Authority) CertFile() string { return a.certFile }
 
-// WriteKey writes the authority's private key beside its certificate, for whoever signs with it later, and returns the
-// names of both files.
+// WriteKey writes the authority's private key next to its certificate, so that another process can sign with it. It
+// returns the paths of both files.
 func (a *Authority) WriteKey() (Pair, error) {
 	pair := Pair{CertFile: a.certFile, KeyFile: strings.TrimSuffix(a.certFile, ".crt") + ".key"}
 	return pair, writePrivateKey(pair.KeyFile, a.key)
 }
 
-// Issue signs a new pair and writes it to dir/name.crt and dir/name.key.
+// Issue signs a new certificate and writes it and its key to dir/name.crt and dir/name.key.
 func (a *Authority) Issue(dir, name string, subject Subject) (Pair, error) {
 	pair := Pair{CertFile: filepath.Join(dir, name+".crt"), KeyFile: filepath.Join(dir, name+".key")}
 	key, err := newKey()
@@ -111,7 +110,7 @@ func newKey() (*ecdsa.PrivateKey, error) {
 func newTemplate(subject pkix.Name) (*x509.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
-		return nil, fmt.Errorf("draw serial number: %w", err)
+		return nil, fmt.Errorf("generate serial number: %w", err)
 	}
 	now := time.Now()
 	return &x509.Certificate{

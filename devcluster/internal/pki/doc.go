@@ -1,9 +1,9 @@
-// Package pki makes the certificates of a development cluster: authorities, the pairs they sign, the key that signs
-// service account tokens, and kubeconfig files that hold a user's pair.
+// Package pki creates the certificates of a development cluster: authorities, the certificates that they sign, the key
+// for service account tokens, and kubeconfig files with a user's certificate.
 //
-// It promises that the private key of an authority leaves memory only where WriteKey is called, so that elsewhere
-// nothing can be signed with it after the process that made it ended; that every file is readable by its owner only,
-// certificates excepted; and that the pairs are made with the standard library alone. It starts no goroutine.
+// The private key of an authority stays in memory unless WriteKey is called. Without that call, no certificate can be
+// signed after the process has ended. All files except certificates and public keys are readable by their owner only.
+// Certificates are created with the standard library alone. The package starts no goroutine.
 //
-// It is for clusters that live on one machine for a while. It renews and revokes nothing.
+// It is meant for temporary clusters on one machine. It renews and revokes nothing.
 package pki

@@ -9,14 +9,14 @@ import (
 	"path/filepath"
 )
 
-// KeyPair names the files of a private key and of its public half, both PEM.
+// KeyPair is the paths of a private and a public key, both PEM.
 type KeyPair struct {
 	PrivateFile string
 	PublicFile  string
 }
 
-// NewKeyPair writes a fresh ECDSA key to dir/name.key and its public half to dir/name.pub. Service account tokens are
-// signed with such a key; no certificate goes with it.
+// NewKeyPair writes a new ECDSA key to dir/name.key and its public key to dir/name.pub. It is for signing service
+// account tokens and has no certificate.
 func NewKeyPair(dir, name string) (KeyPair, error) {
 	key, err := newKey()
 	if err != nil {
@@ -38,7 +38,8 @@ func writeCertificate(path string, der []byte) error {
 }
 
 func writePrivateKey(path string, key *ecdsa.PrivateKey) error {
-	// SEC 1, not PKCS #8: the service account key reader of kube-apiserver takes both, older tools only this.
+	// SEC 1 instead of PKCS #8, because older tools support only SEC 1. kube-apiserver supports both for service account
+	// keys.
 	der, err := x509.MarshalECPrivateKey(key)
 	if err != nil {
 		return fmt.Errorf("encode private key: %w", err)

@@ -8,19 +8,19 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Kubeconfig says what a kubeconfig file holds: one cluster, one user, one context.
+// Kubeconfig is the content of a kubeconfig file: one cluster, one user, one context.
 type Kubeconfig struct {
 	Server string // https://host:port
 	CAFile string
-	User   string // the name of the user's entry
+	User   string // name of the user's entry
 	Pair   Pair
 }
 
-// Write writes the file. Certificates are embedded, so that the file works wherever it is copied to.
+// Write writes the file. Certificates are embedded, so the file can be copied.
 func (k Kubeconfig) Write(path string) error {
 	ca, err := os.ReadFile(k.CAFile)
 	if err != nil {
-		return fmt.Errorf("read authority for kubeconfig: %w", err)
+		return fmt.Errorf("read CA certificate for kubeconfig: %w", err)
 	}
 	cert, err := os.ReadFile(k.Pair.CertFile)
 	if err != nil {

@@ -1,7 +1,8 @@
-// Package ports hands out TCP ports of the loopback address to servers that bind them later, and again after a restart.
+// Package ports reserves TCP ports of the loopback address for servers that bind them later, and again after a restart.
 //
-// It promises that two processes of the same user that both ask here never hold the same port at the same time: a port
-// is held by a file lock, which the kernel drops when the holder dies. Ports come from below the range from which Linux
-// and macOS take the source ports of outgoing connections, so that no connection takes one while its server is down.
-// It starts no goroutine. It cannot know about servers that never asked here; a port in use is passed over.
+// Two processes of the same user that use this package never reserve the same port at the same time. A file lock
+// protects each port, and the kernel releases it when the process dies. The ports are below the ranges from which Linux
+// and macOS take the source ports of outgoing connections. A connection therefore cannot take the port of a server that
+// is not running. The package starts no goroutine. It skips a port that is in use by another server, but cannot protect
+// its ports from servers that do not use the package.
 package ports

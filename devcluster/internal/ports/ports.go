@@ -11,35 +11,36 @@ import (
 	"syscall"
 )
 
-// The ports that are handed out. Linux takes source ports from 32768 upwards, macOS from 49152.
+// The range of ports. Linux takes source ports from 32768 upwards, macOS from 49152.
 const (
 	first = 20000
 	count = 10000
 )
 
-// attempts bounds the search; with a tenth of the range taken, 100 misses in a row have a chance of 10^-100.
+// attempts is the maximum number of tries. With a tenth of the range taken, 100 failures in a row have a probability of
+// 10^-100.
 const attempts = 100
 
-// ErrNone says that no free port was found.
+// ErrNone is returned when no free port was found.
 var ErrNone = errors.New("no free port found")
 
-// Reservation holds one port until Release or the end of the process.
+// Reservation is the reservation of one port until Release or the end of the process.
 type Reservation struct {
 	Port int
 	lock *os.File
 }
 
-// Address is the loopback address with the port: "127.0.0.1:20000".
+// Address returns the loopback address with the port, such as "127.0.0.1:20000".
 func (r *Reservation) Address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(r.Port)) }
 
-// Release gives the port back.
+// Release ends the reservation.
 func (r *Reservation) Release() error { return r.lock.Close() }
 
-// Reserve takes one port that nobody listens on.
+// Reserve reserves a port on which no process listens.
 func Reserve() (*Reservation, error) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("listfacade-devcluster-ports-%d", os.Getuid()))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make port lock directory: %w", err)
+		return nil, fmt.Errorf("create port lock directory: %w", err)
 	}
 	for range attempts {
 		r, err := try(dir, first+rand.IntN(count))
@@ -50,10 +51,10 @@ func Reserve() (*Reservation, error) {
 			return r, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: %d ports from %d up were tried", ErrNone, attempts, first)
+	return nil, fmt.Errorf("%w: tried %d random ports from %d upwards", ErrNone, attempts, first)
 }
 
-// try returns nil without an error when the port is taken.
+// try returns nil without an error when the port is in use.
 func try(dir string, port int) (*Reservation, error) {
 	lock, err := os.OpenFile(filepath.Join(dir, strconv.Itoa(port)), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -15,34 +15,35 @@ import (
 	"github.com/listfacade/listfacade/devcluster/internal/pki"
 )
 
-// answerWithin bounds one question. A server that is just starting may accept a connection and not answer.
+// answerWithin is the timeout of a Get. A starting server may accept a connection without responding.
 const answerWithin = 5 * time.Second
 
-// doneWithin bounds what is asked to be done, once: a machine that is busy with something else takes its time.
+// doneWithin is the timeout of a Post. A write may take long on a busy machine.
 const doneWithin = time.Minute
 
-// shownBytes is how much of a refusal an error message shows.
+// shownBytes is the maximum length of a response body in an error message.
 const shownBytes = 2048
 
-// Client asks the servers of one authority.
+// Client sends requests to servers whose certificates are signed by one authority.
 type Client struct {
 	http *http.Client
 }
 
-// RefusalError says that a server answered with something else than 200.
+// RefusalError is returned for a response with a status other than 200.
 type RefusalError struct {
 	URL    string
 	Status string // "500 Internal Server Error"
-	Body   string // its beginning
+	Body   string // first bytes of the body
 }
 
 func (e *RefusalError) Error() string { return fmt.Sprintf("%s: %s: %s", e.URL, e.Status, e.Body) }
 
-// NewClient makes a client that trusts the authority in caFile and shows the pair; an empty pair means anonymous.
+// NewClient returns a client that trusts the authority in caFile and presents the pair; with an empty pair it is
+// anonymous.
 func NewClient(caFile string, pair pki.Pair) (*Client, error) {
 	ca, err := os.ReadFile(caFile)
 	if err != nil {
-		return nil, fmt.Errorf("read authority: %w", err)
+		return nil, fmt.Errorf("read CA certificate: %w", err)
 	}
 	config := &tls.Config{RootCAs: x509.NewCertPool()}
 	if !config.RootCAs.AppendCertsFromPEM(ca) {
@@ -55,12 +56,12 @@ func NewClient(caFile string, pair pki.Pair) (*Client, error) {
 		}
 		config.Certificates = []tls.Certificate{certificate}
 	}
-	// Without keep-alives no connection outlives the server that it leads to, nor this client.
+	// Without keep-alives, connections do not outlive the server or the client.
 	transport := &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}
 	return &Client{http: &http.Client{Transport: transport}}, nil
 }
 
-// Get succeeds when the server answers 200; any other status is a *RefusalError.
+// Get succeeds if the server responds with 200; any other status is a *RefusalError.
 func (c *Client) Get(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -68,11 +69,11 @@ func (c *Client) Get(ctx context.Context, url string) error {
 	return err
 }
 
-// Post sends question as JSON and decodes the answer into answer unless that is nil.
+// Post sends question as JSON and decodes the response into answer unless that is nil.
 func (c *Client) Post(ctx context.Context, url string, question, answer any) error {
 	body, err := json.Marshal(question)
 	if err != nil {
-		return fmt.Errorf("encode question: %w", err)
+		return fmt.Errorf("encode request: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, doneWithin)
 	defer cancel()
@@ -81,7 +82,7 @@ func (c *Client) Post(ctx context.Context, url string, question, answer any) err
 		return err
 	}
 	if err := json.Unmarshal(data, answer); err != nil {
-		return fmt.Errorf("decode answer of %s: %w", url, err)
+		return fmt.Errorf("decode response of %s: %w", url, err)
 	}
 	return nil
 }
@@ -89,16 +90,16 @@ func (c *Client) Post(ctx context.Context, url string, question, answer any) err
 func (c *Client) do(ctx context.Context, method, url string, body []byte) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("make request: %w", err)
+		return nil, fmt.Errorf("create request: %w", err)
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = response.Body.Close() }() // read to its end
+	defer func() { _ = response.Body.Close() }() // the body is read completely
 	data, err := io.ReadAll(response.Body)
 	if err != nil {
-		return nil, fmt.Errorf("read answer of %s: %w", url, err)
+		return nil, fmt.Errorf("read response of %s: %w", url, err)
 	}
 	if response.StatusCode != http.StatusOK {
 		return nil, &RefusalError{URL: url, Status: response.Status, Body: string(data[:min(len(data), shownBytes)])}

@@ -1,5 +1,6 @@
-// Package probe asks HTTPS servers whether they are ready, with the certificates of a development cluster.
+// Package probe sends requests to HTTPS servers with the certificates of a development cluster, mainly readiness
+// checks.
 //
-// A Client promises to trust nobody but the authority that it was given, and to wait no longer than a few seconds for
-// one answer. It starts no goroutine of its own.
+// A Client trusts only the given authority. A Get waits at most a few seconds for its response, a Post at most a
+// minute. The package starts no goroutine.
 package probe

@@ -4,7 +4,7 @@ package process
 
 import "syscall"
 
-// childAttributes makes a child lead its own process group. Only Linux can tie its life to ours.
+// childAttributes makes a child the leader of its own process group. Only Linux can kill a child when its parent dies.
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }

@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// readyEvery is how often a starting process is asked whether it is ready. A start takes a few seconds.
+// readyEvery is the interval of readiness checks. A start takes a few seconds.
 const readyEvery = 50 * time.Millisecond
 
 // child is one run of the process.
 type child struct {
 	command *exec.Cmd
 	exited  chan struct{} // closed by the goroutine that waits for the child
-	asked   bool          // its end was asked for; guarded by Process.mu
+	asked   bool          // whether Stop, Kill or Close was called; guarded by Process.mu
 }
 
-// signal sends a signal unless the child is reaped already.
+// signal sends a signal unless the child has been reaped.
 func (c *child) signal(signal syscall.Signal) {
-	_ = c.command.Process.Signal(signal) // the only error is that the child is gone, which wait reports
+	_ = c.command.Process.Signal(signal) // fails only if the child has exited, which wait reports
 }
 
 // launch starts the child and the goroutine that waits for it.
@@ -51,7 +51,7 @@ func (p *Process) launch() (*child, error) {
 	return c, nil
 }
 
-// wait reaps the child. It is the only place that leaves the states Running and Paused.
+// wait reaps the child. No other code leaves the states Running and Paused.
 func (p *Process) wait(c *child) {
 	_ = c.command.Wait() // the exit status is in ProcessState
 	p.mu.Lock()
@@ -71,7 +71,7 @@ func (p *Process) death(c *child) error {
 	return &DeathError{Name: p.spec.Name, Status: c.command.ProcessState.String(), LogFile: p.spec.LogFile, Tail: tail(p.spec.LogFile)}
 }
 
-// end sends a signal that ends the child and notes that this was asked for.
+// end sends a signal that ends the child, and records that the end is intended.
 func (p *Process) end(action string, signal syscall.Signal) (*child, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,7 +81,7 @@ func (p *Process) end(action string, signal syscall.Signal) (*child, error) {
 	p.child.asked = true
 	p.child.signal(signal)
 	if p.state == Paused && signal != syscall.SIGKILL {
-		p.child.signal(syscall.SIGCONT) // a frozen process cannot act on the signal
+		p.child.signal(syscall.SIGCONT) // a stopped process cannot handle the signal
 	}
 	return p.child, nil
 }
@@ -98,12 +98,12 @@ func (p *Process) signal(action string, signal syscall.Signal, from, to State) e
 	return nil
 }
 
-// waitReady asks until the process is ready, ended, or out of time.
+// waitReady polls until the process is ready, has exited, or the timeout ends.
 func (p *Process) waitReady(ctx context.Context, c *child) error {
 	ctx, cancel := context.WithTimeout(ctx, p.spec.ReadyWithin)
 	defer cancel()
-	again := time.NewTicker(readyEvery)
-	defer again.Stop()
+	retry := time.NewTicker(readyEvery)
+	defer retry.Stop()
 	for {
 		err := p.spec.Ready(ctx)
 		if err == nil {
@@ -117,7 +117,7 @@ func (p *Process) waitReady(ctx context.Context, c *child) error {
 				Name: p.spec.Name, Within: p.spec.ReadyWithin.String(), Cause: err,
 				LogFile: p.spec.LogFile, Tail: tail(p.spec.LogFile),
 			}
-		case <-again.C:
+		case <-retry.C:
 		}
 	}
 }

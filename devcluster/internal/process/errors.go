@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// ErrClosed says that the process was closed and cannot be started any more.
+// ErrClosed is returned when a closed process is started.
 var ErrClosed = errors.New("process is closed")
 
-// StateError says that what was asked does not fit the state that the process is in.
+// StateError is returned when the state of a process does not allow an action.
 type StateError struct {
 	Name   string
 	Action string
@@ -16,26 +16,26 @@ type StateError struct {
 }
 
 func (e *StateError) Error() string {
-	return fmt.Sprintf("cannot %s %s: it is %s", e.Action, e.Name, e.State)
+	return fmt.Sprintf("cannot %s %s in state %s", e.Action, e.Name, e.State)
 }
 
-// DeathError says that a process ended although nobody asked it to. It carries the end of its log.
+// DeathError reports that a process exited unexpectedly. It contains the end of its log.
 type DeathError struct {
 	Name    string
-	Status  string // the exit status in words
+	Status  string // exit status as text
 	LogFile string
 	Tail    string
 }
 
 func (e *DeathError) Error() string {
-	return fmt.Sprintf("%s ended unexpectedly (%s); the end of %s:\n%s", e.Name, e.Status, e.LogFile, e.Tail)
+	return fmt.Sprintf("%s exited unexpectedly (%s); the end of %s:\n%s", e.Name, e.Status, e.LogFile, e.Tail)
 }
 
-// NotReadyError says that a process did not become ready in time. It carries the end of its log.
+// NotReadyError reports that a process did not become ready in time. It contains the end of its log.
 type NotReadyError struct {
 	Name    string
-	Within  string // how long was waited, in words
-	Cause   error  // why the last check failed
+	Within  string // timeout as text
+	Cause   error  // error of the last readiness check
 	LogFile string
 	Tail    string
 }

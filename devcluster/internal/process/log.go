@@ -7,19 +7,19 @@ import (
 	"os"
 )
 
-// What an error message shows of a log.
+// Limits of the part of a log in an error message.
 const (
 	tailLines = 25
 	tailBytes = 16 << 10
 )
 
-// tail reads the last lines of a log for an error message; a log that cannot be read is replaced by the reason.
+// tail returns the last lines of a log for an error message. If the log cannot be read, it returns the error text.
 func tail(path string) string {
 	file, err := os.Open(path)
 	if err != nil {
 		return err.Error()
 	}
-	defer func() { _ = file.Close() }() // read only: nothing can be lost
+	defer func() { _ = file.Close() }() // opened for reading only
 	size, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
 		return err.Error()

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// State is what a process is doing.
+// State is the state of a process.
 type State string
 
-// The states. A process that ended by itself is Dead, one that was told to end is Stopped.
+// The states. A process that exited unexpectedly is Dead; after Stop, Kill or Close it is Stopped.
 const (
 	Running State = "running"
 	Paused  State = "paused"
@@ -19,31 +19,31 @@ const (
 	Dead    State = "dead"
 )
 
-// Spec says what to run, and how to see that it is ready.
+// Spec is the command of a process and its readiness check.
 type Spec struct {
 	Name        string
 	Path        string // the binary
 	Args        []string
-	Env         []string // further variables of the environment, as NAME=value
+	Env         []string // additional environment variables, as NAME=value
 	LogFile     string   // output is appended to it
 	Ready       func(context.Context) error
 	ReadyWithin time.Duration
 }
 
-// Status is what a process is doing at one moment.
+// Status is the state of a process at one moment.
 type Status struct {
-	PID   int   `json:"pid"` // 0 when it does not run
+	PID   int   `json:"pid"` // 0 when the process is not running
 	State State `json:"state"`
 }
 
-// Process is one server, whether it runs at the moment or not. Its methods may be called from any goroutine; Start,
-// Stop, Kill and Close wait for each other.
+// Process is one server, whether it is running or not. Its methods are safe for concurrent use. Start, Stop and Kill
+// wait for each other.
 type Process struct {
 	spec    Spec
 	spawner *Spawner
 	failed  func(error)
 
-	turn sync.Mutex // held by the method that changes what runs
+	turn sync.Mutex // serializes Start, Stop and Kill
 
 	mu     sync.Mutex
 	child  *child // guarded by mu; nil before the first start
@@ -51,14 +51,14 @@ type Process struct {
 	closed bool   // guarded by mu
 }
 
-// New makes a stopped process. failed is called at most once a run, from its own goroutine, with a *DeathError when the
-// process ends although nobody asked; it must not call back into the process.
+// New returns a stopped process. failed is called at most once for each run, from a separate goroutine, with a
+// *DeathError when the process exits unexpectedly. It must not call methods of the process.
 func New(spec Spec, spawner *Spawner, failed func(error)) *Process {
 	return &Process{spec: spec, spawner: spawner, failed: failed, state: Stopped}
 }
 
-// Start runs the process and waits until it is ready. It fails with *StateError when the process runs already,
-// *NotReadyError when it is not ready in time, *DeathError when it ended before that, ErrClosed after Close.
+// Start runs the process and waits until it is ready. It fails with *StateError when the process is already running,
+// *NotReadyError after the timeout, *DeathError when the process exits before it is ready, and ErrClosed after Close.
 func (p *Process) Start(ctx context.Context) error {
 	p.turn.Lock()
 	defer p.turn.Unlock()
@@ -69,7 +69,7 @@ func (p *Process) Start(ctx context.Context) error {
 	return p.waitReady(ctx, c)
 }
 
-// Stop ends the process with SIGTERM and waits for it; when ctx ends first, with SIGKILL.
+// Stop ends the process with SIGTERM and waits for it. If ctx ends first, it uses SIGKILL.
 func (p *Process) Stop(ctx context.Context) error {
 	p.turn.Lock()
 	defer p.turn.Unlock()
@@ -83,7 +83,7 @@ func (p *Process) Stop(ctx context.Context) error {
 	case <-ctx.Done():
 		c.signal(syscall.SIGKILL)
 		<-c.exited
-		return fmt.Errorf("%s was killed, it did not end by itself: %w", p.spec.Name, context.Cause(ctx))
+		return fmt.Errorf("%s did not end after SIGTERM and was killed: %w", p.spec.Name, context.Cause(ctx))
 	}
 }
 
@@ -99,13 +99,13 @@ func (p *Process) Kill() error {
 	return nil
 }
 
-// Pause freezes the process with SIGSTOP: its sockets stay open and nothing answers.
+// Pause suspends the process with SIGSTOP. Its sockets stay open, but it does not respond.
 func (p *Process) Pause() error { return p.signal("pause", syscall.SIGSTOP, Running, Paused) }
 
 // Continue resumes a paused process with SIGCONT.
 func (p *Process) Continue() error { return p.signal("continue", syscall.SIGCONT, Paused, Running) }
 
-// Close kills the process if it runs and waits for it. It cannot be started again.
+// Close kills the process if it is running, and waits for it. The process cannot be started again.
 func (p *Process) Close() {
 	p.mu.Lock()
 	p.closed = true
@@ -120,7 +120,7 @@ func (p *Process) Close() {
 	}
 }
 
-// Status tells what the process is doing.
+// Status returns the current state of the process.
 func (p *Process) Status() Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Spawner starts children from one thread that lives until Close.
+// Spawner starts children from one thread, which lives until Close.
 type Spawner struct {
 	requests chan spawn
 	done     chan struct{}
@@ -18,7 +18,7 @@ type spawn struct {
 	result  chan<- error
 }
 
-// NewSpawner starts the thread. The caller closes the spawner when every child is dead.
+// NewSpawner starts the thread. The caller closes the spawner after every child has exited.
 func NewSpawner() *Spawner {
 	s := &Spawner{requests: make(chan spawn), done: make(chan struct{})}
 	go s.run()
@@ -27,7 +27,7 @@ func NewSpawner() *Spawner {
 
 func (s *Spawner) run() {
 	defer close(s.done)
-	// Never unlocked: the thread ends with this goroutine, and takes down whatever child is left.
+	// Never unlocked: the thread ends with this goroutine, and the kernel then kills the remaining children.
 	runtime.LockOSThread()
 	for request := range s.requests {
 		request.result <- request.command.Start()

@@ -1,4 +1,4 @@
-// An informer of @kubernetes/client-node for the ConfigMaps of a namespace. The README says what it tells and is asked.
+// An informer of @kubernetes/client-node for the ConfigMaps of a namespace. The README describes its input and output.
 import { createHash } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { CoreV1Api, KubeConfig, makeInformer } from '@kubernetes/client-node';
@@ -13,7 +13,7 @@ const entry = ({ metadata }) => `${metadata.namespace}/${metadata.name} ${metada
 for (const event of ['add', 'update', 'delete']) {
   informer.on(event, (object) => console.log(event, entry(object)));
 }
-// It stops at every error; whoever uses it starts it again, as its documentation says.
+// It stops at every error. Its documentation asks the program to restart it.
 let stopped;
 informer.on('error', (error) => {
   stopped = true;
