@@ -1,4 +1,4 @@
-# The default target lists the others.
+# The default target lists all targets.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 
@@ -11,39 +11,39 @@ QUESTIONS ?= 20000
 WORKLOADS ?= 200
 SOAK ?= 1h
 FAULTS ?= 2m
-# An older release of Kubernetes to ask, as 1.30; devcluster/releases has those that there are.
+# An older release of Kubernetes for the upstream, such as 1.30; devcluster/releases has the supported ones.
 UPSTREAM ?=
-# How little the facades of tests may keep: "smallest", or what is usual.
+# Memory budgets of the facades in tests: "smallest", or empty for the defaults.
 BUDGETS ?=
 RELEASE   = $(if $(UPSTREAM),--release $(UPSTREAM))
-# What is random draws from a seed of its own each time, unless one is named; the targets print it.
+# The seed of random tests: LISTFACADE_SEED, or a new one for each run. The targets print it.
 RANDOM_SEED = seed=$${LISTFACADE_SEED:-$$((RANDOM * 32768 + RANDOM))}; echo "LISTFACADE_SEED=$$seed"; LISTFACADE_SEED=$$seed
 
-# What is compiled in this module without the race detector has these flags, so that no package is compiled twice: the
-# facade, tests of sequential packages, the linter's packages.
+# Flags of everything in this module that is compiled without the race detector, so that no package is compiled twice:
+# the facade, tests of sequential packages, and the packages of the linter.
 PLAIN = CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) -trimpath"
 
-# The commands of other modules have these: their packages are compiled as those of the devcluster's programs
+# Flags of the commands of other modules, the same as those of the devcluster's programs
 # (devcluster/internal/binaries/build.go).
 export QUICK_FLAGS = $(GOFLAGS) -trimpath '-gcflags=all=-l -dwarf=false' -gcflags=std= -gcflags=golang.org/x/net/...=-dwarf=false \
 	-gcflags=google.golang.org/...=-dwarf=false -gcflags=k8s.io/apimachinery/...=-dwarf=false
 QUICK = CGO_ENABLED=0 GOFLAGS="$$QUICK_FLAGS"
 
 # Packages whose code and tests start no goroutine: the race detector finds nothing there and takes ten times as long. A
-# test (internal/layering) checks that they start none.
+# test (internal/layering) checks that they start no goroutine.
 SEQUENTIAL := ./bench/internal/dataset ./bench/internal/plot ./bench/internal/report ./bookmarks ./internal/divergence \
 	./internal/layering ./internal/references ./internal/serviceaccount ./internal/wire/jsonwire ./internal/wire/scan ./internal/wire/table ./selectors
 UNIT       := ./bench/... ./bookmarks ./cache ./cmd/... ./deploy/... ./handlers ./internal/... ./selectors
 
-# concurrent PACKAGES: the others of them. Suites come first, the longest before the others, because they wait for servers
-# now and then; unit tests keep the processors busy to the end.
+# concurrent PACKAGES lists those that are not in SEQUENTIAL. Suites come first, the longest ones before the others,
+# because they often wait for servers. Unit tests then use the idle processors.
 FIRST      := questions identities revocation lists watches faults informers deploy abuse incidents chains audit page rights
 space      := $() $()
 concurrent = $$(all=$$(go list $(1)); for suite in $(FIRST); do grep "/test/$$suite$$" <<<"$$all"; done; \
 	grep -vE '/($(subst $(space),|,$(strip $(SEQUENTIAL:./%=%) $(FIRST:%=test/%))))$$' <<<"$$all")
 
-# Suites wait for servers and clients most of the time, so there are more of their packages and tests under way than
-# there are processors.
+# Suites wait for servers and clients most of the time, so more packages and tests run in parallel than there are
+# processors.
 RACE := test/race.sh -count=1
 WIDE := -p 3 -parallel 4 -timeout 30m
 
@@ -69,8 +69,8 @@ modules:
 cluster: build ## compile etcd, kube-apiserver, kubectl and the rest from their modules (minutes, the first time); UPSTREAM=1.30: of that release
 	bin/devcluster build --module-dir devcluster $(RELEASE)
 
-# The informers of test/clients, each with the client-go of its age. Those of make test are the newest; the others take
-# minutes the first time.
+# The informers of test/clients, each with its own version of client-go. make test uses only the newest one. The first
+# build of the others takes minutes.
 NEWEST_CLIENT := test/clients/client-go-0.37
 compile_clients = @set -e; for module in $(1); do \
 		(cd $$module && $(QUICK) go build -o ../../../bin/ .); \
@@ -81,15 +81,15 @@ client: ## compile the newest informer of test/clients
 	$(call compile_clients,$(NEWEST_CLIENT))
 
 .PHONY: clients
-clients: ## compile the informers of test/clients, each with the client-go of its age (minutes, the first time)
+clients: ## compile the informers of test/clients, each with its own version of client-go (minutes, the first time)
 	$(call compile_clients,test/clients/client-go-*)
 
 .PHONY: run
-run: cluster ## a real cluster with Running pods, the facade in front of it, and the kubectl line to try
+run: cluster ## start a real cluster with Running pods and the facade in front of it, and print kubectl commands to try
 	deploy/local/run.sh
 
 .PHONY: unit
-unit: ## the tests that need no cluster (minutes)
+unit: ## run the tests that need no cluster (minutes)
 	$(PLAIN) go test -vet=off -short -count=1 $(SEQUENTIAL)
 	$(RACE) -short -timeout 10m $(call concurrent,$(UNIT))
 	cd devcluster && $(QUICK) go test -vet=off -count=1 ./internal/...
@@ -99,7 +99,7 @@ test: cluster client ## what a change must pass: unit tests, and every suite aga
 	$(PLAIN) go test -vet=off -short -count=1 $(SEQUENTIAL)
 	@$(MAKE) --no-print-directory -j 2 test-concurrent test-devcluster
 
-# What depends on the cluster finds the devcluster command compiled.
+# Tests of these targets use the compiled devcluster command.
 test-concurrent test-long test-stress conformance soak faults: export LISTFACADE_DEVCLUSTER_BUILT = 1
 
 .PHONY: test-concurrent
@@ -118,7 +118,7 @@ test-long: cluster clients ## everything, also with smallest budgets and without
 test-stress: cluster client ## the packages of make test, STRESS times (default 5), next to two busy processes per processor; prints how often each test failed
 	STRESS=$(STRESS) PACKAGES="$(call concurrent,$(PACKAGES))" test/stress.sh
 
-# Tests read it from the environment; those of other targets ask the release that the facade is measured by.
+# Tests of these targets read UPSTREAM and BUDGETS from the environment. Tests of other targets use the default release.
 conformance soak: export LISTFACADE_UPSTREAM = $(UPSTREAM)
 conformance soak: export LISTFACADE_BUDGETS = $(BUDGETS)
 
@@ -146,11 +146,11 @@ lint: ## golangci-lint, at a pinned version, and go vet of the other modules
 	done
 
 .PHONY: hooks
-hooks: ## check the message of each commit before it is made (CONTRIBUTING.md)
+hooks: ## install a hook that checks commit messages (CONTRIBUTING.md)
 	git config core.hooksPath .githooks
 
 .PHONY: fuzz
-fuzz: ## every fuzz target, FUZZTIME each (default 20s)
+fuzz: ## run every fuzz target for FUZZTIME (default 20s)
 	@set -e; for package in $$(go list ./...); do \
 		for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
 			echo "$$package $$target"; go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package; \
@@ -158,26 +158,26 @@ fuzz: ## every fuzz target, FUZZTIME each (default 20s)
 	done
 
 .PHONY: bench
-bench: build ## the figures and plots of docs/benchmarks.md, side by side with kube-apiserver and a bare file server (20 minutes); BENCH has options, as BENCH=-list
+bench: build ## the figures and plots of docs/benchmarks.md, side by side with kube-apiserver and a bare file server (20 minutes); BENCH has options, such as BENCH=-list
 	bin/devcluster build --module-dir devcluster --optimized
 	go run ./bench $(BENCH)
 
 .PHONY: bench-million
-bench-million: ## how a facade grows from 10,000 over 100,000 to 1,000,000 pods, in front of a simulated kube-apiserver (10 minutes, 5 GB of memory); BENCH has options, as BENCH="-sizes 10000"
+bench-million: ## how a facade grows from 10,000 over 100,000 to 1,000,000 pods, in front of a simulated kube-apiserver (10 minutes, 5 GB of memory); BENCH has options, such as BENCH="-sizes 10000"
 	go run ./bench -sizes 10000,100000,1000000 $(BENCH)
 
 .PHONY: screenshots
-screenshots: cluster ## the pictures of the operator's page in docs/, by chromium
+screenshots: cluster ## write the screenshots of the operator's page in docs/, with chromium
 	LISTFACADE_SCREENSHOTS=$(CURDIR)/docs LISTFACADE_REQUIRE_CLIENTS=1 go test -count=1 -run '^TestPageWhileTheUpstreamIsDown$$' ./test/page
 
 .PHONY: release
-release: ## the binaries of a release and their bills of materials in dist/, built twice and compared (minutes)
+release: ## write the binaries of a release and their bills of materials to dist/, built twice and compared (minutes)
 	deploy/release/release.sh "$(VERSION)"
 
 .PHONY: vulncheck
-vulncheck: ## known vulnerabilities in what is called, by govulncheck at a pinned version; skipped where its database cannot be reached
+vulncheck: ## check for known vulnerabilities, by govulncheck at a pinned version; skipped if its database is not available
 	.ci/vulncheck
 
 .PHONY: clean
-clean: ## remove what was built here (compiled cluster binaries stay in the user's cache)
+clean: ## remove build results (compiled cluster binaries stay in the user's cache)
 	rm -rf bin dist listfacade-certs

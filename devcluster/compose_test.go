@@ -19,10 +19,10 @@ import (
 	"github.com/listfacade/listfacade/devcluster/internal/process"
 )
 
-// repository is where docker-compose.yml and the facade's own module lie.
+// repository is the directory of docker-compose.yml and of the facade's module.
 const repository = ".."
 
-// service is what the tests need to know of a service of docker-compose.yml.
+// service is a service of docker-compose.yml, with the fields that the tests use.
 type service struct {
 	Command     []string
 	Ports       []string
@@ -41,7 +41,7 @@ func readCompose(t *testing.T) map[string]service {
 		t.Fatal(err)
 	}
 	if len(file.Services) < 5 {
-		t.Fatalf("docker-compose.yml has the services %v", file.Services)
+		t.Fatalf("unexpected services in docker-compose.yml: %v", file.Services)
 	}
 	return file.Services
 }
@@ -71,11 +71,11 @@ func goBuild(t *testing.T, dir, path, pkg string, environment ...string) {
 	command := exec.CommandContext(t.Context(), "go", "build", "-o", path, pkg)
 	command.Dir, command.Env = dir, append(os.Environ(), environment...)
 	if out, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("%s does not build, so docker-compose.yml cannot work: %v\n%s", pkg, err, out)
+		t.Fatalf("build %s for docker-compose.yml: %v\n%s", pkg, err, out)
 	}
 }
 
-// TestComposeFlagsExist holds the flags of every service against the --help of the program that it runs.
+// TestComposeFlagsExist compares the flags of every service with the --help of its program.
 func TestComposeFlagsExist(t *testing.T) {
 	programs := composePrograms(t)
 	flag := regexp.MustCompile(`^--[a-z0-9-]+`)
@@ -99,7 +99,7 @@ func TestComposeFlagsExist(t *testing.T) {
 	}
 }
 
-// helpOf is what a program prints for --help, of its subcommand if the command names one.
+// helpOf returns the output of --help of a program, or of its subcommand if the command names one.
 func helpOf(t *testing.T, programs map[string]string, command []string) string {
 	t.Helper()
 	path, ok := programs[command[0]]
@@ -117,7 +117,7 @@ func helpOf(t *testing.T, programs map[string]string, command []string) string {
 	return string(out)
 }
 
-// TestComposePublishesOnLoopbackOnly keeps the demonstration on this machine.
+// TestComposePublishesOnLoopbackOnly checks that the demo is not reachable from other machines.
 func TestComposePublishesOnLoopbackOnly(t *testing.T) {
 	published := 0
 	for name, s := range readCompose(t) {
@@ -129,7 +129,7 @@ func TestComposePublishesOnLoopbackOnly(t *testing.T) {
 		}
 	}
 	if published != 2 {
-		t.Errorf("%d ports are published, want kube-apiserver's and the facade's", published)
+		t.Errorf("got %d published ports, want kube-apiserver's and the facade's", published)
 	}
 }
 
@@ -201,7 +201,8 @@ func (c *composeRun) reserve(name string) {
 	c.address[name] = r.Address()
 }
 
-// up runs a service after those that it depends on: to its end if somebody waits for that, else until it is healthy.
+// up runs a service after its dependencies. It waits for the end of a service on whose completion others depend, and
+// otherwise until the service is healthy.
 func (c *composeRun) up(name string) {
 	c.t.Helper()
 	if c.done[name] {
@@ -248,8 +249,8 @@ func (c *composeRun) run(ctx context.Context, command []string) ([]byte, error) 
 	return out, err
 }
 
-// onHost replaces what is different without containers: where things lie, how servers are called, and that all share
-// one loopback address.
+// onHost replaces the parts of a command that differ without containers: paths, host names, and addresses, because all
+// services share one loopback address.
 func (c *composeRun) onHost(name string, command []string) []string {
 	port := func(server string) string { return strings.TrimPrefix(c.address[server], "127.0.0.1:") }
 	replace := []string{
@@ -257,7 +258,7 @@ func (c *composeRun) onHost(name string, command []string) []string {
 		"/var/lib/etcd", filepath.Join(c.dir, "etcd"),
 		"etcd:2379", c.address["etcd"], "0.0.0.0:2379", c.address["etcd"], "127.0.0.1:2379", c.address["etcd"],
 		"kube-apiserver:6443", c.address["apiserver"], "127.0.0.1:6444", c.address["apiserver"],
-		"--bind-address=0.0.0.0", "--bind-address=127.0.0.1", // a container's every address, but not this machine's
+		"--bind-address=0.0.0.0", "--bind-address=127.0.0.1", // all addresses of a container, but not of this machine
 	}
 	loopback := map[string]string{"certs": "listfacade", "kube-apiserver": "apiserver", "listfacade": "listfacade"}
 	if own, ok := loopback[name]; ok {
@@ -269,7 +270,7 @@ func (c *composeRun) onHost(name string, command []string) []string {
 		result = append(result, replacer.Replace(arg))
 	}
 	if command[0] == string(binaries.APIServer) {
-		result = append(result, "--bind-address=127.0.0.1") // its own default is every address
+		result = append(result, "--bind-address=127.0.0.1") // its default is all addresses
 	}
 	return result
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/listfacade/listfacade/devcluster/internal/process"
 )
 
-// testControl drives the servers through the control socket, as another process would.
+// testControl controls the servers through the control socket, like another process.
 func testControl(t *testing.T, cluster *devcluster.Cluster) {
 	post := poster(cluster.Info().Control)
 	const server = "/processes/kube-apiserver/"
@@ -23,27 +23,27 @@ func testControl(t *testing.T, cluster *devcluster.Cluster) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second) //pace: a paused server would answer in milliseconds
 		defer cancel()
 		if out, err := kubectlWithin(ctx, cluster, devcluster.Admin, "get", "--raw", "/readyz"); err == nil {
-			t.Errorf("a paused server answered %q", out)
+			t.Errorf("got %q from a paused server, want a timeout", out)
 		}
 		post(t, server+"pause", http.StatusConflict)
 		post(t, server+"continue", http.StatusOK)
-		waitUntilReady(t, cluster) // its connections to etcd may have broken off while it was paused
+		waitUntilReady(t, cluster) // its connections to etcd may have been closed during the pause
 	})
 	t.Run("kill and start", func(t *testing.T) {
 		before := cluster.Processes()["kube-apiserver"].PID
 		if state := post(t, server+"kill", http.StatusOK)["kube-apiserver"].State; state != process.Stopped {
-			t.Errorf("after kill the server is %s", state)
+			t.Errorf("got state %s after kill", state)
 		}
 		post(t, server+"kill", http.StatusConflict)
 		post(t, server+"start", http.StatusOK)
 		must(t, cluster, devcluster.Admin, "get", "namespace", "team-a")
 		if after := cluster.Processes()["kube-apiserver"].PID; after == before {
-			t.Errorf("the server still has process id %d", after)
+			t.Errorf("got the same process ID %d after the restart", after)
 		}
 	})
 	t.Run("restart", func(t *testing.T) {
 		post(t, "/processes/etcd/restart", http.StatusOK)
-		waitUntilReady(t, cluster) // kube-apiserver finds etcd again by itself
+		waitUntilReady(t, cluster) // kube-apiserver reconnects to etcd
 	})
 	t.Run("unknown", func(t *testing.T) {
 		post(t, "/processes/kubelet/kill", http.StatusNotFound)
@@ -53,20 +53,20 @@ func testControl(t *testing.T, cluster *devcluster.Cluster) {
 		old := listVersion(t, cluster, "/api/v1/namespaces")
 		must(t, cluster, devcluster.Admin, "create", "configmap", "newer", "-n", "default")
 		post(t, "/compact", http.StatusOK)
-		// Events are not cached, so a list at an old version asks etcd.
+		// Events are not cached, so a list at an old version is read from etcd.
 		out, err := kubectl(t, cluster, devcluster.Admin, "get", "--raw", "/api/v1/events?resourceVersionMatch=Exact&resourceVersion="+old)
 		if err == nil || !strings.Contains(err.Error(), "too old") {
-			t.Errorf("a list at the compacted version %s gave %q and the error %v", old, out, err)
+			t.Errorf("list at the compacted version %s: got %q, error %v", old, out, err)
 		}
 	})
 	select {
 	case err := <-cluster.Failed():
-		t.Errorf("a death that was asked for was reported: %v", err)
+		t.Errorf("an intended exit was reported: %v", err)
 	default:
 	}
 }
 
-// listVersion is the version of a list of everything in a resource.
+// listVersion returns the resourceVersion of a list of all objects of a resource.
 func listVersion(t *testing.T, cluster *devcluster.Cluster, path string) string {
 	t.Helper()
 	var list struct {
@@ -82,7 +82,7 @@ func listVersion(t *testing.T, cluster *devcluster.Cluster, path string) string 
 func TestServerThatDoesNotStart(t *testing.T) {
 	_, err := devcluster.Start(t.Context(), devcluster.Options{Etcd: []string{"--no-such-flag"}})
 	if err == nil || !strings.Contains(err.Error(), "no-such-flag") || !strings.Contains(err.Error(), "etcd.log") {
-		t.Errorf("a server that does not start gave: %v", err)
+		t.Errorf("start of a failing server: got %v", err)
 	}
 }
 
@@ -120,7 +120,7 @@ func poster(socket string) func(*testing.T, string, int) map[string]process.Stat
 	}
 }
 
-// waitUntilReady waits until kube-apiserver is ready, of which it asks etcd.
+// waitUntilReady waits until kube-apiserver is ready, which includes its connection to etcd.
 func waitUntilReady(t *testing.T, cluster *devcluster.Cluster) {
 	t.Helper()
 	waitFor(t, "kube-apiserver to be ready", func() bool {
@@ -129,7 +129,7 @@ func waitUntilReady(t *testing.T, cluster *devcluster.Cluster) {
 	})
 }
 
-// waitFor waits until a condition holds.
+// waitFor waits until a condition is true.
 func waitFor(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(patience)

@@ -11,8 +11,8 @@ type Info struct {
 	Server      string                    `json:"server"`  // https://127.0.0.1:port
 	Servers     map[string]string         `json:"servers"` // URL of each kube-apiserver, by the name of its process
 	CAFile      string                    `json:"caFile"`
-	Serving     pki.Pair                  `json:"serving"`     // signed by caFile, for localhost; other servers may use it, too
-	Authorities map[string]pki.Pair       `json:"authorities"` // by name: ca signs users' certificates, front-proxy-ca those of front proxies
+	Serving     pki.Pair                  `json:"serving"`     // signed by caFile, for localhost
+	Authorities map[string]pki.Pair       `json:"authorities"` // by name: ca for users, front-proxy-ca for front proxies
 	Kubeconfigs map[string]string         `json:"kubeconfigs"` // path by user
 	Binaries    map[string]string         `json:"binaries"`    // path by program
 	Processes   map[string]process.Status `json:"processes"`

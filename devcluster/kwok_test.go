@@ -7,7 +7,7 @@ import (
 	"github.com/listfacade/listfacade/devcluster"
 )
 
-// TestFull runs every component and the demonstration.
+// TestFull runs every component and creates the demo objects.
 func TestFull(t *testing.T) {
 	long(t)
 	cluster := start(t, devcluster.Options{Components: devcluster.AllComponents(), Nodes: 2, Demo: devcluster.WithDemo})
@@ -16,7 +16,7 @@ func TestFull(t *testing.T) {
 	waitFor(t, "nodes that take pods", func() bool {
 		return must(t, cluster, devcluster.Admin, "get", "nodes", "-o", "jsonpath={.items[*].spec.taints}") == ""
 	})
-	// What was scheduled while there was one node alone goes; what comes in its place is spread over both.
+	// Pods that were scheduled while there was only one node are deleted. Their replacements are spread over both nodes.
 	must(t, cluster, devcluster.Admin, "delete", "pod", "-n", "team-a", "-l", "app=shop", "--timeout=2m")
 	must(t, cluster, devcluster.Admin, "rollout", "status", "deployment/shop", "-n", "team-a", "--timeout=2m")
 	pods := must(t, cluster, devcluster.Alice, "get", "pods", "-n", "team-a", "-l", "app=shop", "-o",

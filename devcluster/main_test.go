@@ -12,10 +12,10 @@ import (
 	"github.com/listfacade/listfacade/devcluster"
 )
 
-// patience is how long a test waits for anything.
+// patience is the timeout of each wait in a test.
 const patience = 6 * time.Minute
 
-// long skips a test in a short run: suites of the facade start clusters in each of its runs, and find what is broken.
+// long skips a test in a short run. The suites of the facade start clusters in every run and find most defects.
 func long(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -26,7 +26,7 @@ func long(t *testing.T) {
 // start starts a cluster that ends with the test.
 func start(t *testing.T, o devcluster.Options) *devcluster.Cluster {
 	t.Helper()
-	o.Progress = os.Stderr // a first build takes minutes; say so
+	o.Progress = os.Stderr // a first build takes minutes
 	began := time.Now()
 	cluster, err := devcluster.Start(t.Context(), o)
 	if err != nil {

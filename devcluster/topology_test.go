@@ -9,7 +9,7 @@ import (
 	"github.com/listfacade/listfacade/devcluster/internal/process"
 )
 
-// TestTopology has two kube-apiservers and two etcds.
+// TestTopology starts two kube-apiservers and two etcds.
 func TestTopology(t *testing.T) {
 	long(t)
 	cluster := start(t, devcluster.Options{APIServers: 2, SeparateEtcd: []string{"events", "coordination.k8s.io/leases"}})
@@ -37,7 +37,7 @@ func TestTopology(t *testing.T) {
 	t.Run("control by name", func(t *testing.T) {
 		post := poster(info.Control)
 		if state := post(t, "/processes/kube-apiserver-2/kill", http.StatusOK)["kube-apiserver-2"].State; state != process.Stopped {
-			t.Errorf("after kill the second server is %s", state)
+			t.Errorf("got state %s of the second server after kill", state)
 		}
 		must(t, cluster, devcluster.Admin, "get", "--raw", "/readyz")
 		post(t, "/processes/kube-apiserver-2/start", http.StatusOK)
@@ -47,7 +47,7 @@ func TestTopology(t *testing.T) {
 	})
 }
 
-// revision is that of the etcd that a collection lives in.
+// revision returns the revision of the etcd that stores a collection.
 func revision(t *testing.T, cluster *devcluster.Cluster, path string) int {
 	t.Helper()
 	n, err := strconv.Atoi(listVersion(t, cluster, path))

@@ -8,7 +8,7 @@ import (
 	"github.com/listfacade/listfacade/devcluster"
 )
 
-// TestMinimal shares one cluster of etcd and kube-apiserver among everything that leaves it as it was.
+// TestMinimal shares one cluster of etcd and kube-apiserver among tests that do not change it.
 func TestMinimal(t *testing.T) {
 	long(t)
 	cluster := start(t, devcluster.Options{})
@@ -64,13 +64,13 @@ func testRights(t *testing.T, cluster *devcluster.Cluster) {
 			case !c.may && err == nil:
 				t.Error("allowed")
 			case !c.may && !strings.Contains(strings.ToLower(err.Error()), "forbidden"):
-				t.Errorf("refused for another reason: %v", err)
+				t.Errorf("got %v, want Forbidden", err)
 			}
 		})
 	}
 }
 
-// testReaderReadsEverything holds the rules in manifests/users.yaml against what the server offers.
+// testReaderReadsEverything compares the rules in manifests/users.yaml with the resources of the server.
 func testReaderReadsEverything(t *testing.T, cluster *devcluster.Cluster) {
 	lines := must(t, cluster, devcluster.Admin, "api-resources", "--verbs=list", "-o", "name")
 	resources := strings.Fields(lines)

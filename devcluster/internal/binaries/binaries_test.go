@@ -13,21 +13,21 @@ import (
 	"time"
 )
 
-// TestKubectlIsATool: nothing imports its command, so without the directive go.mod would lose what it needs.
+// TestKubectlIsATool: no package imports the command, so go.mod needs a tool directive to keep its dependencies.
 func TestKubectlIsATool(t *testing.T) {
 	if !strings.Contains(readGoMod(t, checkout(t)), "\ntool "+Kubectl.kubernetesPackage()+"\n") {
 		t.Error("go.mod has no directive for kubectl")
 	}
 }
 
-// TestReleasesAreWhatTheyAreCalled: the module of an older release has that release of Kubernetes, whole.
-func TestReleasesAreWhatTheyAreCalled(t *testing.T) {
+// TestReleaseModulesPinTheirRelease: the module of an older release has all modules of that release of Kubernetes.
+func TestReleaseModulesPinTheirRelease(t *testing.T) {
 	names, err := (Options{ModuleDir: checkout(t)}).releases()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(names) == 0 {
-		t.Fatal("there are none")
+		t.Fatal("got no releases")
 	}
 	for _, name := range names {
 		dir := filepath.Join(checkout(t), releases, name)
@@ -48,7 +48,7 @@ func TestReleasesAreWhatTheyAreCalled(t *testing.T) {
 	}
 }
 
-// TestReleaseModules: an older release is asked for its own servers, and the main module for the rest.
+// TestReleaseModules: servers are built from the module of an older release, other programs from the main module.
 func TestReleaseModules(t *testing.T) {
 	root := t.TempDir()
 	old := filepath.Join(root, releases, "1.2")
@@ -80,11 +80,11 @@ func TestReleaseModules(t *testing.T) {
 		t.Errorf("for measurements: got %v, want %v", got, measured)
 	}
 	if got, err := (Options{ModuleDir: root, Release: "1.3", Programs: programs}).modules(); err == nil {
-		t.Errorf("a release that is not there: %v", got)
+		t.Errorf("unknown release: got %v, want an error", got)
 	}
 }
 
-// checkout is the module that these tests belong to.
+// checkout returns the module of these tests.
 func checkout(t *testing.T) string {
 	t.Helper()
 	module, err := FindModule(".")
@@ -103,7 +103,7 @@ func readGoMod(t *testing.T, dir string) string {
 	return string(data)
 }
 
-// checkTools holds the tools of a go.mod against a list of programs.
+// checkTools compares the tools of a go.mod with a list of programs.
 func checkTools(t *testing.T, dir string, programs []Program) {
 	t.Helper()
 	block := regexp.MustCompile(`(?s)\ntool \((.*?)\)`).FindStringSubmatch(readGoMod(t, dir))
@@ -141,7 +141,7 @@ func TestFindModule(t *testing.T) {
 	}
 }
 
-// TestProgress: the estimate follows the bytes that are compiled, and packages that were not expected count nothing.
+// TestProgress: the estimate depends on the compiled bytes, and ignores unexpected packages.
 func TestProgress(t *testing.T) {
 	output := &buildOutput{total: map[string]int64{"a": 100, "b": 300}}
 	if got, want := output.progress(time.Second), "0 packages compiled in 1 s"; got != want {
@@ -155,7 +155,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestProgramsLeadToTheirBinary: every program is a name of the one file, and its key is written last.
+// TestProgramsLeadToTheirBinary: every program is a link to one file, and its key is written last.
 func TestProgramsLeadToTheirBinary(t *testing.T) {
 	b := &build{bin: t.TempDir(), key: "k"}
 	one := binary{pkg: controlPlane, programs: []Program{Etcd, Kwok}}
@@ -181,7 +181,7 @@ func TestBuiltNeedsItsKey(t *testing.T) {
 		}
 	}
 	if built(path, "k") {
-		t.Error("nothing counts as built")
+		t.Error("a missing file counts as built")
 	}
 	write(path, "binary")
 	if built(path, "k") {
@@ -189,7 +189,7 @@ func TestBuiltNeedsItsKey(t *testing.T) {
 	}
 	write(keyFile(path), "k")
 	if !built(path, "k") || built(path, "other") {
-		t.Error("the key is not compared")
+		t.Error("a binary with another key counts as built")
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/listfacade/listfacade/devcluster/internal/process"
 )
 
-// patience is longer than a script of these tests takes on a machine that is busy with something else.
+// patience is longer than any script of these tests takes on a busy machine.
 const patience = time.Minute
 
 // shell makes a process that runs a script and is ready when ready returns nil.
@@ -38,17 +38,17 @@ func TestDeathWhileStarting(t *testing.T) {
 		t.Fatalf("Start returned %v", err)
 	}
 	if death.Status != "exit status 3" || death.Tail != "first\nbad flag" {
-		t.Errorf("the death is %+v", death)
+		t.Errorf("got %+v", death)
 	}
 	if err := <-died; !errors.As(err, &death) {
-		t.Errorf("reported was %v", err)
+		t.Errorf("got reported error %v", err)
 	}
 	if state := p.Status().State; state != process.Dead {
 		t.Errorf("the state is %s", state)
 	}
 }
 
-func TestNotReady(t *testing.T) {
+func TestStartFailsAfterReadyWithin(t *testing.T) {
 	cause := errors.New("no answer")
 	marker := filepath.Join(t.TempDir(), "said")
 	p, _ := shell(t, "echo waiting; touch "+marker+"; exec sleep 100", 100*time.Millisecond, func(context.Context) error {
@@ -99,7 +99,7 @@ func TestLifeCycle(t *testing.T) {
 	}
 	select {
 	case err := <-died:
-		t.Errorf("a death that was asked for was reported: %v", err)
+		t.Errorf("an intended exit was reported: %v", err)
 	default:
 	}
 	p.Close()
@@ -108,7 +108,7 @@ func TestLifeCycle(t *testing.T) {
 	}
 }
 
-func TestStopOfTheStubborn(t *testing.T) {
+func TestStopKillsAProcessThatIgnoresSIGTERM(t *testing.T) {
 	marker := filepath.Join(t.TempDir(), "deaf")
 	p, _ := shell(t, "trap '' TERM; touch "+marker+"; while :; do sleep 1; done", patience, func(context.Context) error {
 		_, err := os.Stat(marker)
