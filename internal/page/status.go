@@ -107,9 +107,9 @@ type Lane struct {
 
 // Difference describes objects of a lane that differed from kube-apiserver.
 type Difference struct {
-	At      time.Time `json:"at"`
-	Objects int       `json:"objects"`
-	Relisted  bool      `json:"relisted"` // the lane was listed again because of it
+	At       time.Time `json:"at"`
+	Objects  int       `json:"objects"`
+	Relisted bool      `json:"relisted"` // the lane was listed again because of it
 }
 
 // Name returns the lane's resource with its group: deployments.apps.

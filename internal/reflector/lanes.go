@@ -25,8 +25,8 @@ type Metrics interface {
 	Relisted(group, resource string)     // a lane lost the upstream's events and was listed again
 	Reconnected(group, resource string)  // a lane's watch ended and was resumed
 	Filled(source string)                // a lane was filled from "upstream", "peer" or "snapshot"
-	// LostWindow counts lost windows of a lane's events. The outcome is "replayed" if the differences were replayed, or why
-	// the watches ended.
+	// LostWindow counts lost windows of a lane's events. The outcome is "replayed" if the differences were replayed, or
+	// why the watches ended.
 	LostWindow(group, resource, outcome string)
 	selfAuditMetrics
 	fresh.Metrics

@@ -13,9 +13,9 @@ type audited struct {
 
 // Finding is the number of objects in a page that differed from the upstream's.
 type Finding struct {
-	At      time.Time
-	Objects int
-	Relisted  bool // whether the lane was listed again because of it
+	At       time.Time
+	Objects  int
+	Relisted bool // whether the lane was listed again because of it
 }
 
 // Unaudited returns how long ago the self-audit last completed a pass over the lane. If it never has, it returns the
