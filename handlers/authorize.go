@@ -32,7 +32,7 @@ type authorizationCheck struct {
 
 // authorize checks whether the request is allowed. If the caller acts as the kubeconfig's user, a denied request is
 // forwarded. The upstream then refuses it with its own message for the same user.
-func (g *authorizationCheck) authorize(ctx context.Context, q *Request) error {
+func (g *authorizationCheck) authorize(ctx context.Context, q *Request) (route, error) {
 	defer q.Event.Waited(observe.Authorizing, q.Event.Waiting(observe.Authorizing))
 	decision, err := g.authorizer.Authorize(ctx, q.Attributes)
 	var denied *auth.DeniedError
@@ -40,17 +40,17 @@ func (g *authorizationCheck) authorize(ctx context.Context, q *Request) error {
 	q.decided(decision, denied, err)
 	switch {
 	case err == nil && decision.Covers(q.Attributes):
-		return nil
+		return route{}, nil
 	case errors.Is(err, auth.ErrStale):
-		return staleError{}
+		return route{}, staleError{}
 	case q.Caller.Way == auth.ByKubeconfig && !q.subject.own():
-		return forwardFor(observe.Denied)
+		return forwardFor(observe.Denied), nil
 	case denied != nil:
-		return forbidden(q.Attributes, denied.Reason)
+		return route{}, forbidden(q.Attributes, denied.Reason)
 	case err == nil || q.Caller.Way == auth.ByKubeconfig:
-		return forbidden(q.Attributes, "")
+		return route{}, forbidden(q.Attributes, "")
 	default:
-		return err
+		return route{}, err
 	}
 }
 
@@ -68,44 +68,50 @@ func (q *Request) decided(decision auth.Decision, denied *auth.DeniedError, err 
 	}
 }
 
-// open returns the lane that an authorized request may read, or nil if no lane serves it. A *forwardError means that
-// the upstream must answer. If a lane comes with it and is ready by then, the lane answers instead.
-func (g *authorizationCheck) open(ctx context.Context, q *Request) (*reflector.Reflector, error) {
+// open returns the lane that an authorized request may read, or nil if no lane serves it. If a lane comes with the
+// route to the upstream and is ready by then, the lane answers instead.
+func (g *authorizationCheck) open(ctx context.Context, q *Request) (*reflector.Reflector, route, error) {
 	switch {
 	case q.reason != "":
-		return nil, forwardFor(q.reason)
+		return nil, forwardFor(q.reason), nil
 	case q.subject != aboutResource:
-		return nil, nil
+		return nil, route{}, nil
 	}
 	lane, err := g.lanes.Get(q.resource, q.media.encoding())
 	var full *reflector.NoMemoryError
 	if errors.As(err, &full) {
-		return nil, noMemory(q, full.After)
+		to, err := noMemory(q, full.After)
+		return nil, to, err
 	}
 	if errors.Is(err, reflector.ErrForeign) {
-		return nil, forwardFor(observe.NotCached)
+		return nil, forwardFor(observe.NotCached), nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, route{}, err
 	}
 	q.Event.Encoding = lane.Encoding.Name()
 	if lane.Settling() && q.wantsMostRecent() {
-		return lane, forwardFor(observe.NotReady)
+		return lane, forwardFor(observe.NotReady), nil
 	}
 	if err := g.await(ctx, q, lane); err != nil {
-		return nil, err
+		return nil, route{}, err
 	}
 	if failure := lane.Failure(); failure != nil && failure.Refused {
-		if failure.NoMemory() {
-			return nil, noMemory(q, 0)
-		}
-		if failure.TooLarge() {
-			return nil, forwardFor(observe.NotCached)
-		}
-		if failure.Gone() {
-			g.catalog.Forget(q.GVR)
-		}
-		return nil, forwardFor(observe.Refused)
+		to, err := g.refused(q, failure)
+		return nil, to, err
 	}
-	return lane, nil
+	return lane, route{}, nil
+}
+
+// refused decides about a request for a lane that cannot be filled.
+func (g *authorizationCheck) refused(q *Request, failure *reflector.Failure) (route, error) {
+	switch {
+	case failure.NoMemory():
+		return noMemory(q, 0)
+	case failure.TooLarge():
+		return forwardFor(observe.NotCached), nil
+	case failure.Gone():
+		g.catalog.Forget(q.GVR)
+	}
+	return forwardFor(observe.Refused), nil
 }

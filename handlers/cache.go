@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -15,70 +14,70 @@ import (
 )
 
 // cache serves a read from its lane.
-func (s *Server) cache(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
+func (s *Server) cache(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) (route, error) {
 	if q.malformed != nil {
 		if lane.Kind() == nil { // the lane gets its warnings with its kind, and refusals need them too
-			return forwardFor(observe.NotReady)
+			return forwardFor(observe.NotReady), nil
 		}
 		warn(out.header(), lane)
 		q.Event.Source = observe.FromCache
-		return q.malformed
+		return route{}, q.malformed
 	}
 	state, err := s.ready(lane)
 	if err != nil {
 		return unready(q, err)
 	}
 	if q.media.transform == asTable && !printable(q.GVR.GroupResource(), state.Shape()) {
-		return forwardFor(observe.MediaType)
+		return forwardFor(observe.MediaType), nil
 	}
 	warn(out.header(), lane)
 	q.Event.Source = observe.FromCache
-	err = s.read(ctx, out, q, lane)
-	var forward *forwardError
-	if errors.As(err, &forward) {
+	to, err := s.read(ctx, out, q, lane)
+	if to.forwards() {
 		out.header().Del("Warning")
 	}
-	return err
+	return to, err
 }
 
 // read serves the request according to its verb.
-func (s *Server) read(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
+func (s *Server) read(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) (route, error) {
 	if q.verb() == verbGet {
 		return s.get(ctx, out, q, lane)
 	}
-	if err := s.selectable(ctx, q, lane.Kind()); err != nil {
-		return err
+	if to := s.selectable(ctx, q, lane.Kind()); to.forwards() {
+		return to, nil
 	}
 	if err := q.selectBy(lane.Kind()); err != nil {
 		if lane.Undefined() {
-			return forwardFor(observe.OwnWords)
+			return forwardFor(observe.OwnWords), nil
 		}
-		return err
+		return route{}, err
 	}
 	if q.verb() == verbWatch {
 		return s.watch(ctx, out, q, lane)
 	}
 	if q.continuesNarrowed() {
-		return forwardFor(observe.OwnWords)
+		return forwardFor(observe.OwnWords), nil
 	}
 	return s.list(ctx, out, q, lane)
 }
 
-// unready returns the error for a lane without a State, like kube-apiserver's uninitialized cache. A request that costs
-// the upstream little is forwarded. Every other request gets the cause, so that its client retries (semantics 2.1).
-func unready(q *Request, cause error) error {
+// unready decides about a request for a lane without a State, like kube-apiserver's uninitialized cache. A request that
+// costs the upstream little is forwarded. Every other request gets the cause, so that its client retries (semantics
+// 2.1).
+func unready(q *Request, cause error) (route, error) {
 	if q.verb() == verbGet || q.readsEtcdWhileUnready() {
-		return forwardFor(observe.NotReady)
+		return forwardFor(observe.NotReady), nil
 	}
-	return cause
+	return route{}, cause
 }
 
 // noMemory does the same for a resource that does not fit into memory. After the given time there may be enough memory.
-func noMemory(q *Request, after time.Duration) error {
+func noMemory(q *Request, after time.Duration) (route, error) {
 	if q.malformed != nil || q.verb() == verbGet || q.readsEtcdWhileUnready() {
-		return forwardFor(observe.NoMemory)
+		return forwardFor(observe.NoMemory), nil
 	}
-	return &notReadyError{cause: reflector.ErrNoMemory, after: after}
+	return route{}, &notReadyError{cause: reflector.ErrNoMemory, after: after}
 }
 
 // isReady reports whether a lane has a State.

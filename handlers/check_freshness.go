@@ -15,26 +15,26 @@ import (
 // freshWait is how long kube-apiserver waits for a resourceVersion that it has not reached (semantics 2.2).
 const freshWait = 3 * time.Second
 
-// stateFor returns the State that a plan reads. answer describes the response that the upstream would have to send
-// instead. A *forwardError means that the upstream must answer.
+// stateFor returns the State that a plan reads, or the route to the upstream. answer describes the response that the
+// upstream would have to send instead.
 func (s *Server) stateFor(
 	ctx context.Context, q *Request, lane *reflector.Reflector, p plan, answer fresh.Answer,
-) (*cache.State, error) {
+) (*cache.State, route, error) {
 	defer q.Event.Waited(observe.Proving, q.Event.Waiting(observe.Proving))
 	state, err := s.ready(lane)
 	if err != nil {
-		return nil, err
+		return nil, route{}, err
 	}
 	switch p.kind {
 	case anyAge:
-		return state, nil
+		return state, route{}, nil
 	case mostRecent: // a State with all writes that finished before the request arrived (semantics 10.5)
 		state, check, err := lane.Recent(ctx, q.arrived, answer)
 		if err != nil {
-			return nil, forwardFor(observe.Unproven)
+			return nil, forwardFor(observe.Unproven), nil
 		}
 		q.Event.Check = check.String()
-		return state, nil
+		return state, route{}, nil
 	case notOlderThan:
 		return s.reached(ctx, lane, p.rv, answer)
 	default:
@@ -43,27 +43,27 @@ func (s *Server) stateFor(
 }
 
 // at returns the State at exactly rv.
-func (s *Server) at(ctx context.Context, lane *reflector.Reflector, rv cache.RV, answer fresh.Answer) (*cache.State, error) {
-	if _, err := s.reached(ctx, lane, rv, answer); err != nil {
-		return nil, err
+func (s *Server) at(ctx context.Context, lane *reflector.Reflector, rv cache.RV, answer fresh.Answer) (*cache.State, route, error) {
+	if _, to, err := s.reached(ctx, lane, rv, answer); err != nil || to.forwards() {
+		return nil, to, err
 	}
 	state, err := lane.Cache.At(ctx, rv, 0)
 	if inStream(err) {
 		// The upstream's window may reach further back, and its 410 contains a continue token. Or a freshness check has
 		// confirmed the lane at a later version, but not at rv.
-		return nil, forwardFor(observe.OutsideWindow)
+		return nil, forwardFor(observe.OutsideWindow), nil
 	}
-	return state, err
+	return state, route{}, err
 }
 
 // now returns the current resourceVersion of the upstream, for a watch of later events.
-func (s *Server) now(ctx context.Context, q *Request, lane *reflector.Reflector) (cache.RV, error) {
+func (s *Server) now(ctx context.Context, q *Request, lane *reflector.Reflector) (cache.RV, route) {
 	defer q.Event.Waited(observe.Proving, q.Event.Waiting(observe.Proving))
 	rv, err := lane.Now(ctx)
 	if err != nil {
 		return 0, forwardFor(observe.Unproven)
 	}
-	return rv, nil
+	return rv, route{}
 }
 
 // fills reports whether another facade reads a list to fill a lane or to make a roll call. All readers of that facade
@@ -102,29 +102,29 @@ func answerTo(q *Request, lane *reflector.Reflector, p plan) fresh.Answer {
 // resources, so a freshness check advances it. If the upstream has not reached rv either, reached waits (semantics
 // 2.2).
 //
-// A *forwardError means that forwarding is better than waiting. Either the response is small, or the lane cannot find
-// out that it is at rv. Otherwise reached waits for a lane that lags, because the upstream must not send large lists
-// for all waiting requests. A small page is forwarded after the wait, so that the client can read its list to the end.
-func (s *Server) reached(ctx context.Context, lane *reflector.Reflector, rv cache.RV, answer fresh.Answer) (*cache.State, error) {
+// It forwards the request if that is better than waiting. Either the response is small, or the lane cannot find out
+// that it is at rv. Otherwise reached waits for a lane that lags, because the upstream must not send large lists for
+// all waiting requests. A small page is forwarded after the wait, so that the client can read its list to the end.
+func (s *Server) reached(ctx context.Context, lane *reflector.Reflector, rv cache.RV, answer fresh.Answer) (*cache.State, route, error) {
 	for deadline := time.Now().Add(freshWait); ; {
 		unreached := lane.Reach(ctx, rv, answer)
 		switch {
 		case unreached != nil && ctx.Err() != nil:
-			return nil, ctx.Err()
+			return nil, route{}, ctx.Err()
 		case errors.Is(unreached, fresh.ErrUnproven) && !lane.Marked(),
 			isUnreached(unreached) && (answer.Small() || lane.Resource.ReadFromEtcd()):
-			return nil, forwardFor(observe.Unproven)
+			return nil, forwardFor(observe.Unproven), nil
 		}
 		left := max(time.Until(deadline), 0)
 		state, err := lane.Cache.WaitFor(ctx, rv, min(left, recheckInterval))
 		switch {
 		case !isTooLarge(err):
-			return state, err
+			return state, route{}, err
 		case left > recheckInterval: // there is time for another check
 		case errors.Is(unreached, fresh.ErrUnproven) && answer.SmallPage():
-			return nil, forwardFor(observe.Unproven)
+			return nil, forwardFor(observe.Unproven), nil
 		default:
-			return state, err
+			return state, route{}, err
 		}
 	}
 }

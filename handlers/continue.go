@@ -19,11 +19,16 @@ func encodeToken(rv cache.RV, last, prefix string, style upstream.ContinueStyle)
 	return upstream.ContinueBehind(int64(rv), strings.TrimPrefix(last, prefix), style)
 }
 
-// decodeToken parses a continue token. Its errors are kube-apiserver's. A negative rv means that the rest is read in
-// its newest state.
-func decodeToken(s, prefix string) (start string, rv int64, err error) {
-	fail := func(why string) (string, int64, error) {
-		return "", 0, badRequest("invalid continue token: continue key is not valid: " + why)
+// resumption is where a continued list begins. A negative rv means that the rest is read in its newest state.
+type resumption struct {
+	start string // first key
+	rv    int64
+}
+
+// decodeToken parses a continue token. Its errors are kube-apiserver's. It forwards a token whose error it cannot word.
+func decodeToken(s, prefix string) (resumption, route, error) {
+	fail := func(why string) (resumption, route, error) {
+		return resumption{}, route{}, badRequest("invalid continue token: continue key is not valid: " + why)
 	}
 	data, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil {
@@ -32,7 +37,7 @@ func decodeToken(s, prefix string) (start string, rv int64, err error) {
 	var t upstream.ContinueToken
 	err = json.Unmarshal(data, &t)
 	if mismatch := (*json.UnmarshalTypeError)(nil); errors.As(err, &mismatch) {
-		return "", 0, forwardFor(observe.OwnWords) // the message names kube-apiserver's Go types
+		return resumption{}, forwardFor(observe.OwnWords), nil // the message names kube-apiserver's Go types
 	}
 	if err != nil {
 		return fail(err.Error())
@@ -53,5 +58,5 @@ func decodeToken(s, prefix string) (start string, rv int64, err error) {
 	if cleaned := path.Clean(key); cleaned != key {
 		return fail(t.Start)
 	}
-	return prefix + key[1:], t.RV, nil
+	return resumption{start: prefix + key[1:], rv: t.RV}, route{}, nil
 }

@@ -19,9 +19,9 @@ func TestContinueTokenRoundTrip(t *testing.T) {
 					last = "ns/" + name
 				}
 				token := encodeToken(42, last, prefix, style)
-				start, rv, err := decodeToken(token, prefix)
-				if start != last+"\x00" || rv != 42 || err != nil {
-					t.Errorf("%q: got %q, %d, %v after decoding", last, start, rv, err)
+				got, to, err := decodeToken(token, prefix)
+				if want := (resumption{start: last + "\x00", rv: 42}); got != want || to.forwards() || err != nil {
+					t.Errorf("%q: got %+v, %+v, %v after decoding", last, got, to, err)
 				}
 				if strings.ContainsAny(token, "=+/") {
 					t.Errorf("%q is not in the URL alphabet without padding", token)
@@ -82,8 +82,8 @@ func TestContinueTokenErrors(t *testing.T) {
 // JSON of another type is forwarded, because the error message names kube-apiserver's Go types.
 func TestContinueTokenOfAnotherTypeIsForwarded(t *testing.T) {
 	for _, text := range []string{`[]`, `1`, `{"v":1}`, `{"v":"meta.k8s.io/v1","rv":"1","start":"a"}`, `{"v":"meta.k8s.io/v1","rv":1e99,"start":"a"}`} {
-		if _, _, err := decodeToken(raw(text), "default/"); !isForward(err) {
-			t.Errorf("%s: %v", text, err)
+		if got, to, err := decodeToken(raw(text), "default/"); !to.forwards() || err != nil {
+			t.Errorf("%s: got %v, %v, want the upstream's answer", text, got, err)
 		}
 	}
 }
@@ -100,13 +100,14 @@ func FuzzDecodeToken(f *testing.F) {
 		f.Add(raw(text), "ns/")
 	}
 	f.Fuzz(func(t *testing.T, token, prefix string) {
-		start, rv, err := decodeToken(token, prefix)
-		theirStart, theirRV, theirErr := storage.DecodeContinue(token, prefix)
-		if (err == nil) != (theirErr == nil) || err == nil && (start != theirStart || rv != theirRV) {
-			t.Fatalf("got %q, %d, %v, want kube-apiserver's %q, %d, %v", start, rv, err, theirStart, theirRV, theirErr)
+		got, to, err := decodeToken(token, prefix)
+		accepted := err == nil && !to.forwards()
+		start, rv, theirErr := storage.DecodeContinue(token, prefix)
+		if want := (resumption{start: start, rv: rv}); accepted != (theirErr == nil) || accepted && got != want {
+			t.Fatalf("got %+v, %+v, %v, want kube-apiserver's %+v, %v", got, to, err, want, theirErr)
 		}
-		if err == nil && !strings.HasPrefix(start, prefix) {
-			t.Fatalf("got start %q, want it below %q", start, prefix)
+		if accepted && !strings.HasPrefix(got.start, prefix) {
+			t.Fatalf("got start %q, want it below %q", got.start, prefix)
 		}
 	})
 }

@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"net/url"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/listfacade/listfacade/internal/accounting"
 	"github.com/listfacade/listfacade/internal/observe"
-	"github.com/listfacade/listfacade/internal/reflector"
 )
 
 // Defaults and limits of a report's parameters.
@@ -32,7 +30,7 @@ type report interface {
 }
 
 // topClients reports which clients use most.
-func (s *Server) topClients(_ context.Context, out *reply, q *Request, _ *reflector.Reflector) error {
+func (s *Server) topClients(out *reply, q *Request) error {
 	p := parameters{query: q.query}
 	by := p.oneOf("by", accounting.Names[:])
 	window, shown := p.window(), p.limit()
@@ -43,14 +41,14 @@ func (s *Server) topClients(_ context.Context, out *reply, q *Request, _ *reflec
 }
 
 // openRequests reports the requests in flight.
-func (s *Server) openRequests(_ context.Context, out *reply, q *Request, _ *reflector.Reflector) error {
+func (s *Server) openRequests(out *reply, q *Request) error {
 	p := parameters{query: q.query}
 	by, shown := p.oneOf("by", observe.RequestOrders), p.limit()
 	return out.report(q, p, func() report { list := s.inflight.Requests(by, shown); return &list })
 }
 
 // openWatches reports the open watches.
-func (s *Server) openWatches(_ context.Context, out *reply, q *Request, _ *reflector.Reflector) error {
+func (s *Server) openWatches(out *reply, q *Request) error {
 	p := parameters{query: q.query}
 	by, shown := p.oneOf("by", observe.WatchOrders), p.limit()
 	return out.report(q, p, func() report { list := s.inflight.Watches(by, shown); return &list })

@@ -44,12 +44,12 @@ func describes(path string) (schema.GroupVersion, bool) {
 }
 
 // document serves discovery, OpenAPI and version documents from copies of the upstream's responses.
-func (s *Server) document(ctx context.Context, out *reply, q *Request, _ *reflector.Reflector) error {
+func (s *Server) document(ctx context.Context, out *reply, q *Request, _ *reflector.Reflector) (route, error) {
 	if q.method != http.MethodGet || conditional(q.header) {
-		return forwardFor(observe.Document) // rare, and the upstream supports it
+		return forwardFor(observe.Document), nil // rare, and the upstream supports it
 	}
 	if gv, ok := describes(q.url.Path); ok && !s.resolver.catalog.Own(ctx, gv) {
-		return forwardFor(observe.Document) // an aggregated API's server may respond differently to each caller
+		return forwardFor(observe.Document), nil // an aggregated API's server may respond differently to each caller
 	}
 	began := q.Event.Waiting(observe.Asking)
 	document, err := s.documents.Get(ctx, upstream.DocumentRequest{
@@ -58,21 +58,26 @@ func (s *Server) document(ctx context.Context, out *reply, q *Request, _ *reflec
 	q.Event.Waited(observe.Asking, began)
 	var oversize *upstream.OversizeError
 	if errors.As(err, &oversize) {
-		return forwardFor(observe.Document)
+		return forwardFor(observe.Document), nil
 	}
 	var busy *upstream.TooManyDocumentsError
 	if errors.As(err, &busy) {
-		return &notReadyError{cause: errBusy, after: busy.After}
+		return route{}, &notReadyError{cause: errBusy, after: busy.After}
 	}
 	if err != nil {
-		return err
+		return route{}, err
 	}
 	if document.Code != http.StatusOK {
-		return forwardFor(observe.OwnWords) // errors and redirects are not copied
+		return forwardFor(observe.OwnWords), nil // errors and redirects are not copied
 	}
+	return route{}, out.document(q, document)
+}
+
+// document writes a copy of the upstream's response.
+func (o *reply) document(q *Request, document *upstream.Document) error {
 	q.Event.Source = observe.FromCache
-	out.progress.Answering()
-	header := out.header()
+	o.progress.Answering()
+	header := o.header()
 	for _, name := range documentHeaders {
 		if values := document.Header.Values(name); len(values) > 0 {
 			header[name] = values
@@ -82,10 +87,10 @@ func (s *Server) document(ctx context.Context, out *reply, q *Request, _ *reflec
 		for _, name := range bodyHeaders {
 			header.Del(name)
 		}
-		out.w.WriteHeader(http.StatusNotModified)
+		o.w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	sink := out.pieces()
+	sink := o.pieces()
 	for piece := range slices.Chunk(document.Body, documentPiece) {
 		if _, err := sink.Write(piece); err != nil {
 			return err

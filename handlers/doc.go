@@ -16,8 +16,9 @@
 //   - Each request is parsed once. After resolve, only the reply uses the *http.Request.
 //   - Before the authorizer has allowed exactly the requested attributes, nothing is read from the cache. Not even the
 //     existence of an object is revealed. authorize.go has the only reference to the set of lanes.
-//   - If the cache cannot answer, or cannot be confirmed fresh, the upstream answers (forward.go). The cache never
-//     guesses. plan.go defines what a resourceVersion means, and check_freshness.go waits for it.
+//   - If the cache cannot answer, or cannot be confirmed fresh, the upstream answers (forward.go). A step returns
+//     this decision as a route (route.go), never as an error. The cache never guesses. plan.go defines what a
+//     resourceVersion means, and check_freshness.go waits for it.
 //   - The facade's own credentials forward a request only if the cache may contain the objects, and the authorizer has
 //     allowed it (credentials.go).
 //   - A watch sends no event after its authorization is known to have ended. This applies to cached watches (watch.go)

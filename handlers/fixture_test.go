@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -179,12 +178,6 @@ func (f *facade) try(t *testing.T, method, target string) (*http.Response, strin
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	return response, string(body), err
-}
-
-// isForward reports whether err is a *forwardError.
-func isForward(err error) bool {
-	var forward *forwardError
-	return errors.As(err, &forward)
 }
 
 // manyObjects are more objects than a list may have that is forwarded instead of waiting for a freshness check.

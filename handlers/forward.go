@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"net/http"
 
@@ -14,27 +13,13 @@ import (
 // ownHeaders are set on every response, and every response of the upstream has them too.
 var ownHeaders = []string{"Audit-Id", "Cache-Control"}
 
-// orForward forwards the request if err is a *forwardError. Otherwise it returns err.
-func (s *Server) orForward(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector, err error) error {
-	var forward *forwardError
-	if !errors.As(err, &forward) {
-		return err
-	}
-	q.Event.Reason = forward.reason
-	return s.forward(ctx, out, q, lane)
-}
-
-// again serves the request from the lane once more. It returns false, and records the reason, if that again ends with a
-// *forwardError.
+// again serves the request from the lane once more. It returns false if the upstream must answer after all, and records
+// the reason.
 func (s *Server) again(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) (answered bool, err error) {
 	q.Event.Reason = ""
-	err = s.cache(ctx, out, q, lane)
-	var forward *forwardError
-	if !errors.As(err, &forward) {
-		return true, err
-	}
-	q.Event.Reason = forward.reason
-	return false, nil
+	to, err := s.cache(ctx, out, q, lane)
+	q.Event.Reason = to.reason
+	return !to.forwards(), err
 }
 
 // forward lets the upstream answer. lane is the lane that could not answer, or nil. A lane that becomes ready while the

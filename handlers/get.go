@@ -17,32 +17,32 @@ var oneObject = fresh.Answer{Objects: 1, Bytes: 2 << 10}
 // get serves one object (semantics 3). Without a resourceVersion it is a linearizable read. A separate freshness check
 // would cost the upstream as much as the object. The request is forwarded unless it can share a check with other
 // requests (ADR 8).
-func (s *Server) get(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
+func (s *Server) get(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) (route, error) {
 	// kube-apiserver has another message for a name that no object can have.
 	if strings.Contains(q.Name, "%") {
-		return forwardFor(observe.OwnWords)
+		return forwardFor(observe.OwnWords), nil
 	}
 	p, err := planGet(q)
 	if err != nil {
-		return err
+		return route{}, err
 	}
 	q.Event.Plan = p.kind.String()
-	state, err := s.stateFor(ctx, q, lane, p, oneObject)
+	state, to, err := s.stateFor(ctx, q, lane, p, oneObject)
 	warnOfAge(out.header(), lane)
-	if err != nil {
-		return err
+	if err != nil || to.forwards() {
+		return to, err
 	}
 	q.Event.Looked, q.Event.LaneRV = 1, uint64(state.RV())
 	object, ok := state.Get(q.prefix() + q.Name)
 	if !ok {
-		return notFound(q.GVR.GroupResource(), q.Name)
+		return route{}, notFound(q.GVR.GroupResource(), q.Name)
 	}
 	q.Event.Returned = 1
 	defer q.Event.Encoded(time.Now(), q.Event.Waits[observe.Writing])
 	body := out.body(q.media, lane.Encoding)
 	defer func() { q.Event.RawBytes = body.Length() }()
 	if err := body.WriteObject(state.Shape(), q.media.representation(wire.Whole), object.Item()); err != nil {
-		return err
+		return route{}, err
 	}
-	return body.Close()
+	return route{}, body.Close()
 }

@@ -9,13 +9,12 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/listfacade/listfacade/internal/auth"
-	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/reflector"
 )
 
-// answer is the step after authorization, such as the cache, a document or health. lane is the lane to read, or nil. A
-// *forwardError means that the upstream must answer.
-type answer func(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error
+// answer is the step after authorization, such as the cache, a document or health. lane is the lane to read, or nil. It
+// writes the response, or returns the route to the upstream.
+type answer func(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) (route, error)
 
 // handlerChain passes each request through the same steps in the same order, and completes its Event. about is the
 // subject of the route's paths, and answer is the last step.
@@ -77,11 +76,7 @@ func (s *Server) process(out *reply, r *http.Request, about subject, answer answ
 	}
 	s.resolver.discover(ctx, q, r)
 	s.entered(out)
-	lane, err := s.enter(ctx, out, q)
-	if err == nil {
-		err = answer(ctx, out, q, lane)
-	}
-	err = s.orForward(ctx, out, q, lane, err)
+	err = s.respond(ctx, out, q, answer)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil:
 		return errTimeUp
@@ -89,6 +84,19 @@ func (s *Server) process(out *reply, r *http.Request, about subject, answer answ
 		return tooMany(0)
 	}
 	return err
+}
+
+// respond authorizes the request. Then the last step answers it, or the upstream does.
+func (s *Server) respond(ctx context.Context, out *reply, q *Request, answer answer) error {
+	lane, to, err := s.enter(ctx, out, q)
+	if err == nil && !to.forwards() {
+		to, err = answer(ctx, out, q, lane)
+	}
+	if err != nil || !to.forwards() {
+		return err
+	}
+	q.Event.Reason = to.reason
+	return s.forward(ctx, out, q, lane)
 }
 
 // received notifies the follower that the caller is known. An error refuses the request.
@@ -100,44 +108,45 @@ func (s *Server) received(q *Request) error {
 }
 
 // enter authorizes the request, and opens the lane that it may read, if there is one. Only authorized callers receive
-// errors about paths that are not canonical. Only they take seats that all callers share.
-func (s *Server) enter(ctx context.Context, out *reply, q *Request) (*reflector.Reflector, error) {
-	refused := s.authorization.authorize(ctx, q)
-	var forward *forwardError
-	if refused != nil && !errors.As(refused, &forward) {
-		return nil, refused
+// errors about paths that are not canonical. Only they take seats that all callers share. If a lane comes with the
+// route to the upstream and is ready by then, the lane answers instead.
+func (s *Server) enter(ctx context.Context, out *reply, q *Request) (*reflector.Reflector, route, error) {
+	to, err := s.authorization.authorize(ctx, q)
+	if err != nil {
+		return nil, route{}, err
 	}
 	if err := s.resolver.canonicalize(ctx, q); err != nil {
-		return nil, err
+		return nil, route{}, err
 	}
-	if err := s.takeSeat(ctx, out, q, refused); err != nil {
-		return nil, err
+	if err := s.takeSeat(ctx, out, q, to); err != nil {
+		return nil, route{}, err
 	}
-	if refused != nil {
-		return nil, refused
+	if to.forwards() {
+		return nil, to, nil
 	}
 	return s.authorization.open(ctx, q)
 }
 
 // takeSeat takes a seat for a long-running request. A new seat may end another caller's watch, so only authorized
 // requests get one. For that purpose the facade also authorizes forwarded requests. Requests that the upstream is about
-// to refuse have separate seats. Any other error of the authorizer refuses the request, because it would otherwise run
-// without a seat.
-func (s *Server) takeSeat(ctx context.Context, out *reply, q *Request, refused error) error {
+// to refuse have separate seats: those that the authorizer has routed to the upstream, and those that it would deny.
+// Any other error of the authorizer refuses the request, because it would otherwise run without a seat.
+func (s *Server) takeSeat(ctx context.Context, out *reply, q *Request, to route) error {
 	if q.subject.own() || !q.runsLong() {
 		return nil
 	}
-	if refused == nil && q.Attributes.PassedThrough {
-		refused = s.resolver.mayRead(ctx, q)
-	}
-	var forward *forwardError
-	switch {
-	case refused == nil:
-		return s.limiter.open(ctx, out, q)
-	case auth.IsDenied(refused), errors.As(refused, &forward):
+	if to.forwards() {
 		return s.limiter.openRefused(out, q)
 	}
-	return refused
+	if q.Attributes.PassedThrough {
+		switch err := s.resolver.mayRead(ctx, q); {
+		case auth.IsDenied(err):
+			return s.limiter.openRefused(out, q)
+		case err != nil:
+			return err
+		}
+	}
+	return s.limiter.open(ctx, out, q)
 }
 
 // recover turns a panic into a 500. If part of the response was sent already, it closes the connection. The process
@@ -158,10 +167,3 @@ func (s *Server) recover(out *reply) {
 	out.event.Panicked = fmt.Sprint(reason)
 	out.fail(fmt.Errorf("panic: %v", reason))
 }
-
-// forwardError means that the upstream must answer, because the cache cannot, or because it is not confirmed fresh.
-type forwardError struct{ reason observe.Reason }
-
-func (e *forwardError) Error() string { return "forward to the upstream: " + string(e.reason) }
-
-func forwardFor(reason observe.Reason) error { return &forwardError{reason: reason} }

@@ -1,15 +1,12 @@
 package handlers
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 
 	"go.uber.org/zap"
-
-	"github.com/listfacade/listfacade/internal/reflector"
 )
 
 // Check is a health check.
@@ -26,8 +23,8 @@ type Check struct {
 
 // health serves a probe in kube-apiserver's format (semantics 8.3). The response is "ok". With ?verbose or on failure
 // it is a line for each check. A path below the probe's path selects a single check.
-func (s *Server) health(probe string) answer {
-	return func(_ context.Context, out *reply, q *Request, _ *reflector.Reflector) error {
+func (s *Server) health(probe string) func(out *reply, q *Request) error {
+	return func(out *reply, q *Request) error {
 		header := out.header()
 		header.Set("Content-Type", "text/plain; charset=utf-8")
 		only := strings.TrimPrefix(strings.TrimPrefix(q.url.Path, "/"+probe), "/")

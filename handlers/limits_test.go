@@ -234,7 +234,7 @@ func TestAnswerBytes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := planList(q)
+			p, _, err := planList(q)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -18,43 +18,47 @@ import (
 )
 
 // list serves a collection (semantics 2).
-func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
-	p, err := planList(q)
-	if err != nil {
-		return err
+func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) (route, error) {
+	p, to, err := planList(q)
+	if err != nil || to.forwards() {
+		return to, err
 	}
 	q.Event.Plan = p.kind.String()
 	if now, err := lane.Cache.State(); err == nil && tooLargeYAML(q, now, p) {
-		return forwardFor(observe.TooLargeYAML) // before the freshness check
+		return forwardFor(observe.TooLargeYAML), nil // before the freshness check
 	}
 	leave, err := s.limiter.charge(ctx, out, q, answerBytes(q, lane, p))
 	if err != nil {
-		return err
+		return route{}, err
 	}
 	defer leave()
-	state, err := s.stateFor(ctx, q, lane, p, answerTo(q, lane, p))
+	state, to, err := s.stateFor(ctx, q, lane, p, answerTo(q, lane, p))
 	if p.kind != exactly || err != nil { // an exact version does not become stale
 		warnOfAge(out.header(), lane)
 	}
-	if err != nil {
-		return err
+	if err != nil || to.forwards() {
+		return to, err
 	}
 	if tooLargeYAML(q, state, p) {
-		return forwardFor(observe.TooLargeYAML)
+		return forwardFor(observe.TooLargeYAML), nil
 	}
+	return route{}, out.list(q, lane.Encoding, state, p)
+}
+
+// list writes the objects of a State that a plan selects.
+func (o *reply) list(q *Request, e wire.Encoding, state *cache.State, p plan) error {
 	q.Event.LaneRV = uint64(state.RV())
 	defer q.Event.Encoded(time.Now(), q.Event.Waits[observe.Writing])
-	body := out.body(q.media, lane.Encoding)
+	body := o.body(q.media, e)
 	defer func() { q.Event.RawBytes = body.Length() }()
 	list := wire.List{
 		Shape: state.Shape(), Representation: q.media.representation(wire.Listed), Meta: wire.ListMeta{ResourceVersion: state.RV().String()}, Now: time.Now(),
 	}
+	write := writeAll
 	if p.limit > 0 {
-		err = writeChunk(body, list, q, state, p)
-	} else {
-		err = writeAll(body, list, q, state, p)
+		write = writeChunk
 	}
-	if err != nil {
+	if err := write(body, list, q, state, p); err != nil {
 		return err
 	}
 	return body.Close()

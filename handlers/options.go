@@ -40,9 +40,9 @@ func checkGet(query url.Values) error {
 	return nil
 }
 
-// selectable returns a *forwardError if the upstream does not support one of the selected fields. The facade has the
+// selectable forwards the request if the upstream does not support one of the selected fields. The facade has the
 // fields of built-in kinds of one release, and the upstream may have another release.
-func (s *Server) selectable(ctx context.Context, q *Request, kind *selectors.Kind) error {
+func (s *Server) selectable(ctx context.Context, q *Request, kind *selectors.Kind) route {
 	for _, label := range kind.Later(q.Options.FieldSelector) {
 		selects, err := s.fields.Selects(ctx, q.resource, label)
 		switch {
@@ -52,7 +52,7 @@ func (s *Server) selectable(ctx context.Context, q *Request, kind *selectors.Kin
 			return forwardFor(observe.OwnWords)
 		}
 	}
-	return nil
+	return route{}
 }
 
 // selectBy compiles the selectors of a list or watch for its kind. Its errors are kube-apiserver's (semantics 5.3,

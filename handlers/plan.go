@@ -53,17 +53,18 @@ func planGet(q *Request) (plan, error) {
 	return plan{kind: notOlderThan, rv: rv}, nil
 }
 
-// planList returns the plan of a list. Its errors for malformed versions and tokens are kube-apiserver's (semantics
-// 1.5, 2.5).
-func planList(q *Request) (plan, error) {
+// planList returns the plan of a list, or the route to the upstream. Its errors for malformed versions and tokens are
+// kube-apiserver's (semantics 1.5, 2.5).
+func planList(q *Request) (plan, route, error) {
 	opts := q.Options
 	p := plan{limit: int(max(opts.Limit, 0)), from: q.keyPrefix()}
 	if opts.Continue != "" {
-		return p, p.resume(q)
+		to, err := p.resume(q)
+		return p, to, err
 	}
 	rv, err := cache.ParseRV(opts.ResourceVersion)
 	if opts.ResourceVersion != "" && err != nil {
-		return p, invalidVersion(opts.ResourceVersion)
+		return p, route{}, invalidVersion(opts.ResourceVersion)
 	}
 	p.rv = rv
 	switch {
@@ -83,20 +84,20 @@ func planList(q *Request) (plan, error) {
 		p.limit = 0
 	}
 	if q.pinned() && p.kind == exactly {
-		return p, forwardFor(observe.ReadFromEtcd) // kube-apiserver always reads one key at an exact version from etcd
+		return p, forwardFor(observe.ReadFromEtcd), nil // kube-apiserver always reads one key at an exact version from etcd
 	}
-	return p, nil
+	return p, route{}, nil
 }
 
 // resume completes the plan of a continued list.
-func (p *plan) resume(q *Request) error {
-	start, rv, err := decodeToken(q.Options.Continue, q.keyPrefix())
-	if err != nil {
-		return err
+func (p *plan) resume(q *Request) (route, error) {
+	at, to, err := decodeToken(q.Options.Continue, q.keyPrefix())
+	if err != nil || to.forwards() {
+		return to, err
 	}
 	version := q.Options.ResourceVersion
 	if version != "" && version != "0" {
-		return badRequest("specifying resource version is not allowed when using continue")
+		return route{}, badRequest("specifying resource version is not allowed when using continue")
 	}
 	if version == "0" && !q.resource.ReadFromEtcd() {
 		p.limit = 0
@@ -104,15 +105,15 @@ func (p *plan) resume(q *Request) error {
 	if p.limit > 0 && q.namesOne() {
 		// kube-apiserver searches all objects for this one, and returns a token for the objects after it. No known
 		// client sends this.
-		return forwardFor(observe.OwnWords)
+		return forwardFor(observe.OwnWords), nil
 	}
-	p.from = start
-	if rv < 0 {
+	p.from = at.start
+	if at.rv < 0 {
 		p.kind = mostRecent
-		return nil
+		return route{}, nil
 	}
-	p.kind, p.rv = exactly, cache.RV(rv)
-	return nil
+	p.kind, p.rv = exactly, cache.RV(at.rv)
+	return route{}, nil
 }
 
 // planWatch returns the plan of a watch, according to the table of semantics 4.1.

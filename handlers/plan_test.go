@@ -82,16 +82,16 @@ func TestPlan(t *testing.T) {
 			t.Errorf("%s: got %v", query.Encode(), err)
 			continue
 		}
-		got, err := planList(q)
-		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(plan{})); diff != "" || err != nil {
+		got, to, err := planList(q)
+		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(plan{})); diff != "" || err != nil || to.forwards() {
 			t.Errorf("%s: got %v\n%s", query.Encode(), err, diff)
 		}
 		q.resource = eventObjects
-		got, err = planList(q)
+		got, to, err = planList(q)
 		if c.rv == "0" && c.limit != "" {
 			c.want.limit = 5 // reads from etcd use the limit at version 0
 		}
-		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(plan{})); diff != "" || err != nil {
+		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(plan{})); diff != "" || err != nil || to.forwards() {
 			t.Errorf("events %s: got %v\n%s", query.Encode(), err, diff)
 		}
 	}
@@ -124,9 +124,9 @@ func TestPlanOfAPinnedName(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := planList(q)
-		if isForward(err) != c.forward || !c.forward && (err != nil || got.kind != c.want) {
-			t.Errorf("%s: got %+v, %v", c.target, got, err)
+		got, to, err := planList(q)
+		if err != nil || to.forwards() != c.forward || !c.forward && got.kind != c.want {
+			t.Errorf("%s: got %+v, %+v, %v", c.target, got, to, err)
 		}
 	}
 }
@@ -154,7 +154,7 @@ func TestPlanRefusals(t *testing.T) {
 	} {
 		q, err := read(t, configMaps, "/api/v1/namespaces/default/configmaps?"+query)
 		if err == nil {
-			_, err = planList(q)
+			_, _, err = planList(q)
 		}
 		if err == nil {
 			t.Errorf("%s: got no error", query)

@@ -19,39 +19,42 @@ const profilesPath = "/debug/pprof"
 func (s *Server) routes() http.Handler {
 	resource, document := s.handlerChain(aboutResource, s.cache), s.handlerChain(aboutDocument, s.document)
 	anything := s.handlerChain(aboutAnything, s.pass)
+	facade := func(respond func(out *reply, q *Request) error) http.HandlerFunc {
+		return s.handlerChain(aboutFacade, own(respond))
+	}
 	r := chi.NewRouter()
 	r.MethodNotAllowed(anything) // methods that chi does not support
-	r.Handle("/metrics", s.handlerChain(aboutFacade, serve(s.metrics)))
+	r.Handle("/metrics", facade(serve(s.metrics)))
 	if s.slis != nil {
-		r.Handle("/metrics/slis", s.handlerChain(aboutFacade, serve(s.slis)))
+		r.Handle("/metrics/slis", facade(serve(s.slis)))
 	}
 	for _, probe := range []string{"healthz", "livez", "readyz"} {
-		health := s.handlerChain(aboutHealth, s.health(probe))
+		health := s.handlerChain(aboutHealth, own(s.health(probe)))
 		r.Handle("/"+probe, health)
 		r.Handle("/"+probe+"/{check}", health)
 	}
 	if s.clients != nil {
-		r.Handle("/debug/clients", s.handlerChain(aboutFacade, s.topClients))
+		r.Handle("/debug/clients", facade(s.topClients))
 	}
 	if s.inflight != nil {
-		r.Handle("/debug/requests", s.handlerChain(aboutFacade, s.openRequests))
-		r.Handle("/debug/watches", s.handlerChain(aboutFacade, s.openWatches))
+		r.Handle("/debug/requests", facade(s.openRequests))
+		r.Handle("/debug/watches", facade(s.openWatches))
 	}
 	if s.page != nil {
-		status := s.handlerChain(aboutFacade, s.status)
+		status := facade(s.status)
 		r.Handle(page.Path, status)
 		r.Handle(page.Path+"/*", status)
 	}
 	for _, page := range s.zpages {
-		r.Handle("/"+page.Name, s.handlerChain(aboutFacade, s.zpage(page)))
+		r.Handle("/"+page.Name, facade(s.zpage(page)))
 	}
 	if s.profiles != nil {
-		profiles := s.handlerChain(aboutFacade, serve(s.profiles))
+		profiles := facade(serve(s.profiles))
 		r.Handle(profilesPath, profiles) // redirects to the path with a slash
 		r.Handle(profilesPath+"/*", profiles)
 	}
 	if s.level != nil {
-		level := s.handlerChain(aboutFacade, s.setLevel)
+		level := facade(s.setLevel)
 		for _, path := range []string{"/debug/flags", "/debug/flags/", observe.VerbosityPath, observe.LevelPath} {
 			r.Handle(path, level)
 		}
@@ -72,20 +75,20 @@ func (s *Server) routes() http.Handler {
 }
 
 // pass forwards the request.
-func (s *Server) pass(context.Context, *reply, *Request, *reflector.Reflector) error {
-	return forwardFor(observe.NotARead)
+func (s *Server) pass(context.Context, *reply, *Request, *reflector.Reflector) (route, error) {
+	return forwardFor(observe.NotARead), nil
 }
 
 // serve lets a library's handler write the response.
-func serve(handler http.Handler) answer {
-	return func(_ context.Context, out *reply, _ *Request, _ *reflector.Reflector) error {
+func serve(handler http.Handler) func(out *reply, q *Request) error {
+	return func(out *reply, _ *Request) error {
 		out.hand(handler)
 		return nil
 	}
 }
 
 // setLevel returns or changes the log level.
-func (s *Server) setLevel(_ context.Context, out *reply, q *Request, _ *reflector.Reflector) error {
+func (s *Server) setLevel(out *reply, q *Request) error {
 	out.hand(s.level.Handler(q.Caller.Name()))
 	return nil
 }

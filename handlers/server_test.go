@@ -15,7 +15,6 @@ import (
 
 	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/observe"
-	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
@@ -163,11 +162,11 @@ func TestPanicBecomes500(t *testing.T) {
 func TestPanicInTheMiddleOfAResponse(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *facade) {
 		s := &Server{log: zap.NewNop(), sink: observe.Sinks{}, authenticator: authenticated{}, live: discardLive{}, limiter: newLimiter(t.Context(), time.Minute), authorization: authorizationCheck{authorizer: allower{}}}
-		client := testkit.ServeInMemory(t, s.handlerChain(aboutHealth, func(_ context.Context, out *reply, _ *Request, _ *reflector.Reflector) error {
+		client := testkit.ServeInMemory(t, s.handlerChain(aboutHealth, own(func(out *reply, _ *Request) error {
 			_, _ = io.WriteString(out.w, `{"items":[`)
 			_ = http.NewResponseController(out.w).Flush()
 			panic("a bug")
-		}))
+		})))
 		response, err := client.Get("http://facade.test/")
 		if err != nil {
 			t.Fatal(err)

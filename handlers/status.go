@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"context"
 	"errors"
 	"net/url"
 
@@ -9,11 +8,10 @@ import (
 
 	"github.com/listfacade/listfacade/internal/limit"
 	"github.com/listfacade/listfacade/internal/page"
-	"github.com/listfacade/listfacade/internal/reflector"
 )
 
 // status serves the operator's page and its parts.
-func (s *Server) status(_ context.Context, out *reply, q *Request, _ *reflector.Reflector) error {
+func (s *Server) status(out *reply, q *Request) error {
 	answer, err := answerPage(s.page, q.url.Path, q.query, q.header.Get("Accept"))
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 )
 
 // watch starts a stream of events (semantics 4). out.rest writes the stream.
-func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
+func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) (route, error) {
 	before := len(out.ends)
 	defer func() {
 		if out.rest == nil { // without a stream, as for a forwarded request, everything is released
@@ -30,18 +30,18 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 	out.atEnd(cancel)
 	out.atEnd(s.termination.follow(cancel))
 	if life < 0 {
-		return out.nothing(ctx, q, lane.Encoding) // a watch that ends before it begins is not an error
+		return route{}, out.nothing(ctx, q, lane.Encoding) // a watch that ends before it begins is not an error
 	}
 	sent, err := s.limiter.chargeInitial(ctx, out, q, lane)
 	if err != nil {
-		return s.orDraining(ctx, err)
+		return s.orDraining(ctx, route{}, err)
 	}
 	out.atEnd(sent)
 	// The wait for a version may exceed a short lifetime, as in kube-apiserver.
-	stream, err := s.openStream(ctx, q, lane, authorization, life)
+	stream, to, err := s.openStream(ctx, q, lane, authorization, life)
 	warnOfAge(out.header(), lane)
-	if err != nil {
-		return s.orDraining(ctx, err)
+	if err != nil || to.forwards() {
+		return s.orDraining(ctx, to, err)
 	}
 	event := q.Event // the stream must not refer to the Request
 	out.atEnd(func() { stream.close(); event.Returned = stream.events.sent })
@@ -57,39 +57,39 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 	if q.upgrade {
 		framing := lane.Encoding.Framing()
 		out.rest = func() error { out.overSocket(ctx, stream, framing); return nil }
-		return nil
+		return route{}, nil
 	}
 	sink := out.frames(q, lane.Encoding)
 	out.rest = func() error { return stream.runAuthorized(ctx, sink) }
-	return nil
+	return route{}, nil
 }
 
-// orDraining returns err, or errDraining if the shutdown has ended the wait of a watch.
-func (s *Server) orDraining(ctx context.Context, err error) error {
+// orDraining returns the decision about a watch that does not begin, or errDraining if the shutdown has ended its wait.
+func (s *Server) orDraining(ctx context.Context, to route, err error) (route, error) {
 	if ctx.Err() != nil && s.termination.has() {
-		return errDraining
+		return route{}, errDraining
 	}
-	return err
+	return to, err
 }
 
 // openStream prepares a watch. An error is sent as the response instead of a stream, as in kube-apiserver.
-func (s *Server) openStream(ctx context.Context, q *Request, lane *reflector.Reflector, authorization *auth.WatchAuthorization, life time.Duration) (*watchStream, error) {
+func (s *Server) openStream(ctx context.Context, q *Request, lane *reflector.Reflector, authorization *auth.WatchAuthorization, life time.Duration) (*watchStream, route, error) {
 	began := time.Now()
 	state, err := s.ready(lane)
 	if err != nil {
-		return nil, err
+		return nil, route{}, err
 	}
-	watcher, floor, err := s.startWatch(ctx, q, lane)
-	if err != nil && !inStream(err) {
-		return nil, err
+	start, to, err := s.startWatch(ctx, q, lane)
+	if err != nil && !inStream(err) || to.forwards() {
+		return nil, to, err
 	}
 	stream := &watchStream{
-		events: newEvents(q, lane, state.Shape(), func() error { return authorization.Check(ctx) }), watcher: watcher, failed: err,
+		events: newEvents(q, lane, state.Shape(), func() error { return authorization.Check(ctx) }), watcher: start.watcher, failed: err,
 		bookmarking: q.Options.AllowWatchBookmarks, stale: func() bool { return lane.StaleFor() > 0 },
 		fromEtcd: q.resource.ReadFromEtcd(), revoked: authorization.Ended(), termination: s.termination,
 	}
 	if err != nil {
-		return stream, nil
+		return stream, route{}, nil
 	}
 	if stream.fromEtcd { // several events may have the same version, so only initial events get a bookmark
 		stream.bookmarking = stream.bookmarking && q.sendsInitialEvents()
@@ -103,9 +103,9 @@ func (s *Server) openStream(ctx context.Context, q *Request, lane *reflector.Ref
 	}
 	stream.schedule = bookmarks.NewSchedule(bookmarks.Options{
 		Start: began, Deadline: began.Add(life), Interval: s.times.bookmarks, InitialEvents: initial,
-		Floor: uint64(floor),
+		Floor: uint64(start.floor),
 	})
-	return stream, nil
+	return stream, route{}, nil
 }
 
 // watchLife returns the lifetime of a watch. It is kube-apiserver's (semantics 1.2, 4.2), but ends no later than the
@@ -136,25 +136,31 @@ func (s *Server) requestedLife(q *Request) time.Duration {
 	return time.Duration(float64(s.times.minWatch) * (1 + rand.Float64()))
 }
 
-// startWatch opens the watcher of a request. It also returns the version that bookmarks must exceed, because the client
-// has that version or does not need it.
-func (s *Server) startWatch(ctx context.Context, q *Request, lane *reflector.Reflector) (*cache.Watcher, cache.RV, error) {
+// watchStart is the start of a watch.
+type watchStart struct {
+	watcher *cache.Watcher
+	floor   cache.RV // bookmarks must exceed this version, because the client has it or does not need it
+}
+
+// startWatch opens the watcher of a request, or returns the route to the upstream.
+func (s *Server) startWatch(ctx context.Context, q *Request, lane *reflector.Reflector) (watchStart, route, error) {
 	p, err := planWatch(q)
 	if err != nil {
-		return nil, 0, err
+		return watchStart{}, route{}, err
 	}
 	q.Event.Plan = p.kind.String()
 	var start cache.Start
 	switch {
 	case p.initial:
-		state, err := s.stateFor(ctx, q, lane, p, fresh.Endless())
-		if err != nil {
-			return nil, 0, err
+		state, to, err := s.stateFor(ctx, q, lane, p, fresh.Endless())
+		if err != nil || to.forwards() {
+			return watchStart{}, to, err
 		}
 		start = cache.InitialEvents(state)
 	case p.kind == mostRecent:
-		if p.rv, err = s.now(ctx, q, lane); err != nil {
-			return nil, 0, err
+		var to route
+		if p.rv, to = s.now(ctx, q, lane); to.forwards() {
+			return watchStart{}, to, nil
 		}
 		start = cache.AfterRV(p.rv) // events up to that version are dropped
 	case p.kind == anyAge:
@@ -164,10 +170,11 @@ func (s *Server) startWatch(ctx context.Context, q *Request, lane *reflector.Ref
 	}
 	watcher, err := lane.Cache.Watch(cache.WatchOptions{Predicate: q.Predicate, Start: start, Exact: q.fromFacade()})
 	if err != nil {
-		return nil, 0, err
+		return watchStart{}, route{}, err
 	}
-	q.Event.LaneRV = uint64(max(p.rv, watcher.Progress()))
-	return watcher, max(p.rv, watcher.Progress()), nil
+	floor := max(p.rv, watcher.Progress())
+	q.Event.LaneRV = uint64(floor)
+	return watchStart{watcher: watcher, floor: floor}, route{}, nil
 }
 
 // watchStream moves events from a watcher to a client until one of them ends.

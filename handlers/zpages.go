@@ -2,17 +2,15 @@ package handlers
 
 import (
 	"bytes"
-	"context"
 	"strings"
 
-	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/zpages"
 )
 
 // zpage serves /statusz or /flagz like the components of Kubernetes: as text, unless the client requests one of the
 // kinds.
-func (s *Server) zpage(page *zpages.Page) answer {
-	return func(_ context.Context, out *reply, q *Request, _ *reflector.Reflector) error {
+func (s *Server) zpage(page *zpages.Page) func(out *reply, q *Request) error {
+	return func(out *reply, q *Request) error {
 		if strings.TrimSpace(q.header.Get("Accept")) == "" {
 			return out.zpageText(page)
 		}
