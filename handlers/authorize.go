@@ -77,7 +77,7 @@ func (g *authorizationCheck) open(ctx context.Context, q *Request) (*reflector.R
 	case q.subject != aboutResource:
 		return nil, route{}, nil
 	}
-	lane, err := g.lanes.Get(q.resource, q.media.encoding())
+	lane, err := g.lanes.Get(q.resource, q.media.encoding)
 	var full *reflector.NoMemoryError
 	if errors.As(err, &full) {
 		to, err := noMemory(q, full.After)

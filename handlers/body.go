@@ -18,10 +18,10 @@ func (o *reply) body(m media, e wire.Encoding) *wire.Body {
 		header.Set("Vary", "Accept-Encoding")
 	}}
 	header.Set("Content-Type", e.MediaType())
-	switch {
-	case m.pretty:
+	switch m.conversion {
+	case indented:
 		options.Filter = func(w io.Writer) io.WriteCloser { return wire.NewIndenter(w) }
-	case m.yaml:
+	case inYAML:
 		header.Set("Content-Type", runtime.ContentTypeYAML)
 		options.Filter = func(w io.Writer) io.WriteCloser { return newYAMLWriter(w, o.yamlSeats, o.time) }
 	}

@@ -92,9 +92,7 @@ func answerTo(q *Request, lane *reflector.Reflector, p plan) fresh.Answer {
 		a.Bytes = int(float64(a.Bytes) / float64(a.Objects) * float64(p.limit))
 		a.Objects = p.limit
 	}
-	if q.media.protobuf {
-		return a.InProtobuf()
-	}
+	a.Bytes /= q.media.encoding.BytesPerJSONByte()
 	return a
 }
 

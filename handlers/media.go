@@ -6,13 +6,11 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 
+	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
-	"github.com/listfacade/listfacade/internal/wire/jsonwire"
-	"github.com/listfacade/listfacade/internal/wire/protowire"
 )
 
 // transform is the conversion of an object before it is sent.
@@ -25,23 +23,23 @@ const (
 	asPartialList // PartialObjectMetadataList, for lists
 )
 
-// media is a representation that the cache offers: protobuf, or JSON and formats that are converted from it. All other
-// representations need the upstream.
-type media struct {
-	protobuf  bool
-	yaml      bool
-	transform transform
-	meta      wire.MetaVersion // version of meta.k8s.io, if transformed
-	include   wire.Include     // includeObject of a Table
-	pretty    bool
-}
+// conversion is what becomes of a body in the lane's encoding before it is sent.
+type conversion int
 
-// encoding returns the encoding of the lane to read.
-func (m media) encoding() wire.Encoding {
-	if m.protobuf {
-		return protowire.Encoding{}
-	}
-	return jsonwire.Encoding{}
+const (
+	unconverted conversion = iota
+	indented               // JSON for people
+	inYAML
+)
+
+// media is a representation that the cache offers: an encoding, or what it is converted to. All other representations
+// need the upstream.
+type media struct {
+	encoding   wire.Encoding // of the lane to read
+	conversion conversion
+	transform  transform
+	meta       wire.MetaVersion // version of meta.k8s.io, if transformed
+	include    wire.Include     // includeObject of a Table
 }
 
 // representation returns the representation of the objects in a response. Without a transformation it is the plain one.
@@ -82,38 +80,22 @@ func (offers) AllowsServerVersion(version string) bool { return version == "v1" 
 // AllowsStreamSchema implements negotiation.EndpointRestrictions.
 func (offers) AllowsStreamSchema(s string) bool { return s == "watch" }
 
-// negotiate returns the representation in which kube-apiserver would respond. ok is false if the cache does not offer
-// it, or if there is none.
-func negotiate(r *http.Request, verb string, custom bool) (m media, ok bool) {
-	accept := r.Header.Get("Accept")
-	if hasWildcard(accept) {
+// negotiate returns the representation of a resource in which kube-apiserver would respond. ok is false if the cache
+// does not offer it, or if there is none.
+func (f *formats) negotiate(r *http.Request, verb string, resource upstream.Resource) (m media, ok bool) {
+	if hasWildcard(r.Header.Get("Accept")) {
 		return media{}, false
 	}
-	options, ok := negotiation.NegotiateMediaTypeOptions(accept, codecs.SupportedMediaTypes(), offers{custom: custom})
-	if !ok {
+	options, info, err := negotiation.NegotiateOutputMediaType(r, f, offers{custom: resource.Custom})
+	if err != nil {
 		return media{}, false
 	}
-	switch options.Accepted.MediaType {
-	case runtime.ContentTypeJSON:
-	case runtime.ContentTypeYAML:
-		if verb == verbWatch {
-			return media{}, false
-		}
-		m.yaml = true
-	case runtime.ContentTypeProtobuf:
-		if custom { // only its metadata exists in protobuf, and only the upstream makes it
-			return media{}, false
-		}
-		m.protobuf = true
-	default:
+	m.encoding, m.conversion, ok = f.find(info.MediaType, resource)
+	switch {
+	case !ok, verb == verbWatch && m.conversion == inYAML:
 		return media{}, false
-	}
-	if verb != verbWatch && !m.yaml && !m.protobuf {
-		_, info, err := negotiation.NegotiateOutputMediaType(r, codecs, offers{custom: custom})
-		if err != nil {
-			return media{}, false
-		}
-		m.pretty = info.Serializer == info.PrettySerializer
+	case verb != verbWatch && info.PrettySerializer != nil && info.Serializer == info.PrettySerializer:
+		m.conversion = indented
 	}
 	if options.Convert == nil {
 		return m, true

@@ -10,9 +10,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/reflector"
+	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/jsonwire"
+	"github.com/listfacade/listfacade/internal/wire/protowire"
+)
+
+var (
+	allEncodings = []wire.Encoding{jsonwire.Encoding{}, protowire.Encoding{}}
+	allFormats   = newFormats(allEncodings, reflector.Offers)
+	customThings = upstream.Resource{GVR: schema.GroupVersionResource{Group: "ex.io", Version: "v1", Resource: "things"}, Custom: true}
 )
 
 func asks(accept, query string) *http.Request {
@@ -33,9 +44,9 @@ func TestNegotiate(t *testing.T) {
 		list    = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 		proto   = "application/vnd.kubernetes.protobuf"
 	)
-	plain, binary, no := &media{}, &media{protobuf: true}, (*media)(nil)
+	plain, binary, no := &media{encoding: jsonwire.Encoding{}}, &media{encoding: protowire.Encoding{}}, (*media)(nil)
 	tabled := func(include wire.Include) *media {
-		return &media{transform: asTable, meta: wire.MetaV1, include: include}
+		return &media{encoding: jsonwire.Encoding{}, transform: asTable, meta: wire.MetaV1, include: include}
 	}
 	for _, c := range []struct {
 		verb, accept, query string
@@ -48,8 +59,8 @@ func TestNegotiate(t *testing.T) {
 		{verbList, "application/*", "", no},
 		{verbList, "text/html,application/*;q=0.1", "", no},
 		{verbList, "text/html", "", no},
-		{verbList, "application/yaml", "", &media{yaml: true}},
-		{verbGet, "application/yaml", "pretty=1", &media{yaml: true}},
+		{verbList, "application/yaml", "", &media{encoding: jsonwire.Encoding{}, conversion: inYAML}},
+		{verbGet, "application/yaml", "pretty=1", &media{encoding: jsonwire.Encoding{}, conversion: inYAML}},
 		{verbWatch, "application/yaml", "", no},
 		{verbList, "application/yaml;q=0.1,application/json", "", plain},
 		{verbList, proto, "", binary},
@@ -60,14 +71,14 @@ func TestNegotiate(t *testing.T) {
 		{verbList, "application/json," + proto, "", plain},
 		{verbList, proto + ";as=Table;v=v1;g=meta.k8s.io", "", no},
 		{verbList, proto + ";as=Table;v=v1;g=meta.k8s.io," + table, "", tabled(wire.IncludeMetadata)},
-		{verbGet, proto + ";as=PartialObjectMetadata;v=v1;g=meta.k8s.io", "", &media{protobuf: true, transform: asPartial, meta: wire.MetaV1}},
-		{verbWatch, proto + ";as=PartialObjectMetadata;v=v1beta1;g=meta.k8s.io", "", &media{protobuf: true, transform: asPartial, meta: wire.MetaV1Beta1}},
+		{verbGet, proto + ";as=PartialObjectMetadata;v=v1;g=meta.k8s.io", "", &media{encoding: protowire.Encoding{}, transform: asPartial, meta: wire.MetaV1}},
+		{verbWatch, proto + ";as=PartialObjectMetadata;v=v1beta1;g=meta.k8s.io", "", &media{encoding: protowire.Encoding{}, transform: asPartial, meta: wire.MetaV1Beta1}},
 		{verbList, "application/cbor", "", no},
 		{verbList, "application/cbor,application/json", "", plain},
 		{verbList, "application/json;stream=watch", "", plain},
 		{verbWatch, "application/json;stream=watch", "", plain},
-		{verbList, "application/json", "pretty=1", &media{pretty: true}},
-		{verbGet, "application/json;pretty=1", "", &media{pretty: true}},
+		{verbList, "application/json", "pretty=1", &media{encoding: jsonwire.Encoding{}, conversion: indented}},
+		{verbGet, "application/json;pretty=1", "", &media{encoding: jsonwire.Encoding{}, conversion: indented}},
 		{verbWatch, "application/json", "pretty=1", plain},
 		{verbList, table, "", tabled(wire.IncludeMetadata)},
 		{verbGet, table, "includeObject=Metadata", tabled(wire.IncludeMetadata)},
@@ -75,27 +86,27 @@ func TestNegotiate(t *testing.T) {
 		{verbList, table, "includeObject=None", tabled(wire.IncludeNone)},
 		{verbList, table, "includeObject=none", no},
 		{verbList, table + "," + beta + ",application/json", "", tabled(wire.IncludeMetadata)},
-		{verbList, beta, "", &media{transform: asTable, meta: wire.MetaV1Beta1, include: wire.IncludeMetadata}},
+		{verbList, beta, "", &media{encoding: jsonwire.Encoding{}, transform: asTable, meta: wire.MetaV1Beta1, include: wire.IncludeMetadata}},
 		{verbList, "application/json;as=Table;v=v2;g=meta.k8s.io", "", no},
 		{verbList, "application/json;as=Table;v=v1;g=other.io", "", no},
 		{verbList, "application/json;as=Chair;v=v1;g=meta.k8s.io", "", no},
-		{verbGet, partial, "", &media{transform: asPartial, meta: wire.MetaV1}},
-		{verbWatch, partial, "", &media{transform: asPartial, meta: wire.MetaV1}},
+		{verbGet, partial, "", &media{encoding: jsonwire.Encoding{}, transform: asPartial, meta: wire.MetaV1}},
+		{verbWatch, partial, "", &media{encoding: jsonwire.Encoding{}, transform: asPartial, meta: wire.MetaV1}},
 		{verbList, partial, "", no},
-		{verbList, list, "", &media{transform: asPartialList, meta: wire.MetaV1}},
+		{verbList, list, "", &media{encoding: jsonwire.Encoding{}, transform: asPartialList, meta: wire.MetaV1}},
 		{verbGet, list, "", no},
 		{verbWatch, list, "", no},
-		{verbList, proto + ";as=PartialObjectMetadataList;v=v1;g=meta.k8s.io," + list, "", &media{protobuf: true, transform: asPartialList, meta: wire.MetaV1}},
+		{verbList, proto + ";as=PartialObjectMetadataList;v=v1;g=meta.k8s.io," + list, "", &media{encoding: protowire.Encoding{}, transform: asPartialList, meta: wire.MetaV1}},
 	} {
-		for _, custom := range []bool{false, true} {
+		for custom, resource := range map[bool]upstream.Resource{false: configMaps, true: customThings} {
 			want := c.want
 			switch { // custom resources have no protobuf
 			case custom && c.accept == proto+",application/json":
 				want = plain
-			case custom && want != nil && want.protobuf:
+			case custom && want != nil && want.encoding == protowire.Encoding{}:
 				want = no
 			}
-			got, ok := negotiate(asks(c.accept, c.query), c.verb, custom)
+			got, ok := allFormats.negotiate(asks(c.accept, c.query), c.verb, resource)
 			if ok != (want != nil) {
 				t.Errorf("%s %q %s, custom %t: got the cache offering it: %t", c.verb, c.accept, c.query, custom, ok)
 				continue
@@ -120,7 +131,11 @@ func FuzzNegotiate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, accept, query string, choice byte) {
 		verb := []string{verbGet, verbList, verbWatch}[choice%3]
 		r := asks(accept, query)
-		m, ok := negotiate(r, verb, choice&4 != 0)
+		resource := configMaps
+		if choice&4 != 0 {
+			resource = customThings
+		}
+		m, ok := allFormats.negotiate(r, verb, resource)
 		if ok && (m.transform == asPartialList) && verb != verbList || ok && m.transform == asPartial && verb == verbList {
 			t.Errorf("%s of %q: got transformation %d", verb, accept, m.transform)
 		}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/observe"
-	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/selectors"
 )
@@ -28,6 +27,7 @@ var paths = &request.RequestInfoFactory{
 // resolver reads each request once.
 type resolver struct {
 	catalog    *upstream.Catalog
+	formats    *formats
 	authorizer Authorizer
 	uncached   map[schema.GroupResource]bool
 	timeout    time.Duration
@@ -179,8 +179,7 @@ func (v *resolver) discoverRead(ctx context.Context, q *Request, r *http.Request
 		return
 	}
 	var ok bool
-	q.media, ok = negotiate(r, q.info.Verb, resource.Custom)
-	if !ok || q.media.protobuf && !reflector.Offers(resource, q.media.encoding()) {
+	if q.media, ok = v.formats.negotiate(r, q.info.Verb, resource); !ok {
 		q.reason = observe.MediaType
 		return
 	}

@@ -22,8 +22,12 @@ import (
 
 // Config is the configuration of a Server. Every field is required unless its comment says otherwise.
 type Config struct {
-	Catalog       *upstream.Catalog
-	Lanes         *reflector.Lanes
+	Catalog *upstream.Catalog
+	Lanes   *reflector.Lanes
+	// Encodings are the encodings of lanes. The first one is JSON: it covers every kind, and YAML is converted from it.
+	// For each of the others, Offers reports whether a resource can have a lane in it.
+	Encodings     []wire.Encoding
+	Offers        func(upstream.Resource, wire.Encoding) bool
 	Documents     *upstream.Documents
 	Fields        *upstream.Fields
 	Upstream      *upstream.PassThrough
@@ -122,7 +126,7 @@ type times struct {
 // New returns the handler of all paths that the facade serves.
 func New(c Config) http.Handler {
 	s := &Server{
-		resolver:      resolver{catalog: c.Catalog, authorizer: c.Authorizer, uncached: c.Uncached, timeout: c.RequestTimeout, passAs: c.PassAs, hop: c.Hop},
+		resolver:      resolver{catalog: c.Catalog, formats: newFormats(c.Encodings, c.Offers), authorizer: c.Authorizer, uncached: c.Uncached, timeout: c.RequestTimeout, passAs: c.PassAs, hop: c.Hop},
 		authenticator: c.Authenticator, selfReviewer: c.SelfReviewer,
 		limiter:       newLimiter(c.Draining, c.RequestTimeout),
 		authorization: authorizationCheck{authorizer: c.Authorizer, catalog: c.Catalog, lanes: c.Lanes, waiting: limit.NewConcurrencyLimit(waitBounds), draining: c.Draining},

@@ -4,11 +4,9 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"golang.org/x/net/websocket"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/upstream"
@@ -78,10 +76,7 @@ func (s *Server) forwardSocket(ctx context.Context, out *reply, q *Request, as u
 	if answer.StatusCode != http.StatusOK {
 		return false, nil
 	}
-	framing := wire.Framing(wire.Lines{})
-	if strings.HasPrefix(answer.Header.Get("Content-Type"), runtime.ContentTypeProtobuf) {
-		framing = wire.Prefixed{}
-	}
+	framing := s.resolver.formats.framing(answer.Header.Get("Content-Type"))
 	frames := framing.Reader(body, wire.FrameLimit)
 	out.shakeHands(ctx, framing, cancel, func(sink *socketSink) {
 		for {

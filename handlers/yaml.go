@@ -20,7 +20,7 @@ const (
 
 // tooLargeYAML reports whether a list is requested as YAML and too large for the conversion.
 func tooLargeYAML(q *Request, state *cache.State, p plan) bool {
-	if !q.media.yaml {
+	if q.media.conversion != inYAML {
 		return false
 	}
 	limit := yamlObjects + 1

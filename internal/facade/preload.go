@@ -12,8 +12,6 @@ import (
 	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
-	"github.com/listfacade/listfacade/internal/wire/jsonwire"
-	"github.com/listfacade/listfacade/internal/wire/protowire"
 )
 
 // preload reads discovery and keeps the configured resources cached. It retries until the upstream answers.
@@ -138,17 +136,4 @@ func (p *preload) keep(resource upstream.Resource, w wanted) (filling []*reflect
 		}
 	}
 	return filling, errs
-}
-
-// encodings are the encodings of preloaded resources, by name.
-var encodings = map[string]wire.Encoding{
-	jsonwire.Encoding{}.Name(): jsonwire.Encoding{}, protowire.Encoding{}.Name(): protowire.Encoding{},
-}
-
-func encodingsOf(names []string) []wire.Encoding {
-	var all []wire.Encoding
-	for _, name := range names {
-		all = append(all, encodings[name])
-	}
-	return all
 }

@@ -36,10 +36,8 @@ const leastOwnMemory = 1 << 20
 
 // validate returns an error for settings that contradict each other.
 func (r Resource) validate() error {
-	for _, name := range r.Preload {
-		if encodings[name] == nil {
-			return fmt.Errorf("preload %q: must be json or protobuf", name)
-		}
+	if err := checkEncodings("preload", r.Preload); err != nil {
+		return err
 	}
 	never := r.Cached != nil && !*r.Cached
 	r.Cached = nil

@@ -32,10 +32,8 @@ func (c Config) Validate() error {
 	case c.PrecompressedMemory < 0:
 		return fmt.Errorf("--precompressed-memory %d must not be below 0", c.PrecompressedMemory)
 	}
-	for _, name := range c.PreloadEncodings {
-		if encodings[name] == nil {
-			return fmt.Errorf("--preload-encodings %q: must be json or protobuf", name)
-		}
+	if err := checkEncodings("--preload-encodings", c.PreloadEncodings); err != nil {
+		return err
 	}
 	if err := c.validateResources(); err != nil {
 		return err

@@ -13,16 +13,6 @@ type Answer struct {
 	Page    int // number of objects in the requested page; 0: all
 }
 
-// protobufBytes is the number of protobuf bytes that cost the upstream as much as one byte of JSON, for the same
-// objects.
-const protobufBytes = 4
-
-// InProtobuf returns the Answer with its size converted from bytes of protobuf to bytes of JSON of the same cost.
-func (a Answer) InProtobuf() Answer {
-	a.Bytes /= protobufBytes
-	return a
-}
-
 // Endless returns the Answer to a watch, which keeps the upstream busy for as long as it lasts.
 func Endless() Answer { return Answer{Objects: math.MaxInt32, Bytes: math.MaxInt32} }
 

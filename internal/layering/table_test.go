@@ -104,8 +104,8 @@ var confined = []struct {
 	{"go.uber.org/goleak", []string{"internal/testkit"}},
 	{"github.com/rogpeppe/go-internal", []string{"internal/testkit"}},
 	// Other packages must not depend on an encoding.
-	{module + "/internal/wire/jsonwire", []string{"internal/wire/jsonwire", "internal/upstream", "internal/reflector", "internal/facade", "handlers"}},
-	{module + "/internal/wire/protowire", []string{"internal/wire/protowire", "internal/facade", "handlers"}},
+	{module + "/internal/wire/jsonwire", []string{"internal/wire/jsonwire", "internal/upstream", "internal/reflector", "internal/facade"}},
+	{module + "/internal/wire/protowire", []string{"internal/wire/protowire", "internal/facade"}},
 	{module + "/internal/wire/table", []string{"internal/wire"}},
 	// bench is test code, too.
 	{module + "/internal/testkit", []string{"internal/testkit", "bench"}},

@@ -3,8 +3,7 @@
 // responses are split into objects and scanned. It also defines how responses to clients are written. A cache of
 // precompressed pages is limited by a budget in bytes (Precompressed).
 //
-// Each encoding is a subpackage. To add one, write that package, and name it in handlers, which negotiates the
-// encoding, and in the code that preloads lanes.
+// Each encoding is a subpackage. To add one, write that package, and name it in internal/facade/encodings.go.
 //
 //	wire          Encoding, Reader, Shape, Item, Representation; Body, which owns the gzip member and writes lists page
 //	              by page; Precompressed, which caches the compressed text of pages

@@ -12,6 +12,8 @@ type Encoding interface {
 	StreamType() string
 	// Framing returns how the frames of a watch are delimited.
 	Framing() Framing
+	// BytesPerJSONByte returns the number of bytes that cost the upstream as much as one byte of the same objects in JSON.
+	BytesPerJSONByte() int
 	// Covers reports whether the encoding supports the kind, and selection by these fields.
 	Covers(d Description, fields []Path) bool
 	// Asks returns the kinds of request that the upstream may accept, the preferred one first. After status 406 the next

@@ -32,6 +32,9 @@ func (Encoding) StreamType() string { return runtime.ContentTypeJSON }
 // Framing implements wire.Encoding.
 func (Encoding) Framing() wire.Framing { return wire.Lines{} }
 
+// BytesPerJSONByte implements wire.Encoding.
+func (Encoding) BytesPerJSONByte() int { return 1 }
+
 // Covers implements wire.Encoding. JSON supports every kind and all fields.
 func (Encoding) Covers(wire.Description, []wire.Path) bool { return true }
 

@@ -21,6 +21,9 @@ func (Encoding) StreamType() string { return runtime.ContentTypeProtobuf + ";str
 // Framing implements wire.Encoding.
 func (Encoding) Framing() wire.Framing { return wire.Prefixed{} }
 
+// BytesPerJSONByte implements wire.Encoding. It was measured together with the prices in internal/fresh/answer.go.
+func (Encoding) BytesPerJSONByte() int { return 4 }
+
 // Asks implements wire.Encoding.
 func (Encoding) Asks() []wire.Ask { return []wire.Ask{{Accept: runtime.ContentTypeProtobuf}} }
 

@@ -1,0 +1,43 @@
+package facade
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/jsonwire"
+	"github.com/listfacade/listfacade/internal/wire/protowire"
+)
+
+// encodings returns all encodings of lanes. Nothing else lists them. The first one must be JSON (handlers.Config).
+func encodings() []wire.Encoding {
+	return []wire.Encoding{jsonwire.Encoding{}, protowire.Encoding{}}
+}
+
+// encodingsOf returns the encodings with these names, in the order of the names.
+func encodingsOf(names []string) []wire.Encoding {
+	var named []wire.Encoding
+	for _, name := range names {
+		for _, e := range encodings() {
+			if e.Name() == name {
+				named = append(named, e)
+			}
+		}
+	}
+	return named
+}
+
+// checkEncodings returns an error for a name that no encoding has. What is the flag or key with the names.
+func checkEncodings(what string, names []string) error {
+	known := make([]string, 0, len(encodings()))
+	for _, e := range encodings() {
+		known = append(known, e.Name())
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("%s %q: %s", what, name, strings.Join(known, " or "))
+		}
+	}
+	return nil
+}
