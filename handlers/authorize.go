@@ -25,7 +25,7 @@ type Authorizer interface {
 type authorizationCheck struct {
 	authorizer Authorizer
 	catalog    *upstream.Catalog
-	lanes      *reflector.Lanes
+	lanes      Lanes
 	waiting    *limit.ConcurrencyLimit // limits requests that wait for lanes
 	draining   context.Context         // ends when the server begins to shut down
 }
@@ -70,7 +70,7 @@ func (q *Request) decided(decision auth.Decision, denied *auth.DeniedError, err 
 
 // open returns the lane that an authorized request may read, or nil if no lane serves it. If a lane comes with the
 // route to the upstream and is ready by then, the lane answers instead.
-func (g *authorizationCheck) open(ctx context.Context, q *Request) (*reflector.Reflector, route, error) {
+func (g *authorizationCheck) open(ctx context.Context, q *Request) (Lane, route, error) {
 	switch {
 	case q.reason != "":
 		return nil, forwardFor(q.reason), nil
@@ -89,7 +89,7 @@ func (g *authorizationCheck) open(ctx context.Context, q *Request) (*reflector.R
 	if err != nil {
 		return nil, route{}, err
 	}
-	q.Event.Encoding = lane.Encoding.Name()
+	q.Event.Encoding = q.media.encoding.Name()
 	if lane.Settling() && q.wantsMostRecent() {
 		return lane, forwardFor(observe.NotReady), nil
 	}

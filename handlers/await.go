@@ -6,7 +6,6 @@ import (
 
 	"github.com/listfacade/listfacade/internal/limit"
 	"github.com/listfacade/listfacade/internal/observe"
-	"github.com/listfacade/listfacade/internal/reflector"
 )
 
 const (
@@ -25,7 +24,7 @@ var waitBounds = limit.ConcurrencyBounds{Each: 2048, All: 8192}
 // await waits until the lane has a State, has failed, or the wait has lasted long enough. The caller must check which
 // of these happened. It returns an error if the request's context ends, too many requests wait, or the server shuts
 // down.
-func (g *authorizationCheck) await(ctx context.Context, q *Request, lane *reflector.Reflector) error {
+func (g *authorizationCheck) await(ctx context.Context, q *Request, lane Lane) error {
 	if isReady(lane) {
 		return nil // the usual case
 	}
@@ -33,7 +32,7 @@ func (g *authorizationCheck) await(ctx context.Context, q *Request, lane *reflec
 		return nil // a refusal needs only the lane's kind
 	}
 	defer q.Event.Waited(observe.Syncing, q.Event.Waiting(observe.Syncing))
-	key := lane.Resource.GVR.String() + " " + lane.Encoding.Name()
+	key := q.resource.GVR.String() + " " + q.media.encoding.Name()
 	if q.isCheap() {
 		if leave, err := g.waiting.Join(key + " cheap"); err == nil { // on error, the upstream answers immediately
 			defer leave()
@@ -73,7 +72,7 @@ func (q *Request) wantsMostRecent() bool {
 }
 
 // awaitShortly waits for the part of the lane that a cheap request needs.
-func (q *Request) awaitShortly(ctx context.Context, lane *reflector.Reflector) {
+func (q *Request) awaitShortly(ctx context.Context, lane Lane) {
 	if q.malformed != nil {
 		lane.AwaitKind(ctx, cheapWait)
 		return

@@ -147,7 +147,7 @@ func TestWaitsForLanesEnd(t *testing.T) {
 func TestWaitersForLaneAreBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.fillsIn(5 * time.Second)
-		g := &authorizationCheck{lanes: f.lanes, waiting: limit.NewConcurrencyLimit(limit.ConcurrencyBounds{Each: 2, All: 2}), draining: t.Context()}
+		g := &authorizationCheck{lanes: LanesOf(f.lanes.Get), waiting: limit.NewConcurrencyLimit(limit.ConcurrencyBounds{Each: 2, All: 2}), draining: t.Context()}
 		lane, err := f.lanes.Get(configMaps, jsonwire.Encoding{})
 		if err != nil {
 			t.Fatal(err)
@@ -157,7 +157,7 @@ func TestWaitersForLaneAreBounded(t *testing.T) {
 			if malformed != nil {
 				t.Fatal(malformed)
 			}
-			q.Event = &observe.Event{}
+			q.Event, q.media = &observe.Event{}, media{encoding: jsonwire.Encoding{}}
 			began := time.Now()
 			err = g.await(ctx, q, lane)
 			if waited := q.Event.Waits[observe.Syncing]; waited != time.Since(began) {

@@ -10,14 +10,14 @@ import (
 
 // body prepares a response with code 200. Its body is written in pieces, indented on request, and compressed if it is
 // large. Nothing is sent before the first Write.
-func (o *reply) body(m media, e wire.Encoding) *wire.Body {
+func (o *reply) body(m media) *wire.Body {
 	o.progress.Answering()
 	header := o.header()
 	options := wire.BodyOptions{AcceptEncoding: o.acceptEncoding(), Precompressed: o.precompressed, Announce: func() {
 		header.Set("Content-Encoding", "gzip")
 		header.Set("Vary", "Accept-Encoding")
 	}}
-	header.Set("Content-Type", e.MediaType())
+	header.Set("Content-Type", m.encoding.MediaType())
 	switch m.conversion {
 	case indented:
 		options.Filter = func(w io.Writer) io.WriteCloser { return wire.NewIndenter(w) }

@@ -14,7 +14,7 @@ import (
 )
 
 // cache serves a read from its lane.
-func (s *Server) cache(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) (route, error) {
+func (s *Server) cache(ctx context.Context, out *reply, q *Request, lane Lane) (route, error) {
 	if q.malformed != nil {
 		if lane.Kind() == nil { // the lane gets its warnings with its kind, and refusals need them too
 			return forwardFor(observe.NotReady), nil
@@ -40,7 +40,7 @@ func (s *Server) cache(ctx context.Context, out *reply, q *Request, lane *reflec
 }
 
 // read serves the request according to its verb.
-func (s *Server) read(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) (route, error) {
+func (s *Server) read(ctx context.Context, out *reply, q *Request, lane Lane) (route, error) {
 	if q.verb() == verbGet {
 		return s.get(ctx, out, q, lane)
 	}
@@ -81,8 +81,8 @@ func noMemory(q *Request, after time.Duration) (route, error) {
 }
 
 // isReady reports whether a lane has a State.
-func isReady(lane *reflector.Reflector) bool {
-	_, err := lane.Cache.State()
+func isReady(lane Lane) bool {
+	_, err := lane.Store().State()
 	return err == nil
 }
 
@@ -98,7 +98,7 @@ func (q *Request) readsEtcdWhileUnready() bool {
 const warnAfter = 5 * time.Second
 
 // warn adds the upstream's warnings about a deprecated API. Refusals have them too.
-func warn(header http.Header, lane *reflector.Reflector) {
+func warn(header http.Header, lane Lane) {
 	for _, warning := range lane.Warnings() {
 		header.Add("Warning", warning)
 	}
@@ -106,7 +106,7 @@ func warn(header http.Header, lane *reflector.Reflector) {
 
 // warnOfAge adds the facade's own warning if the response is based on an old State, or is an error because of it. It is
 // called after all waits, because the upstream may have responded during them.
-func warnOfAge(header http.Header, lane *reflector.Reflector) {
+func warnOfAge(header http.Header, lane Lane) {
 	if stale := lane.StaleFor(); stale > warnAfter {
 		header.Add("Warning", fmt.Sprintf("299 - \"the upstream kube-apiserver has not responded for %s\"", stale.Round(time.Second)))
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/observe"
-	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
@@ -18,7 +17,7 @@ const freshWait = 3 * time.Second
 // stateFor returns the State that a plan reads, or the route to the upstream. answer describes the response that the
 // upstream would have to send instead.
 func (s *Server) stateFor(
-	ctx context.Context, q *Request, lane *reflector.Reflector, p plan, answer fresh.Answer,
+	ctx context.Context, q *Request, lane Lane, p plan, answer fresh.Answer,
 ) (*cache.State, route, error) {
 	defer q.Event.Waited(observe.Proving, q.Event.Waiting(observe.Proving))
 	state, err := s.ready(lane)
@@ -36,18 +35,18 @@ func (s *Server) stateFor(
 		q.Event.Check = check.String()
 		return state, route{}, nil
 	case notOlderThan:
-		return s.reached(ctx, lane, p.rv, answer)
+		return s.reached(ctx, q, lane, p.rv, answer)
 	default:
-		return s.at(ctx, lane, p.rv, answer)
+		return s.at(ctx, q, lane, p.rv, answer)
 	}
 }
 
 // at returns the State at exactly rv.
-func (s *Server) at(ctx context.Context, lane *reflector.Reflector, rv cache.RV, answer fresh.Answer) (*cache.State, route, error) {
-	if _, to, err := s.reached(ctx, lane, rv, answer); err != nil || to.forwards() {
+func (s *Server) at(ctx context.Context, q *Request, lane Lane, rv cache.RV, answer fresh.Answer) (*cache.State, route, error) {
+	if _, to, err := s.reached(ctx, q, lane, rv, answer); err != nil || to.forwards() {
 		return nil, to, err
 	}
-	state, err := lane.Cache.At(ctx, rv, 0)
+	state, err := lane.Store().At(ctx, rv, 0)
 	if inStream(err) {
 		// The upstream's window may reach further back, and its 410 contains a continue token. Or a freshness check has
 		// confirmed the lane at a later version, but not at rv.
@@ -57,7 +56,7 @@ func (s *Server) at(ctx context.Context, lane *reflector.Reflector, rv cache.RV,
 }
 
 // now returns the current resourceVersion of the upstream, for a watch of later events.
-func (s *Server) now(ctx context.Context, q *Request, lane *reflector.Reflector) (cache.RV, route) {
+func (s *Server) now(ctx context.Context, q *Request, lane Lane) (cache.RV, route) {
 	defer q.Event.Waited(observe.Proving, q.Event.Waiting(observe.Proving))
 	rv, err := lane.Now(ctx)
 	if err != nil {
@@ -78,8 +77,8 @@ func (q *Request) fromFacade() bool { return q.header.Get("User-Agent") == upstr
 // answerTo estimates the response that the upstream would have to send for a list. Clients read a continued list page
 // by page to its end, so the estimate for a later page covers all remaining pages. Once the lane has the version of the
 // first page, the upstream does not have to send the rest.
-func answerTo(q *Request, lane *reflector.Reflector, p plan) fresh.Answer {
-	state, err := lane.Cache.State()
+func answerTo(q *Request, lane Lane, p plan) fresh.Answer {
+	state, err := lane.Store().State()
 	if err != nil {
 		return fresh.Answer{}
 	}
@@ -103,18 +102,18 @@ func answerTo(q *Request, lane *reflector.Reflector, p plan) fresh.Answer {
 // It forwards the request if that is better than waiting. Either the response is small, or the lane cannot find out
 // that it is at rv. Otherwise reached waits for a lane that lags, because the upstream must not send large lists for
 // all waiting requests. A small page is forwarded after the wait, so that the client can read its list to the end.
-func (s *Server) reached(ctx context.Context, lane *reflector.Reflector, rv cache.RV, answer fresh.Answer) (*cache.State, route, error) {
+func (s *Server) reached(ctx context.Context, q *Request, lane Lane, rv cache.RV, answer fresh.Answer) (*cache.State, route, error) {
 	for deadline := time.Now().Add(freshWait); ; {
 		unreached := lane.Reach(ctx, rv, answer)
 		switch {
 		case unreached != nil && ctx.Err() != nil:
 			return nil, route{}, ctx.Err()
 		case errors.Is(unreached, fresh.ErrUnproven) && !lane.Marked(),
-			isUnreached(unreached) && (answer.Small() || lane.Resource.ReadFromEtcd()):
+			isUnreached(unreached) && (answer.Small() || q.resource.ReadFromEtcd()):
 			return nil, forwardFor(observe.Unproven), nil
 		}
 		left := max(time.Until(deadline), 0)
-		state, err := lane.Cache.WaitFor(ctx, rv, min(left, recheckInterval))
+		state, err := lane.Store().WaitFor(ctx, rv, min(left, recheckInterval))
 		switch {
 		case !isTooLarge(err):
 			return state, route{}, err
@@ -148,8 +147,8 @@ func inStream(err error) bool {
 
 // ready returns the lane's State. It returns an error if there is none, or if the upstream has been silent for longer
 // than Config.MaxStaleness.
-func (s *Server) ready(lane *reflector.Reflector) (*cache.State, error) {
-	state, err := lane.Cache.State()
+func (s *Server) ready(lane Lane) (*cache.State, error) {
+	state, err := lane.Store().State()
 	if err != nil {
 		cause := error(nil)
 		if failure := lane.Failure(); failure != nil {

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/listfacade/listfacade/internal/observe"
-	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
@@ -44,7 +43,7 @@ func describes(path string) (schema.GroupVersion, bool) {
 }
 
 // document serves discovery, OpenAPI and version documents from copies of the upstream's responses.
-func (s *Server) document(ctx context.Context, out *reply, q *Request, _ *reflector.Reflector) (route, error) {
+func (s *Server) document(ctx context.Context, out *reply, q *Request, _ Lane) (route, error) {
 	if q.method != http.MethodGet || conditional(q.header) {
 		return forwardFor(observe.Document), nil // rare, and the upstream supports it
 	}

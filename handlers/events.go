@@ -9,7 +9,6 @@ import (
 	"github.com/listfacade/listfacade/bookmarks"
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/observe"
-	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
@@ -42,7 +41,7 @@ type events struct {
 }
 
 // newEvents returns the events of a watch. Its sink must be set before the first flush.
-func newEvents(q *Request, lane *reflector.Reflector, shape wire.Shape, maySend func() error) *events {
+func newEvents(q *Request, lane Lane, shape wire.Shape, maySend func() error) *events {
 	representation := q.media.representation(wire.Whole)
 	return &events{
 		maySend: maySend, shape: shape, representation: representation, framer: shape.Framer(representation), marks: lane.Bookmark(), progress: q.Event.Progress,
@@ -58,10 +57,10 @@ type bodySink struct {
 }
 
 // frames prepares the response of a watch.
-func (o *reply) frames(q *Request, e wire.Encoding) *bodySink {
+func (o *reply) frames(q *Request) *bodySink {
 	sink := &bodySink{out: o.pieces()}
 	header := o.header()
-	header.Set("Content-Type", e.StreamType())
+	header.Set("Content-Type", q.media.encoding.StreamType())
 	if o.chunked() {
 		header.Set("Transfer-Encoding", "chunked")
 	}

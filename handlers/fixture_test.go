@@ -108,7 +108,7 @@ func newFacadeOf(t *testing.T, kind testkit.FakeKind, configure ...func(*Config)
 	f.drain = drain
 	t.Cleanup(drain)
 	config := Config{
-		Catalog: upstream.NewCatalog(client), Lanes: f.lanes, Encodings: allEncodings, Offers: reflector.Offers, Documents: upstream.NewDocuments(client), Fields: upstream.NewFields(client), Upstream: upstream.NewPassThrough(client),
+		Catalog: upstream.NewCatalog(client), Lanes: LanesOf(f.lanes.Get), Encodings: allEncodings, Offers: reflector.Offers, Documents: upstream.NewDocuments(client), Fields: upstream.NewFields(client), Upstream: upstream.NewPassThrough(client),
 		Authenticator: authenticated{}, Authorizer: scriptedAuthorizer{facade: f}, Sink: observe.Sinks{metrics, &f.events}, Metrics: metrics.Handler(), SLIs: metrics.SLIs(), Live: metrics, Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
 		BookmarkInterval: time.Minute, WriteTimeout: 30 * time.Second, Draining: draining,
 	}

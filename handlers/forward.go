@@ -6,7 +6,6 @@ import (
 	"net/http"
 
 	"github.com/listfacade/listfacade/internal/observe"
-	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
@@ -15,7 +14,7 @@ var ownHeaders = []string{"Audit-Id", "Cache-Control"}
 
 // again serves the request from the lane once more. It returns false if the upstream must answer after all, and records
 // the reason.
-func (s *Server) again(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) (answered bool, err error) {
+func (s *Server) again(ctx context.Context, out *reply, q *Request, lane Lane) (answered bool, err error) {
 	q.Event.Reason = ""
 	to, err := s.cache(ctx, out, q, lane)
 	q.Event.Reason = to.reason
@@ -24,7 +23,7 @@ func (s *Server) again(ctx context.Context, out *reply, q *Request, lane *reflec
 
 // forward lets the upstream answer. lane is the lane that could not answer, or nil. A lane that becomes ready while the
 // request waits for its seat answers instead, if it can.
-func (s *Server) forward(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
+func (s *Server) forward(ctx context.Context, out *reply, q *Request, lane Lane) error {
 	if !isCanonical(q.url.Path) {
 		return errNoRoute // a watch of a name that no object has, in a representation that the cache does not offer
 	}
@@ -37,7 +36,7 @@ func (s *Server) forward(ctx context.Context, out *reply, q *Request, lane *refl
 	}
 	cached := int64(0)
 	if lane != nil {
-		cached = lane.Cache.Stats().ObjectBytes
+		cached = lane.Store().Stats().ObjectBytes
 	}
 	seat, err := s.limiter.forwardSeat(ctx, q, cached)
 	if err == nil && q.Event.Reason == observe.NotReady && isReady(lane) {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/observe"
-	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
@@ -17,7 +16,7 @@ var oneObject = fresh.Answer{Objects: 1, Bytes: 2 << 10}
 // get serves one object (semantics 3). Without a resourceVersion it is a linearizable read. A separate freshness check
 // would cost the upstream as much as the object. The request is forwarded unless it can share a check with other
 // requests (ADR 8).
-func (s *Server) get(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) (route, error) {
+func (s *Server) get(ctx context.Context, out *reply, q *Request, lane Lane) (route, error) {
 	// kube-apiserver has another message for a name that no object can have.
 	if strings.Contains(q.Name, "%") {
 		return forwardFor(observe.OwnWords), nil
@@ -39,7 +38,7 @@ func (s *Server) get(ctx context.Context, out *reply, q *Request, lane *reflecto
 	}
 	q.Event.Returned = 1
 	defer q.Event.Encoded(time.Now(), q.Event.Waits[observe.Writing])
-	body := out.body(q.media, lane.Encoding)
+	body := out.body(q.media)
 	defer func() { q.Event.RawBytes = body.Length() }()
 	if err := body.WriteObject(state.Shape(), q.media.representation(wire.Whole), object.Item()); err != nil {
 		return route{}, err

@@ -9,12 +9,11 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/listfacade/listfacade/internal/auth"
-	"github.com/listfacade/listfacade/internal/reflector"
 )
 
 // answer is the step after authorization, such as the cache, a document or health. lane is the lane to read, or nil. It
 // writes the response, or returns the route to the upstream.
-type answer func(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) (route, error)
+type answer func(ctx context.Context, out *reply, q *Request, lane Lane) (route, error)
 
 // handlerChain passes each request through the same steps in the same order, and completes its Event. about is the
 // subject of the route's paths, and answer is the last step.
@@ -110,7 +109,7 @@ func (s *Server) received(q *Request) error {
 // enter authorizes the request, and opens the lane that it may read, if there is one. Only authorized callers receive
 // errors about paths that are not canonical. Only they take seats that all callers share. If a lane comes with the
 // route to the upstream and is ready by then, the lane answers instead.
-func (s *Server) enter(ctx context.Context, out *reply, q *Request) (*reflector.Reflector, route, error) {
+func (s *Server) enter(ctx context.Context, out *reply, q *Request) (Lane, route, error) {
 	to, err := s.authorization.authorize(ctx, q)
 	if err != nil {
 		return nil, route{}, err

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/internal/observe"
-	"github.com/listfacade/listfacade/internal/reflector"
 )
 
 // lag detects that a watch is behind its lane: that its client has not accepted all sent events for some time. It is
@@ -65,13 +64,13 @@ func (l *lag) look(now time.Time, writing bool) time.Duration {
 }
 
 // lagging notifies the follower of a watch that is behind, while the watch's goroutine waits for the client.
-func (s *Server) lagging(event *observe.Event, stream *watchStream, lane *reflector.Reflector, behind time.Duration) {
+func (s *Server) lagging(event *observe.Event, stream *watchStream, lane Lane, behind time.Duration) {
 	event.Lagged = max(event.Lagged, behind)
 	if s.follower == nil || stream.watcher == nil { // the stream consists of an error only
 		return
 	}
 	by := observe.Lag{For: behind, Sent: stream.events.sent, SentRV: uint64(stream.watcher.Progress()), Initial: stream.watcher.Initial()}
-	if state, err := lane.Cache.State(); err == nil {
+	if state, err := lane.Store().State(); err == nil {
 		by.LaneRV = uint64(state.RV())
 	}
 	s.follower.Lagging(event, by)

@@ -13,7 +13,6 @@ import (
 	"github.com/listfacade/listfacade/internal/budget"
 	"github.com/listfacade/listfacade/internal/limit"
 	"github.com/listfacade/listfacade/internal/observe"
-	"github.com/listfacade/listfacade/internal/reflector"
 )
 
 // Limits are the maximum work for all callers together and for each caller (auth.Caller.Share). In each field, 0 means
@@ -238,8 +237,8 @@ func tooMany(after time.Duration) error {
 }
 
 // answerBytes estimates the bytes of a response. It counts all objects that the read must search.
-func answerBytes(q *Request, lane *reflector.Reflector, p plan) int64 {
-	state, err := lane.Cache.State()
+func answerBytes(q *Request, lane Lane, p plan) int64 {
+	state, err := lane.Store().State()
 	if err != nil {
 		return 0
 	}
@@ -255,7 +254,7 @@ func answerBytes(q *Request, lane *reflector.Reflector, p plan) int64 {
 }
 
 // chargeInitial takes list bytes for the initial events of a watch. A watch without initial events takes none.
-func (l *limiter) chargeInitial(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) (leave func(), err error) {
+func (l *limiter) chargeInitial(ctx context.Context, out *reply, q *Request, lane Lane) (leave func(), err error) {
 	p, err := planWatch(q)
 	if err != nil || !p.initial {
 		return func() {}, nil //nolint:nilerr // the watch returns the same error

@@ -11,20 +11,19 @@ import (
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/observe"
-	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/selectors"
 )
 
 // list serves a collection (semantics 2).
-func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) (route, error) {
+func (s *Server) list(ctx context.Context, out *reply, q *Request, lane Lane) (route, error) {
 	p, to, err := planList(q)
 	if err != nil || to.forwards() {
 		return to, err
 	}
 	q.Event.Plan = p.kind.String()
-	if now, err := lane.Cache.State(); err == nil && tooLargeYAML(q, now, p) {
+	if now, err := lane.Store().State(); err == nil && tooLargeYAML(q, now, p) {
 		return forwardFor(observe.TooLargeYAML), nil // before the freshness check
 	}
 	leave, err := s.limiter.charge(ctx, out, q, answerBytes(q, lane, p))
@@ -42,14 +41,14 @@ func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *reflect
 	if tooLargeYAML(q, state, p) {
 		return forwardFor(observe.TooLargeYAML), nil
 	}
-	return route{}, out.list(q, lane.Encoding, state, p)
+	return route{}, out.list(q, state, p)
 }
 
 // list writes the objects of a State that a plan selects.
-func (o *reply) list(q *Request, e wire.Encoding, state *cache.State, p plan) error {
+func (o *reply) list(q *Request, state *cache.State, p plan) error {
 	q.Event.LaneRV = uint64(state.RV())
 	defer q.Event.Encoded(time.Now(), q.Event.Waits[observe.Writing])
-	body := o.body(q.media, e)
+	body := o.body(q.media)
 	defer func() { q.Event.RawBytes = body.Length() }()
 	list := wire.List{
 		Shape: state.Shape(), Representation: q.media.representation(wire.Listed), Meta: wire.ListMeta{ResourceVersion: state.RV().String()}, Now: time.Now(),

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/cache"
-	"github.com/listfacade/listfacade/internal/reflector"
 )
 
 const (
@@ -29,7 +28,7 @@ type awaited struct {
 // awaits delays the bookmark of a progress watch until the lane has the current resourceVersion of the upstream.
 // kube-apiserver brings its cache there for each consistent read. The client of a progress watch makes such a read at
 // the same time, but the facade may have forwarded it.
-func (s *watchStream) awaits(ctx context.Context, lane *reflector.Reflector, end time.Time) {
+func (s *watchStream) awaits(ctx context.Context, lane Lane, end time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, advanceWait)
 	defer cancel()
 	if version, err := lane.Advance(ctx); err == nil {

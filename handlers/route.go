@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/listfacade/listfacade/internal/observe"
-	"github.com/listfacade/listfacade/internal/reflector"
 )
 
 // route is the decision of a step about who answers a request. The zero value means that the facade answers. A step
@@ -17,7 +16,7 @@ func forwardFor(reason observe.Reason) route { return route{reason: reason} }
 
 // own returns the last step of requests that are never forwarded, because they are about the facade itself.
 func own(respond func(out *reply, q *Request) error) answer {
-	return func(_ context.Context, out *reply, q *Request, _ *reflector.Reflector) (route, error) {
+	return func(_ context.Context, out *reply, q *Request, _ Lane) (route, error) {
 		return route{}, respond(out, q)
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/page"
-	"github.com/listfacade/listfacade/internal/reflector"
 )
 
 // profilesPath is the path of profiles, as in kube-apiserver.
@@ -75,7 +74,7 @@ func (s *Server) routes() http.Handler {
 }
 
 // pass forwards the request.
-func (s *Server) pass(context.Context, *reply, *Request, *reflector.Reflector) (route, error) {
+func (s *Server) pass(context.Context, *reply, *Request, Lane) (route, error) {
 	return forwardFor(observe.NotARead), nil
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/listfacade/listfacade/internal/limit"
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/page"
-	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/internal/zpages"
@@ -23,7 +22,7 @@ import (
 // Config is the configuration of a Server. Every field is required unless its comment says otherwise.
 type Config struct {
 	Catalog *upstream.Catalog
-	Lanes   *reflector.Lanes
+	Lanes   Lanes
 	// Encodings are the encodings of lanes. The first one is JSON: it covers every kind, and YAML is converted from it.
 	// For each of the others, Offers reports whether a resource can have a lane in it.
 	Encodings     []wire.Encoding

@@ -32,12 +32,12 @@ func (o *reply) overSocket(ctx context.Context, stream *watchStream, framing wir
 }
 
 // nothing responds with a watch that sends no events and ends.
-func (o *reply) nothing(ctx context.Context, q *Request, encoding wire.Encoding) error {
+func (o *reply) nothing(ctx context.Context, q *Request) error {
 	if q.upgrade {
-		o.shakeHands(ctx, encoding.Framing(), func() {}, func(*socketSink) {})
+		o.shakeHands(ctx, q.media.encoding.Framing(), func() {}, func(*socketSink) {})
 		return nil
 	}
-	return o.frames(q, encoding).begin()
+	return o.frames(q).begin()
 }
 
 // shakeHands opens a websocket and runs talk, which sends frames. After the context has ended, the client cannot delay

@@ -11,11 +11,10 @@ import (
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/fresh"
-	"github.com/listfacade/listfacade/internal/reflector"
 )
 
 // watch starts a stream of events (semantics 4). out.rest writes the stream.
-func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) (route, error) {
+func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane Lane) (route, error) {
 	before := len(out.ends)
 	defer func() {
 		if out.rest == nil { // without a stream, as for a forwarded request, everything is released
@@ -30,7 +29,7 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 	out.atEnd(cancel)
 	out.atEnd(s.termination.follow(cancel))
 	if life < 0 {
-		return route{}, out.nothing(ctx, q, lane.Encoding) // a watch that ends before it begins is not an error
+		return route{}, out.nothing(ctx, q) // a watch that ends before it begins is not an error
 	}
 	sent, err := s.limiter.chargeInitial(ctx, out, q, lane)
 	if err != nil {
@@ -55,11 +54,11 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 	end := time.AfterFunc(time.Until(began.Add(life)), cancel)
 	out.atEnd(func() { end.Stop() })
 	if q.upgrade {
-		framing := lane.Encoding.Framing()
+		framing := q.media.encoding.Framing()
 		out.rest = func() error { out.overSocket(ctx, stream, framing); return nil }
 		return route{}, nil
 	}
-	sink := out.frames(q, lane.Encoding)
+	sink := out.frames(q)
 	out.rest = func() error { return stream.runAuthorized(ctx, sink) }
 	return route{}, nil
 }
@@ -73,7 +72,7 @@ func (s *Server) orDraining(ctx context.Context, to route, err error) (route, er
 }
 
 // openStream prepares a watch. An error is sent as the response instead of a stream, as in kube-apiserver.
-func (s *Server) openStream(ctx context.Context, q *Request, lane *reflector.Reflector, authorization *auth.WatchAuthorization, life time.Duration) (*watchStream, route, error) {
+func (s *Server) openStream(ctx context.Context, q *Request, lane Lane, authorization *auth.WatchAuthorization, life time.Duration) (*watchStream, route, error) {
 	began := time.Now()
 	state, err := s.ready(lane)
 	if err != nil {
@@ -143,7 +142,7 @@ type watchStart struct {
 }
 
 // startWatch opens the watcher of a request, or returns the route to the upstream.
-func (s *Server) startWatch(ctx context.Context, q *Request, lane *reflector.Reflector) (watchStart, route, error) {
+func (s *Server) startWatch(ctx context.Context, q *Request, lane Lane) (watchStart, route, error) {
 	p, err := planWatch(q)
 	if err != nil {
 		return watchStart{}, route{}, err
@@ -168,7 +167,7 @@ func (s *Server) startWatch(ctx context.Context, q *Request, lane *reflector.Ref
 	default:
 		start = cache.AfterRV(p.rv)
 	}
-	watcher, err := lane.Cache.Watch(cache.WatchOptions{Predicate: q.Predicate, Start: start, Exact: q.fromFacade()})
+	watcher, err := lane.Store().Watch(cache.WatchOptions{Predicate: q.Predicate, Start: start, Exact: q.fromFacade()})
 	if err != nil {
 		return watchStart{}, route{}, err
 	}

@@ -112,7 +112,7 @@ func (f *Facade) accountFor() func() []upstream.Resource {
 func (f *Facade) newHandler() http.Handler {
 	c := f.config
 	return f.shutdown.count(handlers.New(handlers.Config{
-		Catalog: f.catalog, Lanes: f.lanes, Encodings: encodings(), Offers: reflector.Offers, Documents: upstream.NewDocuments(f.client), Fields: upstream.NewFields(f.client),
+		Catalog: f.catalog, Lanes: handlers.LanesOf(f.lanes.Get), Encodings: encodings(), Offers: reflector.Offers, Documents: upstream.NewDocuments(f.client), Fields: upstream.NewFields(f.client),
 		Upstream: upstream.NewPassThrough(f.client), Hop: f.hop, Precompressed: f.precompressed, Memory: f.memory,
 		Authenticator: f.access.authenticator, Authorizer: f.access.authorizer, SelfReviewer: f.access.selfReviewer,
 		Limits: f.limits(), PassAs: passAs[c.Authorization.PassThrough], WatchMaxAge: c.Authorization.WatchMaxAge, Sink: f.sinks(),

@@ -16,14 +16,22 @@ import (
 // restricted lists names that only some files of a package may use. Test files are exempt.
 var restricted = []struct {
 	dir   string
-	pkg   string // the import path of name's package; empty for a field
+	pkg   string // the import path of name's package, which may be dir's; empty for a field
 	name  string
 	files []string
 	why   string
 }{
 	{
-		dir: "handlers", pkg: module + "/internal/reflector", name: "Lanes", files: []string{"authorize.go", "server.go"},
+		dir: "handlers", pkg: module + "/handlers", name: "Lanes", files: []string{"lane.go", "authorize.go", "server.go"},
 		why: "only the authorization check may access the lanes",
+	},
+	{
+		dir: "handlers", pkg: module + "/internal/reflector", name: "Lanes",
+		why: "handlers declare what they use of the lanes (handlers/lane.go)",
+	},
+	{
+		dir: "handlers", pkg: module + "/internal/reflector", name: "Reflector",
+		why: "handlers declare what they use of a lane (handlers/lane.go)",
 	},
 	{
 		dir: "handlers", name: "lanes", files: []string{"authorize.go"},
@@ -55,12 +63,14 @@ func TestCheckRestrictedFindsBreaches(t *testing.T) {
 	for text, want := range map[string]string{
 		`import "net/http"` + "\n" + `func f(r *http.Request) {}`:                    "list.go:3: names http.Request",
 		`import r "` + module + `/internal/reflector"` + "\n" + `var lanes *r.Lanes`: "list.go:3: names r.Lanes",
-		`func (s *Server) f() { _ = s.authorization.lanes }`:                         "list.go:2: names authorization.lanes",
-		`import "net/url"` + "\n" + `var _ = url.Values.Set`:                         "",
-		`type Request struct{}`: "",
+		`import r "` + module + `/internal/reflector"` + "\n" + `var f r.Reflector`:  "list.go:3: names r.Reflector",
+		`var lanes Lanes`: "list.go:2: names Lanes",
+		`func (s *Server) f() { _ = s.authorization.lanes }`:            "list.go:2: names authorization.lanes",
+		`import "net/url"` + "\n" + `var _ = url.Values.Set`:            "",
+		`type Request struct{}`:                                         "",
 		`import "net/http"` + "\n" + `func f(w http.ResponseWriter) {}`: "",
 	} {
-		for file, found := range map[string]bool{"handlers/list.go": true, "handlers/authorize.go": strings.Contains(want, "Request"), "cache/list.go": false, "handlers/list_test.go": false} {
+		for file, found := range map[string]bool{"handlers/list.go": true, "handlers/authorize.go": strings.Contains(want, "Request") || strings.Contains(want, "names r."), "cache/list.go": false, "handlers/list_test.go": false} {
 			breaches, err := checkRestricted(fstest.MapFS{file: &fstest.MapFile{Data: []byte("package p\n" + text + "\n")}})
 			if err != nil {
 				t.Fatal(err)
@@ -85,10 +95,22 @@ func checkRestricted(tree fs.FS) ([]string, error) {
 			if s.test || s.dir() != rule.dir || slices.Contains(rule.files, path.Base(s.path)) {
 				continue
 			}
+			breach := func(n ast.Node, name string) {
+				at := s.set.Position(n.Pos()).Line
+				breaches = append(breaches, fmt.Sprintf("%s:%d: names %s: %s", s.path, at, name, rule.why))
+			}
+			selected := map[*ast.Ident]bool{} // names behind a dot
 			ast.Inspect(s.syntax, func(n ast.Node) bool {
-				if selector, ok := n.(*ast.SelectorExpr); ok && selector.Sel.Name == rule.name && (rule.pkg == "" || s.names(selector.X, rule.pkg)) {
-					at := s.set.Position(selector.Pos()).Line
-					breaches = append(breaches, fmt.Sprintf("%s:%d: names %s.%s: %s", s.path, at, ofWhat(selector.X), rule.name, rule.why))
+				switch n := n.(type) {
+				case *ast.SelectorExpr:
+					selected[n.Sel] = true
+					if n.Sel.Name == rule.name && (rule.pkg == "" || s.names(n.X, rule.pkg)) {
+						breach(n, ofWhat(n.X)+"."+rule.name)
+					}
+				case *ast.Ident:
+					if n.Name == rule.name && rule.pkg == module+"/"+rule.dir && !selected[n] {
+						breach(n, rule.name)
+					}
 				}
 				return true
 			})

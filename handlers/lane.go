@@ -1,0 +1,88 @@
+package handlers
+
+import (
+	"context"
+	"time"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/fresh"
+	"github.com/listfacade/listfacade/internal/reflector"
+	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/selectors"
+)
+
+// Lanes is the set of lanes.
+type Lanes interface {
+	// Get returns the lane of a resource in an encoding. It starts the lane if there is none. It returns a
+	// *reflector.NoMemoryError, reflector.ErrForeign or reflector.ErrStopped if there can be none.
+	Get(resource upstream.Resource, e wire.Encoding) (Lane, error)
+}
+
+// Lane is one lane, as a request reads it. It is safe for concurrent use.
+type Lane interface {
+	// Store returns the States of the lane, and its watchers.
+	Store() *cache.Lane
+	laneFilling
+	laneKind
+	laneFreshness
+}
+
+// laneFilling is how far a lane is filled.
+type laneFilling interface {
+	// AwaitSync waits until the lane has a State, and AwaitKind until it has its Kind, but not longer than wait. Both
+	// return early if the lane has failed.
+	AwaitSync(ctx context.Context, wait time.Duration)
+	AwaitKind(ctx context.Context, wait time.Duration)
+	// FilledIn estimates the time until the lane has a State.
+	FilledIn() time.Duration
+	// Failure returns the reason why the lane is not filled; nil if there is none.
+	Failure() *reflector.Failure
+	// Settling reports whether the upstream may still serve the resource as it was defined earlier.
+	Settling() bool
+}
+
+// laneKind is what a lane has found out about its objects.
+type laneKind interface {
+	// Kind returns how objects are selected; nil before the upstream has described the kind.
+	Kind() *selectors.Kind
+	// Undefined reports whether the facade may not read the definition of a custom resource.
+	Undefined() bool
+	// Warnings returns the Warning headers of the upstream's responses.
+	Warnings() []string
+	// Bookmark returns the templates of bookmarks. It is not nil if the lane has a State.
+	Bookmark() *wire.Bookmark
+	// Marked reports whether the upstream has sent a bookmark.
+	Marked() bool
+}
+
+// laneFreshness confirms how new a lane is. answer is the response that the upstream would have to send instead. Errors
+// are those of fresh, or the context's.
+type laneFreshness interface {
+	// StaleFor returns for how long the upstream has not responded; 0 while it does.
+	StaleFor() time.Duration
+	// Recent returns a State with all writes that finished before arrived.
+	Recent(ctx context.Context, arrived time.Time, answer fresh.Answer) (*cache.State, fresh.Check, error)
+	// Reach advances the lane to rv.
+	Reach(ctx context.Context, rv cache.RV, answer fresh.Answer) error
+	// Now returns the current resourceVersion of the upstream. The lane may not have reached it.
+	Now(ctx context.Context) (cache.RV, error)
+	// Advance begins to advance the lane to the current resourceVersion of the upstream, which it returns.
+	Advance(ctx context.Context) (cache.RV, error)
+}
+
+// LanesOf returns the set with the given Get method, which may return its own type of lane.
+func LanesOf[L Lane](get func(resource upstream.Resource, e wire.Encoding) (L, error)) Lanes {
+	return lanesOf[L](get)
+}
+
+type lanesOf[L Lane] func(resource upstream.Resource, e wire.Encoding) (L, error)
+
+// Get implements Lanes.
+func (get lanesOf[L]) Get(resource upstream.Resource, e wire.Encoding) (Lane, error) {
+	lane, err := get(resource, e)
+	if err != nil {
+		return nil, err // not a Lane with a nil pointer in it
+	}
+	return lane, nil
+}
