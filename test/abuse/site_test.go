@@ -273,7 +273,7 @@ func calm(t *testing.T, handlers, connections int) {
 }
 
 // requests returns the number of requests in flight.
-func requests() int { return answering("listfacade/handlers.(*Server).travel(") }
+func requests() int { return answering("listfacade/handlers.(*Server).process(") }
 
 // served returns the number of the facade's open connections.
 func served() int { return answering("net/http.(*conn).serve(") }

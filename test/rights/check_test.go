@@ -124,7 +124,7 @@ func TestCheck(t *testing.T) {
 			[]string{"note  snapshots: .* does not exist yet", "ok    snapshots: 0 files"}, false,
 		},
 		"snapshots where there is a file": {
-			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.SnapshotDir = reader }}, []string{"FAIL  snapshots: .*no directory"}, true,
+			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.SnapshotDir = reader }}, []string{"FAIL  snapshots: .*is not a directory"}, true,
 		},
 		"no pair": {
 			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.CertFile, c.KeyFile = "none.crt", "none.key" }},
