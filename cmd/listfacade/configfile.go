@@ -83,7 +83,7 @@ func configFiles(path string) ([]string, error) {
 	return files, nil
 }
 
-// applyConfig applies the content of one file.
+// applyConfig sets the flags and the fields of c from the content of one file.
 func applyConfig(text []byte, groups []flagGroup, c *facade.Config) error {
 	object, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
@@ -153,7 +153,8 @@ func setFlag(f *pflag.Flag, raw json.RawMessage) error {
 	return f.Value.Set(text)
 }
 
-// scalar returns the text by which the command line sets a flag of a type (pflag.Value.Type) to a value in JSON.
+// scalar converts a value in JSON to the text that sets a flag of the given type (pflag.Value.Type) on the command
+// line.
 func scalar(kind string, raw json.RawMessage) (string, error) {
 	var text string
 	isText := json.Unmarshal(raw, &text) == nil && raw[0] == '"'

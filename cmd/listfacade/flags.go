@@ -52,11 +52,11 @@ func upstreamFlags(c *facade.Config, f *pflag.FlagSet) {
 		"Path of the kubeconfig `file` of the upstream kube-apiserver. If empty, the pod's service account is used.")
 	f.StringVar(&c.Context, "context", c.Context, "Context of the kubeconfig to use, by its `name`. If empty, its current context is used.")
 	f.StringSliceVar(&c.Upstream, "upstream", c.Upstream,
-		"HTTPS `URLs` of the kube-apiservers of one cluster. They replace the server of the kubeconfig. One of them is used at a time: "+
-			"the first, and the next one when it does not respond.")
+		"HTTPS `URLs` of the kube-apiservers of one cluster. They replace the server of the kubeconfig. One URL is used at a time. "+
+			"If it does not respond, the next one is used.")
 	f.StringSliceVar(&c.WarmFrom, "warm-from", c.WarmFrom,
-		"HTTPS `URLs` of other facades of the same cluster (peers). At startup, cached resources are read from a peer with the "+
-			"kubeconfig's credentials, and only later changes from kube-apiserver.")
+		"HTTPS `URLs` of other facades of the same cluster (peers). At startup, resources are read from a peer, with the "+
+			"credentials of the kubeconfig. Afterwards only changes are read, from kube-apiserver.")
 	f.StringVar(&c.WarmFromCAFile, "warm-from-ca-file", c.WarmFromCAFile,
 		"Path of the `file` with the CA certificates that verify the peers of --warm-from. If empty, those of the kubeconfig are used.")
 }
@@ -72,15 +72,15 @@ func servingFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.DurationVar(&c.RequestTimeout, "request-timeout", c.RequestTimeout,
 		"Maximum duration of requests that are not watches.")
 	f.DurationVar(&c.MinWatch, "min-request-timeout", c.MinWatch,
-		"Minimum lifetime of watches that set no timeoutSeconds. The lifetime is chosen at random between this and twice as much.")
+		"Minimum lifetime of watches that set no timeoutSeconds. The lifetime is chosen at random between this value and twice this value.")
 	f.DurationVar(&c.WriteTimeout, "write-timeout", c.WriteTimeout,
-		"Maximum time for a client to accept one piece of a response. After that the response is terminated.")
+		"Maximum time for one write to a client. After that the response is terminated.")
 	shutdownFlags(c, f)
 }
 
 func shutdownFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.DurationVar(&c.ShutdownDelay, "shutdown-delay-duration", c.ShutdownDelay,
-		"Time to continue serving after SIGTERM while /readyz already fails, during which load balancers can remove this server. 0 means no delay.")
+		"Time to continue serving after SIGTERM. /readyz fails during this time, which lets load balancers remove this server. 0 means no delay.")
 	f.DurationVar(&c.WatchTermination, "shutdown-watch-termination-grace-period", c.WatchTermination,
 		"Time over which watches are ended after --shutdown-delay-duration, each with a last bookmark. 0 ends all watches immediately.")
 	f.DurationVar(&c.ShutdownGrace, "shutdown-grace-period", c.ShutdownGrace,
@@ -91,7 +91,7 @@ func shutdownFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.BoolVar(&c.SendRetryAfter, "shutdown-send-retry-after", c.SendRetryAfter,
 		"Reject new requests with 429 and Retry-After while the server shuts down, instead of closing the port.")
 	f.Float64Var(&c.GoawayChance, "goaway-chance", c.GoawayChance,
-		"Chance (a `probability` from 0 to 0.02) that a request makes the server send GOAWAY to an HTTP/2 client. The client then opens another "+
+		"Chance (a `probability` from 0 to 0.02) that an HTTP/2 request makes the server send GOAWAY to the client. The client then opens another "+
 			"connection, which spreads clients over replicas. 0 disables it.")
 }
 
@@ -111,7 +111,7 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.Int64Var(&c.HistoryBytes, "history-bytes", c.HistoryBytes,
 		"Maximum number of `bytes` that kept events occupy, for each resource. Events of the last 75 seconds may exceed it.")
 	f.Var(&c.Packing, "pack",
-		"`on or off`. On keeps the objects of large resources compressed. They take about a tenth of the memory, and reads take slightly longer.")
+		"`on or off`. If on, large resources are kept compressed in memory. They take about a tenth of the memory, and reads take slightly longer.")
 	f.Var(&c.MemoryBudget, "memory-budget",
 		"Maximum `quantity` of memory that the process may use, for example 2Gi. Near the limit it drops precompressed pages, then history, then "+
 			"the least recently read resource; then it refuses large lists and watches. auto is GOMEMLIMIT if set, else 90% of "+
@@ -121,16 +121,16 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.DurationVar(&c.LaneIdle, "idle-timeout", c.LaneIdle,
 		"Time after which a cached resource that no client reads is dropped. 0 means never.")
 	f.DurationVar(&c.MaxStaleness, "max-staleness", c.MaxStaleness,
-		"Maximum age of reads that accept a stale cache, counted from the last message of the upstream. Older reads are "+
+		"Maximum time without a message from kube-apiserver during which reads that accept stale data are served. After that they are "+
 			"rejected with 503. 0 means no limit.")
 	f.BoolVar(&c.ReplayLostWindows, "replay-lost-windows", c.ReplayLostWindows,
 		"Keep client watches open when kube-apiserver has lost the events that the facade needs next, for example after a restart. "+
 			"The facade then lists the resource again and sends the differences as events. If false, watches end with 410 as kube-apiserver's do, "+
 			"and clients list again.")
 	f.BoolVar(&c.AccountWatches, "account-watches", c.AccountWatches,
-		"Watch the metadata of built-in resources that are not cached, while consistent reads need it, and keep only their "+
-			"resourceVersions. One cheap request then shows that a large resource has not changed. If false, such reads are forwarded to "+
-			"kube-apiserver while other resources change.")
+		"Watch the metadata of built-in resources that are not cached, and keep only their resourceVersions, for some minutes after a "+
+			"costly consistent read. A small request can then confirm that a large cached resource is unchanged. If false, these reads go to "+
+			"kube-apiserver whenever other resources change.")
 	f.StringVar(&c.SnapshotDir, "snapshot-dir", c.SnapshotDir,
 		"Path of the `directory` for snapshots of the cache, written at shutdown and read at startup. With them clients resume their watches after a "+
 			"restart and do not list again. No other process may use it. Objects are not encrypted. If empty, no snapshots are written.")

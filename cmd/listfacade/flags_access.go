@@ -16,8 +16,8 @@ func authenticationFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.StringVar(&a.ClientCAFile, "client-ca-file", a.ClientCAFile,
 		"Path of the `file` with the CA certificates that verify client certificates. If empty, those that kube-apiserver publishes are used.")
 	f.StringVar(&a.RequestHeaderCAFile, "requestheader-client-ca-file", a.RequestHeaderCAFile,
-		"Path of the `file` with the CA certificates that verify front proxies. If empty, those that kube-apiserver publishes are used, with "+
-			"the names and headers that it publishes.")
+		"Path of the `file` with the CA certificates that verify front proxies. If empty, the CA, names and headers that kube-apiserver "+
+			"publishes are used, and the other --requestheader flags have no effect.")
 	f.StringSliceVar(&a.RequestHeaderNames, "requestheader-allowed-names", a.RequestHeaderNames,
 		"List of common `names` of the client certificates of front proxies. If empty, any name is accepted.")
 	f.StringSliceVar(&a.UsernameHeaders, "requestheader-username-headers", a.UsernameHeaders, "List of `headers` with the user's name.")
@@ -33,8 +33,8 @@ func authenticationFlags(c *facade.Config, f *pflag.FlagSet) {
 		"How long to cache TokenReview results, positive and negative.")
 	f.Float64Var(&a.FailureRate, "authn-failure-rate", a.FailureRate,
 		"Maximum `number` of failed authentications per second and source address, with a burst of five times as many. All addresses together "+
-			"may fail ten times as often, at least 100 per second, and are queued fairly. Above the limits, tokens that were not "+
-			"accepted in the last ten minutes wait.")
+			"may fail ten times as often, at least 100 per second, and take turns. Above the limits, a token waits or is rejected with 429, "+
+			"unless kube-apiserver accepted it in the last ten minutes.")
 }
 
 func authorizationFlags(c *facade.Config, f *pflag.FlagSet) {
@@ -46,7 +46,7 @@ func authorizationFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.DurationVar(&a.DeniedTTL, "authorization-webhook-cache-unauthorized-ttl", a.DeniedTTL,
 		"How long to cache decisions that deny a request.")
 	f.DurationVar(&a.StaleOnError, "authz-stale-on-error", a.StaleOnError,
-		"How much longer to use a cached decision that allows a request while kube-apiserver cannot be reached. 0 means not at all.")
+		"How long after its expiry to use a cached decision that allows a request while kube-apiserver cannot be reached. 0 means not at all.")
 	f.StringSliceVar(&a.AlwaysAllowGroups, "always-allow-groups", a.AlwaysAllowGroups,
 		"List of `groups` whose members may read everything without authorization.")
 	f.StringSliceVar(&a.AlwaysAllowPaths, "always-allow-paths", a.AlwaysAllowPaths,
@@ -54,7 +54,7 @@ func authorizationFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.Float64Var(&a.MissRate, "authz-miss-rate", a.MissRate,
 		"Maximum `number` of permission reviews per second and caller, with a burst of four times as many. Cached decisions do not count.")
 	f.DurationVar(&a.WatchMaxAge, "watch-max-age", a.WatchMaxAge,
-		"Maximum lifetime of a watch, jittered, whatever timeoutSeconds its client sets.")
+		"Maximum lifetime of a watch, jittered. A longer timeoutSeconds of a client is shortened to it.")
 	f.DurationVar(&a.WatchReauthorize, "watch-reauthorize-interval", a.WatchReauthorize,
 		"Interval, jittered, at which the authorization of open watches is reviewed again. Changes of RBAC objects also cause a review.")
 	f.StringVar(&a.PassThrough, "passthrough", a.PassThrough,
@@ -69,7 +69,7 @@ func limitFlags(c *facade.Config, f *pflag.FlagSet) {
 		"Maximum `number` of requests in flight of one caller. Pods that share a service account are separate callers.")
 	f.Int64Var(&l.ListBytes, "max-list-bytes-inflight", l.ListBytes,
 		"Maximum number of uncompressed `bytes` of lists in flight. One caller may use a quarter of it.")
-	f.IntVar(&l.Watches, "max-watches", l.Watches, "Maximum `number` of open watches. At the limit, a new watch replaces one of the callers that have the most.")
+	f.IntVar(&l.Watches, "max-watches", l.Watches, "Maximum `number` of open watches. At the limit, a new watch ends the oldest one of the caller with the most watches, or is rejected with 429.")
 	f.IntVar(&l.WatchesPerUser, "max-watches-per-user", l.WatchesPerUser, "Maximum `number` of open watches of one caller.")
 	f.IntVar(&l.WatchRate, "watch-rate", l.WatchRate,
 		"Maximum `number` of watches opened per second, with a burst of two and a half times as many. Excess requests are queued per caller.")

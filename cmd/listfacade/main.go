@@ -32,8 +32,8 @@ func main() {
 	}
 }
 
-// exitCode returns the exit code that err names. Otherwise it returns 1, or 0 if err is nil or context.Canceled, which
-// means that a signal ended the process.
+// exitCode returns the result of the method ExitCode if err has one. Otherwise it returns 0 if err is nil or
+// context.Canceled, which means that a signal ended the process, and 1 for other errors.
 func exitCode(err error) int {
 	var coded interface{ ExitCode() int }
 	switch {
