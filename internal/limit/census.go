@@ -8,7 +8,7 @@ type census[K comparable] struct {
 	byCount []map[K]struct{} // keys by count; the last set is not empty
 }
 
-// note sets the count of a key, which may be unchanged.
+// note sets the count of a key to n, which may be its current count.
 func (c *census[K]) note(key K, n int) {
 	before := c.counts[key]
 	if n == before {

@@ -2,7 +2,7 @@ package limit
 
 import "time"
 
-// debtDuration is how long one displaced and abandoned stream counts against its key.
+// debtDuration is how long a stream still counts for its key if it displaced another stream and then left.
 const debtDuration = time.Second
 
 // debts counts, per key, the streams that displaced another stream and then left. One debt of each key expires every

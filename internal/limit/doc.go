@@ -1,8 +1,8 @@
 // Package limit decides whether work may start now, must wait, or is refused. Its limits bound the load that clients
 // can cause on the facade and on the upstream.
 //
-// Work is counted by Key: a key is one client, and a group is a set of keys that one party can create. The package
-// promises:
+// Work is counted by Key: a key is one client, and a group is a set of keys that one user can create, such as the
+// service accounts of a namespace. The package promises:
 //   - Seats never gives one key, one group or all groups together more seats than its Bounds allow. When seats are
 //     short, groups take turns, and so do the keys of a group. A waiting request is delayed by at most one turn of each
 //     other group.
@@ -10,12 +10,14 @@
 //   - Requests of one key are served in order. Callers bound the wait with a context, and Bounds limits the queue.
 //   - ConcurrencyLimit never admits more concurrent requests than its bounds allow.
 //   - Streams never admits more long-running streams than its bounds allow. A group with no stream can always open one
-//     while another group has two, unless the newcomer still owes streams that it displaced and closed.
+//     while another group has two. The exception is a group whose streams displaced others and then ended: each of
+//     these streams still counts for about a second (debts.go).
 //   - Stalls never admits more responses to slow readers than its bounds allow. A response whose client still reads is
 //     never ended.
-//   - Rates bounds how often each key starts work. Pace bounds how often all keys start work, and keys take turns.
-//   - A key uses memory only while it counts for something, because clients can create any number of keys.
+//   - Rates bounds how often each key starts work. Pace bounds how often work starts for all keys together, and keys
+//     take turns.
+//   - A key uses memory only while it has work, waiting requests, debts or a bucket that is not full, because clients
+//     can create any number of keys.
 //
-// The package has no goroutine of its own; Pace starts timers that return seats. It does not read requests or write
-// responses.
+// The package starts no goroutines. Pace starts timers that return seats. It does not read requests or write responses.
 package limit

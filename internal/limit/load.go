@@ -2,7 +2,7 @@ package limit
 
 // Load is the current use of a limit.
 type Load struct {
-	Taken, All int64 // in use, and the bound; All is 0 if unlimited
+	Taken, All int64 // units in use, and their limit; an All of 0 is unlimited
 	Waiting    int   // requests in the queue
 }
 

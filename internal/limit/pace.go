@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Pace bounds how often work starts over all keys. A burst may start immediately; further work waits for a seat, and
-// keys take turns as in Seats. Seats return at the configured rate. Safe for concurrent use.
+// Pace bounds how often work starts, for all keys together. A burst may start immediately. Further work waits for a
+// seat, and keys take turns as in Seats. Seats return at the configured rate. Safe for concurrent use.
 type Pace struct {
 	seats *Seats
 	every time.Duration // interval at which seats return

@@ -34,7 +34,7 @@ type Seats struct {
 	mu      sync.Mutex        // guards the fields below; held while free seats are assigned
 	free    int64             // free seats
 	groups  map[string]*group // groups with seats in use or waiting requests
-	queue   *list.List        // *group with a request that only waits for free seats; next turn first
+	queue   *list.List        // *group whose next request waits for free seats only; next turn first
 	waiting census[*group]    // waiting requests by group
 }
 
@@ -43,8 +43,8 @@ type group struct {
 	name      string
 	taken     int64
 	keyQueues map[string]*keyQueue // by key
-	queue     *list.List           // *keyQueue with a request that waits for seats of the group; next turn first
-	queued    *list.Element        // element in Seats.queue; nil if the group has no turn
+	queue     *list.List           // *keyQueue whose first request fits the limit of the key; next turn first
+	queued    *list.Element        // element in Seats.queue; nil if the group is not in it
 	waiting   census[*keyQueue]
 }
 
@@ -54,8 +54,8 @@ type keyQueue struct {
 	group *group
 	taken int64
 	queue *list.List // *waiter, in order of arrival
-	// queued is the element in group.queue. It is nil if no request waits, or if the first one waits for seats of its own
-	// key.
+	// queued is the element in group.queue. It is nil if no request waits, or if the first one must wait until its key
+	// returns seats.
 	queued *list.Element
 }
 
@@ -210,7 +210,8 @@ func (p *Seats) count(l *keyQueue) {
 	p.waiting.note(l.group, l.group.waiting.all)
 }
 
-// enter gives a key a turn if its first request fits the limit of the key, and takes the turn away otherwise.
+// enter puts a key in the queue of its group if its first request fits the limit of the key, and removes the key
+// otherwise.
 func (p *Seats) enter(l *keyQueue) {
 	first := l.queue.Front()
 	ready := first != nil && l.taken+first.Value.(*waiter).seats <= p.bounds.One
@@ -218,7 +219,8 @@ func (p *Seats) enter(l *keyQueue) {
 	p.enterGroup(l.group)
 }
 
-// enterGroup does the same for a group.
+// enterGroup puts a group in the queue of groups if its next request fits the limit of the group, and removes the group
+// otherwise.
 func (p *Seats) enterGroup(g *group) {
 	next := g.queue.Front()
 	ready := next != nil && g.taken+next.Value.(*keyQueue).queue.Front().Value.(*waiter).seats <= p.bounds.Group
@@ -237,7 +239,7 @@ func enqueue(queue *list.List, element *list.Element, value any, ready bool) *li
 	return element
 }
 
-// forget drops a key without seats and waiting requests. Clients can create any number of keys.
+// forget drops a key without seats and waiting requests, because clients can create any number of keys.
 func (p *Seats) forget(l *keyQueue) {
 	if l.taken > 0 || l.queue.Len() > 0 {
 		return

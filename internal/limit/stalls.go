@@ -9,7 +9,7 @@ import (
 // StallBounds are the maximum numbers of stalled responses. All must be above 0.
 type StallBounds struct {
 	One, All int   // per key, and over all keys
-	Bytes    int64 // memory over all keys; a single response may use more
+	Bytes    int64 // memory over all keys; the only stalled response may use more
 }
 
 // idleAfter is how long a client must have read nothing before its response may be ended in favor of another.
@@ -81,7 +81,7 @@ func (s *Stalls) enter(one *stall) (ended []*stall, err error) {
 	return ended, nil
 }
 
-// full reports whether a response must end before another enters, and returns the key to take it from.
+// full reports whether an old response must end before the given one enters, and returns the key of the old response.
 func (s *Stalls) full(one *stall) (key string, full bool) {
 	stalled := s.byKey[one.key]
 	switch {
@@ -93,7 +93,7 @@ func (s *Stalls) full(one *stall) (key string, full bool) {
 	return "", false
 }
 
-// oldestIdle returns the oldest response whose client reads nothing, nil if all clients read.
+// oldestIdle returns the oldest idle response, or nil if none is idle.
 func oldestIdle(stalled *list.List) *stall {
 	for e := stalled.Front(); e != nil; e = e.Next() {
 		if one := e.Value.(*stall); time.Since(one.answer.TakenAt()) >= idleAfter {

@@ -51,7 +51,7 @@ func NewStreams(bounds StreamBounds) *Streams {
 }
 
 // Enter adds a stream, or returns ErrBusy immediately. end is called at most once, when another stream displaces this
-// one. This one no longer counts then. The caller calls leave when the stream ends; further calls have no effect.
+// one. A displaced stream no longer counts. The caller calls leave when the stream ends; further calls have no effect.
 func (s *Streams) Enter(key Key, end func()) (leave func(), err error) {
 	one := &stream{key: key, end: end}
 	displaced, err := s.enter(one)
