@@ -26,8 +26,8 @@ type absence struct {
 }
 
 // note records the result of reading a bundle; counts is whether the bundle is trusted now. It reports whether trust
-// must be withdrawn, and returns the problem to log, with the same text every time. Trust is withdrawn when the file is
-// empty twice in a row, or absenceGrace after the bundle disappeared.
+// must be withdrawn, and returns the problem to log. The text of a problem is the same at every call. Trust is
+// withdrawn when the file is empty twice in a row, or absenceGrace after the bundle disappeared.
 func (a *absence) note(name string, err error, counts bool) (over bool, wrong error) {
 	switch {
 	case err == nil:

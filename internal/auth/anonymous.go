@@ -27,9 +27,10 @@ type Getter interface {
 	Get(ctx context.Context, path string) (int, []byte, error)
 }
 
-// anonymousPaths are requested without credentials. All of them must accept anonymous requests. An upstream may accept
-// them for its health endpoints only (KEP-4633). The facade then refuses all anonymous requests, because the upstream's
-// authorizers do not apply that restriction.
+// anonymousPaths are the paths that a probe requests without credentials. The facade accepts anonymous requests only if
+// the upstream accepts all of these requests. An upstream may accept anonymous requests for its health endpoints only
+// (KEP-4633). The facade then refuses all anonymous requests, because the upstream's authorizers do not apply that
+// restriction.
 var anonymousPaths = []string{"/healthz", "/api"}
 
 const (
@@ -68,7 +69,7 @@ func (a *anonymous) authenticate() (*Caller, error) {
 
 func (a *anonymous) probes() bool { return a.mode == AnonymousAsUpstream && a.probe != nil }
 
-// run probes the upstream until the context ends. The last result applies while a probe fails.
+// run probes the upstream until the context ends. While probes fail, the last result applies.
 func (a *anonymous) run(ctx context.Context) {
 	if !a.probes() {
 		return

@@ -64,7 +64,8 @@ func (r *Reviews) upstreamFor(asker Asker) Upstream {
 	return r.config.Upstream
 }
 
-// isAnswer reports whether an error concerns this review only, not the upstream as a whole.
+// isAnswer reports whether an error is the upstream's answer to this review, not a sign that the upstream is
+// unavailable.
 func isAnswer(err error) bool {
 	var code *codeError
 	return errors.As(err, &code) && code.code >= 400 && code.code < 500 && code.code != http.StatusTooManyRequests

@@ -23,8 +23,8 @@ type Attributes struct {
 	PassedThrough bool
 }
 
-// key identifies the decision: equal keys are the same question. Every part is quoted, because names come from paths
-// and may contain any byte. Different parts therefore never form the same key.
+// key identifies the decision: attributes with equal keys have the same decision. Every part is quoted, because names
+// come from paths and may contain any byte. Different parts therefore never form the same key.
 func (a Attributes) key() string { return string(a.appendKey(make([]byte, 0, typicalKeySize))) }
 
 // typicalKeySize is larger than most keys, so they are built on the stack.

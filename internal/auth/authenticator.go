@@ -96,12 +96,12 @@ func (a *Authenticator) Run(ctx context.Context) {
 	parts.Wait()
 }
 
-// Authenticate returns the caller, which requests share. A request without credentials is the anonymous user's, where
-// anonymous requests are accepted. On success it removes the credentials from the request's headers; the caller's Way
-// is the kind of credential that was used.
+// Authenticate returns the caller of a request; requests of the same caller may share the value. For a request without
+// credentials it returns the anonymous user, if anonymous requests are accepted. On success it removes the credentials
+// from the request's headers; the caller's Way is the kind of credential that was used.
 //
 // It returns ErrUnauthenticated for credentials that identify no user, and an *UnavailableError if the upstream could
-// not review them. It returns a *BusyError if the source must retry later. Otherwise an error is that of the context.
+// not review them. It returns a *BusyError if the source must retry later. Any other error is the context's.
 func (a *Authenticator) Authenticate(r *http.Request) (*Caller, error) {
 	caller, err := a.review(r)
 	if result, counts := resultOf(err); counts {
@@ -114,8 +114,8 @@ func (a *Authenticator) Authenticate(r *http.Request) (*Caller, error) {
 	return caller, nil
 }
 
-// review tries one kind of credential after the other. An invalid credential does not prevent another from
-// authenticating the request, but such a request is never anonymous.
+// review tries one kind of credential after the other. If one credential is invalid, another may still authenticate the
+// request. A request with an invalid credential is never anonymous.
 func (a *Authenticator) review(r *http.Request) (*Caller, error) {
 	var worst error
 	for _, way := range [...]func(*http.Request) (*Caller, error){a.byFrontProxy, a.byCertificate, a.byToken} {
@@ -169,8 +169,8 @@ func (a *Authenticator) clear(header http.Header) {
 	}
 }
 
-// worse returns the error to report of two. A transient error takes precedence over a refusal, because the credential
-// that could not be checked may be valid.
+// worse returns the one of two errors that is reported. A transient error takes precedence over a refusal, because the
+// credential that could not be checked may be valid.
 func worse(a, b error) error {
 	if weight(b) > weight(a) {
 		return b

@@ -10,7 +10,8 @@ import (
 )
 
 // CanReview returns nil if the authenticator is ready: the treatment of anonymous requests is known, and the upstream
-// reviews tokens if they are enabled. It needs Run. Its review counts against no limit and in no metric.
+// reviews tokens if they are enabled. Run must be running. The token review of CanReview counts in no limit and no
+// metric.
 func (a *Authenticator) CanReview(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()

@@ -40,7 +40,8 @@ func (r *Reviews) changed(c change) {
 	r.hint()
 }
 
-// affected starts an epoch and yields the affected identities, marked with that epoch.
+// affected increases the epoch, which counts observed changes of permissions, and yields the affected identities,
+// marked with the new epoch. It has nothing to do with the epoch of a lane.
 func (r *Reviews) affected(c change) func(func(*identity) bool) {
 	r.epoch++
 	return func(yield func(*identity) bool) {
@@ -60,9 +61,9 @@ func (r *Reviews) affected(c change) func(func(*identity) bool) {
 	}
 }
 
-// lookAgain schedules a second review for changes that are old enough: the upstream's authorizer may have answered the
-// first review before it saw the change. No event waits for it. It returns the time until the next one, below 0 if
-// none.
+// lookAgain schedules the second reviews that are due (SecondLook): the upstream's authorizer may have answered the
+// first review before it received the change. Events do not wait for second reviews. lookAgain returns the time until
+// the next one is due, or a negative value if none is scheduled.
 func (r *Reviews) lookAgain(now time.Time) time.Duration {
 	for len(r.watches.looks) > 0 {
 		first := r.watches.looks[0]

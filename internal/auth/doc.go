@@ -18,26 +18,26 @@
 //   - A later refusal overrides an earlier permission.
 //   - A Decision is at most as old as the cache's time to live, or older while the upstream does not answer.
 //   - An unavailable upstream never turns a refusal into a permission.
-//   - Many callers with the same question at the same time cost one review.
+//   - Concurrent requests with the same question cost one review.
 //
 // There are two authorizers. Reviews sends SubjectAccessReviews with the caller's name, UID, groups and extra. Self is
 // for one person on loopback, where every caller acts as the kubeconfig user; it sends SelfSubjectAccessReviews.
 //
 // Reviews also promises:
-//   - A caller with ever new questions costs a bounded rate of reviews and evicts no decisions of others. When the
-//     total rate is short, that caller is refused first.
+//   - A caller that always sends new questions causes a bounded rate of reviews and evicts no decisions of others. When
+//     the total rate is exceeded, that caller is refused first.
 //   - After a change of permissions (Lost, Gained), the affected decisions are dropped. An answer to an earlier review
 //     is not cached.
 //   - Every WatchAuthorization is reviewed periodically, and ends when its permission ends.
 //   - After Lost, Check lets no event pass until the upstream has confirmed the permission, except during an outage.
 //   - A WatchAuthorization also ends with its credential, with its identity, or after a long outage.
-//   - Reviews for watches have a rate of their own and wait for no review of a request. A review that the facade did
-//     not send does not count as an outage.
+//   - Reviews for watches have a separate rate and never wait for reviews of requests. A review that the facade did not
+//     send does not count as an outage.
 //
 // Goroutines: Authenticator.Run has two. One reloads CA bundles (Trust), the other probes how the upstream treats
-// anonymous requests. Reviews.Run schedules reviews for watches, and has one goroutine for each of these reviews. They
-// all end before Run returns. Constructors start none. A review that callers share has a goroutine until it ends. A
-// timer returns the seat of a failed token review.
+// anonymous requests. Reviews.Run schedules reviews for watches, and has one goroutine for each of these reviews. All
+// these goroutines end before Run returns. Constructors start no goroutines. A review that callers share has a
+// goroutine until it ends. A timer returns the seat of a failed token review.
 //
 // The package does not write responses.
 package auth

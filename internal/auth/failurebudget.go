@@ -12,7 +12,8 @@ import (
 const (
 	// seatWait is the maximum time that a review waits for a seat.
 	seatWait = 10 * time.Second
-	// maxWaiting is the maximum number of reviews that wait at one budget. Then the longest queue loses its last review.
+	// maxWaiting is the maximum number of reviews that wait at one budget. Above it, the last review of the longest queue
+	// is refused.
 	maxWaiting = 2048
 )
 

@@ -35,8 +35,8 @@ func newProxies(pem []byte, names []string, headers ProxyHeaders) (*proxies, err
 	}, nil
 }
 
-// byHeaders returns the caller that the proxy names, nil if its headers name none. The certificate is verified first:
-// without headers, too, a certificate of another authority is an invalid credential, as in kube-apiserver.
+// byHeaders returns the caller that the proxy's headers name, or nil if they name none. The certificate is verified
+// first: without headers, too, a certificate of another authority is an invalid credential, as in kube-apiserver.
 func (p *proxies) byHeaders(r *http.Request) (*Caller, error) {
 	if _, err := p.remember(r, func() (*Caller, time.Time, error) {
 		_, _, err := p.verifier.AuthenticateRequest(r)

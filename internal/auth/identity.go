@@ -1,10 +1,11 @@
 package auth
 
 // identity is a caller with cached decisions, reviews under way or watch authorizations. Epochs count the observed
-// changes of permissions. An answer to a review from an earlier epoch says nothing about the permissions after it.
+// changes of permissions. The answer to a review that was sent in an earlier epoch says nothing about the permissions
+// after the change.
 type identity struct {
 	caller       *Caller
-	refs         int                          // cached decisions, reviews under way and shared decisions
+	refs         int                          // number of cached decisions, reviews under way and shared decisions
 	lost, gained uint64                       // epochs of the last change that may have taken or granted permissions
 	decisions    map[*sharedDecision]struct{} // decisions that watches depend on
 	missed       bool                         // whether the identity was missing at the last check; used by Run only

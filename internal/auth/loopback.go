@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// Without authentication, a web page in a browser on this machine could read through the facade. The page may use a
-// name of its own that resolves to a loopback address. A request to a local name states its origin in headers.
+// Without authentication, a web page in a browser on this machine could read through the facade. The host name of the
+// page may resolve to a loopback address, so only loopback names are accepted. If the page sends a request to a
+// loopback name, the browser states the page's origin in headers.
 
 // IsLocal reports whether a request was sent to a loopback name, and not by a page of another site.
 func IsLocal(r *http.Request) bool {

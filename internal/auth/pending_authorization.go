@@ -10,8 +10,9 @@ import (
 // events go first, so only thousands of them can cause such a wait.
 const maxPendingWait = 30 * time.Second
 
-// Hold returns a watch authorization for an allowed request, which the caller must release. If the permission was lost
-// since the decision, or the decision is not cached, it is reviewed before the first event.
+// Hold returns a watch authorization for an allowed request, which the caller must release. If the permission may have
+// been lost since the decision, or the decision is not cached, then the permission is reviewed before the first event
+// is sent.
 func (r *Reviews) Hold(a Attributes) *WatchAuthorization {
 	w := &WatchAuthorization{reviews: r, ended: make(chan struct{})}
 	if a.Caller == nil {
@@ -76,7 +77,8 @@ func (r *Reviews) release(w *WatchAuthorization) {
 	r.detach(w)
 }
 
-// detach removes a watch authorization from its decision, and drops the decision with the last one.
+// detach removes a watch authorization from its decision, and drops the decision if no watch authorization depends on
+// it.
 func (r *Reviews) detach(w *WatchAuthorization) {
 	d := w.decision
 	delete(d.watches, w)
@@ -146,7 +148,8 @@ func (r *Reviews) settle(ctx context.Context, w *WatchAuthorization) error {
 	}
 }
 
-// patience returns how long an event still waits before patience is called again; 0 if the event may be sent now.
+// patience returns the time for which an event must still wait until patience is called again; 0 if the event may be
+// sent now.
 func (r *Reviews) patience(p *pendingAuthorization) time.Duration {
 	waited, hold := time.Since(p.since), r.config.Watches.Hold
 	switch {

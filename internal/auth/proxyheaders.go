@@ -11,7 +11,8 @@ import (
 )
 
 // ProxyHeaders are the names of the headers in which a front proxy passes the user; case is ignored. They are read as
-// kube-apiserver reads them. Its own package is not used, because it links a client of every API (ADR 25).
+// kube-apiserver reads them. The package of kube-apiserver is not used, because it imports the clients of all APIs (ADR
+// 25).
 type ProxyHeaders struct {
 	Username, UID, Group []string
 	ExtraPrefix          []string // prefixes of the headers that contain extra

@@ -60,7 +60,7 @@ func resourceAttributes(a Attributes) *authorizationv1.ResourceAttributes {
 }
 
 // fieldRequirements drops requirements that a review cannot express, such as one without a field; kube-apiserver
-// rejects such a read later. Fewer requirements only widen the question.
+// rejects such a read later. Without a requirement, the review covers more objects, so it is never more permissive.
 func fieldRequirements(requirements fields.Requirements) []metav1.FieldSelectorRequirement {
 	var out []metav1.FieldSelectorRequirement
 	for _, r := range requirements {

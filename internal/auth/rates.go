@@ -20,12 +20,13 @@ func (r Rate) refills() time.Duration {
 	return time.Duration(float64(r.Burst) / r.PerSecond * float64(time.Second))
 }
 
-// rates bounds the reviews of requests, per share and in total. Half of the total burst is reserved for shares that
-// took no more than their fair part in the current second. A flood is therefore refused first, however many names it
-// uses.
+// rates bounds the reviews of requests, per share (one user, or one pod: Caller.Share) and in total. Half of the total
+// burst is reserved for shares that took no more than their fair part in the current second. A share that sends too
+// many requests is therefore refused first.
 //
-// Limiters are kept in two generations. A limiter in neither has not been used for as long as it takes to fill up, so a
-// new one is equivalent. The total rate bounds their number, because a request beyond it creates no limiter.
+// Limiters are kept in two generations, young and old. A limiter that is in neither has been unused for so long that it
+// is full, and a new one is equivalent. The total rate bounds the number of limiters, because a request beyond that
+// rate creates none.
 type rates struct {
 	each Rate
 

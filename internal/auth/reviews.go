@@ -46,7 +46,7 @@ func NewReviews(config ReviewsConfig) *Reviews {
 // question is the attributes of a review and the key of its cached answer.
 type question struct {
 	Attributes
-	hash [sha256.Size]byte // hash of Attributes.key, which is long if selectors are
+	hash [sha256.Size]byte // hash of Attributes.key, because keys with selectors may be long
 	kept bool              // whether the answer may be cached
 }
 
@@ -250,7 +250,7 @@ func (r *Reviews) leave(id *identity) {
 }
 
 // keep caches an answer, unless permissions have changed since the review was sent. A refusal also ends the watches
-// with this decision.
+// that depend on this decision.
 func (r *Reviews) keep(q question, id *identity, asked uint64, reply answer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

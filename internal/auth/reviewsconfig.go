@@ -28,8 +28,8 @@ type ReviewsConfig struct {
 	ShareRate, TotalRate Rate
 
 	Watches WatchAuthorizationConfig
-	// Exists reports whether the user of a credential still exists; nil means yes. It must not block. It is called twice a
-	// second for each identity with watches. An identity is gone when two calls in a row return false.
+	// Exists reports whether the user of a credential still exists. If nil, all users exist. It must not block. It is
+	// called twice a second for each identity with watches. An identity is gone when two calls in a row return false.
 	Exists func(user.Info) bool
 	// Observer may be nil.
 	Observer Observer
@@ -44,9 +44,9 @@ type WatchAuthorizationConfig struct {
 	// a fifth. The default is 30 s.
 	Every time.Duration
 	// PerSecond is the maximum rate of these periodic reviews; the default is 50. Watches with the same attributes share
-	// one review. 5,000 kubelets with five watches each need 25,000 reviews, so Every becomes 500 s. Changes in webhooks
-	// and in the Node authorizer, which are not observed, take that long to have an effect. A higher rate would use up a
-	// large part of the reviews that a kube-apiserver can serve to all its clients, about 1,500 per second.
+	// one review. 5,000 kubelets with five watches each need 25,000 reviews, so the interval becomes 500 s. Changes in
+	// webhooks and in the Node authorizer, which are not observed, take that long to have an effect. A higher rate would
+	// use up a large part of the reviews that a kube-apiserver can serve to all its clients, about 1,500 per second.
 	PerSecond float64
 	// UrgentPerSecond is the maximum rate of reviews after an observed change of permissions; the default is 200.
 	UrgentPerSecond float64

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// existenceInterval is how often Run checks whether the identities of watches still exist. A missing identity is
-	// checked twice, because the lookup may not have received a new identity yet.
+	// existenceInterval is how often Run checks whether the identities of watches still exist. An identity counts as
+	// deleted after two checks in a row, because the lookup may receive a new identity late.
 	existenceInterval = 500 * time.Millisecond
 	// maxWatchReviews is the maximum number of concurrent reviews for watches; it is reached when the upstream hangs.
 	maxWatchReviews = 100

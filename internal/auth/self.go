@@ -67,7 +67,7 @@ func (s *Self) Authorize(ctx context.Context, a Attributes) (Decision, error) {
 	if a.PassedThrough || a.Path != "" && a.Resource == "" {
 		return Decision{key: key}, nil
 	}
-	hash := sha256.Sum256([]byte(key)) // the key is long if selectors are
+	hash := sha256.Sum256([]byte(key)) // keys with selectors may be long
 	known, ok := s.lookup(hash)
 	if ok && time.Since(known.made) < decisionTTL {
 		return decisionIf(known.allowed, key)
@@ -87,7 +87,7 @@ func (s *Self) Authorize(ctx context.Context, a Attributes) (Decision, error) {
 }
 
 // confirm reviews an expired permission again, or any question while the upstream refuses reviews. It does not wait for
-// an upstream that is known to be down, and waits for another one for at most reviewPatience.
+// an upstream that is known to be down. Otherwise it waits for at most reviewPatience.
 func (s *Self) confirm(ctx context.Context, a Attributes, hash [sha256.Size]byte) (Decision, error) {
 	if s.trouble.isOn() || s.upstream.Silent() > 0 {
 		if s.trouble.mayAsk() {

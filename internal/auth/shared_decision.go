@@ -14,8 +14,8 @@ type sharedDecision struct {
 	id       *identity
 	reviewed bool // false if no review is needed
 	watches  map[*WatchAuthorization]struct{}
-	// pending is not nil from a change that may have taken the permission until the upstream has confirmed it. It is
-	// loaded without Reviews.mu, and stored under it.
+	// pending is set when a change may have taken the permission, and becomes nil when the upstream has confirmed the
+	// permission. Only stores need Reviews.mu.
 	pending    atomic.Pointer[pendingAuthorization]
 	unanswered time.Time // start of the first review since the last answer; zero after an answer
 	stretch    float64   // factor of ErrorGrace, 1 to 1.2, so that not all watches end at the same time

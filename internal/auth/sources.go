@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// maxSources is the maximum number of tracked sources. Beyond it, the least recently used source is dropped; the total
-	// budgets still bound it.
+	// maxSources is the maximum number of tracked sources. Above it, the least recently used source is dropped. The total
+	// budgets still bound its failures.
 	maxSources = 16384
-	// retryAfter is the minimum delay before a retry that a refused request is given.
+	// retryAfter is the minimum delay before a retry, as stated in the response to a refused request.
 	retryAfter = time.Second
-	// failureCounts is how long after a failure a source is no longer clean.
+	// failureCounts is the time after a failure during which a source counts as failing.
 	failureCounts = time.Minute
 )
 
@@ -147,7 +147,7 @@ func sourceOf(address string) netip.Prefix {
 	return prefix
 }
 
-// priorityOf returns the queue key of a source. Its group is the network that one party usually has at most: a /24
+// priorityOf returns the queue key of a source. Its group is the largest network that one party usually controls: a /24
 // prefix of IPv4, or a /48 prefix of IPv6.
 func priorityOf(source netip.Prefix) limit.Key {
 	bits := 48

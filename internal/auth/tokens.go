@@ -61,7 +61,7 @@ func newTokens(c AuthenticatorConfig) *tokens {
 	return t
 }
 
-// authenticate looks for a token where kube-apiserver does. The libraries remove a valid one from the request.
+// authenticate looks for a token where kube-apiserver does. The libraries remove a valid token from the request.
 func (t *tokens) authenticate(r *http.Request) (*Caller, error) {
 	source := sourceOf(r.RemoteAddr)
 	header := &attempt{tokens: t, source: source}

@@ -10,7 +10,7 @@ const (
 	// A starting kube-apiserver refuses all requests until it has loaded its rules. A rotated token file is read again
 	// within a minute.
 	refusalGrace = 30 * time.Second
-	// probeInterval is the interval of reviews during an outage, which find out whether the upstream answers again.
+	// probeInterval is the interval of trial reviews during an outage. They detect that the upstream answers again.
 	probeInterval = time.Second
 )
 
@@ -22,7 +22,7 @@ type trouble struct {
 	unanswered time.Time  // start of the first unanswered review since the last answer; zero if none
 	// refused and refusedAgain are the times of the first and the last refused review; zero if none is refused.
 	refused, refusedAgain time.Time
-	asked                 time.Time // time of the last probe
+	asked                 time.Time // time of the last trial review (probeInterval)
 }
 
 func (t *trouble) recordAnswer() {
@@ -32,8 +32,8 @@ func (t *trouble) recordAnswer() {
 	t.unanswered, t.refused, t.refusedAgain = time.Time{}, time.Time{}, time.Time{}
 }
 
-// recordNoAnswer records a review without an answer that was sent at the given time. It is ignored if another review
-// has been answered since.
+// recordNoAnswer records a review without an answer that was sent at the given time. It has no effect if another review
+// has been answered since that time.
 func (t *trouble) recordNoAnswer(asked time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -82,7 +82,7 @@ func (t *trouble) unansweredFor() time.Duration {
 	return time.Since(t.unanswered)
 }
 
-// mayAsk reports whether the next probe is due, and starts the next interval if so.
+// mayAsk reports whether the next trial review is due, and starts the next interval if so.
 func (t *trouble) mayAsk() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

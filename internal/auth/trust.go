@@ -25,7 +25,7 @@ type TrustConfig struct {
 }
 
 const (
-	// trustInterval is how often CA bundles are read again, and so how long withdrawn trust may still last.
+	// trustInterval is the interval at which CA bundles are read again. A removed CA stays trusted for up to this time.
 	trustInterval = 10 * time.Second
 	trustTimeout  = 5 * time.Second // of the request for the ConfigMap
 )
@@ -101,7 +101,8 @@ func (t *Trust) run(ctx context.Context) {
 	}
 }
 
-// refresh reads all bundles. If one cannot be read, the last good one stays, but not for long if it is missing.
+// refresh reads all bundles. If one cannot be read, the last good one stays in use, but only for absenceGrace if the
+// bundle is missing.
 func (t *Trust) refresh(ctx context.Context) {
 	var cluster clusterTrust
 	var err error

@@ -21,7 +21,7 @@ func (w *WatchAuthorization) Ended() <-chan struct{} { return w.ended }
 // Check must be called before each event is sent. It returns nil if the event may be sent, ErrRevoked or the context's
 // error otherwise. It blocks only while the permission is pending after a change.
 func (w *WatchAuthorization) Check(ctx context.Context) error {
-	// In this order, because a pending authorization ends after the watch authorization.
+	// The pending authorization is checked first, because it ends after the watch authorization.
 	if w.decision != nil && w.decision.pending.Load() != nil {
 		return w.reviews.settle(ctx, w)
 	}
