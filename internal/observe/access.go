@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// accessMetrics count authentications, authorization decisions and the reviews that they cost the upstream. Users are
-// not labels, because their number is not bounded.
+// accessMetrics count authentications, authorization decisions, and the reviews that the upstream answers for them.
+// Users are not labels, because their number is not bounded.
 type accessMetrics struct {
 	attempts     *prometheus.CounterVec
 	decisions    *prometheus.CounterVec
@@ -39,7 +39,7 @@ func (m *Metrics) Attempted(result string) { m.access.attempts.WithLabelValues(r
 // Decided counts an authorization by its decision.
 func (m *Metrics) Decided(decision string) { m.access.decisions.WithLabelValues(decision).Inc() }
 
-// Reviewed counts a review that the upstream was sent.
+// Reviewed counts a review that was sent to the upstream.
 func (m *Metrics) Reviewed(review, result string, took time.Duration) {
 	m.access.reviews.WithLabelValues(review, result).Observe(took.Seconds())
 }

@@ -5,9 +5,9 @@ import "time"
 // Cost is the resources that a request has used.
 type Cost struct {
 	Bytes int64 // of the body, after compression
-	// CPU is an estimate: the time during which the request's goroutine did not wait. A write counts at most the time
-	// that it takes when the client accepts immediately. On a busy machine CPU includes waiting for a processor. It
-	// excludes the work of other goroutines, such as those of an HTTP/2 connection.
+	// CPU is an estimate: the time during which the request's goroutine did not wait. A write counts at most the time that
+	// it takes when the client accepts immediately. On a busy machine CPU includes waiting for a processor. CPU excludes
+	// the work of other goroutines, such as those of an HTTP/2 connection.
 	CPU       time.Duration
 	Objects   int64 // objects compared with the request's selectors
 	Forwarded int64 // 1 if the upstream answered
@@ -67,9 +67,9 @@ func (e *Event) Charge() Cost {
 	return p.charge(e.cost())
 }
 
-// Charge returns the cost of a request in flight since the last call, and the request's Event. The caller may read the
-// fields of the Event that Answering settles. ok is false if there was no cost, if the request has ended, or if its
-// response has not begun.
+// Charge returns the cost of a request in flight since the last call, and the request's Event. The caller may read only
+// the fields of the Event that are settled after Progress.Answering. ok is false if there was no cost, if the request
+// has ended, or if its response has not begun.
 func (p *Progress) Charge() (e *Event, since Cost, ok bool) {
 	if p.settled.Load() < answering {
 		return nil, Cost{}, false
@@ -86,7 +86,7 @@ func (p *Progress) Charge() (e *Event, since Cost, ok bool) {
 	return e, since, since != Cost{}
 }
 
-// charge returns the part of soFar that is not charged yet. The caller holds charging.
+// charge returns the part of soFar that no earlier call returned. The caller holds charging.
 func (p *Progress) charge(soFar Cost) Cost {
 	since := soFar.less(p.charged)
 	p.charged = p.charged.plus(since)

@@ -2,7 +2,7 @@ package observe
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Endpoint is one address of an upstream that has several.
+// Endpoint is one address of an upstream that has several addresses.
 type Endpoint struct {
 	Host         string
 	InUse, Ready bool

@@ -8,11 +8,10 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// Source says where a response came from.
+// Source is the origin of a response.
 type Source string
 
-// The sources. FromFacade is for responses that come neither from the cache nor from the upstream: refusals, health and
-// metrics.
+// Values of Source. FromFacade is the source of refusals, health and metrics.
 const (
 	FromCache    Source = "cache"
 	FromUpstream Source = "upstream"
@@ -22,14 +21,14 @@ const (
 // Step is a part of a request's processing whose time is measured.
 type Step int
 
-// The steps. A request waits in all of them except Encoding, in which it works.
+// Values of Step. A request waits in all steps except Encoding, in which it works.
 const (
-	Discovering    Step = iota // waits for discovery, for an unknown resource
+	Discovering    Step = iota // waits for discovery, because the resource is unknown
 	Authorizing                // waits for the authorizer
 	Syncing                    // waits for a lane that is being filled
 	Queueing                   // waits for a seat, or for its turn to forward
 	Proving                    // waits for a freshness check, or for the requested resourceVersion
-	Asking                     // waits for the upstream's response, which is forwarded or kept
+	Asking                     // waits for the upstream's response, which is forwarded or cached
 	Authenticating             // waits for the authenticator
 	Encoding                   // produces the bytes of the response
 	Writing                    // waits for the client to accept bytes of the response
@@ -62,26 +61,26 @@ type Event struct {
 	Namespace, Name          string
 	// Selector is the shape of the selectors: operators, fields and labels without values.
 	Selector string
-	// Discovered reports that the upstream's discovery contains the resource and the subresource. Only then may their
+	// Discovered reports whether the upstream's discovery contains the resource and the subresource. Only then may their
 	// names become labels.
 	Discovered bool
 
 	Plan     string // meaning of the request's resourceVersion: MostRecent, Any, NotOlderThan, Exact ...
 	Source   Source
-	Reason   Reason // why the upstream had to answer; empty if it had not
-	Looked   int    // objects compared with the selectors
-	Returned int    // objects or watch events sent, bookmarks included
+	Reason   Reason // why the upstream answered, not the cache; empty if the cache or the facade answered
+	Looked   int    // number of objects compared with the selectors
+	Returned int    // number of objects or watch events sent, bookmarks included
 
 	Encoding string // encoding of the lane that was read, json or protobuf; empty if none was read
-	LaneRV   uint64 // resourceVersion of the lane that the response shows or begins at; 0 if no lane was read
+	LaneRV   uint64 // resourceVersion of the lane that was read, or at which a watch begins; 0 if no lane was read
 	Check    string // kind of the freshness check: fill, probe, roll-call or progress-watch; empty if none was needed
 
-	// Decision is the authorizer's decision, and DecisionReason its reason; empty until it was made. PassedThrough
-	// reports that the upstream decides.
+	// Decision is the authorizer's decision, and DecisionReason its reason. Both are empty until the decision is made.
+	// PassedThrough reports whether the upstream authorizes the request instead.
 	Decision       Decision
 	DecisionReason string
 	PassedThrough  bool
-	// Status is the error with which the facade responded; nil if it did not, for example because the upstream did.
+	// Status is the error with which the facade responded. It is nil for other responses, such as errors of the upstream.
 	Status *metav1.Status
 	// Panicked is the message of a panic that ended the request or terminated its response while the client was
 	// connected; empty if there was none.
@@ -92,19 +91,19 @@ type Event struct {
 	Code     int
 	Bytes    int64 // of the body, after compression
 	RawBytes int64 // of the body, before compression; 0 if the upstream compressed it
-	// LongRunning reports that kube-apiserver does not limit the request's duration: a watch or a log, for example.
+	// LongRunning reports whether kube-apiserver puts no limit on the request's duration, as for a watch or a log.
 	LongRunning bool
-	Started     time.Duration // time until the response to a long-running request began; 0 if it did not
-	Lagged      time.Duration // longest time that a watch lagged behind; 0 if never longer than --slow-watch-lag
+	Started     time.Duration // time until the response to a long-running request began; 0 if it never began
+	Lagged      time.Duration // longest lag of a watch; 0 if no lag was longer than --slow-watch-lag
 	Stalled     bool          // long-running, and terminated because the client accepted nothing for --write-timeout
-	Displaced   bool          // terminated in favour of another response, because the client accepted nothing
-	Yielded     bool          // long-running, and terminated in favour of a caller with fewer watches
+	Displaced   bool          // terminated to admit another response, because the client accepted nothing
+	Yielded     bool          // long-running, and terminated to admit a watch of a caller with fewer watches
 	Began       time.Time
 	Took        time.Duration
 	Waits       [steps]time.Duration
 
-	// Progress is the part that other goroutines read while the request is in flight; nil if none does. It references
-	// the complete response. A copy of the Event must not contain it.
+	// Progress is the part that other goroutines read while the request is in flight; nil if no goroutine does. It
+	// references the complete response. A copy of the Event must not contain it.
 	Progress *Progress
 }
 
@@ -118,7 +117,7 @@ const (
 	Forbidden Decision = "forbid"
 )
 
-// Audited says what an audit log contains of a request.
+// Audited selects the events of a request that the audit log contains.
 type Audited struct {
 	Level string // empty if the request is not logged
 	Omits uint8  // one bit for each stage that is omitted
@@ -142,7 +141,7 @@ func (e *Event) Waited(step Step, since time.Time) {
 	}
 }
 
-// Encoded adds the time since the encoding of the response began, minus the time that writing took meanwhile. written
+// Encoded adds to the Encoding step the time since encoding began, minus the time that writing took meanwhile. written
 // is the value of Waits[Writing] when the encoding began.
 func (e *Event) Encoded(since time.Time, written time.Duration) {
 	e.Waits[Encoding] += time.Since(since) - (e.Waits[Writing] - written)
@@ -162,22 +161,22 @@ type Follower interface {
 	Received(e *Event) error
 	// Answering is called when the response to a long-running request begins.
 	Answering(e *Event)
-	// Lagging is called repeatedly while a watch lags behind. The caller is not the goroutine of the request, which waits
-	// for its client at that time.
+	// Lagging is called repeatedly while a watch lags behind. Another goroutine calls it, because the goroutine of the
+	// request then waits for its client.
 	Lagging(e *Event, by Lag)
 }
 
-// Lag is how far a watch lags behind its lane.
+// Lag is the distance of a watch from its lane.
 type Lag struct {
 	For    time.Duration // time since the watch had sent all events
 	Sent   int           // events sent, bookmarks included; the client may not have received the last ones
 	SentRV uint64        // resourceVersion up to which all events are sent; 0 while unknown
 	LaneRV uint64        // resourceVersion of the lane
-	// Initial reports that the initial events are still being sent.
+	// Initial reports whether the initial events are still being sent.
 	Initial bool
 }
 
-// Sinks passes Events to several sinks, and calls the methods of those that are Followers.
+// Sinks passes Events to several sinks. If a sink is a Follower, Sinks also calls its other methods.
 type Sinks []Sink
 
 // Received implements Follower. It calls every Follower and returns the first error.

@@ -26,7 +26,7 @@ type moment struct {
 	number int64 // steps since the Unix epoch; 0 if nothing was recorded
 
 	cache, upstream, facade uint32 // requests that ended, by source
-	failed, refused         uint32 // of these, requests with 5xx except 501, and with 429
+	failed, refused         uint32 // parts of these: requests with 5xx except 501, and requests with 429
 	took                    spread // durations of requests that are not long-running, from the cache or the upstream
 
 	asked  [len(Questions)]questions
@@ -135,7 +135,7 @@ func (q *questions) add(code int, took time.Duration) {
 	q.longest = max(q.longest, took)
 }
 
-// Relisted records a lane that is listed again because it lost the upstream's window.
+// Relisted records a lane that is listed again because the upstream no longer has its next events.
 func (h *History) Relisted(group, resource string) {
 	if h == nil {
 		return

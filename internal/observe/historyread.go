@@ -11,8 +11,8 @@ type Moment struct {
 	Facade   int `json:"facade"`
 	Failed   int `json:"failed"`
 	Refused  int `json:"refused"`
-	// P50Seconds and P99Seconds are of requests that are not long-running, within a fifth of the true value; 0 if there
-	// were none.
+	// P50Seconds and P99Seconds are quantiles of the duration of requests that are not long-running, with an error of at
+	// most a fifth; 0 if there were no requests.
 	P50Seconds float64 `json:"p50Seconds"`
 	P99Seconds float64 `json:"p99Seconds"`
 	// Asked is the number of requests to the upstream. Unanswered are those without a response, and Throttled those with
@@ -20,7 +20,8 @@ type Moment struct {
 	Asked      int `json:"asked"`
 	Unanswered int `json:"unanswered"`
 	Throttled  int `json:"throttled"`
-	// AskedP99Seconds is the time until the upstream began to answer, without watches and forwarded requests.
+	// AskedP99Seconds is the 99 % quantile of the time until the upstream began to answer, without watches and forwarded
+	// requests.
 	AskedP99Seconds float64 `json:"askedP99Seconds"`
 	AuditLost       int     `json:"auditLost"`
 }

@@ -10,14 +10,14 @@ import (
 type LaneStats struct {
 	Group, Version, Resource string
 	Encoding                 string        // json or protobuf; a resource may have a lane for each
-	Began                    time.Time     // when the lane was made
+	Began                    time.Time     // when the lane was created
 	AuditAge                 time.Duration // since the self-audit last finished a pass, or else since Began
 	Differing                int           // objects that differ from the upstream according to the self-audit
 	Synced                   bool
-	StaleSeconds             float64 // since the last message of the upstream; 0 while the watch is open and it answers
+	StaleSeconds             float64 // since the last message of the upstream; 0 while the watch is open and the upstream answers
 	ResourceVersion          uint64
 	Objects                  int
-	Filled, Expected         int64 // objects received and expected of the current list; 0 if none, or unknown
+	Filled, Expected         int64 // objects received of the current list, and expected in it; 0 if there is no list, or if unknown
 	ObjectBytes              int64
 	ObjectMemory             int64
 	Indexes, OwnIndexes      int // all indexes, and those that the lane built because of requests
@@ -47,7 +47,7 @@ type laneMetric struct {
 func newLaneCollector(lanes LaneSource) *laneCollector {
 	c := &laneCollector{lanes: lanes}
 	gauge, counter := prometheus.GaugeValue, prometheus.CounterValue
-	c.add(gauge, "synced", "1 if the lane can serve reads, else 0.", func(s LaneStats) float64 {
+	c.add(gauge, "synced", "1 if the lane (the cache of one resource in one encoding) can serve reads, else 0.", func(s LaneStats) float64 {
 		if s.Synced {
 			return 1
 		}
@@ -73,7 +73,7 @@ func newLaneCollector(lanes LaneSource) *laneCollector {
 	c.add(gauge, "history_bytes", "Bytes of memory that only the history references.", func(s LaneStats) float64 { return float64(s.HistoryBytes) })
 	c.add(gauge, "fill_bytes", "Bytes of memory of the objects received of the list that fills the lane.",
 		func(s LaneStats) float64 { return float64(s.FillBytes) })
-	c.add(gauge, "feeds", "Feeds: distinct filters among the open watches.", func(s LaneStats) float64 { return float64(s.Feeds) })
+	c.add(gauge, "feeds", "Feeds of the lane: groups of open watches with equal selectors.", func(s LaneStats) float64 { return float64(s.Feeds) })
 	c.add(gauge, "watchers", "Open watches that the lane serves.", func(s LaneStats) float64 { return float64(s.Watchers) })
 	return c
 }

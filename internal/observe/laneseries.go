@@ -15,7 +15,7 @@ const seriesKept = 15 * time.Minute
 // lifetimes maps each series to the time when it was last in use. Not safe for concurrent use.
 type lifetimes[K comparable] map[K]time.Time
 
-// lives marks a series as in use.
+// lives marks the series of a key as in use.
 func (l lifetimes[K]) lives(key K) { l[key] = time.Now() }
 
 // over removes and returns the series that were not in use for seriesKept.

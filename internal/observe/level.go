@@ -9,8 +9,8 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// debugFrom is the klog verbosity from which on the facade's own log is at level debug. Kubernetes' conventions call it
-// debug verbosity. Below it, the log is at level info.
+// debugFrom is the lowest klog verbosity at which the facade's own log is at level debug. Kubernetes' conventions call
+// this verbosity debug. At a lower verbosity, the log is at level info.
 const debugFrom = 4
 
 // Volume is the amount of logging.
@@ -48,8 +48,8 @@ func (l *Level) Now() Volume {
 	return l.now
 }
 
-// SetLevel changes the level for a duration, or until the next change if the duration is 0. by names the caller in the
-// log.
+// SetLevel changes the level for a duration, or until the next change if the duration is 0. by is the caller's name in
+// the log.
 func (l *Level) SetLevel(by string, to zapcore.Level, lasts time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,7 +57,7 @@ func (l *Level) SetLevel(by string, to zapcore.Level, lasts time.Duration) {
 }
 
 // SetVerbosity changes the libraries' verbosity and the level for a duration, or until the next change if the duration
-// is 0. by names the caller in the log.
+// is 0. by is the caller's name in the log.
 func (l *Level) SetVerbosity(by string, to uint32, lasts time.Duration) {
 	level := zap.InfoLevel
 	if to >= debugFrom {

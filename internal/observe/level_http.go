@@ -29,7 +29,7 @@ const (
 	maxLasts = 7 * 24 * time.Hour
 )
 
-// Handler serves the paths below /debug/flags and LevelPath. by names the caller in the log. The handler does not
+// Handler serves the paths below /debug/flags and LevelPath. by is the caller's name in the log. The handler does not
 // authorize requests.
 func (l *Level) Handler(by string) http.Handler {
 	mux := http.NewServeMux()

@@ -9,7 +9,7 @@ type MemoryStats struct {
 	Accounted    map[string]int64 // bytes, by account
 	Relieved     map[string]int64 // number of times that memory was freed, by step
 	RelievedOf   map[string]int64 // bytes freed, by step
-	Refused      map[string]int64 // requests refused for lack of memory, by purpose
+	Refused      map[string]int64 // number of requests refused for lack of memory, by purpose
 }
 
 // MemorySource returns the current numbers.
@@ -30,7 +30,7 @@ func newMemoryCollector(read MemorySource) *memoryCollector {
 		used: desc("used_bytes", "Bytes of memory in use, without garbage: estimated from the last garbage collection and the changes since. "+
 			"It is compared with the budget."),
 		mapped:     desc("mapped_bytes", "Bytes of memory that the Go runtime has mapped, garbage included."),
-		accounted:  desc("accounted_bytes", "Bytes of memory that are accounted for, by account.", "account"),
+		accounted:  desc("accounted_bytes", "Bytes of memory that each account counts.", "account"),
 		relieved:   desc("relieved_total", "Times that memory was freed to stay within the budget, by step.", "step"),
 		relievedOf: desc("relieved_bytes_total", "Bytes of memory freed to stay within the budget, by step.", "step"),
 		refusals:   desc("refused_total", "Requests that were refused for lack of memory, by account.", "account"),

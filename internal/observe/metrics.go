@@ -48,10 +48,10 @@ func NewMetrics(sources Sources) *Metrics {
 		registry: prometheus.NewRegistry(), health: newHealthMetrics(), requests: newRequestMetrics(), underway: newUnderway(),
 		watches: newWatchMetrics(), reads: newReadMetrics(), upstream: newUpstreamMetrics(), access: newAccessMetrics(),
 	}
-	m.relists = counter("upstream_relists_total", "Times that a lane was listed again because it lost the upstream's window.",
+	m.relists = counter("upstream_relists_total", "Times that a lane (the cache of one resource in one encoding) was listed again because the upstream no longer had its next events.",
 		"group", "resource")
 	m.contradictions = counter("upstream_contradictions_total",
-		"Times that a lane's objects differed from the upstream's at the same resourceVersion.", "group", "resource")
+		"Times that the objects of a lane differed from the upstream's at the same resourceVersion.", "group", "resource")
 	m.reconnects = counter("upstream_reconnects_total", "Times that a lane's watch of the upstream ended and was resumed.", "group", "resource")
 	m.questions = counter("upstream_questions_total", "Requests of freshness checks to the upstream, by kind: probe, roll-call, progress-watch or definition.", "kind")
 	m.lostWindows = counter("lost_windows_total",
@@ -73,7 +73,8 @@ func NewMetrics(sources Sources) *Metrics {
 	return m
 }
 
-// begin creates counters with known labels at 0. Otherwise rate() and increase() would miss the first event.
+// begin creates all counters whose labels are known, with the value 0. Otherwise rate() and increase() would miss the
+// first event.
 func (m *Metrics) begin() {
 	for _, kind := range []string{"probe", "roll-call", "progress-watch", "definition"} {
 		m.questions.WithLabelValues(kind)
@@ -171,7 +172,7 @@ func (m *Metrics) Contradicted(group, resource string) {
 	m.contradictions.WithLabelValues(group, resource).Inc()
 }
 
-// Relisted counts a lane that is listed again because it lost the upstream's window.
+// Relisted counts a lane that is listed again because the upstream no longer has its next events.
 func (m *Metrics) Relisted(group, resource string) {
 	m.ofLanes.countsResource(groupResource{group, resource})
 	m.relists.WithLabelValues(group, resource).Inc()

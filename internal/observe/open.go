@@ -16,7 +16,7 @@ type Open struct {
 	Verb        string `json:"verb"`
 	Group       string `json:"group,omitempty"`
 	Version     string `json:"version,omitempty"`
-	Resource    string `json:"resource,omitempty"` // the path if it is not that of a resource
+	Resource    string `json:"resource,omitempty"` // for paths without a resource, the path
 	Subresource string `json:"subresource,omitempty"`
 	Namespace   string `json:"namespace,omitempty"`
 	Name        string `json:"name,omitempty"`
@@ -45,7 +45,7 @@ type OpenWatch struct {
 	Events int64 `json:"events"` // sent, bookmarks included; 0 if the upstream answers
 	// At is the resourceVersion up to which the watch has received all events; 0 if the upstream answers.
 	At uint64 `json:"atResourceVersion,omitempty"`
-	// LagEvents is the approximate number of pending events, and LagSeconds the time since none was pending.
+	// LagEvents is the approximate number of pending events, and LagSeconds the time since no event was pending.
 	LagEvents  int64   `json:"lagEvents"`
 	LagSeconds float64 `json:"lagSeconds"`
 }
@@ -107,7 +107,7 @@ func (o *Open) describe(e *Event) {
 	}
 }
 
-// state returns the state, since how many seconds it lasts, and the cause of the wait.
+// state returns the state, its duration so far in seconds, and the cause of the wait.
 func (p *Progress) state(age time.Duration) (state string, seconds float64, waitsFor string) {
 	what, since := unpacked(p.pause.Load())
 	seconds = max(age-since, 0).Seconds()

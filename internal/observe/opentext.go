@@ -15,7 +15,8 @@ type column struct {
 	of    func(*Open) string
 }
 
-// The columns of tables: requests have columns and callerColumns, and watches have watchColumns between them.
+// The columns of tables. A table of requests has columns and callerColumns. A table of watches also has watchColumns
+// between these.
 var (
 	columns = []column{
 		{"AGE", func(o *Open) string { return shortly(o.AgeSeconds) }},
@@ -48,7 +49,7 @@ var (
 	}
 )
 
-// WriteText writes the list as a table, one request a line.
+// WriteText writes the list as a table with one line for each request.
 func (l *OpenList) WriteText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "%d in flight, %d listed\n", l.Total, len(l.Items)); err != nil {
 		return err

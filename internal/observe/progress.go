@@ -13,10 +13,10 @@ import (
 type Progress struct {
 	event  *Event
 	links         // in the list of requests in flight
-	cursor Cursor // of a watch that the cache answers; settled by Answering
+	cursor Cursor // position of a watch that the cache answers; settled by Answering
 
 	settled atomic.Uint32 // a phase
-	pause   atomic.Int64  // current pause and its start, see packed; 0 if there is none
+	pause   atomic.Int64  // current pause and its start (see packed); 0 if the request is not paused
 	outer   int64         // the pause that a write interrupts; used only by the request's goroutine
 	paused  atomic.Int64  // nanoseconds of pauses that have ended
 	spent   atomic.Int64  // nanoseconds of writes that count as work
@@ -37,13 +37,13 @@ type Cursor interface {
 	Behind() int64
 }
 
-// phase says which fields of an Event are settled.
+// phase is the set of fields of an Event that are settled: complete, and safe to read.
 type phase = uint32
 
 const (
-	arrived   phase = iota // the fields set before the request is parsed
-	known                  // also the caller and the fields of the path
-	answering              // also Plan, Source, Reason, Discovered and Selector
+	arrived   phase = iota // the fields that are set before the request is parsed
+	known                  // additionally the caller and the fields of the path
+	answering              // additionally Plan, Source, Reason, Discovered and Selector
 )
 
 // Follow connects the Progress with an Event.
@@ -63,7 +63,7 @@ func (p *Progress) Watching(at Cursor) {
 	p.Answering()
 }
 
-// A pause is the value of pauseOf for a Step, or one of these.
+// A pause is the value of pauseOf for a Step, or one of these values.
 const (
 	noPause = 0
 	resting = int64(steps) + 1 // a watch has sent all events
@@ -87,8 +87,8 @@ func (p *Progress) pauses(what int64, now time.Time) {
 	p.pause.Store(packed(what, now.Sub(p.event.Began)))
 }
 
-// resumes ends the current pause if it is from. It adds the time before it clears the pause: a concurrent busy may then
-// return too little work, but never too much.
+// resumes ends the current pause if that is the pause from. It adds the waiting time before it clears the pause. A
+// concurrent busy can therefore return too little work, but never too much.
 func (p *Progress) resumes(from int64, waited time.Duration) {
 	if what, _ := unpacked(p.pause.Load()); what == from {
 		p.paused.Add(int64(waited))

@@ -1,24 +1,24 @@
 package observe
 
-// Reason says why the upstream and not the cache answered a request.
+// Reason is the reason why the upstream, and not the cache, answered a request.
 type Reason string
 
 // The reasons, as values of the label reason.
 const (
 	NotARead      Reason = "not_a_read"     // HEAD, a subresource, or a path that is not that of a resource
-	Unreadable    Reason = "unreadable"     // a path that cannot be parsed, or does not match the resource's scope
+	Unreadable    Reason = "unreadable"     // the path cannot be parsed, or does not match the resource's scope
 	Undiscovered  Reason = "undiscovered"   // the resource is not in discovery, or discovery cannot be read
-	NotCached     Reason = "not_cached"     // a resource that cannot be cached, or is excluded by --uncached-resources
-	MediaType     Reason = "media_type"     // a media type that the cache cannot produce
-	Denied        Reason = "denied"         // the authorizer denied the request, and the upstream words the refusal
+	NotCached     Reason = "not_cached"     // the resource cannot be cached, or is excluded by --uncached-resources
+	MediaType     Reason = "media_type"     // the client accepts only media types that the cache cannot produce
+	Denied        Reason = "denied"         // the authorizer denied the request, and the upstream sends the refusal
 	Refused       Reason = "refused"        // the upstream does not allow the facade to list and watch the resource
 	NotReady      Reason = "not_ready"      // the lane is not synced, and the request is cheap for the upstream
 	NoMemory      Reason = "no_memory"      // there is not enough memory for the lane, and the request is cheap
 	Unproven      Reason = "unproven"       // a freshness check failed, or would cost more than the response
-	OutsideWindow Reason = "outside_window" // a resourceVersion outside the lane's history
-	ReadFromEtcd  Reason = "read_from_etcd" // kube-apiserver reads it from etcd, with messages of its own
+	OutsideWindow Reason = "outside_window" // the requested resourceVersion is outside the lane's history
+	ReadFromEtcd  Reason = "read_from_etcd" // kube-apiserver reads the object from etcd, and only it can produce the error messages
 	TooLargeYAML  Reason = "large_yaml"     // a YAML response that would have to be decoded completely in memory
-	Unserved      Reason = "parameter"      // a query parameter that the cache does not support
-	OwnWords      Reason = "own_words"      // an error message that only kube-apiserver can produce
-	Document      Reason = "document"       // discovery or OpenAPI of another server, in a rare format, or too large
+	Unserved      Reason = "parameter"      // the cache does not support a query parameter
+	OwnWords      Reason = "own_words"      // only kube-apiserver can produce the error message
+	Document      Reason = "document"       // a discovery or OpenAPI document of another server, in a rare format, or too large
 )

@@ -8,7 +8,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// component distinguishes the facade's series with kube-apiserver's names from kube-apiserver's own.
+// component is the label value that distinguishes the facade's series from kube-apiserver's series of the same name.
 const component = "listfacade"
 
 // requestMetrics count requests that have ended. Metrics that mean the same as in kube-apiserver have its names, labels
@@ -31,13 +31,14 @@ type requestMetrics struct {
 	series map[requestKey]*requestSeries
 }
 
-// requestSeries are the series in which a request is counted; nil for those in which it is not.
+// requestSeries are the series in which a request is counted. A series is nil if the request is not counted in it.
 type requestSeries struct {
 	total, answers, forwarded, bytes, stalled prometheus.Counter
 	duration, sli, sizes, took                prometheus.Observer
 }
 
-// durationBuckets are the buckets of kube-apiserver's durations. Its service level indicator begins with the third.
+// durationBuckets are the buckets of kube-apiserver's durations. The histogram of kube-apiserver's service level
+// indicator begins with the third bucket.
 var durationBuckets = []float64{
 	0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 }
@@ -63,11 +64,11 @@ func newRequestMetrics() *requestMetrics {
 			"group", "version", "resource"),
 		displaced: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "listfacade_displaced_answers_total",
-			Help: "Responses that were terminated in favour of others, because too many clients accepted no data.",
+			Help: "Responses that were terminated to admit other responses, because too many clients accepted no data.",
 		}),
 		yielded: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "listfacade_displaced_watches_total",
-			Help: "Watches and logs that were terminated in favour of others, because --max-watches was reached and their callers had the most.",
+			Help: "Watches and logs that were terminated to admit other watches, because --max-watches was reached and their callers had the most.",
 		}),
 		series: map[requestKey]*requestSeries{},
 	}

@@ -18,7 +18,8 @@ type SlowLimits struct {
 	WatchLag time.Duration
 }
 
-// Rate and burst of lines about slow requests, per second. When everything is slow, logging must not make it slower.
+// Rate and burst of lines about slow requests, per second. If all requests are slow, logging must not slow them down
+// further.
 const (
 	slowLines      = 5
 	slowLinesAtOne = 50
@@ -30,8 +31,8 @@ const (
 	maxSlowName = 256
 )
 
-// SlowLog logs each slow request at level info. It keeps the last ones (Recent), including those that the rate limit
-// kept out of the log.
+// SlowLog logs each slow request at level info. It keeps the last slow requests (Recent), including those that it did
+// not log because of the rate limit.
 type SlowLog struct {
 	log    *zap.Logger
 	limits SlowLimits

@@ -33,14 +33,14 @@ type Slow struct {
 	Scanned int    `json:"objectsScanned"`
 	Sent    int    `json:"objectsReturned"`
 	Bytes   int64  `json:"wireBytes"`
-	// Steps is the time per step in seconds, without steps that took none. Longest is the step that took longest.
+	// Steps is the time per step in seconds, without steps that took no time. Longest is the step that took longest.
 	Steps   map[string]float64 `json:"steps,omitempty"`
 	Longest string             `json:"longest,omitempty"`
 }
 
 // SlowList is a list of recent slow requests.
 type SlowList struct {
-	Total int64  `json:"total"` // since the start; a lagging watch counts once for each line
+	Total int64  `json:"total"` // since the start; a lagging watch counts once for each log line
 	Items []Slow `json:"items"`
 }
 

@@ -73,8 +73,8 @@ func (c *watchCacheCollector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// look returns the lanes and the counters of each resource. The mutex covers reading and adding: if a concurrent scrape
-// added older values later, the difference would be counted twice.
+// look returns the lanes and the counters of each resource. The mutex is held while lanes are read and their counts
+// added. If a concurrent scrape added older values later, the difference would be counted twice.
 func (c *watchCacheCollector) look() ([]LaneStats, map[groupResource]laneCounts) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

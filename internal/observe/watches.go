@@ -104,7 +104,7 @@ func (m *Metrics) Watch(e *Event) *WatchMeter {
 	}
 }
 
-// Add adds events with a total of bytes, of about the same size each.
+// Add adds events of about the same size. bytes is their total size.
 func (w *WatchMeter) Add(events, bytes int) {
 	if w == nil || events <= 0 {
 		return
@@ -119,7 +119,7 @@ func sizeBucket(bytes int) int {
 	return min(bits.Len(uint(max(bytes, 1)-1)>>smallestEvent), sizeBuckets)
 }
 
-// InitialEnd marks that all initial events are added.
+// InitialEnd marks that all initial events have been added.
 func (w *WatchMeter) InitialEnd() {
 	if w != nil {
 		w.ended = true
