@@ -10,7 +10,7 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// chart is a chart of the last minutes, in units of its viewBox.
+// chart is a chart of the last 15 minutes. Its positions are in units of the viewBox of its SVG element.
 type chart struct {
 	ID, Title string
 	// Says describes the chart in words, for screen readers.
@@ -21,7 +21,7 @@ type chart struct {
 	Lines []line
 }
 
-// series is one series of a chart, as a path.
+// series is one series of a chart, drawn as an SVG path.
 type series struct {
 	Name, Class, Path string
 	Last              string // its latest value
@@ -32,7 +32,7 @@ type line struct {
 	Text string
 }
 
-// The area of the data in the viewBox 0 0 400 120. Labels are to the left of it and below.
+// The area of the data in the viewBox 0 0 400 120. Labels are to the left of the area and below it.
 const (
 	chartLeft, chartRight  = 44.0, 398.0
 	chartTop, chartBottom  = 8.0, 100.0
@@ -41,7 +41,7 @@ const (
 	shortestDrawn, decades = 1e-3, 5 // range of latencies: 1 ms to 100 s
 )
 
-// bars draws one stacked bar for each moment.
+// bars draws one bar for each moment, which stacks the values of the parts.
 func bars(id, title, unit string, moments []observe.Moment, parts []part) chart {
 	c := chart{ID: id, Title: title}
 	highest, last := 0.0, &observe.Moment{}
@@ -81,7 +81,7 @@ func bars(id, title, unit string, moments []observe.Moment, parts []part) chart 
 	return c
 }
 
-// part is one value of a moment that a chart shows.
+// part is one series of a chart: its name, its CSS class, and its value in a moment.
 type part struct {
 	name, class string
 	of          func(*observe.Moment) float64
@@ -92,7 +92,7 @@ func perSecond(count func(*observe.Moment) int) func(*observe.Moment) float64 {
 	return func(m *observe.Moment) float64 { return float64(count(m)) / observe.HistoryStep.Seconds() }
 }
 
-// times draws durations as lines on a logarithmic scale from 1 ms to 100 s.
+// times draws each part, a duration, as a line on a logarithmic scale from 1 ms to 100 s.
 func times(id, title string, moments []observe.Moment, parts []part) chart {
 	c := chart{ID: id, Title: title, Kind: "line"}
 	for decade, name := range []string{"1ms", "10ms", "100ms", "1s", "10s", "100s"} {
@@ -177,11 +177,12 @@ func short(value float64) string {
 	return strconv.FormatFloat(math.Round(value*10)/10, 'f', -1, 64)
 }
 
-// stack is a bar of memory by kind. Its full length is the largest of the budget, the used and the mapped memory.
+// stack is a bar that shows memory by kind. Its full length stands for the largest of three numbers: the budget, the
+// used and the mapped memory.
 type stack struct {
 	Says  string
 	Parts []stacked
-	Mark  float64 // position of the budget, of 400; 0 if there is none
+	Mark  float64 // position of the budget, from 0 to 400; 0 if there is no budget
 }
 
 type stacked struct {
@@ -189,7 +190,8 @@ type stacked struct {
 	X, Width          float64
 }
 
-// stackOf draws the kinds, the remaining used memory and the remaining mapped memory.
+// stackOf draws three things: the kinds of memory, the used memory that no kind counts, and the remaining mapped
+// memory.
 func stackOf(m *Memory) stack {
 	const width = 400.0
 	whole := float64(max(m.Budget, m.Used, m.Mapped, 1))
@@ -218,7 +220,7 @@ func stackOf(m *Memory) stack {
 	return b
 }
 
-// figure is one of the numbers at the top of the page.
+// figure is a number at the top of the page.
 type figure struct{ Name, Value, Note, Class string }
 
 // figures returns the numbers at the top of the page.

@@ -105,7 +105,7 @@ func source(s string) cell {
 	return text(s)
 }
 
-// agent returns a cell with the beginning of a user agent, which identifies the program.
+// agent returns a cell with the beginning of a user agent, because the beginning identifies the program.
 func agent(s string) cell {
 	const most = 48
 	if len(s) <= most {

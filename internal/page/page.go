@@ -88,8 +88,8 @@ var (
 	mediaTypes = []string{"text/html", "application/json", "text/plain"}
 )
 
-// Answer answers a GET of Path or a path below it. It returns ErrNoSuchPage, a *QueryError or a *NotAcceptableError if
-// it cannot.
+// Answer returns the response to a GET of Path or of a path below it. Its errors include ErrNoSuchPage, *QueryError and
+// *NotAcceptableError.
 func (p *Page) Answer(path string, values url.Values, accept string) (*Answer, error) {
 	name := strings.TrimPrefix(strings.TrimPrefix(path, Path), "/")
 	if name == "" && path != Path {
@@ -146,7 +146,7 @@ func (q *query) output(accept, name string) (string, error) {
 	return "", &NotAcceptableError{Types: types}
 }
 
-// part returns one table of the Status; nil if there is none with that name.
+// part returns the data of one table; nil if no table has that name.
 func (s *Status) part(name string) any {
 	switch name {
 	case "problems":

@@ -13,14 +13,14 @@ import (
 // Severity is the urgency of a problem.
 type Severity string
 
-// The severities. Critical and Warning are as in the alerts. A Notice may be normal operation.
+// The severities. Critical and Warning have the same meaning as in the alerts. A Notice may be normal operation.
 const (
 	Critical Severity = "critical"
 	Warning  Severity = "warning"
 	Notice   Severity = "notice"
 )
 
-// Problem is something that is wrong or will soon be.
+// Problem is a fault of the facade or its surroundings, or a sign that a fault will occur soon.
 type Problem struct {
 	Severity Severity `json:"severity"`
 	What     string   `json:"what"`             // one line
@@ -54,7 +54,7 @@ func one(severity Severity, what, detail, at string) []Problem {
 	return []Problem{{Severity: severity, What: what, Detail: detail, Runbook: at}}
 }
 
-// leaving reports that the process is shutting down.
+// leaving reports the problem that the process is shutting down.
 func leaving(s *Status) []Problem {
 	switch {
 	case s.Process.Draining:
@@ -75,7 +75,8 @@ func unready(s *Status) (found []Problem) {
 	return found
 }
 
-// Silence of the upstream above which it is critical, and the number of 429 responses that are tolerated.
+// Time without a response of the upstream above which the problem is critical, and the number of 429 responses that are
+// tolerated.
 const (
 	silentLong   = 10 * time.Second
 	throttledFew = 3

@@ -6,8 +6,8 @@ import (
 )
 
 // Time for which a difference is shown after the lane was listed again, and the number of self-audit intervals after
-// which a comparison is overdue. Both are as in the alerts. A difference for which the lane was not listed again is
-// shown until the self-audit finds none.
+// which a comparison is overdue. The alerts have the same values. A difference for which the lane was not listed again
+// is shown until the self-audit finds none.
 const (
 	differedFor  = time.Hour
 	overdueAfter = 3

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Times without a message of the upstream after which a stale lane is reported, and after which that is critical, as in
+// A stale lane without a message from the upstream is a warning after behindAfter, and critical after staleAfter, as in
 // the alert.
 const (
 	behindAfter = 10 * time.Second
 	staleAfter  = time.Minute
 )
 
-// Time after which filling a lane is a warning, and the number of relists tolerated in 30 minutes.
+// Time after which an unfinished list of a lane is a warning, and the number of relists tolerated in 30 minutes.
 const (
 	fillLong    = 15 * time.Minute
 	relistsMany = 3
@@ -125,7 +125,7 @@ func limitsWrong(s *Status) (found []Problem) {
 	return found
 }
 
-// Remaining lifetime of a certificate below which it is reported, and below which it is critical, as in the alerts.
+// Remaining lifetime of a certificate below which it is a warning, and below which it is critical, as in the alerts.
 const (
 	endsSoon = 7 * 24 * time.Hour
 	endsNow  = 24 * time.Hour
@@ -149,7 +149,7 @@ func certificatesWrong(s *Status) (found []Problem) {
 	return found
 }
 
-// trustWrong reports CA certificates for callers that cannot be read.
+// trustWrong reports that CA certificates that verify callers cannot be read.
 func trustWrong(s *Status) []Problem {
 	if s.Untrusted == "" {
 		return nil

@@ -40,7 +40,7 @@ type Process struct {
 	Name    string    `json:"name"` // hostname of the machine or pod
 	Version string    `json:"version"`
 	Started time.Time `json:"started"`
-	// Leaving reports that the process is shutting down and is not ready. Draining reports that its watches end.
+	// Leaving reports whether the process is shutting down and is not ready. Draining reports whether it ends its watches.
 	Leaving  bool   `json:"leaving"`
 	Draining bool   `json:"draining"`
 	LogLevel string `json:"logLevel,omitempty"`
@@ -76,10 +76,10 @@ type Lane struct {
 	Encoding string `json:"encoding"`
 
 	State State `json:"state"`
-	// Why is the reason why the lane is not synced; empty if it is.
+	// Why is the reason why the lane is not synced; empty if the lane is synced.
 	Why string `json:"why,omitempty"`
-	// Filled is the number of objects received of the list that fills the lane, and Expected their total; 0 if unknown.
-	// LeftSeconds is the estimated remaining time.
+	// Filled is the number of objects received of the list that fills the lane, and Expected the total in that list; 0 if
+	// unknown. LeftSeconds is the estimated remaining time.
 	Filled      int64   `json:"filled,omitempty"`
 	Expected    int64   `json:"expected,omitempty"`
 	LeftSeconds float64 `json:"leftSeconds,omitempty"`
@@ -92,13 +92,15 @@ type Lane struct {
 	// LastEventSeconds is the time since the last change in the upstream's watch; -1 if there was none.
 	LastEventSeconds float64 `json:"lastEventSeconds"`
 	StaleSeconds     float64 `json:"staleSeconds"` // since the last message of the upstream
-	// Relists is how often the resource was listed again in the last 30 minutes, and LastRelist the last time.
+	// Relists is how often the resource was listed again in the last 30 minutes, and LastRelist is when that last
+	// happened.
 	Relists    int       `json:"relists"`
 	LastRelist time.Time `json:"lastRelist,omitzero"`
 	Watches    int       `json:"watches"`
 	LagEvents  int64     `json:"lagEvents"` // events that were not offered to watches yet
 	Expired    uint64    `json:"expired"`   // watches that ended because they were too slow, since the lane was created
-	// AuditAgeSeconds is the time since the self-audit last compared all objects, or else since the lane was created.
+	// AuditAgeSeconds is the time since the self-audit last compared all objects. If it never did, it is the time since
+	// the lane was created.
 	AuditAgeSeconds float64 `json:"auditAgeSeconds"`
 	// Differed is the last difference that the self-audit found since the lane was created; null if there is none. If the
 	// lane was not listed again, a later pass without a difference sets it to null.
@@ -109,7 +111,7 @@ type Lane struct {
 type Difference struct {
 	At       time.Time `json:"at"`
 	Objects  int       `json:"objects"`
-	Relisted bool      `json:"relisted"` // the lane was listed again because of it
+	Relisted bool      `json:"relisted"` // the lane was listed again because of the difference
 }
 
 // Name returns the lane's resource with its group: deployments.apps.
@@ -141,13 +143,13 @@ type Limit struct {
 	Taken   int64  `json:"taken"`
 	All     int64  `json:"limit"` // 0 means no limit
 	Waiting int    `json:"waiting"`
-	Flag    string `json:"flag,omitempty"` // flag that sets the limit
+	Flag    string `json:"flag,omitempty"` // name of the flag that sets the limit
 }
 
 // Upstream is the state of the upstream kube-apiserver.
 type Upstream struct {
 	Endpoint string `json:"endpoint"` // address of the endpoint in use
-	// Endpoints are those of --upstream, if there are several.
+	// Endpoints are the endpoints of --upstream, if there are several.
 	Endpoints []observe.Endpoint `json:"endpoints,omitempty"`
 	// SilentSeconds is the time without a response; 0 while the upstream responds.
 	SilentSeconds float64 `json:"unheardSeconds"`

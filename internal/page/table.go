@@ -47,11 +47,11 @@ func (c cell) as(class string, when bool) cell {
 // column is a column of a table of T. A table can be sorted by columns that have a key.
 type column[T any] struct {
 	key, title string
-	right      bool // contains numbers, which sort from the highest by default
+	right      bool // contains numbers, and by default the highest is first
 	of         func(*T) cell
 }
 
-// table is a table as templates and text show it.
+// table is the content of a table for the HTML templates and for text.
 type table struct {
 	Name, Title string
 	Note        string // below the title
@@ -73,17 +73,17 @@ func (t *table) Rest() string { return count(t.More) }
 type head struct {
 	Title  string
 	Right  bool
-	Link   string // sorts by the column; empty if that is not possible
+	Link   string // link that sorts the table by the column; empty if the column has no key
 	Sorted string // ascending or descending; empty if the table is not sorted by the column
 }
 
-// choice is an alternative order of a table. Taken marks the current one.
+// choice is an alternative order of a table. Taken marks the current order.
 type choice struct {
 	Title, Link string
 	Taken       bool
 }
 
-// tabled returns a table of rows, sorted as the query requests, or else by the key usual.
+// tabled returns a table of rows, sorted as the query requests. Without such a request, usual is the sort key.
 func tabled[T any](q *query, name, title, usual string, columns []column[T], rows []T) *table {
 	by, down := q.order(name, usual, columnKeys(columns))
 	at := slices.IndexFunc(columns, func(c column[T]) bool { return c.key == by })
@@ -148,8 +148,8 @@ type query struct {
 	errs   []string
 }
 
-// order returns the key by which a table is sorted; usual if the query names none. down reports the default direction:
-// numbers from the highest, texts from A. A leading minus in the query reverses it.
+// order returns the key by which a table is sorted; usual if the query names none. down reports whether the direction
+// is the default one: numbers from the highest, texts from A. A leading minus in the query reverses the direction.
 func (q *query) order(name, usual string, keys []string) (by string, down bool) {
 	requested := q.values.Get(name)
 	by = strings.TrimPrefix(requested, "-")
