@@ -7,7 +7,7 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// decide annotates the authorizer's decision. For forwarded requests the upstream decides, and its status code shows
+// decide adds annotations with the authorizer's decision. For forwarded requests the upstream decides, and its status code shows
 // the decision.
 func (r *record) decide() {
 	decision := r.Decision
@@ -28,8 +28,9 @@ const slow = 500 * time.Millisecond
 // latencies is the number of annotations for latencies.
 const latencies = 7
 
-// addLatencies annotates the latencies of a slow request, under kube-apiserver's names. Waiting for the upstream counts
-// as etcd. As in kube-apiserver, the time of serializing includes that of writing.
+// addLatencies adds annotations with the latencies of a slow request, under kube-apiserver's names. The time that a
+// request waits for the upstream has kube-apiserver's name for etcd. As in kube-apiserver, the time of serializing
+// includes the time of writing.
 func (r *record) addLatencies() {
 	if r.Took <= slow {
 		return

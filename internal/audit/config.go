@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// The modes: how requests wait for their lines.
+// Values of Config.Mode: whether requests wait for their lines in the log.
 const (
 	Batch          = "batch"           // requests do not wait; events are dropped when the buffer is full
 	Blocking       = "blocking"        // a request waits until its line is written
-	BlockingStrict = "blocking-strict" // like Blocking, and a request whose first line cannot be written is rejected
+	BlockingStrict = "blocking-strict" // as Blocking, but a request is rejected if its first line cannot be written
 )
 
 // The formats of lines.
@@ -41,7 +41,7 @@ func DefaultConfig() Config {
 	return Config{MaxAge: 366, MaxBackups: 100, MaxSize: 100, Mode: Batch, Format: JSON}
 }
 
-// Validate returns an error for invalid values that names the flag. It does not read the policy file, which New does.
+// Validate checks the values. Its error names the flag. Only New reads and checks the policy file.
 func (c Config) Validate() error {
 	switch {
 	case (c.PolicyFile == "") != (c.Path == ""):

@@ -1,5 +1,5 @@
-// Package audit writes the audit log. An audit policy file, as for kube-apiserver, selects the requests. Their events
-// are written as audit.k8s.io/v1 events to a file that is rotated as in kube-apiserver, or to stdout.
+// Package audit writes the audit log. An audit policy file in kube-apiserver's format selects the requests. Their
+// events are written as audit.k8s.io/v1 events to a file that is rotated as in kube-apiserver, or to stdout.
 //
 // The package promises:
 //   - A line has the bytes that kube-apiserver's log backend writes for the same event.
@@ -10,7 +10,7 @@
 // docs/divergences.md lists the differences from kube-apiserver's log, apart from times and addresses.
 //
 // A Log is an observe.Follower. The goroutines of requests encode their own lines. In batch mode the goroutine of Run
-// writes them. In the other modes the goroutine of the request writes its line, under the lock of the output. Run waits
-// at most ten seconds for its goroutine at the end. Rotation starts one more goroutine, which compresses files, and
-// closing the file waits for it.
+// writes them. In the other modes the goroutine of the request writes its line, under the lock of the output. When its
+// context ends, Run waits at most ten seconds for the remaining writes. Rotation starts one more goroutine, which
+// compresses files. Closing the file waits for that goroutine.
 package audit

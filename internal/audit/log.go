@@ -34,7 +34,7 @@ const (
 	// maximum memory.
 	mostWaiting = 10_000
 	mostBytes   = 32 << 20
-	// unknownShare divides both limits for events of unauthenticated callers, because anyone can cause such events.
+	// unknownShare is the divisor of both limits for events of unauthenticated callers, because anyone can cause such events.
 	unknownShare = 4
 	// batchBytes is the approximate size of a write in batch mode.
 	batchBytes = 64 << 10
@@ -48,7 +48,7 @@ const (
 	plugin   = "log"
 )
 
-// errEnded is the cause of the loss of events after Run has ended.
+// errEnded is logged for events that are lost because Run has ended.
 var errEnded = errors.New("audit log is closed")
 
 // errNotStored is the error of rejected requests in mode blocking-strict, as in kube-apiserver.
@@ -107,7 +107,8 @@ func (l *Log) Answering(e *observe.Event) {
 // Lagging implements observe.Follower.
 func (*Log) Lagging(*observe.Event, observe.Lag) {}
 
-// Done implements observe.Sink. A request that failed authentication has only the event of this stage.
+// Done implements observe.Sink. For a request that failed authentication, the log contains only the event of this
+// stage.
 func (l *Log) Done(e *observe.Event) {
 	if e.Caller == nil {
 		l.evaluate(e)
@@ -193,7 +194,7 @@ func recycle(line *[]byte) {
 	}
 }
 
-// write writes the lines of so many events.
+// write writes text, the lines of the given number of events. It returns false if the write failed.
 func (l *Log) write(text []byte, events int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -19,8 +19,8 @@ type record struct {
 	*observe.Event
 	stage       auditinternal.Stage
 	at          time.Time
-	status      *metav1.Status // status of the response; nil if it is only a code, or before the response
-	code        int32          // code of the response if that is all; else 0
+	status      *metav1.Status // Status of the response; nil if the response has no Status, or has not begun
+	code        int32          // status code of a response without a Status; else 0
 	annotations [2 + latencies]annotation
 	annotated   int
 }
@@ -31,7 +31,7 @@ const (
 	// maxUserAgent is the maximum number of bytes of a user agent, as in kube-apiserver.
 	maxUserAgent = 1024
 	// maxText is the maximum number of bytes of a requestURI, a verb and each part of an objectRef, and maxSources the
-	// maximum number of sourceIPs. Any client can send long ones, and JSON may need six bytes for each.
+	// maximum number of sourceIPs. Any client can send long texts, and JSON may need six bytes for each byte.
 	maxText    = 4 << 10
 	maxSources = 32
 )
@@ -68,7 +68,7 @@ func (r *record) annotate(key, value string) {
 	r.annotated++
 }
 
-// sources returns the addresses in the request's forwarding headers, and last the address of the connection. If there
+// sources returns the addresses in the request's forwarding headers, and then the address of the connection. If there
 // are too many, it keeps the first ones and the last.
 func (r *record) sources() []net.IP {
 	ips := utilnet.SourceIPs(&http.Request{Header: r.Header, RemoteAddr: r.Client})

@@ -29,7 +29,7 @@ func readRules(file string) (r rules, bodies bool, err error) {
 	return rules{of: policy.NewPolicyRuleEvaluator(p)}, bodies, nil
 }
 
-// stageBits are the bits of observe.Audited.Omits.
+// stageBits are the bits of observe.Audited.Omits by stage.
 var stageBits = map[auditinternal.Stage]uint8{
 	auditinternal.StageRequestReceived: 1, auditinternal.StageResponseStarted: 2, auditinternal.StageResponseComplete: 4,
 	auditinternal.StagePanic: 8,

@@ -8,7 +8,7 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// answered returns the Status of an error response, or else the code of the response.
+// answered returns the Status of a response that has one. For other responses it returns nil and the status code.
 func answered(e *observe.Event) (status *metav1.Status, code int32) {
 	sent := e.Status
 	switch {
@@ -21,7 +21,7 @@ func answered(e *observe.Event) (status *metav1.Status, code int32) {
 	}
 }
 
-// responseStatus returns the status of the response, also if it is only a code.
+// responseStatus returns the status of the response. For a response without a Status, it is made from the status code.
 func (r *record) responseStatus() *metav1.Status {
 	if r.code != 0 {
 		return &metav1.Status{Code: r.code}
@@ -29,7 +29,7 @@ func (r *record) responseStatus() *metav1.Status {
 	return r.status
 }
 
-// panicked returns the status of a request that panicked, with kube-apiserver's message.
+// panicked returns the Status that the log contains for a request that panicked, with kube-apiserver's message.
 func panicked(reason string) *metav1.Status {
 	return &metav1.Status{
 		Status: metav1.StatusFailure, Reason: metav1.StatusReasonInternalError, Code: http.StatusInternalServerError,
