@@ -28,7 +28,7 @@ var Names = [kinds]string{"bytes", "cpu", "objects", "forwarded", "events"}
 // String returns the kind's name.
 func (b By) String() string { return Names[b] }
 
-// MaxWindow is the maximum window of Top. The current, unfinished minute is added to it.
+// MaxWindow is the maximum window of Top, which additionally includes the current, unfinished minute.
 const MaxWindow = 15 * time.Minute
 
 const ringSize = int64(MaxWindow/time.Minute) + 1
@@ -59,7 +59,7 @@ type Clients struct {
 	guard guard
 }
 
-// NewClients returns empty Clients. inflight contains the requests in flight; if it is nil, requests are only counted
+// NewClients returns empty Clients. inflight contains the requests in flight. If it is nil, requests are counted only
 // when they end.
 func NewClients(inflight *observe.Inflight) *Clients {
 	c := &Clients{inflight: inflight, seed: maphash.MakeSeed(), began: time.Now()}
@@ -122,7 +122,7 @@ func (c *Clients) add(e *observe.Event, cost observe.Cost) {
 }
 
 // minuteAt returns the minute of a time. If the clock was set back by up to a minute, it returns the newest minute. If
-// it was set back further, it clears all minutes, because Top would take those in the future for the last ones.
+// the clock was set back further, minuteAt clears all minutes, because Top would include minutes in the future.
 func (c *Clients) minuteAt(at time.Time) *minute {
 	number := at.Unix() / 60
 	if number < c.now-1 {
@@ -139,7 +139,7 @@ func (c *Clients) minuteAt(at time.Time) *minute {
 	return m
 }
 
-// keep returns the stored key, and its digest, under which a key without a slot is counted.
+// keep returns the stored copy of a key and its digest. A key without a slot is counted by that digest.
 func (c *Clients) keep(m *minute, key Key, discovered bool) (*Key, uint64) {
 	admitted := c.guard.admit(key, discovered)
 	digest := admitted.digest(c.seed)

@@ -1,5 +1,5 @@
-// Package accounting ranks the clients of a facade by the cost of their requests, in bounded memory whatever clients
-// send.
+// Package accounting ranks the clients of a facade by the cost of their requests, in memory that is bounded for any
+// traffic.
 //
 // A Key describes a kind of request: user, user agent, verb, resource, scope, shape of the selectors, resourceVersion
 // mode and source of the response. For each of five kinds of cost (By) and each minute, a summary keeps the 256 most
@@ -10,8 +10,9 @@
 //   - For each listed key, estimate - error <= true cost <= estimate, over one minute and over several. The cost of a
 //     key that is not listed is at most Ranking.Unlisted.
 //   - Counting a request takes less than a microsecond, and allocates no memory if its key occurred in the same minute.
-//   - The first 64 user agents, selectors and unknown resources of a user are separate keys in each minute. All later
-//     ones share one key per user. A client that sends random texts is therefore visible by its user.
+//   - In each minute, the first 64 combinations of user agent, selectors and unknown resource of a user are separate
+//     keys. All later combinations share one key per user. The cost of a client that sends random texts is therefore
+//     visible with its user.
 //   - Requests in flight are counted before they end: every ten seconds, and for each Ranking.
 //
 // Clients is an observe.Sink. The package starts no goroutine: Run blocks, and counts requests in flight until its

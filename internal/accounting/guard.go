@@ -3,26 +3,26 @@ package accounting
 import "hash/maphash"
 
 const (
-	// mostTexts is the number of distinct user agents, selectors and unknown resources that one user may have per
-	// minute.
+	// mostTexts is the maximum number of texts of one user per minute: combinations of user agent, selectors and unknown
+	// resource.
 	mostTexts = 64
 	// guardUsers is the number of counters for users. Users with the same hash share a counter.
 	guardUsers = 1 << 14
-	// guardBits is the number of bits of the Bloom filter. With 50,000 texts, one in a hundred new texts is taken for a
-	// known one, and stays a separate key.
+	// guardBits is the number of bits of the Bloom filter. With 50,000 texts, one in a hundred new texts appears to be
+	// known, and stays a separate key.
 	guardBits = 1 << 20
 )
 
-// guard limits the number of keys that one user can create. A client with a new user agent in each request would
-// otherwise evict all other keys from the summaries, and not be listed itself. Its size is fixed. Not safe for
-// concurrent use.
+// guard limits the number of keys that one user can create. Otherwise a client with a new user agent in each request
+// would evict all other keys from the summaries, and would not be listed itself. The guard uses a fixed amount of
+// memory. Not safe for concurrent use.
 type guard struct {
 	seed  maphash.Seed
 	users [guardUsers]uint8
 	seen  [guardBits / 64]uint64 // a Bloom filter with two bits for each text
 }
 
-// admit returns the key itself, or the collapsed key if its user has sent too many texts in this minute.
+// admit returns the key itself, or the collapsed key if the user of the key has sent too many texts in this minute.
 func (g *guard) admit(k Key, discovered bool) Key {
 	text := k.freeText(discovered)
 	h := text.digest(g.seed)
@@ -38,7 +38,7 @@ func (g *guard) admit(k Key, discovered bool) Key {
 	return k
 }
 
-// freeText returns the parts of a key that the client can choose, and its user.
+// freeText returns the parts of a key that the client can choose, and the user. These parts are one text.
 func (k *Key) freeText(discovered bool) Key {
 	text := Key{User: k.User, UserAgent: k.UserAgent, Selector: k.Selector}
 	if !discovered {

@@ -57,7 +57,7 @@ func cut(text string, most int) string {
 	return text
 }
 
-// verbOf returns the verb; other if it is not one of Kubernetes.
+// verbOf returns the verb; other if it is not a verb of Kubernetes.
 func verbOf(e *observe.Event) string {
 	switch e.Verb {
 	case "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "proxy":

@@ -10,14 +10,14 @@ import (
 type Ranking struct {
 	By   string `json:"by"`
 	Unit string `json:"unit"` // bytes, nanoseconds, objects, requests or events
-	// From and To are the period: full minutes and the current one.
+	// From and To are the period: full minutes and the current minute.
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
 	// Total is the exact cost of all clients.
 	Total int64 `json:"total"`
 	// Clients are the most expensive keys, sorted by the lower bound of their cost.
 	Clients []Client `json:"clients"`
-	// Keys is the number of keys in the summaries, of which Clients may be a part.
+	// Keys is the number of keys in the summaries. Clients may contain only a part of these keys.
 	Keys int `json:"keys"`
 	// Unlisted is the maximum cost of a key that is not in the summaries.
 	Unlisted int64 `json:"unlisted"`
@@ -90,8 +90,8 @@ type mergedClient struct {
 	estimate, err int64
 }
 
-// mergedOf adds up summaries and keeps their guarantee. A key without a slot in a summary costs there at most the
-// smallest count of that summary. This count is added to its estimate and to its error.
+// mergedOf adds up summaries. The sum has the same guarantee as a summary. In a summary where a key has no slot, its
+// cost is at most the smallest count. This count is added to the estimate and to the error of the key.
 func mergedOf(all []summary) merged {
 	m := merged{clients: map[uint64]*mergedClient{}}
 	for _, s := range all {

@@ -6,9 +6,9 @@ const mostKeys = 256
 // summary contains the most expensive keys of one minute by one kind of cost, by weighted Space-Saving. Not safe for
 // concurrent use.
 //
-// If all slots are taken, a new key replaces the key with the smallest count. It inherits that count as its error, the
-// most that it may have cost before. Therefore no count is below the true cost, and no count minus its error is above
-// it. The true cost of a replaced key is at most the smallest count.
+// If all slots are taken, a new key replaces the key with the smallest count. The new key starts with that count, which
+// is also its error: the most that the key may have cost before. Therefore count - error <= true cost <= count. The
+// true cost of a replaced key is at most the smallest count.
 type summary struct {
 	at     map[uint64]int // digest to index in counts and rest
 	counts []int64
@@ -23,7 +23,7 @@ type slot struct {
 	err    int64
 }
 
-// hit counts for a key that has a slot, and reports whether it has one.
+// hit adds weight to the count of a key, and reports whether the key has a slot.
 func (s *summary) hit(digest uint64, weight int64) bool {
 	i, ok := s.at[digest]
 	if ok {
@@ -33,7 +33,7 @@ func (s *summary) hit(digest uint64, weight int64) bool {
 	return ok
 }
 
-// admit counts for a key that has no slot, and gives it one.
+// admit gives a slot to a key that has none, and adds weight to its count.
 func (s *summary) admit(digest uint64, key *Key, weight int64) {
 	s.total += weight
 	if s.at == nil {
@@ -52,8 +52,8 @@ func (s *summary) admit(digest uint64, key *Key, weight int64) {
 	s.counts[i] += weight
 }
 
-// smallest returns the index of the smallest count. Scanning all counts takes 0.1 µs, but only for new keys. A sorted
-// order would cost time for each request.
+// smallest returns the index of the smallest count. It scans all counts, which takes 0.1 µs, but only for new keys.
+// Sorted counts would cost time for each request.
 func (s *summary) smallest() int {
 	least := 0
 	for i, count := range s.counts {

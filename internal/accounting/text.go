@@ -32,8 +32,8 @@ func (r *Ranking) WriteText(w io.Writer) error {
 	})
 }
 
-// Sanitize makes the texts safe for a terminal. A Ranking of Clients is already safe; one from another process may not
-// be.
+// Sanitize makes the texts safe for a terminal. A Ranking that Clients returned is already safe. A Ranking from another
+// process may not be.
 func (r *Ranking) Sanitize() {
 	r.By = observe.Printable(r.By, mostText)
 	for i := range r.Clients {
