@@ -20,12 +20,12 @@ type Step struct {
 	Name string
 	// Above is the share of the limit, from 0 to 1, above which the step runs.
 	Above float64
-	// Costly steps run only for memory that is in use permanently. Garbage, responses, and memory that was not in use a
-	// second ago do not count for them.
+	// Costly reports whether the step runs only for memory that is in use permanently. For such a step, these do not
+	// count: garbage, responses, and memory that was not in use a second ago.
 	Costly bool
 	// Free frees up to the given number of bytes, and returns how many it freed.
 	Free func(bytes int64) int64
-	// Ease is called once per second while the step is not needed; may be nil.
+	// Ease is called once per second while the step is not needed. It may be nil.
 	Ease func()
 }
 
@@ -50,7 +50,7 @@ type Options struct {
 	Accounts []Account
 	// Steps run in their order.
 	Steps []Step
-	// Admit are the steps that run for a lane that is being filled. Their Above is ignored.
+	// Admit are the steps that free memory for a lane that is being filled. Their Above is ignored.
 	Admit []Step
 	// FillAbove is the share of the limit, from 0 to 1, above which no lane is filled. RefuseAbove is the share above
 	// which Take refuses.
@@ -72,9 +72,9 @@ type Budget struct {
 	last      time.Time   // end of the last round
 	collected time.Time   // last collection that the Budget started
 	seen      uint64      // number of collections at the last round
-	above     []time.Time // since when each step is needed; zero if it is not
+	above     []time.Time // since when each step is needed; zero if the step is not needed
 	leaving   int64       // bytes that costly steps freed and that readers may still reference
-	leftBy    time.Time   // time after which no reader references them
+	leftBy    time.Time   // time after which no reader references these bytes
 }
 
 // New returns a Budget.
@@ -94,7 +94,7 @@ const (
 	// every is the time between two rounds.
 	every = time.Second
 	// leavingFor is how long readers may still reference memory that a costly step freed: the maximum duration of a
-	// request. The memory is live for that time. If it counted, the steps would free everything else, too.
+	// request. Until then the memory is live. If it counted as used, the steps would free everything else, too.
 	leavingFor = time.Minute
 )
 
@@ -114,8 +114,9 @@ func (b *Budget) Run(ctx context.Context) {
 	}
 }
 
-// Take takes memory for a purpose; ok is false if there is not enough. give gives it back, and may be called several
-// times. If memory is short, the first caller runs a round of steps, unless one has run within the last second.
+// Take reserves memory for a purpose; ok is false if there is not enough. give returns the memory, and may be called
+// several times. If there is not enough memory, Take first runs a round of steps, unless a round has run within the
+// last second.
 func (b *Budget) Take(p Purpose, bytes int64) (give func(), ok bool) {
 	if b == nil {
 		return func() {}, true
@@ -136,8 +137,8 @@ func (b *Budget) Share(of float64, most int64) int64 {
 	return min(b.share(of), most)
 }
 
-// Fits reports whether a lane that is being filled may use so many more bytes. If necessary, it runs the steps of
-// Options.Admit, which free memory that lanes in use do not need.
+// Fits reports whether a lane that is being filled may use the given number of bytes more. If necessary, it runs the
+// steps of Options.Admit, which free memory that lanes in use do not need.
 func (b *Budget) Fits(bytes int64) bool {
 	switch {
 	case b == nil || b.options.Limit == 0 || b.excess(bytes) <= 0:
@@ -158,18 +159,18 @@ func (b *Budget) Fits(bytes int64) bool {
 	return b.excess(bytes) <= 0
 }
 
-// Spares reports whether a lane could use so many more bytes without freeing any memory.
+// Spares reports whether a lane could use the given number of bytes more although no memory is freed.
 func (b *Budget) Spares(bytes int64) bool {
 	return b == nil || b.options.Limit == 0 || b.excess(bytes) <= 0
 }
 
-// excess returns how many bytes are missing if a lane uses so many more bytes. Responses in flight do not count,
-// because they end soon.
+// excess returns how many bytes must be freed before a lane can use the given number of bytes more. Responses in flight
+// do not count, because they end soon.
 func (b *Budget) excess(bytes int64) int64 {
 	return b.used() - b.taken[Answers].Load() + bytes - b.share(b.options.FillAbove)
 }
 
-// has reports whether so many more bytes are within a share of the limit.
+// has reports whether the used memory plus the given bytes is within a share of the limit.
 func (b *Budget) has(share float64, bytes int64) bool {
 	return b.options.Limit == 0 || b.used()+bytes <= b.share(share)
 }
@@ -198,7 +199,8 @@ func (b *Budget) relieve() bool {
 	return true
 }
 
-// margin is the share of the limit that a step frees in addition. Otherwise the next round would need it again.
+// margin is the share of the limit that a step frees in addition. Otherwise the step would be needed again in the next
+// round.
 const margin = 0.02
 
 // round runs the steps that are needed, in their order. The caller holds b.relieving.
@@ -226,7 +228,7 @@ func (b *Budget) round() {
 }
 
 // lasting returns the memory that is in use permanently, for a costly step. It returns 0 if the step is not needed, or
-// was not needed one round ago.
+// was not needed in the previous round.
 func (b *Budget) lasting(step int) int64 {
 	above := b.share(b.options.Steps[step].Above)
 	stays := func() int64 { return b.used() - b.taken[Answers].Load() - b.left() }
@@ -256,8 +258,8 @@ func (b *Budget) left() int64 {
 	return b.leaving
 }
 
-// look starts a collection if the used memory is above the first step's share and there was none since the last round.
-// In an idle process, garbage would otherwise count as used for a long time.
+// look starts a garbage collection if the used memory is above the first step's share and there was no collection since
+// the last round. In an idle process, garbage would otherwise count as used for a long time.
 func (b *Budget) look() {
 	if b.options.Runtime().Collections == b.seen && len(b.options.Steps) > 0 && !b.has(b.options.Steps[0].Above, 0) {
 		b.collect()

@@ -4,18 +4,18 @@
 //
 // The used memory is an estimate: the heap that the last garbage collection found live, plus the memory of the runtime
 // outside the heap. Changes of the accounts since that collection are added. Accounts are exact but incomplete. The
-// collector's number is complete but old. The budget therefore starts a collection when the difference matters, at most
-// once per second. Garbage does not count, because the runtime collects it before the limit
-// (docs/adr/0019-memory-has-a-budget.md).
+// number from the garbage collection is complete but old. The budget therefore starts a collection when the difference
+// matters, at most once per second. Garbage does not count, because the runtime collects it before the memory reaches
+// the limit (docs/adr/0019-memory-has-a-budget.md).
 //
-// When the used memory exceeds a share of the limit, the budget frees memory, cheapest first. Each Step has its own
-// share. Above the last share, Take refuses new large responses and watches. Fits stops the filling of a lane before it
-// would displace lanes that are in use.
+// When the used memory exceeds a share of the limit, the budget frees memory, in the order of the Steps: cheapest
+// first. Each Step has its own share. Above RefuseAbove, Take refuses new large responses and watches. Fits returns
+// false before filling a lane would displace lanes that are in use.
 //
 // The package promises:
-//   - Memory from Take is given back once, even if give is called several times.
-//   - Steps run in their order, one round at a time, once per second. A round runs immediately when Take finds no
-//     memory.
+//   - Memory from Take is returned once, even if give is called several times.
+//   - Steps run in their order, one round at a time, once per second. If Take finds not enough memory, a round runs
+//     immediately.
 //   - Without a limit nothing is freed and nothing refused, but memory is still counted.
 //
 // Run blocks in its caller's goroutine; the package starts none. Accounts and steps are functions of the caller. They
