@@ -15,7 +15,7 @@ import (
 	"github.com/listfacade/listfacade/internal/serviceaccount"
 )
 
-// PodExists reports whether a pod with that name and UID exists. It returns true if that is unknown.
+// PodExists reports whether a pod with that name and UID exists. It returns true if it cannot find out.
 type PodExists func(namespace, name, uid string) bool
 
 // Accounts watches service accounts.
@@ -24,8 +24,8 @@ type Accounts struct {
 	pods     PodExists
 }
 
-// NewAccounts returns Accounts for the service accounts of an upstream. It starts no goroutine. If pods is nil, every
-// pod exists.
+// NewAccounts returns Accounts for the service accounts of an upstream. It starts no goroutine. If pods is nil, all
+// pods count as existing.
 func NewAccounts(client metadata.Interface, pods PodExists, log *zap.Logger) (*Accounts, error) {
 	all := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"})
 	return newAccounts(toolscache.ToListWatcherWithWatchListSemantics(&toolscache.ListWatch{
@@ -54,9 +54,9 @@ func (a *Accounts) Run(ctx context.Context) { run(ctx, a.accounts) }
 // Failure returns nil while service accounts are watched. Before the first list it returns an error.
 func (a *Accounts) Failure() error { return a.accounts.state() }
 
-// Exists reports whether a user exists. A service account exists if there is one with its UID, and if the pod exists
-// that its token is bound to. All other users exist. The result may be false for a moment after a service account was
-// created.
+// Exists reports whether a user exists. A service account exists if its name and UID exist in the cluster. If its token
+// is bound to a pod, that pod must exist, too. All other users exist. The result may be false for a moment after a
+// service account was created.
 func (a *Accounts) Exists(identity user.Info) bool {
 	namespace, name, ok := serviceaccount.Split(identity.GetName())
 	return !ok || a.hasAccount(namespace, name, identity.GetUID()) && a.hasPod(namespace, identity.GetExtra())

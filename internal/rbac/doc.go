@@ -1,13 +1,15 @@
 // Package rbac watches the RBAC objects and service accounts of the upstream. It reports which users' permissions may
-// have changed, and which service accounts no longer exist. It makes no authorization decisions: only the upstream's
-// authorizer does, which has more sources than these objects. The package reports when its decision must be reviewed.
+// have changed, and which service accounts no longer exist. It makes no authorization decisions. Only the upstream's
+// authorizer makes them, because it has more sources than these objects. The package reports when a decision must be
+// reviewed.
 //
 // The package promises:
 //   - Every change of a role or binding that may remove a permission is reported with Rights.Lost, for all affected
 //     users, groups and service accounts. This includes changes that only a later list shows.
-//   - Changes that can only add permissions are reported with Rights.Gained. Changes without effect are not reported.
-//   - Exists returns false only for identities that are known not to exist. While service accounts cannot be read, all
-//     of them exist.
+//   - Changes that can only add permissions are reported with Rights.Gained. Changes without an effect on permissions
+//     are not reported.
+//   - Exists returns false only for identities that are known not to exist. While service accounts cannot be read,
+//     Exists returns true for all of them.
 //
 // If the facade is not allowed to read these objects, Failure returns the error, and no changes are reported.
 //

@@ -19,7 +19,7 @@ import (
 type Rights interface {
 	// Gained reports that permissions can only have been added.
 	Gained(affected func(user.Info) bool)
-	// Lost reports that permissions may have been removed. Others may have been added.
+	// Lost reports that permissions may have been removed. Other permissions may have been added.
 	Lost(affected func(user.Info) bool)
 }
 
