@@ -31,7 +31,7 @@ const mostBytes = 16 << 20
 var errInterval = errors.New("--interval must be above 0")
 
 // Run prints the ranking of a facade to out, once or until the context ends, which is not an error. On a terminal, each
-// table replaces the one before. If a request fails, Run prints the error in place of a table and continues. With
+// table replaces the previous table. If a request fails, Run prints the error in place of a table and continues. With
 // Options.Once it returns the error.
 func Run(ctx context.Context, config *rest.Config, o Options, out io.Writer) error {
 	if o.Interval <= 0 {
@@ -131,7 +131,7 @@ func show(out io.Writer, ranking *accounting.Ranking, once bool) error {
 	return put(out, text.String(), once)
 }
 
-// put writes a text. On a terminal it replaces the text before, and cuts the new one to the size of the terminal,
+// put writes a text. On a terminal, the text replaces the previous text, and is cut to the size of the terminal,
 // because wrapped lines are hard to read.
 func put(out io.Writer, text string, once bool) error {
 	width, height, isTerminal := sizeOf(out)

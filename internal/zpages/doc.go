@@ -1,5 +1,5 @@
-// Package zpages implements /statusz and /flagz as in Kubernetes 1.37. People get text. Programs that name the kinds
-// Statusz or Flagz of config.k8s.io/v1beta1 or v1alpha1 in their Accept header get these objects.
+// Package zpages implements /statusz and /flagz as in Kubernetes 1.37. The default response is text. If the Accept
+// header names the kind Statusz or Flagz of config.k8s.io/v1beta1 or v1alpha1, the response is an object of that kind.
 //
 // The kinds and the rules of negotiation come from k8s.io/apiserver. Its handlers are not used, because they would link
 // half of kube-apiserver into the program. A test suite compares the responses with kube-apiserver's.

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/server/flagz/negotiate"
 )
 
-// Classified is the annotation of flags with secret values. In capitals it replaces these values.
+// Classified is the annotation of flags with secret values. Flags shows the word in capitals in place of these values.
 const Classified = "classified"
 
 // userinfo matches the user and password in a URL.

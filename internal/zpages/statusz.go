@@ -22,7 +22,7 @@ import (
 type Process struct {
 	Version string
 	Started time.Time
-	Paths   []string // only their first elements are listed
+	Paths   []string // served paths; only their first elements are shown
 }
 
 // Statusz returns the page for StatuszPath.

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 )
 
-// component is the name of the facade's component, like apiserver for kube-apiserver.
+// component is the name of the facade as a component, as apiserver is for kube-apiserver.
 const component = "listfacade"
 
 // The paths of the pages.
