@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// requestKey is the labels of a request's series. Each value comes from a closed set: methods of kube-apiserver, names
-// in discovery, status codes of HTTP. Text that a client can choose is never a label.
+// requestKey contains the labels of a request's series. Each value comes from a closed set: methods of kube-apiserver,
+// names in discovery, status codes of HTTP. Text that a client can choose is never a label.
 type requestKey struct {
-	verb                                  string // kube-apiserver's: GET, LIST, WATCH ...
+	verb                                  string // as in kube-apiserver's metrics: GET, LIST, WATCH ...
 	read                                  string // get, list, watch or other
 	group, version, resource, subresource string
 	scope                                 string

@@ -72,7 +72,7 @@ func (u *underway) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// peak is a number with its maximum within a second.
+// peak is a number of requests in flight, with its maximum in the current second.
 type peak struct {
 	now  atomic.Int64
 	best atomic.Uint64 // upper 32 bits: the second (Unix time), lower 32 bits: the maximum
@@ -88,7 +88,7 @@ func (p *peak) enter(at time.Time) {
 	}
 }
 
-// most returns the maximum of the current second or of the one before.
+// most returns the maximum of the current second or of the previous one.
 func (p *peak) most(at time.Time) int64 {
 	now, best := p.now.Load(), p.best.Load()
 	if age := uint32(at.Unix()) - uint32(best>>32); age > 1 {

@@ -30,5 +30,5 @@ func (l UpstreamLog) Asked(request string, code int, took time.Duration) {
 	default:
 		return
 	}
-	l.log.Warn(message+request, zap.Duration("took", took)) // the kind is part of the message, because Few limits lines by message
+	l.log.Warn(message+request, zap.Duration("took", took)) // Few limits lines by message, which contains the kind
 }
