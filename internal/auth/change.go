@@ -41,7 +41,7 @@ func (r *Reviews) changed(c change) {
 }
 
 // affected increases the epoch, which counts observed changes of permissions, and yields the affected identities,
-// marked with the new epoch. It has nothing to do with the epoch of a lane.
+// marked with the new epoch. This epoch is not the epoch of a lane.
 func (r *Reviews) affected(c change) func(func(*identity) bool) {
 	r.epoch++
 	return func(yield func(*identity) bool) {

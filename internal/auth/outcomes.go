@@ -14,7 +14,7 @@ const (
 	Authenticated    Result = "success"
 	NotAuthenticated Result = "failure"     // invalid or missing credentials
 	NotReviewable    Result = "unavailable" // the upstream did not answer
-	TooMany          Result = "busy"        // rate limit of the source exceeded
+	TooMany          Result = "busy"        // rate limit of the source or of all sources exceeded
 )
 
 // Outcomes counts results. Its methods are called from many goroutines and must not block.

@@ -25,7 +25,8 @@ type TrustConfig struct {
 }
 
 const (
-	// trustInterval is the interval at which CA bundles are read again. A removed CA stays trusted for up to this time.
+	// trustInterval is the interval at which CA bundles are read again. A CA that is removed from a bundle stays trusted
+	// for up to this time.
 	trustInterval = 10 * time.Second
 	trustTimeout  = 5 * time.Second // of the request for the ConfigMap
 )
