@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// errNoText is returned by statusText, which only takes part in the negotiation. Page.Text is the response.
+// errNoText is returned by statusText, which is used only to negotiate text/plain. Page.Text produces the response.
 var errNoText = errors.New("text/plain cannot encode objects")
 
 // statusText represents text/plain in the negotiation.
