@@ -6,9 +6,9 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// anchor is the rarest requirement of a feed's predicate (sample.anchor), by which events find the feed. An event
-// concerns only feeds whose anchor its object matches or matched, so most feeds are not compared with it. Like an
-// index, an anchor only proposes; the predicate decides (I9).
+// anchor is the rarest requirement of a feed's predicate (sample.anchor), by which the feeds for an event are found. An
+// event concerns only feeds whose anchor its object matches or matched, so it is not compared with most feeds. Like an
+// index, an anchor only proposes feeds; the predicate decides (I9).
 type anchor struct {
 	by       anchorKind
 	property selectors.Property // for byValue and byPresence
@@ -24,8 +24,8 @@ const (
 	byPresence                   // a label with any value
 )
 
-// mostValues is the maximum number of values under which a feed is filed. A feed that accepts more is filed under the
-// presence of the label.
+// mostValues is the maximum number of values in an anchor. A feed that accepts more values is anchored at the presence
+// of the label.
 const mostValues = 32
 
 // anchors finds the feeds of an epoch by their anchors.
@@ -43,12 +43,13 @@ type anchored struct {
 	present  posting
 }
 
-// posting is a linked list of feeds, with one filing for each. Feeds may come and go while the dispatcher walks it.
+// posting is a linked list of the feeds with the same anchor value, with one filing for each. Feeds may be added and
+// removed while the dispatcher iterates over it.
 type posting struct {
 	first *filing
 }
 
-// filing is the element of a posting that represents a feed.
+// filing is the entry of a feed in one posting.
 type filing struct {
 	feed       *feed
 	prev, next *filing
@@ -92,7 +93,7 @@ func (a *anchors) unfile(d *feed) {
 	a.visit(d, (*posting).remove)
 }
 
-// postings returns under how many postings a feed with the anchor is filed.
+// postings returns the number of postings that contain a feed with the anchor.
 func (at *anchor) postings() int {
 	if at.by == byValue {
 		return len(at.values)
@@ -100,7 +101,8 @@ func (at *anchor) postings() int {
 	return 1
 }
 
-// visit calls do for each of a feed's filings and its posting. It creates missing postings and drops empty ones.
+// visit calls do once for each filing of the feed, with the posting that the filing belongs to. It creates missing
+// postings and drops empty ones.
 func (a *anchors) visit(d *feed, do func(*posting, *filing)) {
 	switch at := &d.anchor; at.by {
 	case byNothing:
@@ -168,8 +170,8 @@ func (a *anchors) dropEmpty(of *anchored) {
 	}
 }
 
-// of appends the postings of all feeds with an anchor that may select an object, except those already in the slice. It
-// looks up the object's own values, so its cost depends on labels and postings, not on the number of feeds.
+// of appends the postings of all feeds with an anchor that may select an object, except the postings already in the
+// slice. It looks up the object's own values, so its cost depends on labels and postings, not on the number of feeds.
 func (a *anchors) of(o *Object, to []*posting) []*posting {
 	to = more(to, a.keys[o.Key()])
 	for _, of := range a.fields {

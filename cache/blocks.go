@@ -2,12 +2,12 @@ package cache
 
 import "github.com/listfacade/listfacade/internal/wire"
 
-// gatherAt is the divisor of a lane's memory that partly unused blocks may take before their remaining objects are
-// moved: an eighth.
+// gatherAt limits the memory in partly unused blocks to an eighth of the lane's memory. Above that, the remaining
+// objects of these blocks are moved to new blocks.
 const gatherAt = 8
 
-// leaves notes that neither the State nor history has an object any more. Its bytes may share a block of memory with
-// others, and one remaining object keeps the complete block alive.
+// leaves records that neither the State nor history has an object any more. The object's bytes may share a block of
+// memory with other objects, and one remaining object keeps the complete block alive.
 func (l *Lane) leaves(o *Object) {
 	if o.Item().Leave() {
 		l.counters.sparse.Add(1)
@@ -61,7 +61,7 @@ func (s *State) withHistory(yield func(*Object) bool) {
 	}
 }
 
-// move stores the same bytes of objects in another place.
+// move copies the packed bytes of objects to another block.
 func (l *Lane) move(objects []*Object) {
 	moved := make([]wire.Item, len(objects))
 	for i, o := range objects {

@@ -19,26 +19,24 @@ var (
 	ErrManyChanges = errors.New("cache: list has more changes than the history window")
 )
 
-// comparison contains the differences between a State and a later list. The field deletions has the objects that the
-// list lacks or has with another UID, in key order. The field changes has the list's new or changed objects, in RV
-// order.
+// comparison contains the differences between a State and a later list. deletions contains the objects that the list
+// lacks or has with another UID, in key order. changes contains the list's new or changed objects, in RV order.
 type comparison struct {
 	state     *State
 	deletions []*Object
 	changes   []difference
 }
 
-// difference is one event of a lost window. The object before is nil when the object is new, now is nil when it was
-// deleted.
+// difference is one event of a lost window. before is nil for a new object, now is nil for a deleted one.
 type difference struct {
 	rv          RV
 	before, now *Object
 	audience    audience
 }
 
-// compare finds the differences between s and a list at rv; readers have seen every event up to from. All other objects
-// are equal to the byte. A client with the content of s that receives all differences therefore has the content of the
-// list, whatever happened upstream in between.
+// compare finds the differences between s and a list at rv. Readers have seen every event up to from. Objects without a
+// difference are equal byte for byte. A client that has the content of s and receives all differences therefore has the
+// content of the list, whatever happened upstream in between.
 func (s *State) compare(from, rv RV, list []*Object) (*comparison, error) {
 	if rv < from {
 		return nil, ErrSetBack
@@ -71,7 +69,7 @@ func (c *comparison) created(now *Object) {
 	c.changes = append(c.changes, difference{now.RV, nil, now, toAll})
 }
 
-// both compares the two versions of an object that the State and the list have.
+// both compares an object of the State with the object of the list that has the same key.
 func (c *comparison) both(from RV, was, now *Object) error {
 	switch {
 	case was == now:
@@ -110,8 +108,8 @@ func (c *comparison) exact(from, rv RV) bool {
 }
 
 // events returns the differences in the order in which watchers receive them. The RV at which an object was deleted or
-// left a selector is unknown, because the list may show a later change. Deletions therefore come first, at the RV
-// first: a client that received any change has received all of them.
+// left a selector is unknown, because the list may show a later change. Deletions therefore precede changes, and all
+// deletions have the RV given by the argument first. A client that received a change has then received every deletion.
 func (c *comparison) events(from, first, rv RV) []difference {
 	if c.exact(from, rv) {
 		if len(c.deletions) > 0 {

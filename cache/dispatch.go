@@ -1,7 +1,8 @@
 package cache
 
 // The dispatcher is a goroutine of an epoch that runs while feeds lack events that history has. Only the dispatcher
-// evaluates predicates on events. The writer only wakes it, regardless of the number of feeds and their selectors.
+// evaluates the predicates of feeds. The writer only wakes the dispatcher, so its work does not depend on the number of
+// feeds and their selectors.
 
 // written makes the dispatcher bring the feeds up to s. Only the writer calls it.
 func (e *epoch) written(s *State) {
@@ -28,7 +29,7 @@ func (e *epoch) dispatch() {
 }
 
 // follow brings the feeds closer to s and reports whether some still lack events. Feeds with and without an anchor take
-// turns, so neither waits for all of the other's events.
+// turns, so neither group waits for all events of the other.
 func (e *epoch) follow(s *State) (more bool) {
 	f := &e.feeds
 	for _, w := range []*follower{&f.anchored, &f.unanchored} {

@@ -12,8 +12,8 @@ type draft struct {
 	seq   int64
 }
 
-// catchUp applies events to the draft until few are missing. adopt applies the rest, while the writer waits. It returns
-// false when the epoch ended or history has dropped events that the draft lacks.
+// catchUp applies events to the draft until few are missing. adopt applies the rest, while the writer waits. catchUp
+// returns false when the epoch ended or history has dropped events that the draft lacks.
 func (d *draft) catchUp() bool {
 	const near, attempts = 16, 32
 	for range attempts {
@@ -42,8 +42,8 @@ func (d *draft) follow(upTo int64) bool {
 	return d.epoch.end() == nil
 }
 
-// adopt adds a draft to the newest State and drops the index of drop, which may be nil. States in history keep the
-// indexes that they were written with.
+// adopt adds a draft to the newest State and removes the index of the demand drop, which may be nil. States in history
+// keep the indexes that they were written with.
 func (l *Lane) adopt(made *draft, drop *demand) {
 	l.writing.Lock()
 	defer l.writing.Unlock()

@@ -2,7 +2,7 @@ package cache
 
 import "slices"
 
-// put returns a tree with o, which replaces an object at the same position.
+// put returns the tree with o. An object at the same position is replaced.
 func (t tree) put(o *Object) tree {
 	if len(t.chunks) == 0 {
 		return newTree(t.value, []*Object{o})
@@ -75,8 +75,8 @@ func spliced[T any](s []T, from, to int, with ...T) []T {
 	return append(out, s[to:]...)
 }
 
-// halves splits items into no run, one run, or two if there are too many for one. The two halves are copies, because
-// they are freed separately.
+// halves returns the items as runs: none, one, or two if one run cannot contain them. The two halves are copies,
+// because they are freed separately.
 func halves[T any](items []T) [][]T {
 	switch {
 	case len(items) == 0:
@@ -89,8 +89,9 @@ func halves[T any](items []T) [][]T {
 	}
 }
 
-// joined merges items, the new content of run number at among count runs, with a neighbour if items became few. The
-// result must fit into one run with free space. joined also returns the runs from..to that the result replaces.
+// joined returns the new content of a run. items is the content of run number at, of count runs. If items are few, they
+// are merged with a neighbour, provided that the result fits into one run with free space. The result replaces the runs
+// from..to.
 func joined[T any](items []T, at, count int, run func(int) []T) (all []T, from, to int) {
 	const room = most - most/4
 	if len(items) == 0 || len(items) >= fewest {

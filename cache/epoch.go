@@ -36,7 +36,7 @@ func (e *epoch) begin(s *State) {
 	e.newest.Store(s)
 }
 
-// finish ends the epoch after its last State. Readers may go on using its States. A relist also clears the history:
+// finish ends the epoch after its last State. Readers may continue to use its States. A relist also clears the history:
 // slow watchers must not send events that the new epoch may contradict. The reason is stored first, so a watcher that
 // finds the history cleared also finds the epoch ended.
 func (e *epoch) finish(last *State, reason error) {
@@ -48,8 +48,8 @@ func (e *epoch) finish(last *State, reason error) {
 	e.feeds.finish()
 }
 
-// wholeAt returns the RV up to which every event has come once an event at rv has come. With ReadFromEtcd more
-// deletions may follow at rv itself.
+// wholeAt returns the RV up to which the lane is complete after an event at rv. With ReadFromEtcd, more deletions may
+// follow at rv itself.
 func (e *epoch) wholeAt(rv RV) RV {
 	if e.options.ReadFromEtcd && rv > 0 {
 		return rv - 1

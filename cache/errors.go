@@ -12,13 +12,13 @@ var (
 	// ErrClosed is returned after the lane was closed.
 	ErrClosed = errors.New("cache: lane is closed")
 
-	// ErrOutOfOrder is returned for a change whose RV is not above the lane's RV. It is a repeat from a second upstream
-	// stream; the caller drops it.
+	// ErrOutOfOrder is returned for a change whose RV is not above the lane's RV. Another upstream stream has already
+	// brought the change, so the caller drops it.
 	ErrOutOfOrder = errors.New("cache: change is not newer than the lane")
 
-	// ErrLateDeletion is returned for a deletion at an RV up to which the lane already has every event. The sender of
-	// the changes has replayed a lost window (Replay). The lane's content does not change.
-	ErrLateDeletion = errors.New("cache: deletion at the resourceVersion of the lane")
+	// ErrLateDeletion is returned for a deletion at an RV up to which the lane already has every event. The server that
+	// sent the change is a facade that has replayed a lost window (Replay). The lane's content does not change.
+	ErrLateDeletion = errors.New("cache: deletion at a resourceVersion at which the lane is already complete")
 )
 
 // ExpiredError is returned when history no longer has the events after an RV (I6), and to watchers when a new epoch

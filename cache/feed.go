@@ -6,14 +6,14 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// feed lists the events of history that concern one predicate. It references only its end: entries that all watchers
-// have read are garbage. An unread entry costs eight bytes, however large the object is.
+// feed lists the events of history that concern one predicate. It references only its last chunk, so entries that all
+// watchers have read are garbage. An unread entry costs eight bytes, however large the object is.
 type feed struct {
 	predicate *selectors.Predicate
 	anchor    anchor
 	follower  *follower
 	filings   []filing                  // in the postings of its anchor; guarded by feeds.mu
-	evaluated int64                     // position after the last event it was compared with; guarded by feeds.mu
+	evaluated int64                     // position after the last event compared with the predicate; guarded by feeds.mu
 	watchers  int                       // guarded by feeds.mu
 	tail      atomic.Pointer[feedChunk] // stored under feeds.mu
 	signalled bool                      // whether its watchers are to be woken; guarded by feeds.mu
@@ -27,7 +27,7 @@ type occurrence uint64
 func (o occurrence) seq() int64      { return int64(o >> 2) }
 func (o occurrence) kind() EventType { return EventType(o & 3) }
 
-// feedChunkSize is the number of entries in a chunk. It makes a chunk about half a kilobyte, because a large cluster
+// feedChunkSize is the number of entries in a chunk. A chunk takes only about half a kilobyte, because a large cluster
 // has one feed per node.
 const feedChunkSize = 44
 
@@ -35,7 +35,7 @@ const feedChunkSize = 44
 type feedChunk struct {
 	base    int64 // number of entries in earlier chunks
 	entries [feedChunkSize]occurrence
-	filled  atomic.Int32 // number of entries here; stored after the entry is in place
+	filled  atomic.Int32 // number of entries in this chunk; stored after the entry is in place
 	next    atomic.Pointer[feedChunk]
 }
 
@@ -44,7 +44,7 @@ type feedChunk struct {
 func (f *feed) offer(seq int64, e *entry) bool {
 	t, ok := e.meaning(f.predicate)
 	if ok {
-		e.notified.Add(int32(f.watchers)) //nolint:gosec // there are not as many connections
+		e.notified.Add(int32(f.watchers)) //nolint:gosec // fewer than 2^31 connections exist
 		f.append(occurrence(seq)<<2 | occurrence(t))
 	}
 	return ok
@@ -83,7 +83,7 @@ func (f *feed) append(o occurrence) {
 	f.tail.Store(c)
 }
 
-// offered returns the number of entries that the feed has had. It is safe for concurrent use.
+// offered returns the number of entries that were appended to the feed so far. It is safe for concurrent use.
 func (f *feed) offered() int64 {
 	tail := f.tail.Load()
 	return tail.base + int64(tail.filled.Load())

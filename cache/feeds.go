@@ -7,8 +7,8 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// feeds contains all feeds of an epoch. A watcher that joins finds its feed by predicate, an event finds feeds by
-// anchor.
+// feeds contains all feeds of an epoch. A new watcher's feed is found by predicate. The feeds that an event may concern
+// are found by anchor.
 type feeds struct {
 	open *atomic.Int64 // number of feeds in all epochs of the lane
 
@@ -16,7 +16,7 @@ type feeds struct {
 	byPredicate map[string]*feed
 	anchors     anchors
 	anchored    follower // brings events to the feeds that have an anchor
-	unanchored  follower // brings events to the feeds that have none
+	unanchored  follower // brings events to the feeds without an anchor
 	grown       []*feed  // feeds whose watchers are to be woken
 	ended       bool
 }
@@ -72,7 +72,7 @@ func (e *epoch) join(p *selectors.Predicate) (j membership, ok bool) {
 	return d.join(), true
 }
 
-// share joins an existing feed. It returns no feed when there is none.
+// share joins the feed with a key. It returns no feed if there is none. ok is false when the epoch has ended.
 func (f *feeds) share(key string) (j membership, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,7 +89,7 @@ func (d *feed) join() membership {
 	return membership{d, d.end(), d.follower.next}
 }
 
-// leave removes a watcher from a feed. The last watcher removes the feed, too.
+// leave removes a watcher from a feed. If it was the last watcher, leave also removes the feed.
 func (f *feeds) leave(d *feed) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -123,7 +123,7 @@ func (f *feeds) wakeAll() {
 	}
 }
 
-// grew notes that the watchers of a feed are to be woken, once for several events.
+// grew records that the watchers of a feed are to be woken. They are woken once for several events.
 func (f *feeds) grew(d *feed) {
 	if !d.signalled {
 		d.signalled = true

@@ -3,12 +3,12 @@ package cache
 import "sync/atomic"
 
 // follower brings the events of history to feeds, in order and after the writer. There are two: for feeds with an
-// anchor and for those without. An event concerns few feeds with an anchor, so these must not wait for the others.
-// Fields that are not atomic are guarded by feeds.mu.
+// anchor and for those without. An event concerns few feeds with an anchor, so these feeds must not wait for feeds
+// without one. Fields that are not atomic are guarded by feeds.mu.
 type follower struct {
 	feeds    int           // number of feeds
-	next     int64         // position after the last event that the feeds have, or are being offered
-	complete atomic.Uint64 // RV up to which the feeds have every event; stored after they have them (I4)
+	next     int64         // position after the last event that was offered to the feeds, or is being offered
+	complete atomic.Uint64 // RV up to which the feeds have every event; stored after the events are in the feeds (I4)
 
 	// event is the one being offered. It may concern more feeds than one round evaluates.
 	event    *entry
@@ -23,7 +23,7 @@ const (
 	evaluatedAtOnce = 128 // feeds evaluated in a round
 )
 
-// follow offers a follower's feeds some of the events that they lack before a position, and reports whether they lack
+// follow offers to a follower's feeds some of the events before a position that they lack. It reports whether they lack
 // more.
 func (f *feeds) follow(w *follower, h *history, upTo int64) (more bool) {
 	f.mu.Lock()
@@ -86,8 +86,8 @@ func (f *feeds) begin(w *follower, h *history) {
 	}
 }
 
-// lose continues at the first position that history still has. Each feed gets an entry for the position before it, at
-// which slow watchers find that their position is lost (I6).
+// lose continues at first, the first position that history still has. Each feed gets an entry for the dropped position
+// before first. A slow watcher that reads this entry finds its position expired (I6).
 func (f *feeds) lose(w *follower, first int64) {
 	for _, d := range f.byPredicate {
 		if d.follower == w {

@@ -19,12 +19,13 @@ type frames struct {
 	slots [frameSlots]atomic.Pointer[frameSlot]
 }
 
-// frameSlots is the number of frames that can be shared at a time. Watchers share when they are less than half as many
-// events apart, with two representations for each.
+// frameSlots is the number of frames that can be shared at a time. Watchers share frames when they are less than half
+// as many events apart, because each event has a slot for each of two representations.
 const frameSlots = 64
 
-// frameSlot is a frame and the event that it encodes. It is immutable. All watchers that receive an event with the same
-// type receive the same object (history.deleted), and an epoch has one Shape.
+// frameSlot is a frame and the event that it encodes. It is immutable. The fields seq, kind and representation identify
+// the bytes: an event of one type has one object for all watchers (history.deleted), and an epoch encodes with one
+// wire.Shape.
 type frameSlot struct {
 	seq            int64
 	kind           EventType
@@ -32,10 +33,10 @@ type frameSlot struct {
 	frame          weak.Pointer[Frame]
 }
 
-// Frame returns the event that Next just returned as a frame. The first watcher that sends the event encodes it, for
-// watchers with any predicate. Frame returns nil when no other watcher receives the event, and for initial events. It
-// also returns nil for rows of a Table, which contain the age at the time of sending. All framers of a representation
-// must write the same bytes.
+// Frame returns the frame of the event that Next just returned. The first watcher that sends the event encodes it for
+// all watchers, whatever their predicates. Frame returns nil when no other watcher receives the event, and for initial
+// events. It also returns nil for rows of a Table, which contain the age at the time of sending. All framers of a
+// representation must write the same bytes.
 func (w *Watcher) Frame(event Event, representation wire.Representation, framer wire.Framer) *Frame {
 	if w.snapshot != nil || event.Object == nil || representation.Kind == wire.Row || !w.sharesEvent() {
 		return nil
@@ -80,7 +81,8 @@ func positionOf(seq int64, kind EventType, representation wire.Representation) i
 	return slot % frameSlots
 }
 
-// kindsApart is about a third of the slots, because most events have the same type for all watchers.
+// kindsApart is the distance between the slots of two types of one event: about a third of the slots. It rarely
+// matters, because most events have the same type for all watchers.
 const kindsApart = 22
 
 // verifyFrame panics when a shared frame differs from the frame that this watcher would write.

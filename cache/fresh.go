@@ -14,8 +14,8 @@ func (l *Lane) State() (*State, error) {
 	return nil, l.absence()
 }
 
-// Latest returns a State for Vouch: that of State, or a newer written one with the deletions that have come at its RV
-// so far. Compare it with the upstream; never show it to a client.
+// Latest returns a State for Vouch. It is the State that readers see, or a newer written State, which may lack
+// deletions at its RV. The caller compares it with the upstream, and must never send it to a client.
 func (l *Lane) Latest() (*State, error) {
 	shown, err := l.State()
 	if written := l.state.Load(); err == nil && written != nil && written.rv > shown.rv {
@@ -24,8 +24,9 @@ func (l *Lane) Latest() (*State, error) {
 	return shown, err
 }
 
-// Position returns the RV of the last event or bookmark that the writers applied. It is below the RV of State while
-// events have not reached a vouched RV (Vouch). It is above it while more deletions may come at the RV (Apply).
+// Position returns the RV of the last event or bookmark that the writers applied. Position is below the RV of State
+// while events have not reached a vouched RV (Vouch). It is above the RV of State while more deletions may come at
+// Position (Apply).
 func (l *Lane) Position() (RV, error) {
 	if s := l.state.Load(); s != nil {
 		return s.rv, nil
@@ -42,8 +43,8 @@ func (l *Lane) Complete() (RV, error) {
 	return 0, l.absence()
 }
 
-// WaitFor returns a State at or above rv for a NotOlderThan read, and waits up to wait for it. It returns
-// *TooLargeError when the lane does not reach rv in time (semantics 2.2), and ctx's error when ctx ends first.
+// WaitFor returns a State at or above rv for a NotOlderThan read, and waits for it at most the duration wait. It
+// returns *TooLargeError when the lane does not reach rv in time (semantics 2.2), and ctx's error when ctx ends first.
 func (l *Lane) WaitFor(ctx context.Context, rv RV, wait time.Duration) (*State, error) {
 	if s, err := l.reached(rv); s != nil || wait <= 0 || !notYet(err) {
 		return s, err
@@ -76,7 +77,7 @@ func (l *Lane) At(ctx context.Context, rv RV, wait time.Duration) (*State, error
 	switch {
 	case written == nil || written.epoch != s.epoch:
 		return nil, &ExpiredError{Requested: rv, Oldest: s.rv}
-	case written.whole() < rv: // the visible State is vouched for at a higher RV, which says nothing about the RVs between
+	case written.whole() < rv: // readers see a vouched State at a higher RV; the content between is unknown
 		return nil, &TooLargeError{Requested: rv, Current: written.whole()}
 	}
 	past, err := written.epoch.history.before(rv)

@@ -7,7 +7,7 @@ import (
 )
 
 // history keeps an epoch's events in order, as far back as retention keeps them. One writer appends. Readers take no
-// lock and keep only positions: a sequence number counts the epoch's events from 0. Dropped segments are therefore
+// lock and keep only positions. A position is the number of earlier events of the epoch. Dropped segments are therefore
 // garbage immediately, and a late reader finds its position expired (I6).
 type history struct {
 	keep    retention
@@ -20,15 +20,15 @@ type history struct {
 
 // window is the content of history at a time. It is immutable, except that the last segment fills up.
 type window struct {
-	// State just before the first event, or after the lost window that this event is in: the oldest State to serve
+	// oldest State to serve: the State before the first event, or after the lost window that contains this event
 	base        *State
 	first       int64 // position of the first event, a multiple of segmentSize
 	segments    []*segment
 	lostWindows []lostWindow // replayed windows that end above base, in order
 }
 
-// segmentSize is the number of events that history drops together. It bounds how far one open segment can exceed the
-// retention (64 objects of etcd's maximum of 1.5 MiB). It also divides the cost of copying the list of segments.
+// segmentSize is the number of events that history drops together. The open segment can exceed the retention by at most
+// 64 objects (1.5 MiB each, etcd's limit). A larger segment also makes copies of the list of segments rarer.
 const segmentSize = 64
 
 type segment struct {
@@ -37,15 +37,15 @@ type segment struct {
 	bytes   atomic.Int64
 }
 
-// entry is one event. The object before is nil when the object is new, now is nil when it was deleted.
+// entry is one event. before is nil for a new object, now is nil for a deleted one.
 type entry struct {
 	rv          RV // RV that orders the events; watchers receive the event at version()
 	before, now *Object
 	state       *State                 // State after the event, or after the lost window that the event is in
 	lostAfter   RV                     // RV where the event's lost window begins; 0 if the event is in none
-	audience    audience               // which of the watchers concerned receive the event
+	audience    audience               // which of the watchers that the event concerns receive it
 	deleted     atomic.Pointer[Object] // object of DELETED events, nil until one is needed
-	charged     atomic.Int64           // bytes that were charged for it
+	charged     atomic.Int64           // bytes that were charged for the event
 	notified    atomic.Int32           // number of watchers that the feeds notified so far
 }
 
@@ -74,8 +74,8 @@ const (
 )
 
 // version returns the RV at which watchers receive the event. A DELETED inside a lost window comes at the RV where the
-// window begins, because its own RV is unknown. A client that received some of these deletions resumes from there and
-// misses none of the others.
+// window begins, because its own RV is unknown. A client that received only some of these deletions then resumes at
+// that RV and receives the others.
 func (e *entry) version() RV {
 	if e.lostAfter > 0 && (e.now == nil || e.audience == toFormerSelectors) {
 		return e.lostAfter
@@ -83,7 +83,7 @@ func (e *entry) version() RV {
 	return e.rv
 }
 
-// change is one event to append. Its deletion is the upstream's deletion object, nil if the object was not deleted.
+// change is one event to append. deletion is the upstream's deletion object, nil if the object was not deleted.
 type change struct {
 	rv                    RV
 	before, now, deletion *Object
@@ -99,7 +99,7 @@ func (h *history) append(c change) {
 	h.put(c)
 }
 
-// put records one event and drops none.
+// put records one event without dropping others.
 func (h *history) put(c change) {
 	end := h.end.Load()
 	w := h.held.Load()
@@ -129,11 +129,11 @@ func (e *entry) cost() int64 {
 	return cost
 }
 
-// own yields the objects that are dropped with the event.
+// own yields the objects that are freed when history drops the event.
 func (e *entry) own(yield func(*Object) bool) {
 	before := e.before
 	if e.audience == toFormerSelectors {
-		before = nil // the event for the other selectors has it, too
+		before = nil // freed with the event toOtherSelectors
 	}
 	for _, o := range []*Object{before, e.deleted.Load()} {
 		if o != nil && !yield(o) {
@@ -226,8 +226,8 @@ func (h *history) oldest() RV {
 	return h.held.Load().base.rv
 }
 
-// before returns the State with the greatest RV at or below rv, with its own RV. A watch from rv starts after it, and
-// it is the content of an Exact read at rv. It returns *ExpiredError below the window and inside a lost window.
+// before returns the newest State at or below rv. A watch from rv starts after this State, and an Exact read at rv has
+// its content. It returns *ExpiredError below the window and inside a lost window.
 func (h *history) before(rv RV) (*State, error) {
 	end := h.end.Load() // loaded before the window, which then reaches at least to this position
 	w := h.held.Load()
@@ -244,8 +244,8 @@ func (h *history) before(rv RV) (*State, error) {
 	return w.at(w.first + int64(above) - 1).state, nil
 }
 
-// deleted returns the object of an event's DELETED, made once for all watchers. It is the upstream's deletion object,
-// or the previous content at the event's version (semantics 4.4).
+// deleted returns the object that watchers receive with DELETED for an event. It is the upstream's deletion object, or
+// the previous content at the event's version (semantics 4.4). It is made once for all watchers.
 func (h *history) deleted(seq int64, e *entry) *Object {
 	if o := e.deleted.Load(); o != nil {
 		return o

@@ -6,9 +6,9 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// Index names a property by which a lane keeps a second order of its objects. A selector that requires exactly one
-// value of the property reads only its candidates. A lane adds indexes itself (indexer). An index only proposes
-// candidates; the predicate decides (I9).
+// Index names a property by which a lane keeps a second order of its objects. A list whose selector requires exactly
+// one value of the property reads only the objects with this value. A lane also builds indexes when lists need them
+// (indexer). An index only proposes candidates; the predicate decides (I9).
 type Index struct{ property selectors.Property }
 
 // FieldIndex returns an index of a selectable field at a location (Kind.Location).
@@ -53,7 +53,7 @@ func (i Index) value(o *Object) string {
 	return value
 }
 
-// exact returns the one value that all of p's matches have, if there is one.
+// exact returns the value of the property that p requires, if p requires exactly one.
 func (i Index) exact(p *selectors.Predicate) (value string, ok bool) {
 	for r := range p.Requirements() {
 		if r.Property == i.property && len(r.Values) == 1 {

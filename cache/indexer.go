@@ -9,7 +9,8 @@ import (
 )
 
 // indexer builds the indexes that a lane needs, and drops those it no longer needs (ADR 16). Readers report how many
-// objects they compared without a match. They only try its lock, so no reader waits for another.
+// objects they compared without a match. A reader that finds the indexer locked drops its report, so no reader waits
+// for another.
 type indexer struct {
 	lane  *Lane
 	terms indexTerms
@@ -29,18 +30,18 @@ type indexTerms struct {
 	scans  float64       // cost of building an index, per object
 	fixed  float64       // fixed cost of an index
 	write  float64       // cost of updating the index for one event
-	least  int           // minimum number of comparisons without a match that is reported
+	least  int           // a list with fewer comparisons without a match is not reported
 	rest   time.Duration // minimum time between two builds
-	pause  time.Duration // minimum time between two builds, in durations of the first; 100 limits building to 1% of a CPU
+	pause  time.Duration // minimum time between builds, as a multiple of a build's duration; 100: at most 1% of a CPU
 	most   int           // maximum number of indexes that the lane builds
-	budget int64         // divisor of the objects' memory that these indexes may take
+	budget int64         // these indexes may take the memory of the objects divided by budget
 }
 
 var defaultIndexTerms = indexTerms{
 	scans: 12, fixed: 10_000, write: 50, least: 256, rest: time.Second, pause: 100, most: 8, budget: 8,
 }
 
-// demand is how often lists select by single values of a property, whether or not it is indexed.
+// demand measures how often lists require a single value of a property, whether or not the property is indexed.
 type demand struct {
 	property selectors.Property
 	saved    meter // comparisons without a match that an index saves or would save
@@ -55,7 +56,7 @@ func (x *indexer) init(l *Lane) {
 	x.demands = map[selectors.Property]*demand{}
 }
 
-// missed reports that a list of p compared this many objects of the State s without a match.
+// missed reports that a list with the predicate p compared this many objects of the State s without a match.
 func (x *indexer) missed(s *State, p *selectors.Predicate, looked int) {
 	if looked < x.terms.least {
 		return
@@ -81,7 +82,7 @@ func (x *indexer) missed(s *State, p *selectors.Predicate, looked int) {
 	}
 }
 
-// used reports that an index of s saved its reader this many comparisons.
+// used reports that the index of the demand d saved a reader of s this many comparisons.
 func (x *indexer) used(s *State, d *demand, spared int) {
 	if !x.mu.TryLock() {
 		return
@@ -110,7 +111,8 @@ func (x *indexer) demandOf(property selectors.Property, now time.Time) *demand {
 	return d
 }
 
-// price returns how many comparisons an index of this many objects must save within the memory of a meter.
+// price returns how many comparisons an index of this many objects must save to be worth its cost. The comparisons are
+// those that a meter has not forgotten.
 func (x *indexer) price(objects int, now time.Time) float64 {
 	if applied := x.lane.counters.applied.Load(); applied != x.applied {
 		x.writes.add(float64(applied-x.applied), now, maxEvents)
@@ -123,7 +125,7 @@ func (x *indexer) price(objects int, now time.Time) float64 {
 const maxEvents = 1e9
 
 // admits reports whether another index may be built, and which existing one it replaces, if any. A replaced index must
-// have less than half the demand.
+// have less than half of the demand d.
 func (x *indexer) admits(s *State, d *demand, now time.Time) (drop *demand, ok bool) {
 	const entry = pageBytes/fill + 8
 	bytes, count := int64(entry*s.Len()), 1

@@ -38,18 +38,18 @@ const (
 
 // Lane is the cache of one resource in one encoding.
 //
-// To read: State is one pointer load. At finds an older State in history. WaitFor waits until the lane is fresh enough.
-// Watch opens a watcher.
+// To read: State is one pointer load. At finds an older State in history. WaitFor waits until the lane has reached an
+// RV. Watch opens a watcher.
 //
-// To write, in upstream order: Replace once for a list, then Apply for each event and Progress for each bookmark. After
-// the upstream's window is lost, call Replay with a new list, or Replace if Replay fails. Several streams may write,
-// for example a progress watch and the main watch, if each started at or below the lane's RV. Events that both bring
-// are dropped by RV.
+// To write, in upstream order: Replace once for a list, then Apply for each event and Progress for each bookmark. When
+// the upstream cannot continue a watch from the lane's RV, call Replay with a new list, or Replace if Replay fails.
+// Several streams may write, for example a progress watch and the main watch, if each started at or below the lane's
+// RV. An event that several streams bring is applied once.
 type Lane struct {
 	options  Options
 	floor    floor
 	state    atomic.Pointer[State] // newest written State; nil before the first Replace and after Close
-	shown    atomic.Pointer[State] // State that readers see: before state if that is partial, above it if vouched for
+	shown    atomic.Pointer[State] // State that readers see: older than state if that is partial, newer if vouched for
 	closed   chan struct{}         // closed by Close
 	waiters  waiters
 	counters counters
@@ -57,11 +57,11 @@ type Lane struct {
 	running  sync.WaitGroup // dispatchers; added to while writing is held
 
 	dictionary atomic.Pointer[learned] // dictionary of packed objects; nil until there are enough objects
-	packing    sync.Mutex              // held while packing changed objects; taken before writing
+	packing    sync.Mutex              // held while changed objects are packed; taken before writing
 	packer     packer                  // guarded by packing
 
 	writing    sync.Mutex // held by every writer; of the readers only Vouch takes it
-	expecting  bool       // whether a list was requested: see Expect
+	expecting  bool       // whether a list is expected: see Expect
 	verifying  bool       // whether to check the lane after writes: see verifyAfterEvent
 	unverified int        // events since the last check
 }
@@ -230,7 +230,7 @@ func (l *Lane) progress(s *State) {
 // Close returns. Close is idempotent.
 func (l *Lane) Close() {
 	l.close()
-	l.indexer.close() // not under writing, for which the build may be waiting
+	l.indexer.close() // without holding writing, because the build may be waiting for it
 }
 
 func (l *Lane) close() {
@@ -248,8 +248,8 @@ func (l *Lane) close() {
 	l.running.Wait()
 }
 
-// publish makes s the written State. When s is partial, readers see the content before the first of its deletions,
-// which is complete at the RV before.
+// publish makes s the written State. When s is partial, readers see the content before the first deletion at the RV of
+// s. This content is complete at the previous RV.
 func (l *Lane) publish(s *State) {
 	last := l.state.Swap(s)
 	switch {

@@ -46,8 +46,8 @@ func lostWindowsBetween(known ...RV) []lostWindow {
 const maxLostWindows = 1024
 
 // addLostWindows adds lost windows above all others. Call it before appending their events, because a reader that finds
-// the event must find the window. When there are too many, the oldest are merged into one, and the States between them
-// can no longer be served.
+// the event must also find the window. When there are too many, the oldest are merged into one, and the States between
+// them can no longer be served.
 func (h *history) addLostWindows(lost []lostWindow) {
 	w := h.held.Load()
 	all := slices.Concat(w.lostWindows, lost)

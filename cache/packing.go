@@ -8,7 +8,7 @@ import (
 
 // Packing says which objects a lane keeps compressed. The zero Packing compresses none.
 type Packing struct {
-	// From is the size of a lane's objects in bytes from which they are packed; 0 packs nothing.
+	// From is the minimum total size in bytes of a lane's objects for packing them; 0 disables packing.
 	From int64
 	// After is how long an object stays unpacked. Objects that change again soon, or are read because they just
 	// changed, are not worth packing.
@@ -22,16 +22,17 @@ var DefaultPacking = Packing{From: 4 << 20, After: 5 * time.Second}
 const (
 	// sampled is the number of objects that a dictionary is made from.
 	sampled = 300
-	// packedAtOnce is the number of objects that are exchanged under the writers' lock. Each takes one search.
+	// packedAtOnce is the number of objects whose items are exchanged under the writers' lock at a time. Each needs one
+	// search in the State.
 	packedAtOnce = 16
 )
 
 // packer keeps a lane's objects compressed. Filling packs the objects of a list on arrival. Lane.Pack packs changed
 // objects after a while, whether they are in the State or only in history. Guarded by Lane.packing.
 type packer struct {
-	latest shrinkage // with the lane's dictionary
+	latest shrinkage // of objects packed with the lane's dictionary
 	recent recent
-	epoch  *epoch // whose history was packed up to position upTo
+	epoch  *epoch // epoch whose history was packed up to position upTo
 	upTo   int64
 	by     *wire.Packer // nil while there is nothing to pack
 	count  int64        // number of objects that were processed
@@ -101,8 +102,8 @@ func (f *Filling) pack(o *Object) {
 		return
 	}
 	f.loose = append(f.loose, o)
-	// More objects do not help when they have nothing in common: each attempt waits for about twice as many as the
-	// last.
+	// If the objects have nothing in common, more of them do not help. Each attempt therefore waits for about twice as
+	// many objects as the previous one.
 	if f.bytes += int64(o.Size()); f.bytes < from<<f.tries {
 		return
 	}
@@ -189,7 +190,7 @@ func (l *Lane) pack(s *State, now time.Time) {
 		return
 	}
 	if first := s.epoch.history.held.Load().first; p.epoch != s.epoch || p.upTo < first {
-		p.epoch, p.upTo = s.epoch, first // older events are in the State, or dropped
+		p.epoch, p.upTo = s.epoch, first // objects of older events are in the State, or were dropped
 		l.packState(s)
 	}
 	l.packHistory(s.epoch, l.matured(s.epoch, now.Add(-l.options.Packing.After)))
@@ -288,7 +289,7 @@ func (l *Lane) packObjects(objects []*Object, pack func(*wire.Packer, *wire.Item
 		packed[i] = pack(l.packer.by, o.Item())
 		l.packer.count++
 		l.packer.latest.note(&packed[i])
-		if packed[i].Packed() { // an object that does not shrink would only be kept alive
+		if packed[i].Packed() { // as a sample, an object that does not shrink only costs memory
 			l.packer.recent.note(o)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // changes. Work done once for a page therefore serves many responses. It implements wire.Page.
 type Page struct {
 	objects       []*Object
-	bytes         atomic.Int64 // of its items; 0 until the first call of Bytes, which saves writers a look at every object
+	bytes         atomic.Int64 // size of the items; 0 until the first call of Bytes, because computing it is expensive
 	precompressed wire.PrecompressedPage
 	segment       atomic.Pointer[joint] // segment that begins here and ends on another page; nil until a response had one
 	// kept replaces precompressed on a page that was joined for one response; nil on pages of a tree.

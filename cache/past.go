@@ -11,9 +11,10 @@ type Past struct {
 	RV     RV // RV of the lane: of the last event, or above it
 }
 
-// Past returns the lane's content as events have brought it. It omits vouched RVs above, because events below them may
-// be missing. It begins after the last replayed window (Replay), inside which the content is unknown. It also begins
-// after events that share an RV, which no upstream sends.
+// Past returns the lane's content at the RV of the last event or bookmark. It ignores higher vouched RVs, because
+// events below them may be missing. It begins after the last replayed window (Replay), inside which the content is
+// unknown. It also begins after events that Restoration.Apply cannot repeat: those that share an RV, or whose object
+// has another RV.
 func (l *Lane) Past() (Past, error) {
 	written := l.state.Load()
 	if written == nil {

@@ -11,7 +11,8 @@ const (
 	judged = 512
 	// lasting is the minimum lifetime of a dictionary.
 	lasting = 10 * time.Minute
-	// fallen is the factor by which the ratio must have grown since the dictionary was made before another is made.
+	// fallen is a factor. When packed bytes divided by plain bytes have grown by it since the dictionary was made,
+	// another dictionary is made.
 	fallen = 2
 )
 
@@ -21,7 +22,7 @@ type shrinkage struct {
 	plain, packed int64
 }
 
-// note counts an object that was packed.
+// note counts a packed object.
 func (s *shrinkage) note(packed *wire.Item) {
 	if s.objects == 2*judged {
 		s.objects, s.plain, s.packed = s.objects/2, s.plain/2, s.packed/2
@@ -39,7 +40,7 @@ func (s *shrinkage) ratio() float64 {
 	return float64(s.packed) / float64(s.plain)
 }
 
-// hasFallen reports whether objects no longer shrink as they did when the dictionary was made. Then another one is due.
+// hasFallen reports whether objects shrink much less than when the dictionary was made. Another dictionary is then due.
 func (s *shrinkage) hasFallen(d *learned, now time.Time) bool {
 	return s.objects >= judged && now.Sub(d.at) >= lasting && s.ratio() > fallen*d.ratio
 }

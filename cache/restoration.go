@@ -3,7 +3,8 @@ package cache
 import "github.com/listfacade/listfacade/internal/wire"
 
 // Restoration builds a lane's content from the Past of another lane: first the content, then the events after it.
-// Readers see nothing of it before Show, and nothing remains if Show is not called. It is used by one goroutine.
+// Readers see the content only after Show, and nothing remains if Show is not called. A Restoration is used by one
+// goroutine.
 type Restoration struct {
 	filling *Filling
 	last    *State // State after the events so far

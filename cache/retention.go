@@ -6,22 +6,22 @@ import "time"
 // is not configurable: it is what kube-apiserver's watch cache keeps (semantics 4.1). A client that kube-apiserver
 // would let resume a watch can therefore resume it here.
 //
-// The floor can cost the content of every object that changed within its age. As in kube-apiserver, only the number of
-// events bounds it.
+// The floor can keep every object in memory that changed within floor.age. As in kube-apiserver, only the number of
+// events limits this memory.
 type retention struct {
-	age   time.Duration // of an event
-	bytes int64         // of all events
+	age   time.Duration // maximum age of an event
+	bytes int64         // maximum size of all events
 	floor floor
 }
 
-// floor is kept whatever the bounds are.
+// floor describes the events that are kept even above the bounds of age and bytes.
 type floor struct {
 	age    time.Duration // maximum age of events that are kept
 	most   int64         // maximum number of events that are kept for their age
 	fewest int64         // number of events that are always kept, however old
 }
 
-// watchCacheFloor has kube-apiserver's numbers: 75 s are a bookmark interval and a quarter of it.
+// watchCacheFloor has kube-apiserver's numbers. 75 s is 1.25 times the bookmark interval.
 var watchCacheFloor = floor{age: 75 * time.Second, most: 100 << 10, fewest: 100}
 
 // least returns a retention that keeps only the floor.

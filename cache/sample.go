@@ -7,8 +7,8 @@ import (
 )
 
 // sample contains some objects of an epoch, used to estimate how rare a value is. One half changed recently, because
-// feeds are compared with events; the other half is random. All watches use the same sample until many events have
-// come.
+// feeds are compared with events; the other half is random. All watches use the same sample until sampleLife events
+// have come.
 type sample struct {
 	seq     int64 // position in history when it was taken
 	objects []*Object
@@ -19,7 +19,7 @@ const (
 	sampleLife = 512 // in events
 )
 
-// mostRequirements is the maximum number of a predicate's requirements that are compared.
+// mostRequirements is the maximum number of a predicate's requirements that are compared with the sample.
 const mostRequirements = 16
 
 // sample returns a recent sample of the epoch.
@@ -56,8 +56,9 @@ func (t *tree) some(most int) []*Object {
 	return objects
 }
 
-// anchor chooses the anchor of p's feed: its rarest requirement, unless more than half of the sample fulfils it. Such a
-// feed is compared with every event. That costs little more, and feeds with an anchor do not wait for it.
+// anchor chooses the anchor of p's feed: its rarest requirement, unless more than half of the sample fulfils it. In
+// that case the feed has no anchor and is compared with every event. That costs little more, and feeds with an anchor
+// do not wait for this feed.
 func (s *sample) anchor(p *selectors.Predicate) anchor {
 	if p.Name() != "" && p.Namespace() != "" {
 		return anchor{by: byKey, values: []string{p.Namespace() + "/" + p.Name()}}

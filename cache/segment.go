@@ -29,7 +29,8 @@ func (t *tree) segments(in interval) iter.Seq[Run] {
 	}
 }
 
-// nextSegment returns the objects up to the start of the next segment, and moves there. The caller checks done first.
+// nextSegment returns the objects up to the start of the next segment, and moves the cursor there. The caller checks
+// done first.
 func (c *cursor) nextSegment() Run {
 	first := c.at
 	length := 0
@@ -75,8 +76,8 @@ func (t *tree) join(first spot, length int) *Page {
 	return joined
 }
 
-// joint stores the precompressed representations of a segment that begins on one page and ends on another. It
-// references the pages weakly, because a page may be replaced. The segment is then another one.
+// joint stores the precompressed representations of a segment that begins on one page and ends on another. Its
+// references to pages are weak. When a page is replaced, a segment on the new page is another segment.
 type joint struct {
 	from, to      int                  // object indexes in the first page and in the last
 	following     []weak.Pointer[Page] // pages after the first

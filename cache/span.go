@@ -126,8 +126,8 @@ func (c *cursor) nextRun() Run {
 	return run
 }
 
-// settle moves a cursor after a page's last object to the first object of the next page, because spots must compare
-// equal.
+// settle moves a cursor after a page's last object to the first object of the next page, because each location must
+// have only one spot.
 func (c *cursor) settle() {
 	if c.at.object == c.tree.page(c.at).Len() {
 		c.at = c.tree.following(c.at)

@@ -48,19 +48,24 @@ func (l *Lane) verify() error {
 		return nil
 	}
 	if err := s.verify(); err != nil {
-		return fmt.Errorf("state at %d: %w", s.rv, err)
+		return fmt.Errorf("verify state at RV %d: %w", s.rv, err)
 	}
 	if saved := l.counters.saved.Load(); saved != s.saved() {
-		return fmt.Errorf("packing saves %d bytes, recorded %d", s.saved(), saved)
+		return fmt.Errorf("recorded %d bytes saved by packing, want %d", saved, s.saved())
 	}
 	if err := s.epoch.history.verify(s); err != nil {
-		return fmt.Errorf("history: %w", err)
+		return fmt.Errorf("verify history: %w", err)
 	}
 	if err := s.epoch.feeds.verify(s); err != nil {
-		return fmt.Errorf("feeds: %w", err)
+		return fmt.Errorf("verify feeds: %w", err)
 	}
-	if shown := l.shown.Load(); shown.epoch != s.epoch || shown.partial || shown.rv < s.whole() {
-		return fmt.Errorf("readers see RV %d, state is complete up to %d", shown.rv, s.whole())
+	switch shown := l.shown.Load(); {
+	case shown.epoch != s.epoch:
+		return fmt.Errorf("readers see RV %d of another epoch, want RV %d of the current one", shown.rv, s.whole())
+	case shown.partial:
+		return fmt.Errorf("readers see a partial state at RV %d, want a complete one", shown.rv)
+	case shown.rv < s.whole():
+		return fmt.Errorf("readers see RV %d, want at least %d", shown.rv, s.whole())
 	}
 	return nil
 }
@@ -74,7 +79,7 @@ func (s *State) verify() error {
 		size += int64(o.Size())
 	}
 	if size != s.size {
-		return fmt.Errorf("size is %d, recorded %d", size, s.size)
+		return fmt.Errorf("recorded a size of %d bytes, want %d", s.size, size)
 	}
 	for i := range s.indexes {
 		if err := s.indexes[i].tree.verify(); err != nil {
@@ -92,12 +97,12 @@ func (t *tree) verify() error {
 	count, last := 0, (*Object)(nil)
 	for ci, c := range t.chunks {
 		if len(c.pages) == 0 || len(c.pages) > most {
-			return fmt.Errorf("chunk %d has %d pages", ci, len(c.pages))
+			return fmt.Errorf("chunk %d has %d pages, want 1 to %d", ci, len(c.pages), most)
 		}
 		before := count
 		for pi, p := range c.pages {
 			if p.Len() == 0 || p.Len() > most {
-				return fmt.Errorf("page %d of chunk %d has %d objects", pi, ci, p.Len())
+				return fmt.Errorf("page %d of chunk %d has %d objects, want 1 to %d", pi, ci, p.Len(), most)
 			}
 			for _, o := range p.objects {
 				if last != nil && t.compare(last, o) >= 0 {
@@ -108,11 +113,11 @@ func (t *tree) verify() error {
 			count += p.Len()
 		}
 		if count-before != c.count {
-			return fmt.Errorf("chunk %d has %d objects, recorded %d", ci, count-before, c.count)
+			return fmt.Errorf("chunk %d recorded %d objects, want %d", ci, c.count, count-before)
 		}
 	}
 	if count != t.count {
-		return fmt.Errorf("tree has %d objects, recorded %d", count, t.count)
+		return fmt.Errorf("tree recorded %d objects, want %d", t.count, count)
 	}
 	return nil
 }
@@ -127,11 +132,11 @@ func (i *index) sameAs(s *State) error {
 		count++
 		at, found := i.tree.find(i.tree.positionOf(o))
 		if !found || i.tree.object(at) != o {
-			return fmt.Errorf("missing object %q", o.Key())
+			return fmt.Errorf("object %q is not in the index", o.Key())
 		}
 	}
 	if count != i.tree.count {
-		return fmt.Errorf("has %d objects, state has %d", i.tree.count, count)
+		return fmt.Errorf("index has %d objects, want %d", i.tree.count, count)
 	}
 	return nil
 }
@@ -139,34 +144,34 @@ func (i *index) sameAs(s *State) error {
 func (h *history) verify(newest *State) error {
 	w, end := h.held.Load(), h.end.Load()
 	if end != newest.seq {
-		return fmt.Errorf("ends at position %d, state is at %d", end, newest.seq)
+		return fmt.Errorf("history ends at position %d, want %d", end, newest.seq)
 	}
 	if err := w.verifyLostWindows(); err != nil {
 		return err
 	}
 	last, rv, seq := w.base, w.base.rv, w.first
-	for ; seq < w.base.seq; seq++ { // the drop ended inside a lost window
+	for ; seq < w.base.seq; seq++ { // history was dropped up to a position inside a lost window
 		if e := w.at(seq); e.lostAfter == 0 || e.state != w.base {
-			return fmt.Errorf("begins at position %d, base is at %d", w.first, w.base.seq)
+			return fmt.Errorf("history begins at position %d, want %d", w.first, w.base.seq)
 		}
 	}
 	for ; seq < end; seq++ {
 		e := w.at(seq)
 		if e.lostAfter > 0 && e.state.seq > seq+1 { // the last event of a window is checked like any other
 			if e.rv < rv || e.state.rv < e.rv || e.lostAfter > e.rv {
-				return fmt.Errorf("event %d at RV %d of a lost window up to RV %d, after RV %d", seq, e.rv, e.state.rv, rv)
+				return fmt.Errorf("event %d at RV %d is outside its lost window up to RV %d, or out of order after RV %d", seq, e.rv, e.state.rv, rv)
 			}
 			rv = e.rv
 			continue
 		}
 		if e.rv < rv || e.state.rv != e.rv && e.lostAfter == 0 || e.state.rv < e.rv || e.state.seq != seq+1 {
-			return fmt.Errorf("event %d at RV %d leads to state %d at RV %d, after RV %d",
-				seq, e.rv, e.state.seq, e.state.rv, rv)
+			return fmt.Errorf("event %d at RV %d after RV %d is out of order, or leads to the wrong state: %d at RV %d",
+				seq, e.rv, rv, e.state.seq, e.state.rv)
 		}
 		last, rv = e.state, e.state.rv
 	}
 	if last.rv > newest.rv || last.objects.count != newest.objects.count {
-		return fmt.Errorf("last event leads to RV %d and %d objects, state is at RV %d with %d",
+		return fmt.Errorf("last event leads to RV %d and %d objects, want RV %d and %d objects",
 			last.rv, last.objects.count, newest.rv, newest.objects.count)
 	}
 	return nil
@@ -177,7 +182,8 @@ func (w *window) verifyLostWindows() error {
 	last := RV(0)
 	for _, lost := range w.lostWindows {
 		if lost.after < last || lost.upTo <= lost.after || lost.upTo <= w.base.rv {
-			return fmt.Errorf("lost window from RV %d to %d, previous ends at %d, base is at %d", lost.after, lost.upTo, last, w.base.rv)
+			return fmt.Errorf("lost windows are out of order or below the base: window from RV %d to %d, previous one up to %d, base at %d",
+				lost.after, lost.upTo, last, w.base.rv)
 		}
 		last = lost.upTo
 	}

@@ -18,13 +18,14 @@ func (f *feeds) verify(s *State) error {
 	count := map[*follower]int{}
 	for text, d := range f.byPredicate {
 		if d.predicate.String() != text || d.watchers <= 0 || d.follower != f.of(&d.anchor) || filed[d] != len(d.filings) {
-			return fmt.Errorf("feed %q with %d watchers is filed %d times at %v", text, d.watchers, filed[d], d.anchor)
+			return fmt.Errorf("feed %q is inconsistent: %d watchers, filed %d times, want %d, at anchor %v",
+				text, d.watchers, filed[d], len(d.filings), d.anchor)
 		}
 		delete(filed, d)
 		count[d.follower]++
 	}
 	if len(filed) > 0 || count[&f.anchored] != f.anchored.feeds || count[&f.unanchored] != f.unanchored.feeds {
-		return fmt.Errorf("%d feeds are filed but closed; %d and %d are open, recorded %d and %d",
+		return fmt.Errorf("%d closed feeds are still filed; %d feeds with and %d without an anchor are open, recorded %d and %d",
 			len(filed), count[&f.anchored], count[&f.unanchored], f.anchored.feeds, f.unanchored.feeds)
 	}
 	return f.verifyAnchors(s)
@@ -33,7 +34,7 @@ func (f *feeds) verify(s *State) error {
 func (w *follower) verify(s *State) error {
 	complete := RV(w.complete.Load())
 	if w.next != s.seq || w.offering() || complete != s.whole() {
-		return fmt.Errorf("feeds have %d events of %d and are complete up to RV %d, state up to %d", w.next, s.seq, complete, s.whole())
+		return fmt.Errorf("feeds received %d events and are complete up to RV %d, want %d events and RV %d", w.next, complete, s.seq, s.whole())
 	}
 	return nil
 }
@@ -49,7 +50,7 @@ func (a *anchors) filed() (map[*feed]int, error) {
 	count(&a.without)
 	for key, p := range a.keys {
 		if p.first == nil {
-			return nil, fmt.Errorf("empty posting at key %q", key)
+			return nil, fmt.Errorf("key %q has no feed but is still in the index of feeds", key)
 		}
 		count(p)
 	}
@@ -59,12 +60,12 @@ func (a *anchors) filed() (map[*feed]int, error) {
 	}
 	for _, of := range all {
 		if len(of.values) == 0 && of.present.first == nil {
-			return nil, fmt.Errorf("empty anchor at %v", of.property)
+			return nil, fmt.Errorf("property %v has no feed but is still in the index of feeds", of.property)
 		}
 		count(&of.present)
 		for value, p := range of.values {
 			if p.first == nil {
-				return nil, fmt.Errorf("empty posting at %q of %v", value, of.property)
+				return nil, fmt.Errorf("value %q of property %v has no feed but is still in the index of feeds", value, of.property)
 			}
 			count(p)
 		}
@@ -84,7 +85,7 @@ func (f *feeds) verifyAnchors(s *State) error {
 		}
 		for text, d := range f.byPredicate {
 			if d.predicate.Matches(&o.Attributes) && !found[d] {
-				return fmt.Errorf("%q is selected by feed %q, but not found by its anchor %v", o.Key(), text, d.anchor)
+				return fmt.Errorf("feed %[2]q selects object %[1]q, but is not found by its anchor %[3]v", o.Key(), text, d.anchor)
 			}
 		}
 	}

@@ -1,8 +1,8 @@
 package cache
 
 // Vouch advances the RV that readers see to rv without changing objects, and returns the State at rv. The State s comes
-// from Latest, and rv is not below its RV. The caller has confirmed, other than by events, that the upstream's content
-// at rv equals s. Readers see this State until events reach rv.
+// from Latest, and rv is not below its RV. The caller has confirmed by other means than events that the upstream's
+// content at rv equals s. Readers see this State until events reach rv.
 //
 // Events between the two RVs may have cancelled each other out. The writers still apply them, and watchers receive
 // them, except watchers that start from the State at rv (I5).
@@ -43,7 +43,7 @@ func (l *Lane) Vouch(s *State, rv RV) *State {
 }
 
 // Expect announces that the caller is about to request a list for Replace or Replay. The list may be older than a State
-// confirmed later, so Vouch returns nil until the caller calls over.
+// confirmed later, so Vouch returns nil until the caller calls the returned function.
 func (l *Lane) Expect() (over func()) {
 	l.expect(true)
 	return func() { l.expect(false) }

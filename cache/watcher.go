@@ -24,7 +24,7 @@ type Watcher struct {
 	epoch     *epoch
 	predicate *selectors.Predicate
 
-	snapshot    *State // State of the initial events; nil when none are left
+	snapshot    *State // State of the initial events; nil after the last one
 	initial     cursor
 	unmatched   int   // objects of the snapshot that did not match
 	seq         int64 // position in history of the next event to read
@@ -44,7 +44,7 @@ type Watcher struct {
 
 	// Atomic fields for Position and Behind, which other goroutines may call.
 	notified atomic.Uint64 // RV that the watcher has reached
-	replay   atomic.Int64  // events of history that the watcher has still to read
+	replay   atomic.Int64  // number of events that the watcher has still to read from history
 	passed   atomic.Int64  // entries of the feed that the watcher has read
 }
 
@@ -60,7 +60,7 @@ func (w *Watcher) Next() (Event, bool) {
 	event, ok := w.look()
 	switch {
 	case w.err != nil:
-	// Checked after reading the event and complete: if either is of a lost window, that window is counted already.
+	// Checked after reading the event and complete: if either belongs to a lost window, that window is already counted.
 	case w.endsAtLostWindow(complete):
 		return w.lose()
 	case ok:
@@ -68,7 +68,7 @@ func (w *Watcher) Next() (Event, bool) {
 	case w.endOfReplay > 0: // nothing is complete before the end of the window
 		w.progress = max(w.progress, complete)
 	default:
-		// The feed may have an event that is not declared complete yet: events that were returned count, too.
+		// The last event that was returned may not be declared complete yet, so its RV counts, too.
 		w.progress = max(w.progress, complete, w.epoch.wholeAt(w.seen))
 	}
 	w.notified.Store(uint64(w.position()))
@@ -114,8 +114,8 @@ func (w *Watcher) EndOfReplay() RV {
 }
 
 // NextInitial returns the next initial events as a run of objects that are all ADDED, for callers that send many at a
-// time. When it returns false, the caller must use Next. Then no initial event is left, the predicate does not select
-// every object, or the watch has ended.
+// time. It returns false when no initial event is left, when the predicate does not select every object, or when the
+// watch has ended. The caller must then use Next.
 func (w *Watcher) NextInitial() (Run, bool) {
 	over := w.err != nil || w.closed.Load() || !w.epoch.history.holds(w.seq)
 	if over || w.snapshot == nil || w.initial.done() || !w.predicate.Everything() {
@@ -180,7 +180,7 @@ func (w *Watcher) nextFed() (Event, bool) {
 			return Event{}, false
 		}
 		w.passed.Store(w.cursor.passed())
-		if next.seq() < w.seq { // the starting State was newer than the feed, or history already had the event
+		if next.seq() < w.seq { // the watcher started after the event, or has read it from history
 			continue
 		}
 		e := w.epoch.history.at(next.seq())
