@@ -38,7 +38,7 @@ type Options struct {
 	Floor uint64
 }
 
-// phase is the phase of a watch.
+// phase says which bookmarks of a watch are still due.
 type phase int
 
 const (

@@ -35,7 +35,7 @@ type ends struct {
 }
 
 // Minimal makes a template with only type meta and metadata, for an upstream that sends no bookmark to learn from. This
-// is complete for custom resources. For a built-in kind it lacks the fields that its empty object shows.
+// is complete for custom resources. For a built-in kind, the other fields of an empty object are missing.
 func Minimal(style Style, apiVersion, kind string) *Template {
 	p := parts{style: style, after: `}`}
 	if style == Custom {
@@ -79,7 +79,8 @@ func annotations(all []string) string {
 	return `"annotations":{` + strings.Join(slices.Sorted(slices.Values(all)), ",") + `}`
 }
 
-// ends returns metadata in the order of the style. The member between is in the middle in either style.
+// ends returns metadata in the order of the style. In either style, p.between is placed between resourceVersion and
+// annotations.
 func (p *parts) ends(annotated string) ends {
 	const open, closing = `"resourceVersion":"`, `"`
 	if p.style == Custom {
