@@ -14,9 +14,9 @@ type builtin struct {
 	group    string
 	kind     string
 	versions []string // other versions have the default table
-	metadata []string // accepted labels out of metadata.name and metadata.namespace
+	metadata []string // which of metadata.name and metadata.namespace requests may use
 	fields   []offer
-	aliases  map[string]string // more labels of a request -> canonical label
+	aliases  map[string]string // additional labels of requests -> canonical label
 	refuse   refusal
 }
 

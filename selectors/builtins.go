@@ -6,7 +6,7 @@ var (
 	nameAndNamespace = []string{nameLabel, namespaceLabel}
 )
 
-// builtins is the table of built-in kinds. It is read-only. These quirks are the server's own:
+// builtins is the table of built-in kinds. It is read-only. kube-apiserver has these peculiarities:
 //
 //   - Node, Namespace and PodCertificateRequest reject metadata.namespace, although PodCertificateRequest is
 //     namespaced.

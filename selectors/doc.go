@@ -24,18 +24,18 @@
 // the object's labels, however many requirements and values a client sends. Error texts are kube-apiserver's, word for
 // word.
 //
-// Every value of this package is immutable and safe for concurrent use. Data that the Attributes of many objects have
-// in common is in memory once, and is freed with the last of these objects. Attributes keep none of the memory that
-// they were made from.
+// Every value of this package is immutable and safe for concurrent use. Attributes are the field and label values of
+// one object. Data that many Attributes have in common is in memory once, and is freed with the last of them.
+// Attributes keep none of the memory that they were made from.
 //
 // The key range of a Predicate (Namespace, Name), its index hint (Exact) and its Requirements only propose candidates;
-// Matches always decides (I9).
+// Matches always decides (I9 in cache/doc.go).
 //
 // # To add a selectable field
 //
 // Add it to its kind's entry in builtins.go. Give the path of its value in the kind's versioned JSON, and the release
-// that added it. Also say how its values are distributed over objects, which decides how they are stored. Extraction
-// and indexes then follow from Kind.Fields.
+// that added it. Also give the distribution of its values over objects (Spread), which decides how the values are
+// stored. Extraction and indexes then follow from Kind.Fields.
 //
 // The package starts no goroutine, takes no lock and reads no object: the caller has scanned the values from the
 // object's bytes before (Attributes).

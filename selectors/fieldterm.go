@@ -18,7 +18,8 @@ type fieldTerm struct {
 }
 
 // compileFields compiles a converted selector. All excluded values of a field become one term. Each required value is a
-// term; two different ones for a field match nothing. The result possible is false when no object can match.
+// term; two different required values of one field match nothing. The result possible is false when no object can
+// match.
 func (k *Kind) compileFields(selector fields.Selector) (terms []fieldTerm, possible bool) {
 	if selector == nil || selector.Empty() {
 		return nil, true
