@@ -17,13 +17,13 @@ type BodyOptions struct {
 	Announce func()
 	// Filter transforms the complete body before compression; nil for none.
 	Filter Filter
-	// Precompressed caches precompressed runs of pages; nil disables them.
+	// Precompressed caches the compressed text of runs (Run); nil disables the cache.
 	Precompressed *Precompressed
 }
 
 // Body is the body of one response. It is filtered if a filter is set, and compressed as one gzip member if it is large
-// and the client accepts gzip. Body itself writes lists and objects, because precompressed runs are copied directly
-// into the gzip member. Used by one goroutine.
+// and the client accepts gzip. Body itself writes lists and objects, because precompressed runs (parts of pages) are
+// copied directly into the gzip member. Used by one goroutine.
 type Body struct {
 	member        *member
 	filter        io.WriteCloser // nil for none
@@ -50,8 +50,8 @@ func (b *Body) Write(p []byte) (int, error) {
 	return b.member.Write(p)
 }
 
-// Remembers reports whether the result of a selector should be cached as precompressed runs. That is so if the body may
-// be compressed, and the user has sent the same selector before. The caller then sets Run.Selector.
+// Remembers reports whether the result of a selector should be cached as precompressed runs. That is the case if the
+// body may be compressed, and the user has sent the same selector before. The caller then sets Run.Selector.
 func (b *Body) Remembers(asked Asked) bool {
 	return b.precompressed != nil && b.precompressed.repeated(asked)
 }
@@ -69,7 +69,7 @@ func (b *Body) WriteObject(shape Shape, f Representation, it *Item) error {
 		w = b.member.w // the body is too small for compression, so buffering it is unnecessary
 	}
 	_, err := w.Write(*object)
-	if err == nil && cap(*object) <= keepPiece { // after an error, HTTP/2 may still read it
+	if err == nil && cap(*object) <= keepPiece { // after an error, HTTP/2 may still read the buffer
 		objects.Put(object)
 	}
 	return err

@@ -33,7 +33,7 @@ const one = uint32(1) << 31
 // times returns the product of two polynomials.
 func times(a, b uint32) uint32 {
 	product := uint32(0)
-	for ; a != 0; a <<= 1 { // from the lowest power of a to the highest, while b becomes b times x
+	for ; a != 0; a <<= 1 { // from the lowest power of a to the highest; each step multiplies b by x
 		if a&one != 0 {
 			product ^= b
 		}

@@ -14,7 +14,7 @@ type Deflated struct {
 	blocks []byte
 	sum    checksum // of the uncompressed text
 	items  []uint16 // positions on the page of the items in the text
-	shift  uint32   // factor for the checksum of the preceding text
+	shift  uint32   // factor that combines the CRC-32 of the preceding text with sum (shiftBy)
 }
 
 // Size returns the compressed size in bytes.

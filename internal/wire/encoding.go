@@ -2,8 +2,8 @@ package wire
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// Encoding is everything that differs between JSON and another encoding of objects. Each lane has one encoding.
-// Encodings are comparable and immutable.
+// Encoding contains everything that differs between the encodings of objects, such as JSON and protobuf. Each lane has
+// one encoding. Encodings are comparable and immutable.
 type Encoding interface {
 	// Name returns the name in logs, metrics and keys, such as "json".
 	Name() string

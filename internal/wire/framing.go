@@ -10,8 +10,8 @@ import (
 	"iter"
 )
 
-// FrameLimit is the maximum size of one watch frame in bytes. An object has at most 1.5 MB in etcd, and a few times
-// that in JSON. Managed fields and a Table may be added.
+// FrameLimit is the maximum size of one watch frame in bytes. An object has at most 1.5 MB in etcd, and several times
+// as much in JSON. Managed fields and a Table may be added.
 const FrameLimit = 64 << 20
 
 // FrameTooLargeError is returned when a frame is longer than the reader's limit in bytes.

@@ -19,10 +19,10 @@ const BlockSize = item.BlockSize
 // NewDictionary makes a dictionary from a few hundred items of a kind. It fails when the items have nothing in common.
 func NewDictionary(samples []*Item) (*Dictionary, error) { return item.NewDictionary(samples) }
 
-// OpenBytes returns how many bytes packed items occupy in the process while they are unpacked for reading.
+// OpenBytes returns the total size in bytes of the buffers into which packed items are currently unpacked for reading.
 func OpenBytes() int64 { return item.OpenBytes() }
 
-// Bookmark contains the bookmarks of a kind at any resourceVersion. Shape.WithResourceVersion replaces the version.
+// Bookmark contains the bookmarks of a kind, at some resourceVersion. Shape.WithResourceVersion replaces the version.
 type Bookmark struct {
 	// Plain has only a resourceVersion.
 	Plain Item

@@ -20,7 +20,7 @@ type member struct {
 	announce func() // called before the first byte of a compressed body
 	buffered []byte // written data while the final size is unknown
 	out      *bufio.Writer
-	flate    *flate.Writer // compressor for other data; nil when none is in use
+	flate    *flate.Writer // compressor for data that is not precompressed; nil when none is in use
 	sum      checksum
 	length   int64 // bytes written, before compression
 }
@@ -125,7 +125,7 @@ func (m *member) deflate(p []byte) (int, error) {
 }
 
 // pause ends the compressed data on a byte boundary and releases the compressor. Later data must not refer to earlier
-// data: a decompressor's window is the last 32 KiB, which may include precompressed text.
+// data, because the decompressor's window, the last 32 KiB, may include precompressed text.
 func (m *member) pause() error {
 	if m.flate == nil {
 		return nil

@@ -5,16 +5,16 @@ import "time"
 // AgingStyle is a ListStyle whose items contain ages.
 type AgingStyle interface {
 	ListStyle
-	// Until returns the time when the first of the items appended since the last call changes. It is zero if none of them
-	// ever changes.
+	// Until returns the earliest time at which the text of an item changes that was appended since the last call. It is
+	// zero if no text ever changes.
 	Until() time.Time
 }
 
 const (
 	// precompressFrom is the minimum size of a run in bytes. Smaller runs are compressed while they are written.
 	precompressFrom = 16 << 10
-	// precompressItems is the minimum number of items of a part of a page. The bounds of lists of a namespace or of a
-	// client's chunks repeat. The results of a selector do not, so they are not subject to this minimum.
+	// precompressItems is the minimum number of items in a run that is only a part of a page. It does not apply to the
+	// result of a selector, which also saves the evaluation of the selector.
 	precompressItems = 8
 )
 
@@ -26,8 +26,8 @@ func (l *listWriter) precompressed(r Run, before int) *Deflated {
 		return nil
 	}
 	key, s := keyOf(l.list.Representation, inList, r), page.on(precompressed)
-	if representation := precompressed.find(s, key, l.list.Now); representation != nil {
-		return precompressed.use(representation, l.list.Now)
+	if kept := precompressed.find(s, key, l.list.Now); kept != nil {
+		return precompressed.use(kept, l.list.Now)
 	}
 	if !l.isWorth(r, before) {
 		return nil
@@ -35,8 +35,8 @@ func (l *listWriter) precompressed(r Run, before int) *Deflated {
 	return precompressed.precompress(s, key, l.list.Now, func(dst []byte) uncompressedText { return l.textOf(dst, r) })
 }
 
-// agedList is how long after its start a Table list uses and makes precompressed runs: its ages are relative to its
-// start.
+// agedList is the maximum time since the start of a Table list for using and making precompressed runs. The ages in a
+// list are relative to its start, so the runs of an older list would be out of date.
 const agedList = time.Second
 
 // isShort reports whether the run is a part of a page with few items.
@@ -51,8 +51,8 @@ func keyOf(representation Representation, body bodyKind, r Run) precompressedKey
 	return key
 }
 
-// isWorth reports whether both the run and the body are large enough, by the sizes of the objects. The result of a
-// selector is always cached, even if it is empty.
+// isWorth reports whether both the run and the body are large enough, estimated by the sizes of the objects. The result
+// of a selector is always cached, even if it is empty.
 func (l *listWriter) isWorth(r Run, before int) bool {
 	if r.Selector != nil {
 		return true
@@ -79,8 +79,9 @@ func (l *listWriter) textOf(dst []byte, r Run) uncompressedText {
 	return text
 }
 
-// PrecompressedEvents returns a run as ADDED events in representation Whole or Partial. Their frames do not depend on
-// earlier frames. It makes the text if it is not cached. It returns nil when the run should be sent event by event.
+// PrecompressedEvents returns the compressed text of a run as ADDED events, in representation Whole or Partial. The
+// frames of these representations do not depend on earlier frames. The text is made if it is not cached.
+// PrecompressedEvents returns nil when the run should be sent event by event.
 func PrecompressedEvents(precompressed *Precompressed, shape Shape, representation Representation, r Run, now time.Time) *Deflated {
 	if precompressed == nil || !precompressed.keeps() || r.Page.Precompressed() == nil || representation.Kind == Row || r.isShort() {
 		return nil

@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Precompressed caches precompressed runs of pages for all lanes: the compressed text of a page's items in one
-// representation and one kind of body. A run is made on first use, once for all concurrent callers. It is dropped with
-// its page. When all runs together exceed the budget, the least recently used ones are evicted. Safe for concurrent
-// use; lookups take no lock.
+// Precompressed caches precompressed runs for all lanes. A precompressed run is the compressed text of a part of a page
+// (Run), in one representation and for one kind of body. It is made on first use, once for all concurrent callers. It
+// is dropped with its page. When all runs together exceed the budget, the least recently used ones are evicted. Safe
+// for concurrent use; lookups take no lock.
 type Precompressed struct {
 	budget int64
 	bound  atomic.Int64 // current maximum in bytes: the budget, or less while memory is short
@@ -100,7 +100,7 @@ const (
 	inStream
 )
 
-// precompressedRun is one run of a page in one representation. It is in the cache from the moment when a caller starts
+// precompressedRun is the compressed text of one run of a page. It is in the cache from the moment when a caller starts
 // to make it.
 type precompressedRun struct {
 	key  precompressedKey
@@ -147,12 +147,12 @@ const precompressedPerPage = 24
 
 // find returns the run of a key that is usable now; nil when there is none.
 func (f *Precompressed) find(s *pageRuns, key precompressedKey, now time.Time) *precompressedRun {
-	for _, representation := range s.runs() {
-		if representation.key == key {
-			if representation.expired(now) {
+	for _, run := range s.runs() {
+		if run.key == key {
+			if run.expired(now) {
 				return nil
 			}
-			return representation
+			return run
 		}
 	}
 	return nil
@@ -164,19 +164,19 @@ func (p *precompressedRun) expired(now time.Time) bool {
 }
 
 // use waits until a run is made and returns its text. It returns nil when the run could not be made or is out of date.
-func (f *Precompressed) use(representation *precompressedRun, now time.Time) *Deflated {
+func (f *Precompressed) use(run *precompressedRun, now time.Time) *Deflated {
 	f.counts.found.Add(1)
-	if at := int64(now.Sub(f.began)); representation.used.Load() < at {
-		representation.used.Store(at)
+	if at := int64(now.Sub(f.began)); run.used.Load() < at {
+		run.used.Store(at)
 	}
-	if text := representation.text.Load(); text != nil {
+	if text := run.text.Load(); text != nil {
 		return text
 	}
-	<-representation.made
-	if representation.expired(now) {
-		return nil // made for a list that started long before
+	<-run.made
+	if run.expired(now) {
+		return nil // the run was made for a list that started much earlier
 	}
-	return representation.text.Load()
+	return run.text.Load()
 }
 
 // uncompressedText is the text of a run before compression.
@@ -189,34 +189,34 @@ type uncompressedText struct {
 // precompress makes the run of a key. If another caller is already making it, precompress waits for that caller. text
 // appends the uncompressed text.
 func (f *Precompressed) precompress(s *pageRuns, key precompressedKey, now time.Time, text func(dst []byte) uncompressedText) *Deflated {
-	representation, created := f.begin(s, key, now)
+	run, created := f.begin(s, key, now)
 	if !created {
-		return f.use(representation, now)
+		return f.use(run, now)
 	}
-	defer f.settle(representation)
+	defer f.settle(run)
 	plain := plains.Get().(*[]byte)
 	t := text((*plain)[:0])
-	*plain, representation.until = t.plain, t.until
+	*plain, run.until = t.plain, t.until
 	made := Deflate(t.plain)
 	made.items = t.items
 	if cap(*plain) <= keepPlain {
 		plains.Put(plain)
 	}
-	representation.text.Store(made)
+	run.text.Store(made)
 	f.counts.made.Add(1)
-	f.charge(representation, int64(made.Size()+key.nameLen()+precompressedOverhead))
+	f.charge(run, int64(made.Size()+key.nameLen()+precompressedOverhead))
 	return made
 }
 
 // settle wakes the callers that wait for a run. If making it caused a panic, settle removes it.
-func (f *Precompressed) settle(representation *precompressedRun) {
-	if representation.text.Load() == nil {
+func (f *Precompressed) settle(run *precompressedRun) {
+	if run.text.Load() == nil {
 		f.mu.Lock()
-		representation.of.remove(representation)
-		f.forget(representation)
+		run.of.remove(run)
+		f.forget(run)
 		f.mu.Unlock()
 	}
-	close(representation.made)
+	close(run.made)
 }
 
 // keepPlain is the maximum capacity in bytes of a buffer that is used again: a page of 128 pods.
@@ -225,15 +225,15 @@ const keepPlain = 4 << 20
 // plains is a pool of buffers for text before compression.
 var plains = sync.Pool{New: func() any { return new([]byte) }}
 
-// begin adds a run that is to be made. If created is true, the caller must make it.
-func (f *Precompressed) begin(s *pageRuns, key precompressedKey, now time.Time) (representation *precompressedRun, created bool) {
+// begin returns the run of a key, and adds it if there is none. If created is true, the caller must make the run.
+func (f *Precompressed) begin(s *pageRuns, key precompressedKey, now time.Time) (run *precompressedRun, created bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if representation = f.find(s, key, now); representation != nil {
-		return representation, false
+	if run = f.find(s, key, now); run != nil {
+		return run, false
 	}
-	representation = &precompressedRun{key: key, of: s, made: make(chan struct{})}
-	representation.used.Store(int64(now.Sub(f.began)))
+	run = &precompressedRun{key: key, of: s, made: make(chan struct{})}
+	run.used.Store(int64(now.Sub(f.began)))
 	others := make([]*precompressedRun, 0, len(s.runs())+1)
 	for _, other := range s.runs() {
 		if other.key == key {
@@ -247,22 +247,22 @@ func (f *Precompressed) begin(s *pageRuns, key precompressedKey, now time.Time) 
 		others = slices.DeleteFunc(others, func(other *precompressedRun) bool { return other == oldest })
 		f.evict(oldest)
 	}
-	s.set(append(others, representation))
-	f.kept[representation] = struct{}{}
-	return representation, true
+	s.set(append(others, run))
+	f.kept[run] = struct{}{}
+	return run, true
 }
 
 // lastUse orders runs by last use, the least recently used first.
 func lastUse(a, b *precompressedRun) int { return cmp.Compare(a.used.Load(), b.used.Load()) }
 
 // charge adds a finished run to the size, unless it was dropped meanwhile, and enforces the budget.
-func (f *Precompressed) charge(representation *precompressedRun, size int64) {
+func (f *Precompressed) charge(run *precompressedRun, size int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if _, kept := f.kept[representation]; !kept {
+	if _, kept := f.kept[run]; !kept {
 		return
 	}
-	representation.size = size
+	run.size = size
 	f.bytes += size
 	if bound := f.bound.Load(); f.bytes > bound {
 		f.shrink(bound - bound/8)
@@ -273,35 +273,35 @@ func (f *Precompressed) charge(representation *precompressedRun, size int64) {
 // The caller holds f.mu.
 func (f *Precompressed) shrink(to int64) {
 	all := make([]*precompressedRun, 0, len(f.kept))
-	for representation := range f.kept {
-		if representation.size > 0 {
-			all = append(all, representation)
+	for run := range f.kept {
+		if run.size > 0 {
+			all = append(all, run)
 		}
 	}
 	slices.SortFunc(all, lastUse)
-	for _, representation := range all {
+	for _, run := range all {
 		if f.bytes <= to {
 			return
 		}
-		representation.of.remove(representation)
-		f.evict(representation)
+		run.of.remove(run)
+		f.evict(run)
 	}
 }
 
-func (f *Precompressed) evict(representation *precompressedRun) {
+func (f *Precompressed) evict(run *precompressedRun) {
 	f.counts.evicted.Add(1)
-	f.forget(representation)
+	f.forget(run)
 }
 
-// forget removes a run from the statistics and the size. The caller holds f.mu.
-func (f *Precompressed) forget(representation *precompressedRun) {
-	f.bytes -= representation.size
-	representation.size = 0
-	delete(f.kept, representation)
+// forget removes a run from kept and from the total size, but not from its page. The caller holds f.mu.
+func (f *Precompressed) forget(run *precompressedRun) {
+	f.bytes -= run.size
+	run.size = 0
+	delete(f.kept, run)
 }
 
-// tryDrop is drop for a lane's writer, which must not wait. If the lock is taken, the runs remain until they are
-// evicted or the page is garbage collected.
+// tryDrop is drop without waiting for the lock, for a lane's writer. If the lock is taken, the runs remain until they
+// are evicted or the page is garbage collected.
 func (f *Precompressed) tryDrop(s *pageRuns) {
 	if f.mu.TryLock() {
 		defer f.mu.Unlock()
@@ -317,8 +317,8 @@ func (f *Precompressed) drop(s *pageRuns) {
 }
 
 func (f *Precompressed) dropAll(s *pageRuns) {
-	for _, representation := range s.runs() {
-		f.forget(representation)
+	for _, run := range s.runs() {
+		f.forget(run)
 	}
 	s.set(nil)
 }

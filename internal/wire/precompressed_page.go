@@ -25,8 +25,8 @@ func (s *pageRuns) runs() []*precompressedRun {
 
 func (s *pageRuns) set(all []*precompressedRun) { s.all.Store(&all) }
 
-func (s *pageRuns) remove(representation *precompressedRun) {
-	s.set(slices.DeleteFunc(slices.Clone(s.runs()), func(other *precompressedRun) bool { return other == representation }))
+func (s *pageRuns) remove(run *precompressedRun) {
+	s.set(slices.DeleteFunc(slices.Clone(s.runs()), func(other *precompressedRun) bool { return other == run }))
 }
 
 // on returns the runs of the page, and creates the pageRuns on first use. They are dropped when the page is garbage

@@ -3,9 +3,9 @@ package wire
 // Reader reads the upstream's responses about one kind. It splits lists and frames into objects, and scans each object
 // for the facts that the cache needs. Immutable; safe for concurrent use.
 type Reader interface {
-	// List reads the body of a list and calls each with every object in order. It fails with the error of each, or when
-	// the body is not a list of complete objects.
-	List(body []byte, each func(Item, Facts) error) (ListHead, error)
+	// List reads the body of a list and calls do for every object, in order. It returns the error of do. It also
+	// returns an error when the body is not a list of complete objects.
+	List(body []byte, do func(Item, Facts) error) (ListHead, error)
 	// Frame reads a watch frame.
 	Frame(frame []byte) (Frame, error)
 	// Bookmark learns the format of the kind's bookmarks from a frame with a bookmark. When it returns an error, which

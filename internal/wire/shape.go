@@ -23,7 +23,7 @@ type Shape interface {
 	// UID returns the metadata.uid of an object; empty when it has none.
 	UID(it *Item) string
 
-	// WithColumns returns the shape with the columns of a Table, which are copied.
+	// WithColumns returns the shape with the columns of a Table. It copies the columns.
 	WithColumns(columns []byte) (Shape, error)
 	// Reprinted reports whether the columns of a Table differ from those of the shape.
 	Reprinted(columns []byte) bool

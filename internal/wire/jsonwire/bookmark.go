@@ -5,8 +5,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// learnBookmark makes the kind's bookmarks from one that the upstream sent, including its cells. With an error it
-// returns a minimal bookmark.
+// learnBookmark makes the kind's bookmarks from a bookmark of the upstream, including its Table cells. If that fails,
+// it returns an error and a minimal bookmark.
 func (s *Shape) learnBookmark(row Row) (wire.Bookmark, error) {
 	template, err := bookmarks.Learn(row.Object)
 	if err != nil {

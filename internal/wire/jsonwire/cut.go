@@ -9,7 +9,7 @@ import (
 // cutter splits lists and watch frames.
 type cutter struct {
 	scan.Scanner
-	bare bool // rows of Tables have no objects
+	bare bool // true if rows of Tables contain no objects
 }
 
 // ListBody is the metadata of a list. Columns aliases the body.
@@ -20,9 +20,9 @@ type ListBody struct {
 	Columns                   []byte // column definitions of a Table, a JSON array; nil for other lists
 }
 
-// SplitList splits a list body into objects, with their rows if it is a Table, and calls each in order. It supports
-// Tables, and lists of built-in and custom resources (semantics 6.4, 7.1, 7.2). It fails with a *scan.MalformedError or
-// the error of each.
+// SplitList splits a list body into objects, with their rows if it is a Table. It calls each for every object, in
+// order. It supports Tables, and lists of built-in and custom resources (semantics 6.4, 7.1, 7.2). It returns a
+// *scan.MalformedError, or the error that each returned.
 func SplitList(body []byte, each func(Row) error) (ListBody, error) {
 	c := cutter{Scanner: scan.Scanner{Data: body}}
 	cut := c.list

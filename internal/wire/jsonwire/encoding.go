@@ -14,7 +14,7 @@ const (
 	mediaPlain = "application/json"
 )
 
-// wholeObjects requests Table rows with complete objects. Other responses ignore it.
+// wholeObjects requests Table rows with complete objects. It has no effect on responses that are not Tables.
 var wholeObjects = map[string]string{"includeObject": "Object"}
 
 // noObjects requests Table rows without objects.

@@ -44,7 +44,8 @@ func (f *framer) AppendInitialEventsEnd(dst []byte, it *wire.Item) []byte {
 	return f.append(dst, wire.TypeBookmark, f.printed(it), include, nil)
 }
 
-// printed adds cells to a bookmark without them, as a custom resource's bookmark has them: an empty name, then nulls.
+// printed returns a bookmark with cells. If the upstream sent no cells, they are those of a custom resource's bookmark:
+// an empty name, then nulls.
 func (f *framer) printed(it *wire.Item) *wire.Item {
 	marks := *item.MarksOf(it)
 	if f.representation.Kind != wire.Row || marks.Cells > marks.Object {

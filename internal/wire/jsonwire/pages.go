@@ -18,7 +18,7 @@ import (
 type pageReader struct {
 	*reader
 	printed bool
-	columns []byte // of all Tables of this listing; nil before the first
+	columns []byte // columns of all Tables of this listing; nil before the first Table
 	name    int    // index of the cell that contains the object's name
 	rows    []Row  // rows whose objects have not been read
 }
@@ -117,7 +117,7 @@ func (p *pageReader) Objects(page []byte, each func(wire.Item, wire.Facts) error
 	lead := p.lead()
 	list, err := SplitList(page, func(row Row) error {
 		if len(p.rows) == 0 {
-			return fmt.Errorf("%w: no row for an object", wire.ErrUnaligned)
+			return fmt.Errorf("%w: rows ended before the objects", wire.ErrUnaligned)
 		}
 		row.Lead, row.Cells, row.Conditions = lead, p.rows[0].Cells, p.rows[0].Conditions
 		p.rows = p.rows[1:]

@@ -15,7 +15,7 @@ var initialEventsEnd = []byte(`"k8s.io/initial-events-end":"true"`)
 type reader struct {
 	extractor *Extractor
 	shape     *Shape
-	plain     bool // requests ask for plain lists, not Tables
+	plain     bool // true if plain lists are requested, not Tables
 }
 
 // List implements wire.Reader. It adds the type meta that built-in objects lack in a plain list.

@@ -36,7 +36,7 @@ func newShape(d wire.Description) *Shape {
 	}
 }
 
-// Prints implements wire.Shape. The columns must be known, and the source of every age.
+// Prints implements wire.Shape. It requires that the columns are known, and the source of every age.
 func (s *Shape) Prints() bool { return s.rawColumns != nil && len(s.ages.Frozen()) == 0 }
 
 // Reprinted implements wire.Shape.

@@ -34,8 +34,8 @@ func (Encoding) Covers(d wire.Description, fields []wire.Path) bool {
 	return ok && !d.Custom
 }
 
-// Pages implements wire.Encoding. It uses lists, because the initial events of a watch cost kube-apiserver half as much
-// again.
+// Pages implements wire.Encoding. It uses lists, because the initial events of a watch cost kube-apiserver 1.5 times as
+// much.
 func (e Encoding) Pages(d wire.Description, ask wire.Ask, fields []wire.Path) wire.Pages {
 	return wire.Pages{Objects: ask, Reader: &pageReader{reader: &reader{extractor: newExtractor(d.Kind, fields), shape: newShape(d)}}}
 }

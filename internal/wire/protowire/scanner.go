@@ -63,7 +63,7 @@ func (f field) isPlain() bool {
 	return f.wireType == protowire.BytesType && f.start-f.tag == headLen(f.number, f.end-f.start)
 }
 
-// headLen returns the length of the head of a field, for a value of the given length.
+// headLen returns the length of the head of a field (tag and length prefix), for a value of the given length.
 func headLen(number int32, bytes int) int {
 	return protowire.SizeTag(protowire.Number(number)) + protowire.SizeVarint(uint64(bytes))
 }

@@ -11,11 +11,12 @@ const (
 	BlockSize = 64 << 10
 	// blockMost is the maximum size in bytes of an item in a block, because the free end of a block is wasted.
 	blockMost = BlockSize / 16
-	// sparse is the number of bytes of dropped items above which a block is sparse: the whole block stays in memory.
+	// sparse is the number of bytes of dropped items above which a block is sparse. Dropping an item alone frees no
+	// memory, because the block stays in memory until its last item is dropped.
 	sparse = BlockSize / 4
 )
 
-// block is the data that packed items share: a dictionary, and memory if they were laid. The memory is freed with the
+// block is the data that packed items share: a dictionary, and memory if Lay packed them. The memory is freed with the
 // last item.
 type block struct {
 	dictionary *Dictionary

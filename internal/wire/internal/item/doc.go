@@ -9,7 +9,8 @@
 // appends them to a buffer. The size and the marks are available without unpacking.
 //
 // Packed bytes have their own memory or share a block, which stays in memory until its last item is dropped. The owner
-// of the items reports which ones it drops. It moves the others when more than a quarter of a block is unused.
+// of the items reports which items it drops. It moves the remaining items when more than a quarter of a block is
+// unused.
 //
 // The package starts no goroutine and imports no other package of this module.
 package item

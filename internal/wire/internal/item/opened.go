@@ -21,7 +21,7 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 // opened is the total capacity in bytes of the buffers in use.
 var opened atomic.Int64
 
-// OpenBytes returns how many bytes packed items occupy while they are unpacked for reading.
+// OpenBytes returns the total size in bytes of the buffers into which packed items are currently unpacked for reading.
 func OpenBytes() int64 { return opened.Load() }
 
 // Open makes an item's plain bytes readable. A packed item is unpacked into a buffer, which Close releases.

@@ -60,7 +60,8 @@ func (p *Packer) pack(it *Item, data []byte, put func([]byte) ([]byte, *block)) 
 	return result
 }
 
-// alike is the compression ratio from which entropy coding is not tried: it would cost each reader more than it saves.
+// alike is the minimum compression ratio for which entropy coding is not tried, because it would cost each reader more
+// than it saves.
 const alike = 8
 
 // smallest returns the packed data, valid until the next call. It returns the data itself if packing fails.
