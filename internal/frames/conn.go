@@ -20,7 +20,7 @@ func NewConn(c *tls.Conn) *Conn {
 	return conn
 }
 
-// Read implements net.Conn. It announces a larger maximum frame size than the client's first SETTINGS.
+// Read implements net.Conn. It returns the client's first SETTINGS with a larger maximum frame size.
 func (c *Conn) Read(p []byte) (int, error) {
 	if c.greeting.over() {
 		return c.Conn.Read(p)

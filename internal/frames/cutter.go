@@ -20,7 +20,7 @@ type cutter struct {
 	have      int  // bytes of a header that have been written; the next write continues it
 	left      int  // remaining bytes of a frame that is not split
 	cut       int  // remaining payload of a DATA frame that is split
-	remaining int  // remaining bytes of its current part
+	remaining int  // remaining bytes of the current part of that frame
 	flags     byte // flags of the frame that is split
 }
 

@@ -1,10 +1,10 @@
-// Package frames is a layer between Go's HTTP/2 server and the socket that makes large responses cheap to send.
+// Package frames makes large responses cheap to send. It is a layer between Go's HTTP/2 server and the socket.
 //
 // The server writes one DATA frame at a time. Clients accept frames of at most 16 KiB, and each frame costs a
 // goroutine, a copy, two TLS records and two system calls. A Conn announces a larger maximum frame size to the server.
-// It splits the larger frames into frames that the client accepts. A Listener returns connections that combine the TLS
-// records of one such write into one write. The write scheduler selects a random stream among those with data. It does
-// not look at the others, which are mostly watches.
+// It splits the larger frames into frames that the client accepts. A Listener returns connections that send the TLS
+// records of one such larger frame in one write. The write scheduler selects a random stream among those with data. It
+// does not look at the others, which are mostly watches.
 //
 // The package promises:
 //   - The client receives the frames that the server writes. Only the lengths of DATA frames differ.

@@ -22,7 +22,7 @@ const (
 // greeting is the start of a client's data, up to its first SETTINGS.
 type greeting struct {
 	passed int    // bytes of the preface that have been read
-	ready  []byte // the changed SETTINGS, or the bytes in their place
+	ready  []byte // the changed SETTINGS, or the bytes that the client sent instead
 	done   bool   // only ready remains to be read
 }
 
