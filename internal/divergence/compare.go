@@ -7,7 +7,8 @@ import (
 	"iter"
 )
 
-// ErrOrder is returned when a side does not list its objects in the order of their keys. There is no result then.
+// ErrOrder is returned when a side does not list its objects in the order of their keys. The comparison then has no
+// result.
 var ErrOrder = errors.New("objects are not sorted by key")
 
 // Object is an object of one side. It is used only until the next one is read.
@@ -26,7 +27,8 @@ type Compared struct {
 
 // Compare compares the objects of both sides and calls each for every difference. It compares bytes in each of the
 // representations and reports the first difference. After the last object of upstream it calls whole. If whole returns
-// true, the remaining objects of local are surplus. If it returns false, upstream is only a page, and they are ignored.
+// true, the remaining objects of local are surplus. If it returns false, upstream was only a part of the list, and the
+// remaining objects of local are ignored.
 func Compare(representations []string, local, upstream iter.Seq[Object], whole func() bool, each func(Difference)) (Compared, error) {
 	next, stop := iter.Pull(local)
 	defer stop()
@@ -67,7 +69,7 @@ func (c *comparison) compareUpstream(o Object) {
 	}
 	c.Objects++
 	if !c.more || c.local.Key != o.Key {
-		c.tell(Difference{Kind: Missing, Key: o.Key, Upstream: o.Version})
+		c.report(Difference{Kind: Missing, Key: o.Key, Upstream: o.Version})
 		return
 	}
 	c.both(o)
@@ -77,7 +79,7 @@ func (c *comparison) compareUpstream(o Object) {
 // surplus reports the next object of the local side, which the upstream side lacks.
 func (c *comparison) surplus() {
 	c.Objects++
-	c.tell(Difference{Kind: Surplus, Key: c.local.Key, Local: c.local.Version})
+	c.report(Difference{Kind: Surplus, Key: c.local.Key, Local: c.local.Version})
 	c.advance()
 }
 
@@ -93,7 +95,7 @@ func (c *comparison) advance() {
 func (c *comparison) both(o Object) {
 	d := Difference{Kind: Version, Key: o.Key, Local: c.local.Version, Upstream: o.Version}
 	if d.Local != d.Upstream {
-		c.tell(d)
+		c.report(d)
 		return
 	}
 	for _, representation := range c.representations {
@@ -103,12 +105,12 @@ func (c *comparison) both(o Object) {
 		}
 		d.Kind, d.Representation = Content, representation
 		d.At, d.LocalText, d.UpstreamText = differenceOf(c.one, c.two)
-		c.tell(d)
+		c.report(d)
 		return
 	}
 }
 
-func (c *comparison) tell(d Difference) {
+func (c *comparison) report(d Difference) {
 	c.Different++
 	c.each(d)
 }

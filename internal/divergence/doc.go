@@ -1,4 +1,4 @@
-// Package divergence compares the objects of a local side, a lane or a facade, with those of its upstream at one
+// Package divergence compares the objects of a lane or a facade (the local side) with those of its upstream, at one
 // resourceVersion. It reports missing and surplus objects, different versions and different bytes.
 //
 // Both sides are read once, in the order of their keys. Only differences are kept. The reported texts are short and
