@@ -27,12 +27,12 @@ func Command() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "verify --against FILE [resource ...]",
 		Short: "Compare the responses of a facade with those of its kube-apiserver",
-		Long: "Compare a running facade with the kube-apiserver that it reads from: names, resourceVersions and bytes of all objects, each\n" +
-			"resource at one exact resourceVersion. The facade and the user are selected as in kubectl. Resources are named as in\n" +
-			"deployments.apps. Without names, all resources that can be listed and watched are compared. The user only needs permission to\n" +
-			"list them, on both servers. Responses that the facade forwards from kube-apiserver are reported, but not compared. Exit codes:\n" +
-			"0 when everything was equal; 1 when something differs; 2 when something could not be compared or was partly forwarded, when\n" +
-			"nothing was compared, or when it is unknown which responses were forwarded.",
+		Long: "Compare a running facade with the kube-apiserver that it reads from. Names, resourceVersions and bytes of all objects are\n" +
+			"compared, for each resource at one exact resourceVersion. The facade and the user are selected as in kubectl. Resources are\n" +
+			"named as in deployments.apps. Without names, all resources that can be listed and watched are compared. The user only needs\n" +
+			"permission to list them, on both servers. Responses that the facade forwards from kube-apiserver are reported, but not\n" +
+			"compared. Exit codes: 0 when everything was equal; 1 when something differs; 2 when something could not be compared or was\n" +
+			"partly forwarded, when nothing was compared, or when it is unknown which responses were forwarded.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -84,11 +84,11 @@ func (o Options) validate() error {
 	}
 	for _, name := range o.Encodings {
 		if accepts[name] == "" {
-			return fmt.Errorf("--encodings: invalid value %q, want json or protobuf", name)
+			return fmt.Errorf("--encodings contains %q, want json or protobuf", name)
 		}
 	}
 	if len(o.Encodings) == 0 || len(slices.Compact(slices.Sorted(slices.Values(o.Encodings)))) != len(o.Encodings) {
-		return errors.New("--encodings must be json, protobuf or both, each once")
+		return errors.New("--encodings must be json, protobuf, or json,protobuf")
 	}
 	return nil
 }

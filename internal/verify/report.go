@@ -12,8 +12,8 @@ type report struct {
 	shown                            int
 	begun                            bool
 	equal, different, failed, missed int
-	passed                           int  // all of their pages were forwarded
-	unsure                           bool // equal pages may have been forwarded
+	passed                           int  // number of results for which all pages were forwarded
+	unsure                           bool // whether pages of equal results may have been forwarded
 	objects                          int
 }
 

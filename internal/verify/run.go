@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// attempts is how often a resource is compared if its version expires during the comparison.
+	// attempts is the maximum number of comparisons of a resource whose version expires during the comparison.
 	attempts = 3
 	// fillWait is how long to wait for the facade to cache a resource.
 	fillWait = 5 * time.Minute
@@ -167,7 +167,7 @@ func passedOf(facade, upstream *pages) passed {
 // all reports whether all pages were forwarded.
 func (p passed) all() bool { return p.of > 0 && p.pages == p.of }
 
-// nothing selects a name that no object is likely to have. The list is empty then.
+// nothing is a field selector for a name that no object is likely to have, which makes the list empty.
 const nothing = "metadata.name=listfacade.verify"
 
 // version returns the version of the facade's cache. It waits until the resource is cached.

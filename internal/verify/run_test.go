@@ -219,8 +219,8 @@ func TestPagesHaveOneVersion(t *testing.T) {
 // Invalid flags are rejected by name.
 func TestInvalidOptionsAreRejected(t *testing.T) {
 	for want, o := range map[string]Options{
-		"--limit": {Limit: -1, Encodings: []string{"json"}}, "invalid value \"yaml\"": {Limit: 1, Encodings: []string{"yaml"}},
-		"each once": {Limit: 1, Encodings: []string{"json", "json"}},
+		"--limit": {Limit: -1, Encodings: []string{"json"}}, "--encodings contains \"yaml\"": {Limit: 1, Encodings: []string{"yaml"}},
+		"json,protobuf": {Limit: 1, Encodings: []string{"json", "json"}},
 	} {
 		fakeFacade, fakeUpstream := pair()
 		if text, code := compared(t, fakeFacade, fakeUpstream, o); code != 2 || !strings.Contains(text, want) {
