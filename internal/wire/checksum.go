@@ -8,7 +8,7 @@ import (
 // checksum is the trailer of a gzip member: the CRC-32 and the length of the uncompressed text (RFC 1952).
 type checksum struct {
 	crc    uint32
-	length uint32 // modulo 2^32, as in the trailer
+	length uint32 // length of the text modulo 2^32, as in the trailer
 }
 
 // write adds text to the checksum.

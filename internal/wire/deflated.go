@@ -12,8 +12,8 @@ import (
 // and are not marked as last. Therefore it can be copied to any position in a gzip member. Immutable.
 type Deflated struct {
 	blocks []byte
-	sum    checksum // of the uncompressed text
-	items  []uint16 // positions on the page of the items in the text
+	sum    checksum // checksum of the uncompressed text
+	items  []uint16 // positions of the items of the text on their page
 	shift  uint32   // factor that combines the CRC-32 of the preceding text with sum (shiftBy)
 }
 

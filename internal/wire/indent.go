@@ -12,9 +12,9 @@ type Indenter struct {
 	w       io.Writer
 	out     []byte
 	depth   int
-	text    bool // inside a string
-	escaped bool // after a backslash
-	open    bool // after an opening bracket whose value may be empty
+	text    bool // whether the next byte is inside a string
+	escaped bool // whether the previous byte is a backslash in a string
+	open    bool // whether the previous byte opens an object or array, which may be empty
 }
 
 // NewIndenter returns an Indenter that writes to w.

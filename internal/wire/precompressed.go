@@ -80,7 +80,7 @@ func (f *Precompressed) Stats() PrecompressedStats {
 type precompressedKey struct {
 	representation Representation
 	body           bodyKind
-	from, to       int                   // part of the page
+	from, to       int                   // first item of the run, and the item after its last
 	selector       unique.Handle[string] // zero when all items are selected
 }
 
@@ -106,7 +106,7 @@ type precompressedRun struct {
 	key  precompressedKey
 	of   *pageRuns
 	used atomic.Int64             // time of last use in nanoseconds after Precompressed.began
-	text atomic.Pointer[Deflated] // nil until it is made
+	text atomic.Pointer[Deflated] // compressed text; nil until it is made
 	made chan struct{}            // closed when text is set or could not be made
 	// until is the time when the text changes; zero if never. Set before text.
 	until time.Time
@@ -182,7 +182,7 @@ func (f *Precompressed) use(run *precompressedRun, now time.Time) *Deflated {
 // uncompressedText is the text of a run before compression.
 type uncompressedText struct {
 	plain []byte
-	items []uint16  // their positions on the page
+	items []uint16  // positions of the items of the text on the page
 	until time.Time // time when the text changes; zero if never
 }
 

@@ -35,7 +35,7 @@ const (
 // Frame is one event of a watch.
 type Frame struct {
 	Type            string
-	ResourceVersion string // of the object
+	ResourceVersion string // resourceVersion of the object
 	// Item and Facts describe the object of an ADDED, MODIFIED or DELETED event.
 	Item  Item
 	Facts Facts
@@ -50,7 +50,7 @@ type Frame struct {
 
 // Failure is the Status of an ERROR event.
 type Failure struct {
-	Code int // 0 if it is missing
+	Code int // status code; 0 if it is missing
 	// Status is the complete encoded Status, for logs. It aliases the frame.
 	Status []byte
 }

@@ -4,8 +4,8 @@ package wire
 // comparable, because it is part of cache keys.
 type Representation struct {
 	Kind    RepresentationKind
-	Meta    MetaVersion // of Partial and Row; empty otherwise
-	Include Include     // of Row; 0 otherwise
+	Meta    MetaVersion // version of Partial and Row; empty for other kinds
+	Include Include     // content of Row; 0 for other kinds
 }
 
 // RepresentationKind is the kind of a Representation.

@@ -7,7 +7,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// Extractor reads the facts of objects of one kind, in one pass over their bytes. Safe for concurrent use.
+// Extractor reads the facts of objects of one kind, in one pass over their bytes. A slot is the index of a value that a
+// scan finds. Safe for concurrent use.
 type Extractor struct {
 	paths []wire.Path
 	slots [][]int // for each path, the slots of its alternatives

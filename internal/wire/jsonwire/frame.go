@@ -10,7 +10,7 @@ import (
 // Frame is one watch event, split but not decoded. Its bytes alias the parsed line.
 type Frame struct {
 	Type            string // ADDED, MODIFIED, DELETED, BOOKMARK or ERROR
-	ResourceVersion string // of the object
+	ResourceVersion string // resourceVersion of the object
 	Columns         []byte // column definitions of a Table, a JSON array; nil if there are none
 	Row             Row    // object and Table row; empty for ERROR
 	Status          []byte // Status object of an ERROR

@@ -7,9 +7,9 @@ import (
 
 // parts are the bytes of an item, split. They alias the item.
 type parts struct {
-	object     []byte // complete with kind and apiVersion, without a newline
-	cells      []byte // a JSON array; nil if the upstream sent none
-	conditions []byte // a JSON array; nil if there are none
+	object     []byte // object with kind and apiVersion, without a newline
+	cells      []byte // cells of the Table row, a JSON array; nil if the upstream sent none
+	conditions []byte // conditions of the Table row, a JSON array; nil if there are none
 }
 
 func cut(open *item.Opened) parts {

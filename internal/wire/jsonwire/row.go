@@ -11,8 +11,8 @@ import (
 type Row struct {
 	Object     []byte
 	Lead       []byte // bytes that replace the object's opening bracket in the item; nil if the object is complete
-	Cells      []byte // a JSON array; nil if the upstream sent none
-	Conditions []byte // a JSON array; nil if there are none. Finished pods have conditions (metav1.TableRow)
+	Cells      []byte // cells, a JSON array; nil if the upstream sent none
+	Conditions []byte // conditions, a JSON array; nil if there are none. Finished pods have some (metav1.TableRow)
 }
 
 // dense validates cells and conditions, and returns the row without white space between their values.

@@ -12,8 +12,8 @@ import (
 type rowOptions struct {
 	meta    wire.MetaVersion
 	include wire.Include
-	ages    *table.Ages  // nil leaves cells unchanged
-	clock   *table.Clock // ages are relative to its time
+	ages    *table.Ages  // cells with ages; nil leaves all cells unchanged
+	clock   *table.Clock // time that ages are relative to
 }
 
 func (s *Shape) rowOptions(f wire.Representation, now time.Time) rowOptions {

@@ -10,11 +10,12 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// extractor reads the facts of objects of one kind, in one pass over the relevant fields. Safe for concurrent use.
+// extractor reads the facts of objects of one kind, in one pass over the relevant fields. A slot is the index of a
+// value that a scan finds. Safe for concurrent use.
 type extractor struct {
 	paths []wire.Path
 	slots [][]int    // for each path, the slots of its alternatives
-	wants []location // indexed by slot
+	wants []location // locations of the values, indexed by slot
 	root  branch
 	count int // number of branches that select one element of a repeated field
 }

@@ -18,8 +18,8 @@ const fewBytes = 256
 // walk is the state of one scan of one object.
 type walk struct {
 	meta  objectMeta
-	found []field // indexed by slot
-	seen  []int   // number of elements seen of each repeated field
+	found []field // values, indexed by slot
+	seen  []int   // number of elements of each repeated field that were scanned
 }
 
 // object scans a complete object.
@@ -92,7 +92,7 @@ func (w *walk) enter(b *branch, data []byte, f field) error {
 
 // objectMeta is the part of an object's metadata that is read.
 type objectMeta struct {
-	whole, version      field // positions in the object
+	whole, version      field // metadata and its resourceVersion, with positions in the object
 	name, namespace, rv []byte
 	labels              []wirePair
 	few                 [12]wirePair
