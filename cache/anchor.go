@@ -11,8 +11,8 @@ import (
 // index, an anchor only proposes feeds; the predicate decides (I9).
 type anchor struct {
 	by       anchorKind
-	property selectors.Property // for byValue and byPresence
-	values   []string           // for byKey the key; for byValue each accepted value, none if nothing can match
+	property selectors.Property // property of the anchors byValue and byPresence
+	values   []string           // byKey: the key; byValue: each accepted value, none if nothing can match
 }
 
 type anchorKind int
@@ -32,8 +32,8 @@ const mostValues = 32
 type anchors struct {
 	without posting // feeds without an anchor
 	keys    map[string]*posting
-	labels  map[string]*anchored // by label key
-	fields  []*anchored          // by other properties; few
+	labels  map[string]*anchored // feeds anchored at a label, by label key
+	fields  []*anchored          // feeds anchored at other properties; few properties
 }
 
 // anchored contains the feeds that are anchored at one property.

@@ -12,10 +12,10 @@ type feed struct {
 	predicate *selectors.Predicate
 	anchor    anchor
 	follower  *follower
-	filings   []filing                  // in the postings of its anchor; guarded by feeds.mu
+	filings   []filing                  // entries in the postings of its anchor; guarded by feeds.mu
 	evaluated int64                     // position after the last event compared with the predicate; guarded by feeds.mu
 	watchers  int                       // guarded by feeds.mu
-	tail      atomic.Pointer[feedChunk] // stored under feeds.mu
+	tail      atomic.Pointer[feedChunk] // last chunk; stored under feeds.mu
 	signalled bool                      // whether its watchers are to be woken; guarded by feeds.mu
 	shared    atomic.Bool               // whether it has several watchers
 	grown     signal

@@ -21,7 +21,7 @@ func LabelIndex(key string) Index { return Index{selectors.LabelProperty(key)} }
 type index struct {
 	Index
 	tree   tree
-	demand *demand // of an index that the lane has built; nil for those of Options.Indexes
+	demand *demand // demand for an index that the lane has built; nil for an index of Options.Indexes
 }
 
 // newIndex returns an index of objects, which are in key order.

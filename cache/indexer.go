@@ -17,7 +17,7 @@ type indexer struct {
 
 	mu       sync.Mutex // guards all fields below; may be taken while Lane.writing is held, never the other way round
 	demands  map[selectors.Property]*demand
-	writes   meter // events, each of which costs an edit per index
+	writes   meter // number of recent events, each of which costs an edit per index
 	applied  uint64
 	building bool
 	resting  time.Time // time before which nothing is built

@@ -34,7 +34,7 @@ type packer struct {
 	recent recent
 	epoch  *epoch // epoch whose history was packed up to position upTo
 	upTo   int64
-	by     *wire.Packer // nil while there is nothing to pack
+	by     *wire.Packer // wire.Packer in use; nil while there is nothing to pack
 	count  int64        // number of objects that were processed
 }
 
@@ -42,7 +42,7 @@ type packer struct {
 type learned struct {
 	*wire.Dictionary
 	ratio float64   // packed bytes of the samples divided by their plain bytes
-	at    time.Time // time when it was made
+	at    time.Time // time when the dictionary was made
 }
 
 // Filling receives the objects of an upstream list before they become the lane's content. It is used by one goroutine.

@@ -12,7 +12,7 @@ type Page struct {
 	objects       []*Object
 	bytes         atomic.Int64 // size of the items; 0 until the first call of Bytes, because computing it is expensive
 	precompressed wire.PrecompressedPage
-	segment       atomic.Pointer[joint] // segment that begins here and ends on another page; nil until a response had one
+	segment       atomic.Pointer[joint] // segment that begins here and ends on another page; nil until a response has one
 	// kept replaces precompressed on a page that was joined for one response; nil on pages of a tree.
 	kept *wire.PrecompressedPage
 }

@@ -5,10 +5,10 @@ import "iter"
 // Past contains the content and history of a lane. Another lane takes it over with Restore (content of Base), Apply
 // (each of Events) and Show (at RV).
 type Past struct {
-	Base   *State // before the oldest of Events
+	Base   *State // State before the oldest of Events
 	Len    int    // number of Events
 	Events iter.Seq[Change]
-	RV     RV // RV of the lane: of the last event, or above it
+	RV     RV // RV of the lane; equal to that of the last event, or higher
 }
 
 // Past returns the lane's content at the RV of the last event or bookmark. It ignores higher vouched RVs, because

@@ -48,7 +48,7 @@ func (s *shrinkage) hasFallen(d *learned, now time.Time) bool {
 // recent is a ring of the last packed objects: the samples of the next dictionary.
 type recent struct {
 	objects []*Object
-	next    int // index of the oldest, which is replaced next
+	next    int // index of the oldest object, which is replaced next
 }
 
 func (r *recent) note(o *Object) {

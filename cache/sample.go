@@ -10,7 +10,7 @@ import (
 // feeds are compared with events; the other half is random. All watches use the same sample until sampleLife events
 // have come.
 type sample struct {
-	seq     int64 // position in history when it was taken
+	seq     int64 // position in history when the sample was taken
 	objects []*Object
 }
 

@@ -16,10 +16,10 @@ type State struct {
 	seq     int64 // number of the epoch's events up to this State: the position in history of the next one
 	shape   wire.Shape
 	size    int64 // bytes of all objects
-	vouched bool  // rv is above the written RV: see Lane.Vouch
-	partial bool  // more deletions may come at rv; only in written States, never in those that readers see (Lane.Apply)
+	vouched bool  // whether rv is above the written RV (Lane.Vouch)
+	partial bool  // whether more deletions may come at rv; false in all States that readers see (Lane.Apply)
 	objects tree
-	indexes []index // those of Options.Indexes first, then those that the lane has built
+	indexes []index // indexes of Options.Indexes, then those that the lane has built
 }
 
 // newState returns the first State of an epoch. A paginated upstream list may contain several objects with the same

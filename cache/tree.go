@@ -16,7 +16,7 @@ import (
 // Three levels suffice: 150,000 objects make 37 chunks, a million make 250. Copying a slice of that many pointers
 // costs less than one cache miss per level of a deeper tree.
 type tree struct {
-	value  func(*Object) string // nil if all values are empty
+	value  func(*Object) string // returns the value of an object; nil if all values are empty
 	chunks []*chunk
 	count  int
 }
