@@ -54,7 +54,7 @@ type Schedule struct {
 	interval time.Duration
 	floor    uint64
 	phase    phase
-	next     time.Time // zero if no more bookmarks are due
+	next     time.Time // time of the next bookmark; zero if no more bookmarks are due
 }
 
 // NewSchedule returns the schedule of one watch.

@@ -26,7 +26,7 @@ const (
 // Template renders the bookmarks of one kind in one version. It is immutable and safe for concurrent use. The zero
 // value is unusable: use Learn or Minimal.
 type Template struct {
-	kinds [2]ends // indexed by Kind
+	kinds [2]ends // texts of the bookmarks, indexed by Kind
 }
 
 // ends contains a bookmark's text before and after the digits of its resourceVersion.
