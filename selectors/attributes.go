@@ -6,7 +6,7 @@ import "unique"
 // has millions of Attributes with similar content. Data that many objects have in common is in memory once while any of
 // them exists (package unique). Each object has a pointer to it. Each object's own data is one string.
 type Attributes struct {
-	own      string                  // key, position of the name in it, and the object's own fields
+	own      string                  // key, position of the name in the key, and the object's own fields
 	template unique.Handle[template] // data common to objects of one template; zero when empty
 	placed   unique.Handle[string]   // values shared across templates; zero when empty
 }

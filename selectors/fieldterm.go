@@ -12,8 +12,8 @@ import (
 type fieldTerm struct {
 	label    string
 	location Location
-	equal    bool   // false means not equal
-	value    string // if equal
+	equal    bool   // whether the value must be equal to value; if false, it must not be in not
+	value    string // required value, if equal is true
 	not      valueSet
 }
 

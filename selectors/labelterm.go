@@ -29,7 +29,7 @@ type labelTerm struct {
 	key    string
 	op     labelOp
 	values valueSet
-	bound  int64 // of labelGreater and labelLess
+	bound  int64 // number that labelGreater and labelLess compare with
 }
 
 func compileLabel(r *labels.Requirement) labelTerm {

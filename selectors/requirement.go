@@ -8,7 +8,7 @@ import (
 // Property is a label or a selectable field, of which an object has at most one value. Properties compare with ==.
 type Property struct {
 	label string   // label key; empty for a field
-	field Location // for a field
+	field Location // location of a field
 }
 
 // LabelProperty returns the property of a label key.

@@ -7,8 +7,8 @@ import (
 
 // valueSet contains the values of a requirement. A client may send tens of thousands, and every event looks up one.
 type valueSet struct {
-	sorted []string            // without duplicates
-	lookup map[string]struct{} // nil for few values, which are faster to compare than to hash
+	sorted []string            // values in order, without duplicates
+	lookup map[string]struct{} // the same values; nil if there are few, which are faster to compare than to hash
 }
 
 // fewValues is the maximum number of values that are compared one by one.
