@@ -9,13 +9,13 @@ import (
 // Ages renders the cells of one kind that show how long ago something happened. All other cells are served as the
 // upstream sent them. Immutable; safe for concurrent use. A nil Ages changes no cells.
 type Ages struct {
-	cells  []staleCell // in ascending order of index
+	cells  []staleCell // cells with ages, in ascending order of index
 	frozen []string
 }
 
 // staleCell is a cell whose text depends on the current time.
 type staleCell struct {
-	index  int // in the row; can differ from the column's index, see kindAges
+	index  int // index in the row; can differ from the column's index (kindAges)
 	render renderer
 }
 

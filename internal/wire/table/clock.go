@@ -9,7 +9,7 @@ import (
 // Clock is the time that ages are relative to. It records when the first rendered age changes. Used by one goroutine.
 type Clock struct {
 	Now   time.Time
-	until time.Time // zero until a text is rendered that can change
+	until time.Time // earliest time at which a rendered text changes; zero if none can change
 }
 
 // Until returns the time when the first of the ages rendered since the last call changes; zero if there were none. The

@@ -40,7 +40,7 @@ type Dictionary struct {
 	decoding zstd.DOption
 	// decoders are created on demand, and freed by the garbage collector when idle. Each takes 200 kB.
 	decoders sync.Pool
-	alone    block // of all items that have their own memory
+	alone    block // block of all items that have their own memory
 }
 
 // NewDictionary makes a dictionary from a few hundred items of a kind. It fails with ErrUnlike.

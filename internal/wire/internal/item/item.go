@@ -4,7 +4,7 @@ import "bytes"
 
 // Item is one object as the upstream encoded it. Immutable. The zero Item is no object.
 type Item struct {
-	data  []byte // plain or packed
+	data  []byte // bytes, plain or packed
 	by    *block // block of the packed bytes; nil if the item is not packed
 	size  uint32 // length of the plain bytes
 	marks Marks

@@ -8,7 +8,7 @@ import (
 // Opened is an item whose plain bytes can be read until Close. Used by one goroutine.
 type Opened struct {
 	data   []byte
-	buffer *[]byte // nil if the bytes belong to the item
+	buffer *[]byte // buffer of unpacked bytes; nil if the bytes belong to the item
 	marks  *Marks
 }
 

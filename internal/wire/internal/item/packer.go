@@ -10,10 +10,10 @@ import (
 // for consecutive items, and drop it afterwards. Used by one goroutine at a time.
 type Packer struct {
 	dictionary *Dictionary
-	encoders   [denseLiterals + 1]*zstd.Encoder // created on demand
+	encoders   [denseLiterals + 1]*zstd.Encoder // encoder for each value of literals, created on demand
 	buffers    [denseLiterals + 1][]byte
-	block      *block // block that contains free
-	free       []byte // free memory for Lay
+	block      *block // current block, to which free belongs
+	free       []byte // free memory at the end of the current block, for Lay
 }
 
 // Packer returns a packer for the dictionary.
