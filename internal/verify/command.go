@@ -13,7 +13,7 @@ import (
 // Options are the flags of the command, except those that select the servers.
 type Options struct {
 	Resources []string // names such as deployments.apps; empty for all that can be listed and watched
-	Encodings []string // json, protobuf
+	Encodings []string // encodings to compare: json, protobuf
 	Limit     int      // maximum number of objects per page
 	Shown     int      // maximum number of differences printed per resource
 }

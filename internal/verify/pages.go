@@ -17,7 +17,7 @@ type pages struct {
 	path     string
 	version  string
 	limit    int
-	useless  func() bool // reports whether the other side has failed, so that more pages are useless
+	useless  func() bool // reports whether the other side has failed, which makes more pages useless
 
 	bytes       int64
 	read, flows int   // numbers of all pages, and of pages with flowHeader

@@ -77,10 +77,10 @@ type outcome struct {
 	version     string
 	bytes       int64
 	compared    divergence.Compared
-	differences []divergence.Difference // at most Options.Shown
-	skipped     bool                    // neither server supports the encoding
+	differences []divergence.Difference // first differences, at most Options.Shown
+	skipped     bool                    // whether neither server supports the encoding
 	passed      passed
-	err         error // why it could not be compared
+	err         error // why the resource could not be compared
 }
 
 // compare compares a resource in an encoding. It fails when the context ends or the output fails.
@@ -156,7 +156,7 @@ func (v *verification) once(ctx context.Context, r resource, encoding string) ou
 // passed counts the pages that the facade forwarded. For these, kube-apiserver was compared with itself.
 type passed struct {
 	pages, of int
-	unknown   bool // kube-apiserver does not send flowHeader
+	unknown   bool // whether kube-apiserver sends no flowHeader, so that pages cannot be counted
 }
 
 // passedOf counts the pages of facade that came from upstream.

@@ -41,14 +41,14 @@ type server struct {
 	sleep  func(context.Context, time.Duration) error
 	waits  func(path string, why error) // called once for each request that is repeated later
 
-	busy        error      // why no more requests are sent; nil if they are
+	busy        error      // why no more requests are sent; nil while requests are sent
 	discovering sync.Mutex // held during each discovery request, because these are concurrent
 }
 
 // answer is a response with status 200.
 type answer struct {
 	body  []byte
-	flows bool // the response has flowHeader
+	flows bool // whether the response has flowHeader
 }
 
 func newServer(name string, config *rest.Config) (*server, error) {
