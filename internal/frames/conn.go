@@ -10,7 +10,7 @@ type Conn struct {
 	*tls.Conn
 	greeting greeting
 	cutter   cutter
-	socket   *socket // below TLS; nil if the connection is not from Listener
+	socket   *socket // connection below TLS; nil if it is not from Listener
 }
 
 // NewConn returns a Conn for a connection from which nothing has been read.

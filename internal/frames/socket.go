@@ -23,7 +23,7 @@ func (l listener) Accept() (net.Conn, error) {
 // follows.
 type socket struct {
 	net.Conn
-	mu      sync.Mutex // TLS also writes by itself on close and key updates
+	mu      sync.Mutex // guards the fields below, because TLS also writes by itself on close and key updates
 	holding bool
 	held    *[]byte // nil if empty
 }
