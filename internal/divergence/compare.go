@@ -21,7 +21,7 @@ type Object struct {
 // Compared is the result of a comparison, apart from the differences.
 type Compared struct {
 	Objects   int    // number of distinct objects that were compared
-	Different int    // number of them that differ
+	Different int    // number of objects that differ
 	Last      string // last key of the upstream side; empty if there is none
 }
 
@@ -53,7 +53,7 @@ type comparison struct {
 	local           Object // next object of the local side, if more is true
 	more            bool
 	err             error
-	one, two        []byte // buffers
+	one, two        []byte // buffers for the bytes of both sides
 	begun           bool
 }
 
