@@ -51,7 +51,7 @@ func (s *State) withHistory(yield func(*Object) bool) {
 	for seq := h.held.Load().first; seq < s.seq; seq++ {
 		e := h.at(seq)
 		if e == nil {
-			continue // it was dropped in the meantime
+			continue // history dropped the event in the meantime
 		}
 		for o := range e.own {
 			if !yield(o) {

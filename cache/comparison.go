@@ -19,8 +19,8 @@ var (
 	ErrManyChanges = errors.New("cache: list has more changes than the history window")
 )
 
-// comparison contains the differences between a State and a later list. deletions contains the objects that the list
-// lacks or has with another UID, in key order. changes contains the list's new or changed objects, in RV order.
+// comparison contains the differences between a State and a later list. The deletions are the objects that the list
+// lacks or has with another UID, in key order. The changes are the list's new or changed objects, in RV order.
 type comparison struct {
 	state     *State
 	deletions []*Object

@@ -88,10 +88,10 @@
 //
 // Reading a State takes no lock. After a read, the reader only tries to take the indexer's lock and never waits for it.
 // Two locks are held for a few map operations each. The writer and readers that wait for an RV share the lock of the
-// lane's waiters. The dispatcher and readers that open or close a watcher share the lock of the epoch's feeds; the
-// writer takes it only to end an epoch or to wake watchers after a replay. Predicates are evaluated under the lock of
-// the feeds, a bounded number at a time, even if an event concerns more. Code that holds either lock never blocks,
-// calls back or encodes. A Watcher belongs to one goroutine.
+// lane's waiters. The dispatcher and readers that open or close a watcher share the lock of the epoch's feeds. The
+// writer takes this lock only to end an epoch or to wake watchers after a replay. Predicates are evaluated under the
+// lock of the feeds, a bounded number at a time, even if an event concerns more. Code that holds either lock never
+// blocks, calls back or encodes. A Watcher belongs to one goroutine.
 //
 // Packing first takes a separate lock. It takes the writers' lock only to exchange some pointers and to read the
 // bounds of history.

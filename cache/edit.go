@@ -21,7 +21,7 @@ func (t tree) put(o *Object) tree {
 	return t.withPages(at.chunk, at.page, at.page+1, pagesOf(objects))
 }
 
-// behindLast returns the spot at the end of the last page, for an object that sorts after all others.
+// behindLast returns the spot at the end of the last page. An object that sorts after all others is inserted there.
 func (t tree) behindLast() spot {
 	ci := len(t.chunks) - 1
 	pages := t.chunks[ci].pages

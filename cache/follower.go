@@ -10,7 +10,7 @@ type follower struct {
 	next     int64         // position after the last event that was offered to the feeds, or is being offered
 	complete atomic.Uint64 // RV up to which the feeds have every event; stored after the events are in the feeds (I4)
 
-	// event is the one being offered. It may concern more feeds than one round evaluates.
+	// event is the event that is being offered. It may concern more feeds than one round evaluates.
 	event    *entry
 	postings []*posting // postings of feeds still to evaluate
 	at       *filing    // first feed still to evaluate in the current posting

@@ -24,7 +24,7 @@ type frames struct {
 const frameSlots = 64
 
 // frameSlot is a frame and the event that it encodes. It is immutable. The fields seq, kind and representation identify
-// the bytes: an event of one type has one object for all watchers (history.deleted), and an epoch encodes with one
+// the bytes. An event of one type has one object for all watchers (history.deleted), and an epoch encodes with one
 // wire.Shape.
 type frameSlot struct {
 	seq            int64

@@ -15,7 +15,7 @@ type indexer struct {
 	lane  *Lane
 	terms indexTerms
 
-	mu       sync.Mutex // guards all fields below; may be taken while Lane.writing is held, never the other way round
+	mu       sync.Mutex // guards all fields below; if Lane.writing is also needed, that lock is taken first
 	demands  map[selectors.Property]*demand
 	writes   meter // number of recent events, each of which costs an edit per index
 	applied  uint64
@@ -47,8 +47,8 @@ type demand struct {
 	saved    meter // comparisons without a match that an index saves or would save
 }
 
-// mostDemands is the maximum number of properties that are remembered. A new property replaces the one with the least
-// demand.
+// mostDemands is the maximum number of properties whose demand is measured. A new property replaces the property with
+// the least demand.
 const mostDemands = 64
 
 func (x *indexer) init(l *Lane) {
@@ -74,7 +74,7 @@ func (x *indexer) missed(s *State, p *selectors.Predicate, looked int) {
 		return
 	}
 	if newest = x.lane.state.Load(); newest == nil || newest.has(property) {
-		return // it was built in the meantime
+		return // the index was built in the meantime
 	}
 	if drop, ok := x.admits(newest, d, now); ok {
 		x.building = true

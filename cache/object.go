@@ -29,8 +29,8 @@ func NewObject(attributes selectors.Attributes, rv RV, item wire.Item) *Object {
 func (o *Object) Item() *wire.Item { return o.item.Load() }
 
 // objectOverhead is the estimated cost of an Object in bytes, without its item's bytes and its attributes' own bytes.
-// It covers the structs, the slots in pages and indexes, the rounding of allocations, and a part of the strings that
-// pods of a ReplicaSet share. Labels that no other object has take more memory, which is not counted.
+// It covers the structs, the slots in pages and indexes, the rounding of allocations, and a part of the strings shared
+// by similar pods. Labels that no other object has take more memory, which is not counted.
 const objectOverhead = int(unsafe.Sizeof(Object{})+unsafe.Sizeof(wire.Item{})) + 48
 
 // Size returns about how many bytes of memory the object would take without packing. It never changes.

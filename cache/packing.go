@@ -27,8 +27,8 @@ const (
 	packedAtOnce = 16
 )
 
-// packer keeps a lane's objects compressed. Filling packs the objects of a list on arrival. Lane.Pack packs changed
-// objects after a while, whether they are in the State or only in history. Guarded by Lane.packing.
+// packer keeps a lane's objects compressed. Filling packs the objects of a list when they arrive. Lane.Pack packs
+// changed objects after a while, whether they are in the State or only in history. Guarded by Lane.packing.
 type packer struct {
 	latest shrinkage // of objects packed with the lane's dictionary
 	recent recent

@@ -7,8 +7,9 @@ import (
 
 // Replay makes an upstream list at rv the lane's content, as Replace does, but in the same epoch. Watchers continue and
 // receive the differences between the State and the list (ADR 21). Deletions come first, at the RV where the lost
-// window begins; they include objects that left a selector. Then each changed or new object comes once, at its own RV.
-// An object with another UID is deleted and added. Inside the lost window no read is served and no watch starts.
+// window begins. Objects that left a selector are among these deletions. Then each changed or new object comes once, at
+// its own RV. An object with another UID is deleted and added. Inside the lost window no read is served and no watch
+// starts.
 //
 // It returns ErrSetBack, ErrOtherPast or ErrManyChanges when the list cannot be replayed, ErrNotReady before the first
 // Replace, and ErrClosed after Close. On an error the lane does not take the content of the list. The objects must have

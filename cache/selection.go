@@ -23,7 +23,8 @@ type Selection struct {
 }
 
 // Selection returns an iteration over the objects that p matches, in key order, from the key from on. The candidates
-// are all objects that p can match, and as few others as an index or p's key range allows. The predicate decides (I9).
+// are all objects that p can match. An index or p's key range reduces the number of other candidates. The predicate
+// decides (I9).
 func (s *State) Selection(p *selectors.Predicate, from string) *Selection {
 	t, in, by := s.narrow(p, from)
 	indexed := t != &s.objects

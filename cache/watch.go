@@ -91,7 +91,7 @@ func (w *Watcher) start(now *State, start Start) error {
 		w.progress = from.rv
 	}
 	if from.vouched {
-		w.skip = from.rv // events up to it may still come; together they change nothing
+		w.skip = from.rv // events up to this RV may still come; together they change nothing
 	}
 	if lost, found := w.epoch.history.lastLostWindow(max(from.rv, start.rv)); found && w.exact {
 		return &ExpiredError{Requested: max(from.rv, start.rv), Oldest: lost.upTo}

@@ -8,9 +8,9 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// Watcher is one subscription: a cursor that moves through a State's objects (only with InitialEvents), then through
-// history up to where it joined its feed, then through the feed. It has no queue. A slow reader only has an older
-// cursor (I8), until history drops its position.
+// Watcher is one subscription: a cursor. With InitialEvents it first moves through a State's objects. Then it moves
+// through history up to the position where it joined its feed, and then through the feed. It has no queue. A slow
+// reader only has an older cursor (I8), until history drops its position.
 //
 // A Watcher belongs to one goroutine, which loops:
 //
