@@ -101,8 +101,8 @@ func inspect(metadata string) (learned, error) {
 	return seen, nil
 }
 
-// annotated reads the annotations. The annotation of InitialEventsEnd sets the kind. Others come from the kind's
-// conversion, which adds them to every empty object.
+// annotated reads the annotations. The annotation of InitialEventsEnd sets the kind. Other annotations come from the
+// kind's conversion, which adds them to every empty object.
 func (l *learned) annotated(value string) error {
 	members, err := membersOf(value)
 	if err != nil {

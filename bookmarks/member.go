@@ -14,8 +14,8 @@ type member struct {
 	offset int // position of value in the object's text
 }
 
-// membersOf returns the members of a JSON object in order. raw must be valid, compact JSON. membersOf rejects duplicate
-// keys, because readers disagree about which value counts.
+// membersOf returns the members of a JSON object in order. The argument raw must be valid, compact JSON. membersOf
+// rejects duplicate keys, because readers disagree about which value counts.
 func membersOf(raw string) ([]member, error) {
 	if !strings.HasPrefix(raw, "{") {
 		return nil, malformed("got %.20q, want a JSON object", raw)
