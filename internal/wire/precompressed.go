@@ -61,7 +61,7 @@ func (f *Precompressed) Recover() {
 // keeps reports whether the current maximum allows any runs.
 func (f *Precompressed) keeps() bool { return f.bound.Load() > 0 }
 
-// PrecompressedStats are the statistics of a Precompressed: Bytes and Kept are current values, the other fields are
+// PrecompressedStats are the statistics of a Precompressed. Bytes and Kept are current values. The other fields are
 // counted since the start.
 type PrecompressedStats struct {
 	Bytes, Kept          int64

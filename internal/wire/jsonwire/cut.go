@@ -38,7 +38,7 @@ func splitRows(body []byte, each func(Row) error) (ListBody, error) {
 	return c.whole(c.table, each)
 }
 
-// whole splits a body that must end after the list.
+// whole splits a body with cut. The body must end after the list.
 func (c *cutter) whole(cut func(func(Row) error) (ListBody, error), each func(Row) error) (ListBody, error) {
 	list, err := cut(each)
 	if err != nil {

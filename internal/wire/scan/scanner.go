@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// maxDepth is the maximum depth of nesting. kube-apiserver's decoder allows 10,000 (encoding/json). The surrounding
-// list or frame needs the rest.
+// maxDepth is the maximum depth of nesting. kube-apiserver's decoder (encoding/json) allows 10,000 levels for an
+// object. The other 16 levels are for the surrounding list or frame.
 const maxDepth = 10_000 + 16
 
 // MalformedError is returned for bytes that are not valid JSON, or not the expected JSON.

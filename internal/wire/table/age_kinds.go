@@ -5,7 +5,7 @@ import (
 )
 
 // kindAges returns the cells with ages of a kind that is printed by kube-apiserver or an aggregated server. An Age
-// column counts from the creation of the object; ageColumns lists the others. The rules are those of
+// column counts from the creation of the object. ageColumns lists the other columns with ages. The rules are those of
 // pkg/printers/internalversion in k8s.io/kubernetes 1.37. "Created At" is a date, not an age.
 func kindAges(group, resource string, columns []Column) []staleCell {
 	special := ageColumns(group, resource)
