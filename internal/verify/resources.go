@@ -29,7 +29,8 @@ func (r resource) path() string {
 func (r resource) isSecret() bool { return r.Group == "" && r.Resource == "secrets" }
 
 // discovered returns the named resources, or all that can be listed and watched, in the server's preferred versions.
-// Groups that could not be read are in the error incomplete; the other groups are returned.
+// The error incomplete names the versions of groups that could not be read. The resources of all other versions are
+// returned.
 func (s *server) discovered(ctx context.Context, names []string) (all []resource, incomplete, err error) {
 	served, err := discovery.Read(ctx, s.discover)
 	if err != nil {

@@ -145,7 +145,7 @@ func (v *verification) once(ctx context.Context, r resource, encoding string) ou
 			o.differences = append(o.differences, d)
 		}
 	})
-	// When one side fails, objects of the other are not differences.
+	// When one side fails, the remaining objects of the other side are not differences.
 	if err := errors.Join(facade.err, upstream.err); err != nil {
 		o.err = err
 	}
@@ -156,7 +156,7 @@ func (v *verification) once(ctx context.Context, r resource, encoding string) ou
 // passed counts the pages that the facade forwarded. For these, kube-apiserver was compared with itself.
 type passed struct {
 	pages, of int
-	unknown   bool // whether kube-apiserver sends no flowHeader, so that pages cannot be counted
+	unknown   bool // whether kube-apiserver sends no flowHeader, which makes pages and of meaningless
 }
 
 // passedOf counts the pages of facade that came from upstream.
