@@ -4,7 +4,7 @@
 // goroutine, a copy, two TLS records and two system calls. A Conn announces a larger maximum frame size to the server.
 // It splits the larger frames into frames that the client accepts. A Listener returns connections that send the TLS
 // records of one such larger frame in one write. The write scheduler selects a random stream among those with data. It
-// does not look at the others, which are mostly watches.
+// ignores streams without data, which are mostly watches.
 //
 // The package promises:
 //   - The client receives the frames that the server writes. Only the lengths of DATA frames differ.
