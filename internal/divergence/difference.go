@@ -25,8 +25,8 @@ type Difference struct {
 	Key  string
 	// Local and Upstream are the resourceVersions on both sides; empty if the object is missing.
 	Local, Upstream string
-	// The other fields are set for Content only. Representation is the one that differs, At the offset of the first
-	// different byte. LocalText and UpstreamText are the quoted texts around it.
+	// The other fields are set for Content only. Representation is the representation that differs, and At is the
+	// offset of the first different byte. LocalText and UpstreamText are the quoted texts around it.
 	Representation          string
 	At                      int
 	LocalText, UpstreamText string
