@@ -30,9 +30,9 @@ type access struct {
 	clients       []*upstream.Reviewer
 }
 
-// surroundings are the parts that access is wired to.
+// surroundings are the parts that newAccess connects to.
 type surroundings struct {
-	config  *rest.Config     // how to reach the upstream that objects are read from
+	config  *rest.Config     // address and credentials of the upstream that objects are read from
 	client  *upstream.Client // client of that upstream
 	hop     upstream.Hop
 	pods    rbac.PodExists
@@ -41,7 +41,7 @@ type surroundings struct {
 	log     *zap.Logger
 }
 
-// newAccess wires the authentication and authorization that the Config requests. It starts nothing.
+// newAccess builds the authentication and authorization that the Config selects. It starts no goroutine.
 func newAccess(c Config, s surroundings) (*access, error) {
 	if c.Authentication.AnonymousActsAsKubeconfig {
 		self := auth.NewSelf(s.client, c.MaxStaleness)
@@ -66,7 +66,8 @@ func newAccess(c Config, s surroundings) (*access, error) {
 	return a, nil
 }
 
-// reviewer returns a reviewer with separate connections, for the kubeconfig's upstream if a kubeconfig is given.
+// reviewer returns a reviewer with separate connections. It reviews at the kubeconfig's server, or at the upstream if
+// kubeconfig is empty.
 func (a *access) reviewer(kubeconfig string, s surroundings) (*upstream.Reviewer, error) {
 	config := s.config
 	if kubeconfig != "" {
@@ -115,8 +116,8 @@ func (a *access) authenticate(c Authentication, reviewer *upstream.Reviewer, s s
 	return nil
 }
 
-// authorize also watches roles and bindings, whose changes may change permissions, and service accounts, whose deletion
-// ends identities.
+// authorize sets up access reviews. It also adds two watches: of roles and bindings, because their changes may change
+// permissions, and of service accounts, because the deletion of one ends its identity.
 func (a *access) authorize(c Authorization, reviewer *upstream.Reviewer, s surroundings) error {
 	config := s.hop.Config(s.config)
 	objects, err := metadata.NewForConfig(config)

@@ -10,7 +10,7 @@ import (
 	"github.com/listfacade/listfacade/internal/rbac"
 )
 
-// authenticationCounts implements auth.Outcomes by metrics.
+// authenticationCounts counts the outcomes of authentication in metrics. It implements auth.Outcomes.
 type authenticationCounts struct{ metrics *observe.Metrics }
 
 // Attempted implements auth.Outcomes.
@@ -21,7 +21,7 @@ func (c authenticationCounts) Reviewed(result auth.Result, took time.Duration) {
 	c.metrics.Reviewed("token", string(result), took)
 }
 
-// countedRights is an rbac.Rights that counts the calls it passes on.
+// countedRights is an rbac.Rights that counts its calls in metrics and passes them to another rbac.Rights.
 type countedRights struct {
 	rbac.Rights
 	metrics *observe.Metrics
@@ -39,7 +39,7 @@ func (c countedRights) Lost(affected func(user.Info) bool) {
 	c.metrics.RightsChanged("lost")
 }
 
-// authorizationCounts implements auth.Observer by metrics.
+// authorizationCounts counts the outcomes of authorization in metrics. It implements auth.Observer.
 type authorizationCounts struct{ metrics *observe.Metrics }
 
 // Decided implements auth.Observer.

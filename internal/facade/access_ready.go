@@ -12,19 +12,19 @@ import (
 // reviewsAgain is the pause between attempts while the upstream refuses reviews.
 const reviewsAgain = time.Second
 
-// errNoReviews is returned before the upstream has answered a review of each kind.
+// errNoReviews is returned until the upstream has answered one TokenReview and one SubjectAccessReview.
 var errNoReviews = errors.New("the upstream has not answered a TokenReview and a SubjectAccessReview yet")
 
-// reviewable records whether the upstream has answered a TokenReview and a SubjectAccessReview since the start. A
-// deployment whose user may not create them never becomes ready. A ready facade stays ready: all facades use the same
-// upstream, so clients would gain nothing if one of them left its Service.
+// reviewable records whether the upstream has answered a TokenReview and a SubjectAccessReview since the start. If the
+// facade's user may not create them, the facade never becomes ready. A ready facade stays ready: all replicas use the
+// same upstream, so clients would gain nothing if one replica left the Service.
 type reviewable struct {
 	reviews []func(context.Context) error // one for each kind of review
 	log     *zap.Logger
 	done    atomic.Bool
 }
 
-// run retries each review until it is answered.
+// run sends each review until the upstream answers it, or the context ends.
 func (r *reviewable) run(ctx context.Context) {
 	again := time.NewTicker(reviewsAgain)
 	defer again.Stop()

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// tlsConfig returns a configuration that serves the pair. If authorities is not nil, clients are asked for an optional
-// certificate and receive the names of the accepted authorities, as kube-apiserver does. Authentication verifies the
-// certificate, so that an invalid one does not prevent the use of a token.
+// tlsConfig returns a configuration that serves the pair. If authorities is not nil, the server requests an optional
+// client certificate and sends the names of the accepted authorities, as kube-apiserver does. Authentication verifies
+// the certificate, so that an invalid one does not prevent the use of a token.
 func tlsConfig(pair *servingPair, authorities func() *x509.CertPool) *tls.Config {
 	config := &tls.Config{
 		GetCertificate: pair.get, MinVersion: tls.VersionTLS12,
@@ -22,7 +22,8 @@ func tlsConfig(pair *servingPair, authorities func() *x509.CertPool) *tls.Config
 	return config
 }
 
-// hintedConfig is a configuration with the current authorities. It is cloned when they change, not for each handshake.
+// hintedConfig provides a TLS configuration that names the current authorities. It clones the base configuration only
+// when the authorities change, not for each handshake.
 type hintedConfig struct {
 	base        *tls.Config // complete before the first handshake; HTTP/2 is added to it
 	authorities func() *x509.CertPool

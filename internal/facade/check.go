@@ -22,7 +22,7 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// ErrCheck is returned when something that Check looked at would not work.
+// ErrCheck is returned when at least one check of Check failed.
 var ErrCheck = errors.New("configuration check failed")
 
 // checkWait bounds the duration of a complete check.
@@ -45,9 +45,9 @@ type inspection struct {
 	failed  int
 }
 
-// Check writes, in lines, what the process would do with a Config. It covers the upstream and the kubeconfig user's
-// identity and permissions, peers, resources, snapshots, the certificate and memory. It serves nothing. It fails with
-// ErrCheck when something would not work.
+// Check writes one line for each property of a Config that it has checked. It covers the upstream and the kubeconfig
+// user's identity and permissions, peers, resources, snapshots, the certificate and memory. It opens no listener. It
+// returns ErrCheck if the process would not work with the Config.
 func Check(ctx context.Context, c Config, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, checkWait)
 	defer cancel()
@@ -56,7 +56,7 @@ func Check(ctx context.Context, c Config, out io.Writer) error {
 		i.settings, i.endpoints, i.upstream, i.identity, i.rights, i.peers, i.resources, i.snapshots, i.certificate, i.memory,
 	} {
 		if !look(ctx) {
-			break // the later steps depend on it
+			break // the later checks depend on this one
 		}
 	}
 	if i.failed > 0 {
@@ -65,18 +65,19 @@ func Check(ctx context.Context, c Config, out io.Writer) error {
 	return nil
 }
 
-// say writes a line about a subject, and reports whether it would work.
+// say writes the result of one check: FAIL with the error, or ok with the formatted text. It returns true if err is
+// nil.
 func (i *inspection) say(subject string, err error, format string, args ...any) bool {
 	if err != nil {
 		i.failed++
-		_, _ = fmt.Fprintf(i.out, "FAIL  %s: %v\n", subject, err) // fails only if the reader has left
+		_, _ = fmt.Fprintf(i.out, "FAIL  %s: %v\n", subject, err) // fails only if the output was closed
 		return false
 	}
 	_, _ = fmt.Fprintf(i.out, "ok    %s: %s\n", subject, fmt.Sprintf(format, args...))
 	return true
 }
 
-// note writes a line about a subject that works, but may not be intended.
+// note writes a line about a setting that works, but that the operator may not have intended.
 func (i *inspection) note(subject, text string) {
 	_, _ = fmt.Fprintf(i.out, "note  %s: %s\n", subject, text)
 }
@@ -128,7 +129,8 @@ func (i *inspection) ask(ctx context.Context, path string, query url.Values, acc
 	return err
 }
 
-// identity writes how the upstream identifies the kubeconfig user. Servers before 1.28 do not support that.
+// identity writes the name and groups of the kubeconfig user, as the upstream sees them. Servers before 1.28 do not
+// support SelfSubjectReview.
 func (i *inspection) identity(ctx context.Context) bool {
 	code, body, err := i.client.Post(ctx, "/apis/authentication.k8s.io/v1/selfsubjectreviews",
 		[]byte(`{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}`))
@@ -147,7 +149,7 @@ func (i *inspection) identity(ctx context.Context) bool {
 	case code == http.StatusUnauthorized:
 		return i.say("identity", errors.New("the upstream does not accept the kubeconfig user's credentials"), "")
 	case code != http.StatusCreated || json.Unmarshal(body, &review) != nil:
-		i.note("identity", fmt.Sprintf("unknown: the upstream answered SelfSubjectReview with %d", code))
+		i.note("identity", fmt.Sprintf("unknown: the upstream answered SelfSubjectReview with status %d", code))
 		return true
 	}
 	user := review.Status.UserInfo
@@ -177,10 +179,10 @@ func (i *inspection) names() {
 	for _, resource := range slices.SortedFunc(maps.Keys(configured), compareResources) {
 		gvr, err := i.catalog.Match(resource.String())
 		if err == nil && gvr.GroupResource() != resource {
-			err = fmt.Errorf("the name means %s", gvr.GroupResource())
+			err = fmt.Errorf("the upstream uses this name for %s", gvr.GroupResource())
 		}
 		if err != nil {
-			i.note("resource "+resource.String(), fmt.Sprintf("its settings have no effect now: %v", err))
+			i.note("resource "+resource.String(), fmt.Sprintf("the settings of this resource have no effect now: %v", err))
 		}
 	}
 }
@@ -195,11 +197,11 @@ func (i *inspection) resource(ctx context.Context, w wanted) (string, error) {
 		return "", err
 	}
 	if i.config.uncached()[gvr.GroupResource()] {
-		return "", errors.New("it is both preloaded and uncached")
+		return "", errors.New("the resource is both preloaded and uncached")
 	}
 	denied, err := i.client.Denies(ctx, resource)
 	if err == nil && denied {
-		err = errors.New("the kubeconfig user may not list and watch all of its objects")
+		err = errors.New("the kubeconfig user may not list and watch all objects of the resource")
 	}
 	if err != nil {
 		return "", err
@@ -211,7 +213,7 @@ func (i *inspection) resource(ctx context.Context, w wanted) (string, error) {
 		}
 	}
 	if len(in) == 0 {
-		return "", errors.New("it has none of the encodings")
+		return "", errors.New("the resource is not available in any of the requested encodings")
 	}
 	var list metav1.PartialObjectMetadataList
 	if err := i.ask(ctx, resource.Path(""), url.Values{"limit": {"1"}}, metadataOnly, &list); err != nil {
@@ -224,7 +226,7 @@ func (i *inspection) resource(ctx context.Context, w wanted) (string, error) {
 	return fmt.Sprintf("%d objects of %s, cached in %s from the start", objects, gvr.GroupVersion(), strings.Join(in, " and ")), nil
 }
 
-// certificate checks the serving certificate. It does not create a self-signed one.
+// certificate checks the serving certificate. It does not create a self-signed certificate.
 func (i *inspection) certificate(context.Context) bool {
 	if i.config.CertFile == "" {
 		i.note("certificate", "a self-signed pair in --cert-dir "+i.config.CertDir+"; clients must be configured to trust it")
@@ -236,7 +238,7 @@ func (i *inspection) certificate(context.Context) bool {
 	}
 	leaf := pair.now.Load().Leaf
 	if time.Now().After(leaf.NotAfter) || time.Now().Before(leaf.NotBefore) {
-		err = fmt.Errorf("valid only from %s to %s", leaf.NotBefore.Format(time.RFC3339), leaf.NotAfter.Format(time.RFC3339))
+		err = fmt.Errorf("the certificate is valid only from %s to %s", leaf.NotBefore.Format(time.RFC3339), leaf.NotAfter.Format(time.RFC3339))
 	}
 	return i.say("certificate", err, "for %s, until %s", strings.Join(leaf.DNSNames, ", "), leaf.NotAfter.Format(time.RFC3339))
 }

@@ -15,16 +15,17 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// peerWait bounds the requests to one peer, unless Config.PeerWait is set. The next peer is tried afterwards.
+// peerWait bounds the requests to one peer, unless Config.PeerWait is set. After that, the next peer is tried.
 const peerWait = 5 * time.Second
 
-// awayError is returned for a peer that does not answer at the moment. It is never about kube-apiserver.
+// awayError is the error of a request to a peer that does not answer at the moment. A failed request to kube-apiserver
+// is never an awayError.
 type awayError struct{ error }
 
 // Unwrap returns the error of the request.
 func (e *awayError) Unwrap() error { return e.error }
 
-// peers checks each facade that lanes would be filled from. A peer that does not answer is not a failure.
+// peers checks each facade from which lanes would be filled. A peer that does not answer does not fail the check.
 func (i *inspection) peers(ctx context.Context) bool {
 	clients, err := newPeers(i.config, i.rest, upstream.NewHop())
 	if err != nil {
@@ -36,15 +37,15 @@ func (i *inspection) peers(ctx context.Context) bool {
 		client.CloseIdle()
 		var away *awayError
 		if errors.As(err, &away) {
-			i.note(subject, fmt.Sprintf("does not answer, so kube-apiserver is read instead: %v", err))
+			i.note(subject, fmt.Sprintf("the peer does not answer, so lanes are filled from kube-apiserver: %v", err))
 			continue
 		}
-		i.say(subject, err, "reads the same cluster")
+		i.say(subject, err, "the peer reads the same cluster")
 	}
 	return true
 }
 
-// peer returns why no lane would be filled from a facade.
+// peer returns an error that says why no lane would be filled from a peer, or nil if lanes would be.
 func (i *inspection) peer(ctx context.Context, client *upstream.Client) error {
 	peerCtx, cancel := context.WithTimeout(ctx, cmp.Or(i.config.PeerWait, peerWait))
 	defer cancel()
@@ -62,7 +63,7 @@ func (i *inspection) peer(ctx context.Context, client *upstream.Client) error {
 	case peer.cluster != own.cluster:
 		return errors.New("the peer reads another cluster")
 	case peer.version != own.version:
-		return fmt.Errorf("the peer reads kube-apiserver %s, not %s", peer.version, own.version)
+		return fmt.Errorf("the peer reads kube-apiserver %s, want %s", peer.version, own.version)
 	}
 	return nil
 }
@@ -84,7 +85,8 @@ func readingOf(ctx context.Context, client *upstream.Client) (r clusterReading, 
 	return r, err
 }
 
-// isAway reports whether an address does not answer at the moment, as before the first replica is ready.
+// isAway reports whether an error means that a peer does not answer at the moment. An example is a Service without a
+// ready replica.
 func isAway(err error) bool {
 	var failed *net.OpError
 	return errors.As(err, &failed) && failed.Op == "dial" || errors.Is(err, context.DeadlineExceeded) ||

@@ -8,14 +8,14 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// need is a permission of a kubeconfig's user, and what does not work without it.
+// need is a permission that a kubeconfig's user needs, with the consequence of its absence.
 type need struct {
 	right      upstream.Right
 	kubeconfig string // file; empty for the upstream that objects are read from
 	without    string
 }
 
-// needs returns the permissions for reviews of callers and for readingNeeds.
+// needs returns the permissions to review callers and those of readingNeeds.
 func (c Config) needs() []need {
 	if c.Authentication.AnonymousActsAsKubeconfig {
 		return readingNeeds()
@@ -57,7 +57,7 @@ func readingNeeds() []need {
 	const late = "a changed definition of a custom resource is noticed late"
 	cluster := upstream.Right{Verb: "get", Resource: "namespaces", Name: "kube-system"}
 	return []need{
-		{right: cluster, without: "a watch may continue in another cluster if the address leads there"},
+		{right: cluster, without: "a watch may continue in another cluster if the upstream address changes to it"},
 		{right: definitions("get"), without: "consistent reads of custom resources are forwarded"},
 		{right: definitions("list"), without: late}, {right: definitions("watch"), without: late},
 		{right: services("list"), without: "groups whose names do not end in .k8s.io are not cached"},
@@ -80,7 +80,7 @@ func (i *inspection) rights(ctx context.Context) bool {
 	return true
 }
 
-// has reviews the permission at the kube-apiserver of the need's kubeconfig.
+// has reports whether the user has the permission, by a review at the kube-apiserver of the need's kubeconfig.
 func (i *inspection) has(ctx context.Context, n need) (bool, error) {
 	if n.kubeconfig == "" {
 		return i.client.Has(ctx, n.right)

@@ -13,12 +13,12 @@ import (
 const (
 	// leastSpace is the minimum free space for snapshots, in bytes.
 	leastSpace = 16 << 20
-	// compactedAfter is the maximum age of revisions in etcd with kube-apiserver's default compaction interval. A snapshot
-	// that is older cannot be verified.
+	// compactedAfter is the maximum age of revisions in etcd with kube-apiserver's default compaction interval. An older
+	// snapshot cannot be verified, because the upstream can no longer list its revision.
 	compactedAfter = 10 * time.Minute
 )
 
-// snapshots checks whether snapshots can be written, and which of the existing ones would be used. It creates nothing.
+// snapshots checks whether snapshots can be written, and which existing snapshots would be used. It creates no file.
 func (i *inspection) snapshots(ctx context.Context) bool {
 	dir := i.config.SnapshotDir
 	if dir == "" {
@@ -46,14 +46,14 @@ func (i *inspection) snapshots(ctx context.Context) bool {
 	}
 	for _, file := range left {
 		if err := i.taken(file, cluster); err != nil {
-			i.note("snapshot "+file.Name, fmt.Sprintf("would not be used; its resource would be listed: %v", err))
+			i.note("snapshot "+file.Name, fmt.Sprintf("would not be used, so its resource would be listed: %v", err))
 		}
 	}
 	return true
 }
 
-// spaceOf returns the total size of files, and the free space that their replacements need, in bytes. Files are
-// replaced one by one, and the new one is written before the old one is removed.
+// spaceOf returns the total size of files, and the free space that their replacements need, in bytes. Only one
+// replacement exists at a time: each new file is written completely before it replaces the old one.
 func spaceOf(left []snapshot.Found) (all, needs uint64) {
 	needs = leastSpace
 	for _, file := range left {
@@ -63,18 +63,18 @@ func spaceOf(left []snapshot.Found) (all, needs uint64) {
 	return all, needs
 }
 
-// taken returns why a snapshot would not be used. It looks only at the header.
+// taken returns an error that says why a snapshot would not be used, or nil. It checks only the header.
 func (i *inspection) taken(file snapshot.Found, cluster string) error {
 	h, age := file.Header, time.Since(file.Header.Taken).Truncate(time.Second)
 	switch {
 	case file.Err != nil:
 		return file.Err
 	case h.Cluster != cluster:
-		return errors.New("it is of another cluster")
+		return errors.New("snapshot is of another cluster")
 	case !strings.HasPrefix(h.Upstream, i.version+" "):
-		return fmt.Errorf("it is of kube-apiserver %s", h.Upstream)
+		return fmt.Errorf("snapshot is of kube-apiserver %s, want %s", h.Upstream, i.version)
 	case age > compactedAfter:
-		return fmt.Errorf("it is %v old, and etcd may have compacted that revision", age)
+		return fmt.Errorf("snapshot is %v old; etcd may have compacted its revision", age)
 	}
 	return nil
 }

@@ -6,13 +6,13 @@ import (
 	"github.com/listfacade/listfacade/handlers"
 )
 
-// checks returns the health checks. Only readiness depends on the upstream, because a restart of the facade would not
-// fix the upstream. Readiness depends on responses since the start, not on the current state of the upstream. All
-// replicas read the same upstream, so an outage would remove all of them from their Service at the same time. Clients
-// would lose the reads that the cache may still serve.
+// checks returns the health checks. Liveness does not depend on the upstream, because a restart of the facade would not
+// fix the upstream. Readiness only requires that the upstream has responded since the start. If it required a working
+// upstream, an outage would remove all replicas from their Service at the same time. Clients would lose the reads that
+// the cache may still serve.
 //
-// After --max-staleness, reads receive 503 with a reason and Retry-After, which is more helpful than a refused
-// connection. The first reads after the outage find their replicas in place.
+// When an outage lasts longer than --max-staleness, reads receive 503 with a reason and Retry-After, which helps more
+// than a refused connection. After the outage, the replicas are still in their Service and serve the first reads.
 func (f *Facade) checks() []handlers.Check {
 	alive := []string{"healthz", "livez", "readyz"}
 	ready := []string{"readyz"}

@@ -17,11 +17,12 @@ type Config struct {
 	// Kubeconfig is the kubeconfig file of the kube-apiserver to read; empty for the pod's service account. Context is the
 	// kubeconfig's context to use; empty for its current one.
 	Kubeconfig, Context string
-	// Upstream are https URLs of the kube-apiservers of one cluster, of which one is used at a time; empty for the
-	// kubeconfig's server.
+	// Upstream are https URLs of the kube-apiservers of one cluster; empty for the kubeconfig's server. One of them is
+	// used at a time.
 	Upstream []string
 	// WarmFrom are https URLs of facades of the same cluster, from which resources are read at the start. They receive the
-	// kubeconfig's credentials. WarmFromCAFile is the bundle of authorities that verify them; empty for the kubeconfig's.
+	// kubeconfig's credentials. WarmFromCAFile is the bundle of authorities that signed the certificates of these facades;
+	// empty for the kubeconfig's authorities.
 	WarmFrom       []string
 	WarmFromCAFile string
 	// PeerWait bounds the time for a peer to report its resourceVersion; 0 means 5 s. It has no flag.
@@ -42,8 +43,8 @@ type Config struct {
 	// timeout. WriteTimeout bounds the time that a client takes to accept a piece of a response. All are above 0.
 	RequestTimeout, MinWatch, WriteTimeout time.Duration
 	// ShutdownDelay is how long the process continues to serve after a termination signal, while it is not ready.
-	// WatchTermination is the time over which it then ends watches. ShutdownGrace is how long other requests may continue
-	// after that; with 0 they are cut off.
+	// WatchTermination is the period, after that delay, over which watches end one by one. ShutdownGrace is how long other
+	// requests may continue after that period; with 0 they are cut off.
 	ShutdownDelay, WatchTermination, ShutdownGrace time.Duration
 	// SendRetryAfter refuses new requests with Retry-After while requests in progress finish, instead of closing the
 	// listener.
@@ -58,18 +59,18 @@ type Config struct {
 	PreloadEncodings []string
 	// FieldIndexes are fields of built-in kinds, and LabelIndexes are label keys.
 	FieldIndexes, LabelIndexes []string
-	// HistoryWindow and HistoryBytes bound the events that are kept for each resource beyond those that kube-apiserver
-	// would keep (cache.Options). Both are above 0.
+	// HistoryWindow and HistoryBytes bound the events that are kept for each resource in addition to those that
+	// kube-apiserver would keep (cache.Options). Both are above 0.
 	HistoryWindow time.Duration
 	HistoryBytes  int64
 	// Resources are settings of single resources. They have no flag and are set in a configuration file.
 	Resources map[schema.GroupResource]Resource
 	// Packing selects the objects that are stored compressed.
 	Packing Packing
-	// MemoryBudget is the memory that the process may use. Run replaces OwnMemory by the detected amount; New treats
-	// OwnMemory as no limit.
+	// MemoryBudget is the memory that the process may use. Run replaces OwnMemory by the detected limit, but New treats it
+	// as no limit.
 	MemoryBudget MemoryBudget
-	// MemoryMarks are the shares of the budget above which memory is freed. They have no flag.
+	// MemoryMarks are the shares of the budget above which memory is freed or refused. They have no flag.
 	MemoryMarks MemoryMarks
 	// PrecompressedMemory bounds the precompressed pages of all resources together, in bytes (wire.Precompressed). It is
 	// not below 0.
@@ -77,10 +78,11 @@ type Config struct {
 	// LaneIdle is how long a resource without readers stays cached. MaxStaleness is how long the cache is served without a
 	// response from the upstream. 0 means no limit for both.
 	LaneIdle, MaxStaleness time.Duration
-	// ReplayLostWindows continues watches after kube-apiserver has lost events, with the differences that the next list
-	// shows.
+	// If ReplayLostWindows is true, watches continue after kube-apiserver has lost events. They receive the differences
+	// between the cache and the next list.
 	ReplayLostWindows bool
-	// AccountWatches watches the metadata of built-in resources without readers, while consistent reads need it.
+	// If AccountWatches is true, the metadata of built-in resources that are not cached is watched while consistent reads
+	// need it.
 	AccountWatches bool
 	// SnapshotDir is the directory for snapshots of the cache, which the next process reads; empty for none.
 	SnapshotDir string
@@ -104,18 +106,18 @@ type Config struct {
 	Flags map[string]string
 	// LogFormat is console or json. LogLevel is debug, info, warn or error.
 	LogFormat, LogLevel string
-	// SLIMetrics adds the histogram apiserver_request_sli_duration_seconds to the metrics.
+	// If SLIMetrics is true, the histogram apiserver_request_sli_duration_seconds is part of the metrics.
 	SLIMetrics bool
-	// Slow are the thresholds above which requests and watches are logged as slow; 0 disables them.
+	// Slow are the thresholds above which requests and watches are logged as slow. A threshold of 0 is disabled.
 	Slow observe.SlowLimits
 	// Audit configures the audit log.
 	Audit audit.Config
-	// Level changes the log level at runtime; nil if that is not allowed. Run creates it with the log.
+	// Level changes the log level at runtime; nil if the level cannot be changed. Run sets it when it creates the log.
 	Level *observe.Level
-	// DebugSocket is the path of a unix socket for profiles and the log level, for local users who may open it; empty for
-	// none.
+	// DebugSocket is the path of a unix socket that serves profiles and changes the log level; empty for none. Only the
+	// process's own user can open it.
 	DebugSocket string
-	// Profiling serves /debug/pprof over HTTPS.
+	// If Profiling is true, /debug/pprof is served over HTTPS.
 	Profiling bool
 }
 
@@ -125,7 +127,8 @@ func Defaults() Config {
 		Authentication: defaultAuthentication(), Authorization: defaultAuthorization(), Limits: handlers.DefaultLimits(),
 		BindAddress: net.IPv4(127, 0, 0, 1), Port: 6443, CertDir: "listfacade-certs",
 		RequestTimeout: time.Minute, MinWatch: 30 * time.Minute, WriteTimeout: 20 * time.Second,
-		// A rollout costs clients no failed read and no list (docs/adr/0031-drain-by-default.md).
+		// With these values, a rollout of the facade causes no failed read and no new list in clients
+		// (docs/adr/0031-drain-by-default.md).
 		ShutdownDelay: 10 * time.Second, WatchTermination: 20 * time.Second, ShutdownGrace: 30 * time.Second, SnapshotPeriod: 20 * time.Second,
 		GoawayChance: 0.001,
 		Uncached:     []string{"secrets"}, PreloadEncodings: []string{"json"},

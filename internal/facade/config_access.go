@@ -8,34 +8,36 @@ type Authentication struct {
 	// user's permissions. BindAddress must be a loopback address. All other fields of this struct, of Authorization and of
 	// Limits are ignored.
 	AnonymousActsAsKubeconfig bool
-	// Kubeconfig is for the kube-apiserver that reviews tokens; empty for the one that objects are read from.
+	// Kubeconfig is the kubeconfig file for the kube-apiserver that reviews tokens; empty for the upstream that objects
+	// are read from.
 	Kubeconfig string
 	// ClientCAFile is the bundle of authorities of client certificates, and RequestHeaderCAFile that of front proxies. If
 	// empty, the upstream's ConfigMap extension-apiserver-authentication in kube-system is used, headers included.
 	ClientCAFile, RequestHeaderCAFile string
 	// RequestHeaderNames are the common names of front proxies; empty for every certificate that the authority signed.
 	RequestHeaderNames []string
-	// The headers in which front proxies send the caller's identity. The first header that is set counts, for each
-	// attribute.
+	// The headers in which front proxies send the caller's identity. For each attribute, the first header that is set
+	// counts.
 	UsernameHeaders, UIDHeaders, GroupHeaders, ExtraHeaderPrefixes []string
-	// Audiences are the accepted audiences of tokens; empty for the upstream's own.
+	// Audiences are the accepted audiences of tokens; empty for the audiences of the upstream.
 	Audiences []string
 	// Anonymous is upstream, true or false: whether requests without credentials are authorized as anonymous or refused.
 	Anonymous string
 	// TokenTTL is how long TokenReview results are cached; it is above 0.
 	TokenTTL time.Duration
 	// FailureRate is the number of failed authentications allowed per second and source address, with a burst of five
-	// times as many; it is above 0. All addresses together are allowed ten times as many, but at least 100, and take
-	// turns. Recently accepted tokens are not delayed.
+	// times as many; it is above 0. All addresses together are allowed ten times as many, but at least 100. Above that,
+	// the addresses take turns. Recently accepted tokens are not delayed.
 	FailureRate float64
 }
 
 // Authorization configures how callers are authorized, and for how long (internal/auth).
 type Authorization struct {
-	// Kubeconfig is for the kube-apiserver that reviews access; empty for the one that objects are read from.
+	// Kubeconfig is the kubeconfig file for the kube-apiserver that reviews access; empty for the upstream that objects
+	// are read from.
 	Kubeconfig string
-	// AllowedTTL and DeniedTTL are how long decisions are cached; both are above 0. StaleOnError is how much longer a
-	// positive decision is used while the upstream does not answer.
+	// AllowedTTL and DeniedTTL are how long decisions are cached; both are above 0. StaleOnError is the additional time
+	// for which a positive decision is used while the upstream does not answer.
 	AllowedTTL, DeniedTTL, StaleOnError time.Duration
 	// AlwaysAllowGroups and AlwaysAllowPaths are authorized without a review. A path includes everything below it.
 	AlwaysAllowGroups, AlwaysAllowPaths []string
@@ -45,7 +47,8 @@ type Authorization struct {
 	// WatchMaxAge is the maximum lifetime of a watch, and WatchReauthorize the interval of its access reviews. Both are
 	// approximate and above 0.
 	WatchMaxAge, WatchReauthorize time.Duration
-	// PassThrough is token, impersonate or off: the upstream credentials of requests for resources that are not cached.
+	// PassThrough selects the upstream credentials of requests for resources that are not cached: token, impersonate, or
+	// off to refuse such requests.
 	PassThrough string
 }
 

@@ -12,14 +12,14 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// The extent of the reports at the socket. Over HTTPS the request chooses it.
+// The period and the number of lines of the reports at the socket. Over HTTPS, the request chooses both.
 const (
 	reportWindow = 5 * time.Minute
 	reportLines  = 50
 )
 
-// addReports adds the reports that are also served over HTTPS. There, callers must be reviewed, which fails while
-// kube-apiserver is away, when operators need the reports most.
+// addReports adds the reports that are also served over HTTPS. Over HTTPS, callers must be reviewed, and reviews fail
+// while kube-apiserver does not answer. Operators need the reports most at such a time.
 func (f *Facade) addReports(mux *http.ServeMux) {
 	mux.Handle("/metrics", f.metrics.Handler())
 	mux.Handle("/debug/clients", reporting(accounting.Names[:], func(by string) report {
@@ -36,12 +36,13 @@ func (f *Facade) addReports(mux *http.ServeMux) {
 	}))
 }
 
-// report is a table.
+// report is a table that can be written as text or JSON.
 type report interface {
 	WriteText(w io.Writer) error
 }
 
-// reporting serves a report, sorted by the query parameter "by", in JSON if the parameter "output" is json.
+// reporting returns a handler that serves a report. The query parameter "by" selects the order. The report is JSON if
+// the parameter "output" is json, and text otherwise.
 func reporting(orders []string, build func(by string) report) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		by := r.URL.Query().Get("by")
@@ -49,7 +50,7 @@ func reporting(orders []string, build func(by string) report) http.Handler {
 		case by == "":
 			by = orders[0]
 		case !slices.Contains(orders, by):
-			http.Error(w, fmt.Sprintf("by: must be one of %q", orders), http.StatusBadRequest)
+			http.Error(w, fmt.Sprintf("parameter by: must be one of %q", orders), http.StatusBadRequest)
 			return
 		}
 		// An error means that the client has left.

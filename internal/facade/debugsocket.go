@@ -23,13 +23,13 @@ import (
 type debugSocket struct {
 	path     string
 	listener net.Listener
-	// File information of the socket, so that another process's socket is not removed.
+	// file information of the socket, to recognize whether another process has replaced it
 	made   fs.FileInfo
 	server *http.Server
 }
 
-// listenDebug creates the socket, or returns nil if none is configured. It replaces a socket without a listener. A
-// socket in use, and a file that is not a socket, are errors.
+// listenDebug creates the socket, or returns nil if none is configured. It replaces a socket that no process listens
+// on. It fails if the socket is in use, or if the path is a file other than a socket.
 func (f *Facade) listenDebug() (*debugSocket, error) {
 	c := f.config
 	if c.DebugSocket == "" {
@@ -67,7 +67,8 @@ func removeStale(path string) error {
 	return os.Remove(path)
 }
 
-// listen creates the socket in a private directory and moves it, so that it has its mode before others can open it.
+// listen creates the socket in a private directory, sets its mode and moves it to its path. Other users therefore
+// cannot open it before it has its mode.
 func (s *debugSocket) listen() error {
 	dir, err := os.MkdirTemp(filepath.Dir(s.path), ".")
 	if err != nil {
@@ -120,7 +121,7 @@ func (f *Facade) debugRoutes() http.Handler {
 	mux := http.NewServeMux()
 	addProfiles(mux)
 	f.addReports(mux)
-	// Not served over HTTPS: users who may take profiles need not see the arguments.
+	// This path is not served over HTTPS, because users who may take profiles need not see the command line.
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
 	mux.Handle(page.Path, handlers.PageHandler(f.page))
 	mux.Handle(page.Path+"/", handlers.PageHandler(f.page))

@@ -1,20 +1,21 @@
-// Package facade wires the parts of the process, starts them and stops them in order. The parts themselves are in other
-// packages.
+// Package facade creates and connects the parts of the process, starts them, and stops them in order. The parts
+// themselves are in other packages.
 //
-// New starts nothing. Serve returns when everything that it started has ended.
+// New starts no goroutine. Serve returns when every goroutine that it started has ended.
 //
 // The start has this order:
-//  1. The lanes and the upstream's endpoints, because no request can be served before a lane can be opened.
+//  1. The lanes and the upstream's endpoints, because requests need lanes.
 //  2. The preload, the listener and all other parts.
 //
 // When the context ends, the shutdown has this order:
 //  1. Readiness fails. Requests are served for Config.ShutdownDelay.
 //  2. Watches end one by one, over Config.WatchTermination.
-//  3. Requests finish, for at most Config.ShutdownGrace more. Requests that are cut off have some seconds to end.
+//  3. Requests finish, for at most Config.ShutdownGrace more. Then the connections of unfinished requests are closed.
+//     Their handlers have five seconds to return.
 //  4. Lanes and the audit log stop.
 //  5. Idle connections to the upstream and to peers are closed.
 //
-// When a part fails, the shutdown is the same without the delay.
+// When a part fails, the shutdown is the same, but without Config.ShutdownDelay.
 //
 // Serve owns a goroutine for each of these:
 //   - the lanes, and the watch of APIServices
@@ -28,11 +29,12 @@
 //   - the audit log, if there is one
 //   - the shutdown
 //
-// The servers own the goroutines of connections. Run owns one more, which adjusts the garbage collector (garbage.go).
+// The servers own the goroutines of connections. Run owns another goroutine, which adjusts the garbage collector
+// (garbage.go).
 //
-// The content of the operator's page is collected here when the page is requested (status.go).
+// This package collects the content of the operator's page when the page is requested (status.go).
 //
-// The package reads no flags. It reads the environment only for a service account when no kubeconfig is given. Run also
-// detects the memory limit and sets that of the collector, which are global to the process. The package never retries a
-// part that has failed, and it shares no state between two facades of one process.
+// The package reads no flags. It reads the environment only for a service account when no kubeconfig is given. Run
+// detects the memory limit of the process and sets Go's memory limit (GOMEMLIMIT). Both are global to the process. The
+// package never restarts a part that has failed. Otherwise, two facades in one process share no state.
 package facade

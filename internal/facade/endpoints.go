@@ -31,7 +31,7 @@ func newEndpoints(c Config, config *rest.Config, hop upstream.Hop, log *zap.Logg
 	return endpoints, endpoints.Config(config), nil
 }
 
-// validateUpstream returns an error for an address without TLS, or with an unexpected part, and for a duplicate host.
+// validateUpstream returns an error for an address that is not a plain https URL, and for a host that is listed twice.
 func (c Config) validateUpstream() error {
 	for i, address := range c.Upstream {
 		u, err := url.Parse(address)
@@ -53,7 +53,7 @@ func hostOf(address string) string {
 	return u.Host
 }
 
-// endpointStates returns the endpoints' states for metrics; none if there is one address.
+// endpointStates returns the endpoints' states for metrics; empty if the upstream has one address.
 func (f *Facade) endpointStates() (all []observe.Endpoint) {
 	if f.endpoints == nil {
 		return nil
@@ -68,8 +68,8 @@ func (f *Facade) endpointStates() (all []observe.Endpoint) {
 	return all
 }
 
-// endpoints checks each of several addresses, and that all lead to one cluster. An address that does not answer is not
-// a failure if another one answers.
+// endpoints checks each address of --upstream, and that all of them lead to one cluster. An address that does not
+// answer is not a failure if another address answers.
 func (i *inspection) endpoints(ctx context.Context) bool {
 	if len(i.config.Upstream) < 2 {
 		return true
@@ -83,7 +83,7 @@ func (i *inspection) endpoints(ctx context.Context) bool {
 			i.note(subject, err.Error())
 			continue
 		case first != "" && uid != "" && uid != first:
-			i.say(subject, errors.New("leads to another cluster than the endpoints before it"), "")
+			i.say(subject, errors.New("endpoint leads to another cluster than the preceding endpoints"), "")
 			continue
 		}
 		i.say(subject, nil, "answers")
@@ -96,7 +96,7 @@ func (i *inspection) endpoints(ctx context.Context) bool {
 	return true
 }
 
-// endpoint returns the UID of the cluster at an address, or "" if the upstream refuses to report it.
+// endpoint returns the UID of the cluster at an address, or "" if the upstream refuses to report the UID.
 func (i *inspection) endpoint(ctx context.Context, address string) (string, error) {
 	config, err := RESTConfig(i.config)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// Facade is the wired parts of one process.
+// Facade contains the connected parts of one process.
 type Facade struct {
 	config        Config
 	started       time.Time
@@ -49,7 +49,8 @@ type Facade struct {
 	shutdown      *shutdown
 }
 
-// New wires the parts and starts none. It uses the context's values, but not its end. The Config must be valid.
+// New creates and connects the parts, but starts none. It uses the context's values and ignores its cancellation. The
+// Config must be valid.
 func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*Facade, error) {
 	hop, f := upstream.NewHop(), &Facade{config: c, started: time.Now(), log: log, history: observe.NewHistory(), slow: observe.NewSlowLog(log, c.Slow)}
 	f.metrics = f.newMetrics(config)
@@ -96,8 +97,8 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	return f, err
 }
 
-// accountFor returns the resources whose resourceVersions are accounted for: built-in ones that may be cached. It is
-// nil if account watches are disabled.
+// accountFor returns a function that lists the resources for account watches: all built-in resources that may be
+// cached. The function is nil if account watches are disabled.
 func (f *Facade) accountFor() func() []upstream.Resource {
 	if !f.config.AccountWatches {
 		return nil
@@ -108,7 +109,7 @@ func (f *Facade) accountFor() func() []upstream.Resource {
 	}
 }
 
-// newHandler returns the handler of all requests. No other code sets the dependencies of handlers.
+// newHandler returns the handler of all requests.
 func (f *Facade) newHandler() http.Handler {
 	c := f.config
 	return f.shutdown.count(handlers.New(handlers.Config{
@@ -123,7 +124,7 @@ func (f *Facade) newHandler() http.Handler {
 	}))
 }
 
-// sinks are notified of each request.
+// sinks returns the receivers of notifications about each request.
 func (f *Facade) sinks() observe.Sinks {
 	sinks := observe.Sinks{f.metrics, f.clients, f.history, observe.NewRequestLog(f.log), f.slow}
 	if f.audit != nil {
@@ -140,7 +141,7 @@ func (f *Facade) limits() handlers.Limits {
 	return f.config.Limits
 }
 
-// passAs are the values of --passthrough.
+// passAs contains the values of --passthrough.
 var passAs = map[string]handlers.PassThroughAs{
 	"token": handlers.PassAsToken, "impersonate": handlers.PassAsImpersonation, "off": handlers.PassNothing,
 }
@@ -153,10 +154,10 @@ func groupResources(names []string) map[schema.GroupResource]bool {
 	return set
 }
 
-// Handler returns the handler of all requests. It works while Serve runs.
+// Handler returns the handler of all requests. It may be used only while Serve runs.
 func (f *Facade) Handler() http.Handler { return f.server.Handler }
 
-// Wrap puts a middleware around the handler. It must be called before Serve.
+// Wrap replaces the handler by the result of around. It must be called before Serve.
 func (f *Facade) Wrap(around func(http.Handler) http.Handler) {
 	f.server.Handler = around(f.server.Handler)
 }

@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// mostGarbage is the memory that may be allocated between collections, in percent of the live memory: a quarter of
-	// Go's default. Most live memory has no pointers, so a collection of it costs little
+	// mostGarbage is the memory that may be allocated between collections, in percent of the live memory. It is a quarter
+	// of Go's default, because most live memory has no pointers and is cheap to collect
 	// (docs/adr/0015-less-garbage-is-let-lie.md).
 	mostGarbage = 25
 	// leastGarbage is the minimum number of bytes that may be allocated between collections. Without it, a facade with
 	// small lanes and many requests would collect several times a second, and delay its watches.
 	leastGarbage = 48 << 20
-	// garbageShare bounds that minimum, as a share of the memory limit. Memory that is allocated during a collection comes
-	// on top, as does the kernel's memory for the process.
+	// garbageShare bounds leastGarbage, as a share of the memory limit. The rest of the limit is also needed for memory
+	// that is allocated during a collection, and for the kernel's memory for the process.
 	garbageShare = 1.0 / 16
-	// highestPercent bounds the percentage while little is live: four times Go's default.
+	// highestPercent bounds the percentage while there is little live memory. It is four times Go's default.
 	highestPercent = 400
 	// garbageEvery is the interval at which the live memory is read.
 	garbageEvery = time.Second
@@ -28,13 +28,13 @@ const (
 // garbage adjusts the collector to the live memory. Only one goroutine uses it.
 type garbage struct {
 	samples []metrics.Sample
-	least   uint64 // bytes that may be allocated however little is live
+	least   uint64 // minimum of bytes that may be allocated between collections
 	percent int
 	quiet   quiet
 }
 
-// The runtime's metrics: live bytes at the last collection, bytes ever allocated, and the heap's bytes, garbage and
-// unreturned free memory included.
+// Indexes of the runtime's metrics: live bytes at the last collection, bytes allocated since the start, and bytes of
+// the heap. The heap includes garbage, and free memory that was not returned to the kernel.
 const (
 	liveBytes = iota
 	addedBytes
@@ -54,7 +54,7 @@ func newGarbage() *garbage {
 	}
 }
 
-// read returns one of the samples.
+// read returns the sample with an index.
 func (g *garbage) read(which int) uint64 { return g.samples[which].Value.Uint64() }
 
 // boundGarbage adjusts the collector until stop is called, unless GOGC is set. The memory limit must be set before.
@@ -92,7 +92,8 @@ func (g *garbage) look() {
 	}
 }
 
-// adjust sets the collector's percentage. That stops all goroutines for a moment, so small changes are skipped.
+// adjust sets the collector's percentage. A change stops all goroutines for a moment, so changes of up to a tenth are
+// skipped.
 func (g *garbage) adjust() {
 	percent := garbagePercent(g.read(liveBytes), g.least)
 	if changed := percent - g.percent; changed*changed*100 <= g.percent*g.percent {
@@ -102,7 +103,7 @@ func (g *garbage) adjust() {
 	debug.SetGCPercent(percent)
 }
 
-// leastOf returns the minimum of bytes between collections for a process with a memory limit.
+// leastOf returns the minimum number of bytes that may be allocated between collections, for a memory limit in bytes.
 func leastOf(limit int64) uint64 { return uint64(min(leastGarbage, garbageShare*float64(limit))) }
 
 // garbagePercent returns the percentage of the live memory that may be allocated between collections.

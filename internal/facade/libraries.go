@@ -13,14 +13,14 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// The messages of libraries are not written by this project. Most are about single requests and connections and contain
-// the client's text. They are therefore logged at level debug, and each record is bounded.
+// This project does not control the messages of libraries. Most of them are about single requests and connections, and
+// contain text from clients. They are therefore logged at level debug, and each record is bounded.
 
 // maxRecord bounds a library's record, in bytes.
 const maxRecord = 1 << 10
 
-// LogLibraries sends the logs of the Kubernetes libraries to this log, for the complete process, because their logger
-// is global. It must be called before other parts run.
+// LogLibraries sends the logs of the Kubernetes libraries to log. It affects the complete process, because the
+// libraries' logger is global. It must be called before other parts run.
 func LogLibraries(log *zap.Logger) {
 	klog.SetLogger(logr.New(&librarySink{log: log.Named("kubernetes")}))
 }
@@ -80,7 +80,7 @@ func (s *librarySink) write(message string, err error, values []any) {
 func bounded(s string) string { return s[:min(len(s), maxRecord)] }
 
 // newServerLog returns the log of net/http. Errors of single connections, such as a failed handshake, are logged at
-// level debug. A failing listener or a panicking handler is a warning, of which few a minute are logged.
+// level debug. A failing listener or a panicking handler is logged as a warning, a few times a minute at most.
 func newServerLog(to *zap.Logger) *log.Logger {
 	to = to.Named("http")
 	return log.New(&serverLog{debug: to, warn: observe.Few(to)}, "", 0)

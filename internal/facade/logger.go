@@ -21,7 +21,8 @@ func newLogger(c Config) (*zap.Logger, *observe.Level, error) {
 		settings.Development, settings.DisableStacktrace = false, true
 	}
 	settings.DisableCaller = true
-	// Changes of the level are logged at the format's default level and without sampling.
+	// Changes of the level are logged by a separate log without sampling, at the format's default level. They then appear
+	// whatever the configured level is.
 	every := settings
 	every.Sampling = nil
 	notices, err := every.Build()

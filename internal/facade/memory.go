@@ -19,8 +19,8 @@ import (
 // detected limit. As a flag it is a quantity such as 2Gi, or auto.
 type MemoryBudget int64
 
-// OwnMemory is GOMEMLIMIT if set. Otherwise it is nine tenths of the cgroup's limit, or less to leave 32 MiB free, but
-// at least half of the limit. Without a cgroup limit it means no limit.
+// OwnMemory is GOMEMLIMIT if set. Otherwise it is nine tenths of the cgroup's limit. It is less if that leaves under 32
+// MiB free, but at least half of the limit. Without a cgroup limit it means no limit.
 const OwnMemory MemoryBudget = -1
 
 // smallestMemory is the minimum budget in bytes. A facade with an empty cache uses about 30 MB.
@@ -55,16 +55,16 @@ func (m *MemoryBudget) String() string {
 // Type implements pflag.Value.
 func (m *MemoryBudget) Type() string { return "auto|quantity" }
 
-// kernelShare is the share of the cgroup's limit that the process uses, and kernelRest the minimum of bytes that it
-// leaves. The rest is for memory that the kernel counts and Go does not, such as socket buffers and the program. It is
-// also for memory allocated during collections. Go's limit is soft: on a busy machine, some 10 MiB above it were
-// measured.
+// kernelShare is the share of the cgroup's limit that the process may use. kernelRest is the minimum number of bytes
+// that stay unused. This rest is for memory that the kernel counts and Go does not, such as socket buffers and the
+// program. It is also for memory allocated during collections. Go's limit is soft: on a busy machine, the process used
+// about 10 MiB more.
 const (
 	kernelShare = 0.9
 	kernelRest  = 32 << 20
 )
 
-// within returns the budget for a cgroup's limit: at least half of the limit.
+// within returns the budget for a cgroup's limit in bytes, as OwnMemory describes.
 func within(limit int64) MemoryBudget {
 	return MemoryBudget(max(min(int64(kernelShare*float64(limit)), limit-kernelRest), limit/2))
 }
@@ -83,7 +83,7 @@ func (m MemoryBudget) resolve() (bytes MemoryBudget, from string) {
 	return 0, "no limit found"
 }
 
-// boundMemory returns the budget and logs it. It sets Go's memory limit to the budget unless one is set.
+// boundMemory returns the budget and logs it. It sets Go's memory limit to the budget, unless a limit is already set.
 func boundMemory(m MemoryBudget, log *zap.Logger) MemoryBudget {
 	bytes, from := m.resolve()
 	if bytes > 0 && debug.SetMemoryLimit(-1) == math.MaxInt64 {
@@ -97,7 +97,8 @@ func boundMemory(m MemoryBudget, log *zap.Logger) MemoryBudget {
 }
 
 // MemoryMarks are shares of the memory budget, from 0 to 1, above which memory is freed or refused. The highest mark
-// leaves space for the collector, which uses more CPU the nearer the memory is to the limit.
+// leaves free memory for the garbage collector, because the collector uses more CPU when the memory is close to the
+// limit.
 type MemoryMarks struct {
 	Precompressed float64 // above it, precompressed pages are dropped
 	History       float64 // above it, events that only the facade keeps are dropped
@@ -112,7 +113,7 @@ func defaultMemoryMarks() MemoryMarks {
 }
 
 // A page of a list that fills a lane is bounded by a share of the memory and by a number of bytes. Two pages are in
-// memory at a time, each in a buffer that has grown.
+// memory at a time. Each is in a buffer that may be larger than the page.
 const (
 	pageShare = 1.0 / 16
 	mostPage  = 64 << 20
@@ -133,7 +134,7 @@ func newMemory(f *Facade, c Config) *budget.Budget {
 	})
 }
 
-// accounts returns the accounts of counted memory.
+// accounts returns the functions that measure each kind of memory that counts for the budget.
 func (f *Facade) accounts() []budget.Account {
 	ofLanes := func(read func(observe.LaneStats) int64) func() int64 {
 		return func() (bytes int64) {

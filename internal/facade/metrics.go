@@ -11,8 +11,8 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// newMetrics returns the metrics of a facade of the upstream that config names. Its sources use fields of f that are
-// set before the first scrape.
+// newMetrics returns the metrics of a facade whose upstream is the server of config. Its sources read fields of f that
+// New sets later, before the first scrape.
 func (f *Facade) newMetrics(config *rest.Config) *observe.Metrics {
 	metrics := observe.NewMetrics(observe.Sources{
 		Lanes: f.Lanes, Precompressed: func() observe.PrecompressedStats { return observe.PrecompressedStats(f.precompressed.Stats()) }, Memory: f.memoryStats,
@@ -25,10 +25,10 @@ func (f *Facade) newMetrics(config *rest.Config) *observe.Metrics {
 	return metrics
 }
 
-// Answered returns the number of requests that a source has answered so far: cache, upstream or facade.
+// Answered returns the number of requests that a source has answered so far. The source is cache, upstream or facade.
 func (f *Facade) Answered(source string) int { return f.metrics.Answered(source) }
 
-// auditBacklog returns the audit log's unwritten lines, and whether there is an audit log.
+// auditBacklog returns the backlog of unwritten audit lines. The second result is false if there is no audit log.
 func (f *Facade) auditBacklog() (observe.AuditBacklog, bool) {
 	if f.audit == nil {
 		return observe.AuditBacklog{}, false

@@ -9,9 +9,9 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// newPeers returns clients of the facades that lanes are filled from. They use the credentials of the upstream's
-// configuration. They always verify the peer's certificate, also where the upstream's is not verified, because the peer
-// receives these credentials.
+// newPeers returns clients of the facades from which lanes are filled. They use the credentials of the upstream's
+// configuration. They always verify the peer's certificate, because the peer receives these credentials. This is so
+// even if the configuration disables verification of the upstream.
 func newPeers(c Config, config *rest.Config, hop upstream.Hop) ([]*upstream.Client, error) {
 	var peers []*upstream.Client
 	for _, address := range c.WarmFrom {
@@ -30,7 +30,7 @@ func newPeers(c Config, config *rest.Config, hop upstream.Hop) ([]*upstream.Clie
 	return peers, nil
 }
 
-// validateWarm returns an error for an address without TLS, or with an unexpected part.
+// validateWarm returns an error for an address that is not a plain https URL.
 func (c Config) validateWarm() error {
 	for _, address := range c.WarmFrom {
 		u, err := url.Parse(address)

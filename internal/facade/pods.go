@@ -2,7 +2,7 @@ package facade
 
 import "github.com/listfacade/listfacade/internal/reflector"
 
-// pods reports from the cache whether the pods that tokens are bound to exist.
+// pods checks in the cache whether a pod exists to which a token is bound.
 type pods struct{ lanes *reflector.Lanes }
 
 // exist implements rbac.PodExists. Without a fresh lane of pods it returns true, and the next TokenReview decides.

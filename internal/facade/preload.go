@@ -14,7 +14,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// preload reads discovery and keeps the configured resources cached. It retries until the upstream answers.
+// preload reads discovery and keeps the configured resources cached. It retries while the upstream does not answer.
 type preload struct {
 	wanted  []wanted
 	catalog *upstream.Catalog
@@ -24,7 +24,7 @@ type preload struct {
 	filling atomic.Pointer[[]*reflector.Reflector] // lanes that were not synced at the last attempt
 }
 
-// wanted is a resource to cache from the start, by a name such as deployments.apps, with its encodings.
+// wanted is a resource to cache from the start. name is a name such as deployments.apps, and in contains the encodings.
 type wanted struct {
 	name string
 	in   []wire.Encoding
@@ -32,8 +32,8 @@ type wanted struct {
 
 const preloadEvery = time.Second
 
-// run requests the lanes once a second, and whenever one is filled, until the context ends. The requests keep lanes
-// from becoming idle.
+// run requests the lanes once a second, and each time a lane is filled, until the context ends. The requests prevent
+// that the lanes become idle.
 func (p *preload) run(ctx context.Context) {
 	ticker := time.NewTicker(preloadEvery)
 	defer ticker.Stop()
@@ -69,7 +69,7 @@ func (p *preload) once(ctx context.Context) error {
 		gvr, err := p.catalog.Match(w.name)
 		if err != nil {
 			errs = append(errs, err)
-			_ = p.catalog.Refresh(ctx) // the CRD may be new; a failure shows at the next attempt
+			_ = p.catalog.Refresh(ctx) // the CRD may be new; the next attempt reports a failure
 			continue
 		}
 		resource, _, err := p.catalog.Lookup(ctx, gvr)
@@ -83,7 +83,7 @@ func (p *preload) once(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// await waits up to preloadEvery for the first lane that is being filled. It reports whether that lane is synced.
+// await waits up to preloadEvery for the first of the lanes in filling. It reports whether that lane is synced.
 func (p *preload) await(ctx context.Context) bool {
 	filling := p.filling.Load()
 	if filling == nil || len(*filling) == 0 {
@@ -95,7 +95,7 @@ func (p *preload) await(ctx context.Context) bool {
 	return err == nil
 }
 
-// progress returns the progress of all lanes that are being filled together, without their names.
+// progress returns the total progress of the lanes that are being filled, without their names.
 func (p *preload) progress() string {
 	filling := p.filling.Load()
 	if filling == nil {
@@ -116,7 +116,8 @@ func (p *preload) progress() string {
 	return fmt.Sprintf("%d%% filled, about %s left", 100*objects/expected, left.Round(time.Second))
 }
 
-// keep requests the resource's lanes in each of its encodings. It returns the lanes that are not synced, and why.
+// keep requests the resource's lane in each of its encodings. It returns the lanes that are not synced yet, and one
+// error for each of them.
 func (p *preload) keep(resource upstream.Resource, w wanted) (filling []*reflector.Reflector, errs []error) {
 	for _, encoding := range w.in {
 		if !reflector.Offers(resource, encoding) {
@@ -128,7 +129,7 @@ func (p *preload) keep(resource upstream.Resource, w wanted) (filling []*reflect
 			continue
 		}
 		if failure := lane.Failure(); failure != nil && failure.TooLarge() {
-			continue // it is forwarded, so readiness does not wait for it
+			continue // requests for the resource are forwarded, so readiness does not wait for it
 		}
 		if _, err := lane.Cache.State(); err != nil {
 			filling = append(filling, lane)

@@ -16,22 +16,23 @@ import (
 
 // Resource are the settings of one resource. A zero field means the setting for all resources.
 type Resource struct {
-	// Preload are the encodings in which it is cached from the start: json and protobuf, or one of them. If empty it is
-	// cached on first use, unless Config.Preload contains it.
+	// Preload are the encodings in which the resource is cached from the start: json and protobuf, or one of them. If
+	// empty, the resource is cached on first use, unless Config.Preload contains it.
 	Preload []string
-	// Cached selects whether it is cached or always forwarded; nil means as Config.Uncached says.
+	// Cached is true to cache the resource, and false to always forward requests for it. If nil, Config.Uncached decides.
 	Cached *bool
 	// FieldIndexes and LabelIndexes are added to those for all resources.
 	FieldIndexes, LabelIndexes []string
 	// HistoryWindow and HistoryBytes are as in Config.
 	HistoryWindow time.Duration
 	HistoryBytes  int64
-	// MemoryBudget is the maximum memory in each encoding, in bytes; 0 means no limit. A larger resource is forwarded, and
-	// cached again after half an hour if it fits.
+	// MemoryBudget is the maximum memory of the resource in each encoding, in bytes; 0 means no limit. Requests for a
+	// larger resource are forwarded. It is cached again after half an hour if it then fits.
 	MemoryBudget int64
 }
 
-// leastOwnMemory is the minimum of Resource.MemoryBudget, in bytes. The usage is checked once per MiB of growth.
+// leastOwnMemory is the minimum of Resource.MemoryBudget, in bytes. A smaller limit would have no effect, because the
+// usage is checked once per MiB of growth.
 const leastOwnMemory = 1 << 20
 
 // validate returns an error for settings that contradict each other.
@@ -57,7 +58,7 @@ func (c Config) validateResources() error {
 	for resource, own := range c.Resources {
 		err := own.validate()
 		if err == nil && uncached[resource] && len(own.Preload) > 0 {
-			err = errors.New("it is both preloaded and uncached")
+			err = errors.New("the resource is both preloaded and uncached")
 		}
 		if err != nil {
 			return fmt.Errorf("resource %s: %w", resource, err)

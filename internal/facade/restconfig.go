@@ -8,8 +8,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// RESTConfig returns the configuration of the kube-apiserver that the Config names, or of the first if it names
-// several.
+// RESTConfig returns the client configuration for the upstream of the Config. If Config.Upstream has several addresses,
+// it uses the first.
 func RESTConfig(c Config) (*rest.Config, error) {
 	config, err := credentials(c)
 	if err == nil && len(c.Upstream) > 0 {

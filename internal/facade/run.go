@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Run runs the process. It logs to stderr, reads the kubeconfig, listens, and serves until the context ends.
+// Run runs the process: it creates the log to stderr, reads the kubeconfig, listens, and serves until the context ends.
 func Run(ctx context.Context, c Config) error {
 	if err := c.Validate(); err != nil {
 		return err
@@ -21,7 +21,7 @@ func Run(ctx context.Context, c Config) error {
 	LogLibraries(log)
 	c.MemoryBudget = boundMemory(c.MemoryBudget, log)
 	defer boundGarbage()()
-	defer func() { _ = log.Sync() }() // stderr may not support it
+	defer func() { _ = log.Sync() }() // stderr may not support Sync
 	config, err := RESTConfig(c)
 	if err != nil {
 		return err

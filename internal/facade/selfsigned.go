@@ -23,12 +23,12 @@ const (
 	selfSignedFor = 365 * 24 * time.Hour
 	// renewBefore is how long before its expiry a pair is replaced at the next start.
 	renewBefore = 24 * time.Hour
-	// clocksDiffer is how far a client's clock may be behind.
+	// clocksDiffer is how far a client's clock may be behind. A certificate is valid from that much before its creation.
 	clocksDiffer = time.Hour
 )
 
-// ensureSelfSigned creates a self-signed pair, unless the files contain one that is valid for the address. Clients that
-// trust the pair need not change at each start.
+// ensureSelfSigned creates a self-signed pair, unless the files contain a pair that is valid for the address. Clients
+// that trust the pair therefore need no change after a restart.
 func ensureSelfSigned(certFile, keyFile string, address net.IP) error {
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err == nil && serves(pair.Leaf, address) {
@@ -54,8 +54,9 @@ func serves(cert *x509.Certificate, address net.IP) bool {
 	return cert != nil && time.Until(cert.NotAfter) > renewBefore && cert.VerifyHostname(address.String()) == nil
 }
 
-// newSelfSigned returns a certificate followed by its authority's, and its key, as PEM. The authority's key is dropped.
-// The keys are of P-256: an RSA signature, one per handshake, takes the server twenty times as long.
+// newSelfSigned returns a certificate, followed by the certificate of its authority, and the key, as PEM. The
+// authority's key is not stored. The keys use P-256, because each handshake needs a signature and RSA takes the server
+// twenty times as long.
 func newSelfSigned(addresses []net.IP, names []string) (certs, key []byte, err error) {
 	authorityKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

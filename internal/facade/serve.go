@@ -53,11 +53,11 @@ func (f *Facade) Serve(ctx context.Context, listener net.Listener) error {
 		return nil
 	})
 	err = group.Wait()
-	f.CloseIdle() // after the lanes, whose watches keep a connection busy
+	f.CloseIdle() // after the lanes have stopped, because their watches keep a connection busy
 	return err
 }
 
-// logFollowFailures returns a function that logs when APIServices can no longer be watched.
+// logFollowFailures returns a function that logs the first of consecutive failures to watch APIServices.
 func (f *Facade) logFollowFailures() func(error) {
 	fails := false
 	return func(err error) {
@@ -68,7 +68,7 @@ func (f *Facade) logFollowFailures() func(error) {
 	}
 }
 
-// answer serves until the server is shut down.
+// answer serves the listener until the server is shut down.
 func (f *Facade) answer(listener net.Listener) error {
 	if f.config.Authentication.AnonymousActsAsKubeconfig {
 		f.log.Warn("Callers are not authenticated: every client that can reach this address reads with the kubeconfig user's permissions")

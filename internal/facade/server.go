@@ -11,8 +11,8 @@ import (
 	"github.com/listfacade/listfacade/internal/frames"
 )
 
-// newServer returns a server with kube-apiserver's limits of connections, or lower ones where clients stay far below
-// them.
+// newServer returns a server with kube-apiserver's limits for connections. Some limits are lower, where clients stay
+// far below kube-apiserver's.
 func newServer(tlsConfig *tls.Config, handler http.Handler, log *zap.Logger) (*http.Server, error) {
 	server := &http.Server{
 		Handler: handler, TLSConfig: tlsConfig, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 90 * time.Second,

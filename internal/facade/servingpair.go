@@ -13,18 +13,18 @@ import (
 	"go.uber.org/zap"
 )
 
-// pairEvery is the interval at which the serving pair is read. It is not watched, because a Secret's volume is updated
-// by a link above the files.
+// pairEvery is the interval at which the serving pair is read. The files are read periodically instead of watched,
+// because kubelet updates a Secret's volume by a symbolic link to another directory.
 const pairEvery = 10 * time.Second
 
-// servingPair is the last valid serving certificate and key of the files.
+// servingPair is the serving certificate and key, as last read successfully from the files.
 type servingPair struct {
 	certFile, keyFile string
 	log               *zap.Logger
 	now               atomic.Pointer[tls.Certificate]
 
 	// Only reload and run use the fields below.
-	cert, key []byte // content that the pair was read from
+	cert, key []byte // content of the files when the pair was read
 	bad       bool   // the last read failed
 }
 
@@ -64,7 +64,8 @@ func (p *servingPair) run(ctx context.Context) {
 	}
 }
 
-// reload reads the files and reports whether they contain another pair.
+// reload reads the files, and uses their pair if it is valid. changed is true if the pair differs from the previous
+// one.
 func (p *servingPair) reload() (changed bool, err error) {
 	cert, err := os.ReadFile(p.certFile)
 	if err != nil {
@@ -77,7 +78,7 @@ func (p *servingPair) reload() (changed bool, err error) {
 	if bytes.Equal(cert, p.cert) && bytes.Equal(key, p.key) {
 		return false, nil
 	}
-	// During a renewal one file may be old and the other new. The next read finds both new.
+	// During a renewal one file may be old and the other new. This read then fails, and the next read finds two new files.
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
 		return false, err

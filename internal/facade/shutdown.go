@@ -20,7 +20,7 @@ type shutdown struct {
 	leave    context.CancelFunc
 
 	underWay atomic.Int64  // number of requests in progress
-	idle     chan struct{} // receives when no request is in progress
+	idle     chan struct{} // receives a value when no request is in progress
 }
 
 func newShutdown(ctx context.Context) *shutdown {
@@ -32,7 +32,7 @@ func newShutdown(ctx context.Context) *shutdown {
 	return s
 }
 
-// end ends all stages after Serve, for whatever reason it returns.
+// end ends all stages when Serve returns.
 func (s *shutdown) end() {
 	s.begin()
 	s.drain()
@@ -59,17 +59,18 @@ func (s *shutdown) count(next http.Handler) http.Handler {
 func (s *shutdown) empty(ctx context.Context) {
 	for s.underWay.Load() > 0 {
 		select {
-		case <-s.idle: // may be from an earlier moment
+		case <-s.idle: // the value may be old, so the loop checks again
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// cutOffTime is how long requests may take to notice that their connections were closed.
+// cutOffTime is how long handlers may take to return after their connections were closed.
 const cutOffTime = 5 * time.Second
 
-// finish ends serving. The delay applies only to a requested shutdown, not to the failure of a part.
+// finish shuts the server down. inOrder is true for a requested shutdown, and false after the failure of a part. The
+// delay applies only to a requested shutdown.
 func (f *Facade) finish(ctx context.Context, inOrder bool) {
 	f.shutdown.begin()
 	if delay := f.config.ShutdownDelay; inOrder && delay > 0 {
@@ -93,5 +94,5 @@ func (f *Facade) finish(ctx context.Context, inOrder bool) {
 	}
 	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), cutOffTime)
 	defer cancel()
-	f.shutdown.empty(ctx) // their audit events and metrics must not be lost
+	f.shutdown.empty(ctx) // waits for the audit events and metrics of the requests that were cut off
 }

@@ -15,16 +15,16 @@ import (
 	"github.com/listfacade/listfacade/internal/zpages"
 )
 
-// The maximum length of lists on the page. Complete lists have their own paths.
+// Limits of the lists on the operator's page. Other paths serve the complete lists.
 const (
 	shownClients  = 12
 	shownOpen     = 20
 	shownSlow     = 20
-	lookedAt      = 100 // watches, among which those that are behind are found
-	mostOfAReason = 512 // bytes of an error
+	lookedAt      = 100 // number of watches that are searched for watches that lag behind
+	mostOfAReason = 512 // maximum length of an error, in bytes
 )
 
-// status returns the source of the operator's page for the upstream that config names.
+// status returns the source of the operator's page. config is the configuration of the upstream.
 func (f *Facade) status(config *rest.Config) page.Source {
 	name, err := os.Hostname()
 	if err != nil {
@@ -53,7 +53,7 @@ func (f *Facade) status(config *rest.Config) page.Source {
 	}
 }
 
-// zpages returns /statusz and, if the flags are known, /flagz.
+// zpages returns the page /statusz and, if Config.Flags is set, the page /flagz.
 func (f *Facade) zpages() []*zpages.Page {
 	process := zpages.Process{
 		Version: cmp.Or(f.config.Version, "devel"), Started: f.started,
@@ -147,7 +147,7 @@ func (f *Facade) laneOf(r *reflector.Reflector) page.Lane {
 	return l
 }
 
-// stateOf returns a lane's state, and why it is not synced.
+// stateOf returns a lane's state, and the reason if the lane is not synced.
 func stateOf(r *reflector.Reflector, listing bool) (page.State, string) {
 	_, unsynced := r.Cache.State()
 	failure, why := r.Failure(), ""

@@ -55,7 +55,7 @@ func TestCheck(t *testing.T) {
 				"ok    identity: powerless, ", "FAIL  permission to create tokenreviews: .*no bearer token is accepted",
 				"FAIL  permission to create subjectaccessreviews: .*no caller may read anything", "FAIL  permission to get configmaps: .*no client certificate is accepted",
 				"FAIL  permission to get namespaces: .*another cluster", "FAIL  permission to get customresourcedefinitions: .*consistent reads of custom resources are forwarded",
-				"FAIL  resource namespaces: the kubeconfig user may not list and watch all of its objects",
+				"FAIL  resource namespaces: the kubeconfig user may not list and watch all objects of the resource",
 			}, true,
 		},
 		"an unknown user": {unknown, nil, []string{"FAIL  "}, true},
@@ -72,13 +72,13 @@ func TestCheck(t *testing.T) {
 				c.Resources = map[schema.GroupResource]facade.Resource{{Resource: "configmaps"}: {Preload: []string{"json"}}}
 				c.Uncached = append(c.Uncached, "configmaps")
 			}},
-			[]string{"FAIL  configuration: resource configmaps: it is both preloaded and uncached"}, true,
+			[]string{"FAIL  configuration: resource configmaps: the resource is both preloaded and uncached"}, true,
 		},
 		"settings without an effect": {
 			reader, []func(*facade.Config){alone, func(c *facade.Config) {
 				c.Resources = map[schema.GroupResource]facade.Resource{{Resource: "deployments"}: {Cached: new(bool)}, {Resource: "potatoes"}: {HistoryBytes: 1}}
 			}},
-			[]string{"note  resource deployments: its settings have no effect now: no resource", "note  resource potatoes: "}, false,
+			[]string{"note  resource deployments: the settings of this resource have no effect now: no resource", "note  resource potatoes: "}, false,
 		},
 		"endpoints": {
 			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.Upstream = []string{"https://127.0.0.1:1", server} }},
@@ -104,7 +104,7 @@ func TestCheck(t *testing.T) {
 		},
 		"peers": {
 			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.WarmFrom = []string{"https://127.0.0.1:1", server} }}, []string{
-				"note  peer https://127.0.0.1:1: .*refused", "ok    peer " + regexp.QuoteMeta(server) + ": reads the same cluster",
+				"note  peer https://127.0.0.1:1: .*refused", "ok    peer " + regexp.QuoteMeta(server) + ": the peer reads the same cluster",
 			}, false,
 		},
 		"a peer that cannot be trusted": {
@@ -124,7 +124,7 @@ func TestCheck(t *testing.T) {
 			[]string{"note  snapshots: .* does not exist yet", "ok    snapshots: 0 files"}, false,
 		},
 		"snapshots where there is a file": {
-			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.SnapshotDir = reader }}, []string{"FAIL  snapshots: .*is not a directory"}, true,
+			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.SnapshotDir = reader }}, []string{"FAIL  snapshots: .*not a directory"}, true,
 		},
 		"no pair": {
 			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.CertFile, c.KeyFile = "none.crt", "none.key" }},
