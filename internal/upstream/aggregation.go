@@ -18,9 +18,9 @@ type aggregation struct {
 	now     apiServices // nil before the first list; never modified after it is shared
 }
 
-// Follow watches APIServices until the context ends. After each change it calls changed with a function, foreign. It
-// reports whether another server serves a group version, or may serve it. Follow calls failed with the reason while
-// APIServices cannot be followed, and with nil when the watch is open.
+// Follow watches APIServices until the context ends. After each change it calls changed with the function foreign. The
+// function foreign reports whether another server than the upstream itself serves a group version, or may serve it.
+// Follow calls failed with the reason while APIServices cannot be followed, and with nil when the watch is open.
 func (c *Catalog) Follow(ctx context.Context, changed func(foreign func(schema.GroupVersion) bool), failed func(error)) {
 	a := &aggregation{catalog: c, changed: changed, failed: failed, refresh: func() { _ = c.Refresh(ctx) }}
 	c.client.Follow(ctx, Followed{
@@ -49,19 +49,20 @@ func (a *aggregation) receives(event string, object json.RawMessage) {
 	a.becomes(services)
 }
 
-// becomes updates the catalog first and calls changed afterwards, so that changed finds the catalog up to date.
+// becomes stores new APIServices. It updates the catalog before it calls changed, because changed may read the catalog.
 func (a *aggregation) becomes(services apiServices) {
 	same := a.now != nil && maps.Equal(a.now, services)
 	a.now = services
 	if a.catalog.receives(services) {
-		a.refresh() // after an error the next lookup reads discovery again
+		a.refresh() // if this fails, the next lookup reads discovery again
 	}
 	if !same {
 		a.changed(services.foreign)
 	}
 }
 
-// fails makes the catalog list APIServices itself while they are not followed.
+// fails reports an error of the watch, or nil when the watch is open. After an error, the catalog lists APIServices by
+// itself until they are followed again.
 func (a *aggregation) fails(err error) {
 	if err != nil {
 		a.catalog.receives(nil)

@@ -11,10 +11,11 @@ import (
 )
 
 // automanaged is the label of local APIServices. Its value is "onstart" for kube-apiserver's built-in group versions
-// and "true" for those of CustomResourceDefinitions. An APIService that somebody else created does not have the label.
+// and "true" for those of CustomResourceDefinitions. An APIService that another client created does not have the label.
 const automanaged = "kube-aggregator.kubernetes.io/automanaged"
 
-// aggregationGroup is the group of APIServices themselves. The aggregation layer serves it without an APIService.
+// aggregationGroup is the group of the resource APIService. The aggregation layer serves this group without an
+// APIService for it.
 const aggregationGroup = "apiregistration.k8s.io"
 
 const apiServicesPath = "/apis/" + aggregationGroup + "/v1/apiservices"
@@ -81,8 +82,8 @@ func readService(object json.RawMessage) (gv schema.GroupVersion, service apiSer
 
 // foreign reports whether another server serves a group version, or may serve it. kube-apiserver has an APIService for
 // each group version that it serves itself, so a group version without one counts as foreign. Without permission to
-// read APIServices, only groups that Kubernetes reserves are not foreign: names without a dot, and names that end in
-// .k8s.io.
+// read APIServices, it decides by the name: only groups without a dot, and groups that end in .k8s.io, are not foreign.
+// Kubernetes reserves these names.
 func (a apiServices) foreign(gv schema.GroupVersion) bool {
 	if a == nil {
 		return strings.Contains(gv.Group, ".") && !strings.HasSuffix(gv.Group, ".k8s.io")
@@ -91,15 +92,14 @@ func (a apiServices) foreign(gv schema.GroupVersion) bool {
 	return gv.Group != aggregationGroup && (!there || service.foreign)
 }
 
-// same reports whether both have the same entry, or none, for a group version.
+// same reports whether a and other have the same entry for a group version, or both have none.
 func (a apiServices) same(other apiServices, gv schema.GroupVersion) bool {
 	is, there := a[gv]
 	was, before := other[gv]
 	return there == before && is == was
 }
 
-// custom reports whether a group version's resources are custom. The second result is false when APIServices do not
-// show it.
+// custom reports whether a group version's resources are custom. known is false when APIServices do not show this.
 func (a apiServices) custom(gv schema.GroupVersion) (custom, known bool) {
 	switch {
 	case a[gv].automanaged == "true":

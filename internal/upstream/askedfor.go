@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Kinds of requests to the upstream, as Observer receives them. They cover the requests of Client, PassThrough and
-// Reviewer, but not the lists and watches of internal/rbac.
+// Kinds of requests to the upstream, as Observer receives them. The lists and watches of internal/rbac are not
+// observed.
 const (
 	ForDocument    = "document"    // discovery, OpenAPI, version, health
 	ForPassThrough = "passthrough" // forwarded request of a client
 	ForProbe       = "probe"       // smallest consistent list, for its resourceVersion
-	ForRead        = "read"        // list or page of a list, or a single object
+	ForRead        = "read"        // list, page of a list, or single object
 	ForReview      = "review"      // TokenReview or access review
 	ForWatch       = "watch"
 )
@@ -40,8 +40,8 @@ func askedFor(r *http.Request) string {
 	return ForDocument
 }
 
-// isObjects reports whether a path is that of a resource rather than of a document. The upstream's address may have a
-// path prefix.
+// isObjects reports whether a path addresses a resource or object, and not a document. The upstream's address may have
+// a path prefix.
 func isObjects(path string) bool {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	for i, part := range parts {

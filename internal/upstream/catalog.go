@@ -18,12 +18,12 @@ import (
 	"github.com/listfacade/listfacade/internal/discovery"
 )
 
-// catalogMinAge is the minimum time between two reads of discovery for unknown resources, failed reads included. Many
-// requests for a resource that does not exist then cost the upstream one discovery per period.
+// catalogMinAge is the minimum time between two reads of discovery for unknown resources. Failed reads count, too.
+// However many requests name a resource that does not exist, the upstream receives one discovery request per period.
 const catalogMinAge = time.Second
 
-// Catalog is the list of resources that the upstream serves. It is filled by discovery. Discovery is read again when a
-// resource is unknown, because a CRD may have been created since. Safe for concurrent use.
+// Catalog is the list of resources that the upstream serves. It is read from discovery. When a resource is unknown,
+// discovery is read again, because a CRD may have been created in the meantime. Safe for concurrent use.
 type Catalog struct {
 	client  *Client
 	styles  *styles
@@ -32,7 +32,7 @@ type Catalog struct {
 	last    atomic.Pointer[attempt]
 
 	mu       sync.Mutex  // guards received, and writes of content
-	received apiServices // while APIServices are followed; otherwise nil
+	received apiServices // latest APIServices from Follow; nil while they are not followed
 }
 
 // attempt is the outcome of one read of discovery.
@@ -45,8 +45,8 @@ type catalogContent struct {
 	resources    map[schema.GroupVersionResource]discovered
 	subresources map[schema.GroupVersionResource]bool // for example "pods/status"
 	builtIn      map[string]bool                      // groups that the upstream itself defines
-	own          map[schema.GroupVersion]bool         // group versions that the upstream itself serves, built in or custom
-	services     apiServices                          // APIServices that this content is based on
+	own          map[schema.GroupVersion]bool         // group versions that the upstream itself serves, built-in or custom
+	services     apiServices                          // APIServices that were used for this content
 }
 
 // discovered is a resource as discovery describes it.
@@ -60,12 +60,12 @@ func NewCatalog(client *Client) *Catalog {
 	return &Catalog{client: client, styles: newStyles(client)}
 }
 
-// Known reports whether discovery was ever read.
+// Known reports whether discovery has been read successfully.
 func (c *Catalog) Known() bool { return c.content.Load() != nil }
 
-// Lookup finds a resource. The second result is false when the upstream does not serve it. For an unknown resource it
-// reads discovery again, at most once a second. It may send one more request to find out whether the resource is
-// custom.
+// Lookup finds a resource. The second result is false when the upstream does not serve it. For an unknown resource,
+// Lookup reads discovery again, at most once a second. Lookup may send another request to find out whether the resource
+// is custom.
 func (c *Catalog) Lookup(ctx context.Context, gvr schema.GroupVersionResource) (Resource, bool, error) {
 	r, ok, err := c.find(ctx, gvr)
 	if err != nil || !ok {
@@ -156,9 +156,9 @@ func (c *Catalog) Names(gvr schema.GroupVersionResource, subresource string) boo
 	return known
 }
 
-// Forget drops a resource that was deleted or defined again, so that the next Lookup reads discovery. If the resource
-// still exists, that Lookup also requests an empty list of it. The list shows whether the resource is custom, because
-// the information from APIServices may be out of date.
+// Forget drops a resource that was deleted or defined again. The next Lookup then reads discovery. If the resource
+// still exists, Lookup also requests an empty list of it to find out whether it is custom. The APIServices may be out
+// of date for this resource.
 func (c *Catalog) Forget(gvr schema.GroupVersionResource) {
 	c.styles.forget(gvr)
 	c.mu.Lock()
@@ -166,7 +166,7 @@ func (c *Catalog) Forget(gvr schema.GroupVersionResource) {
 	c.drop(func(known schema.GroupVersionResource) bool { return known == gvr })
 }
 
-// drop removes resources and reports whether there were any. The caller holds mu.
+// drop removes the resources for which which returns true, and reports whether it removed any. The caller holds mu.
 func (c *Catalog) drop(which func(schema.GroupVersionResource) bool) (dropped bool) {
 	content := c.content.Load()
 	if content == nil {
@@ -180,8 +180,8 @@ func (c *Catalog) drop(which func(schema.GroupVersionResource) bool) (dropped bo
 }
 
 // receives stores the current APIServices; nil means that they are not followed. It drops the resources of group
-// versions whose APIService has changed, and reports whether there were any. A read of discovery in progress uses the
-// new APIServices.
+// versions whose APIService has changed, and reports whether it dropped any. If discovery is being read, that read uses
+// the new APIServices.
 func (c *Catalog) receives(services apiServices) (forgotten bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -216,7 +216,7 @@ func (c *Catalog) services(ctx context.Context) (apiServices, error) {
 	return c.client.apiServices(ctx)
 }
 
-// Match finds the resource that an operator names as "pods", "deployments.apps" or "widgets.v1.ex.io".
+// Match finds a resource by a name of the form "pods", "deployments.apps" or "widgets.v1.ex.io".
 func (c *Catalog) Match(name string) (schema.GroupVersionResource, error) {
 	content := c.content.Load()
 	if content == nil {
@@ -237,8 +237,8 @@ func (c *Catalog) Match(name string) (schema.GroupVersionResource, error) {
 	return found[0], nil
 }
 
-// Refresh reads the upstream's discovery. Concurrent callers share one read, which goes on when one caller's context
-// ends.
+// Refresh reads the upstream's discovery. Concurrent callers share one read. The read continues when one caller's
+// context ends.
 func (c *Catalog) Refresh(ctx context.Context) error {
 	done := c.flight.DoChan("", func() (any, error) {
 		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
@@ -267,7 +267,7 @@ func (c *Catalog) refresh(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.received != nil {
-		services = c.received // received during the read
+		services = c.received // APIServices that Follow received during the read
 	}
 	content := &catalogContent{
 		services: services, resources: map[schema.GroupVersionResource]discovered{},

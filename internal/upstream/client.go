@@ -16,7 +16,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// MediaJSON is the media type of the facade's own requests, whatever the encoding of a lane.
+// MediaJSON is the media type of JSON. The facade's own requests use it, except those that depend on the encoding of a
+// lane.
 const MediaJSON = "application/json"
 
 // MediaMetadata and MediaMetadataList are the media types of the metadata of an object and of a list, in JSON.
@@ -28,19 +29,19 @@ const (
 // maxErrorBody bounds, in bytes, the body of a response other than 200. A Status has a few hundred bytes.
 const maxErrorBody = 64 << 10
 
-// maxReview bounds, in bytes, the response to a review. It repeats the request and lists groups.
+// maxReview bounds, in bytes, the response to a review. The response repeats the request and may list many groups.
 const maxReview = 1 << 20
 
-// answerWait bounds the time until a response's headers arrive, and the duration of Get. kube-apiserver itself ends
-// requests after a minute, so a longer one hangs.
+// answerWait bounds the time until a response's headers arrive, and the duration of Get. kube-apiserver ends its
+// requests after a minute, so a response that takes longer will not arrive.
 const answerWait = 90 * time.Second
 
-// Client sends GET requests to the one upstream with the credentials of the facade's own kubeconfig. Safe for
+// Client sends GET requests and reviews to the upstream with the credentials of the facade's kubeconfig. Safe for
 // concurrent use.
 type Client struct {
 	base *url.URL
 	http *http.Client
-	// without credentials, on separate connections: for clients' tokens and anonymous callers
+	// sends no facade credentials and uses separate connections, for clients' tokens and anonymous callers
 	anonymous http.RoundTripper
 	outage    *outage
 	hop       Hop
@@ -48,14 +49,15 @@ type Client struct {
 
 // Observer is notified of requests to the upstream. Implementations must be safe for concurrent use.
 type Observer interface {
-	// Asked receives the kind of a request (a For constant), the response's code, or 0 without a response, and the time
-	// until the response began. A request whose caller left before the response is not reported.
+	// Asked receives the kind of a request (ForRead, for example), the status code of its response, and the time until the
+	// response began. The code is 0 if there was no response. A request whose caller left before the response is not
+	// reported.
 	Asked(request string, code int, took time.Duration)
 }
 
-// NewClient returns a client of the upstream that config names. Requests carry hop in their Via header, and observers
-// are notified of each. Responses are not compressed: a compressed watch would cost CPU for each event in the upstream
-// and in the facade.
+// NewClient returns a client of the upstream that config names. Requests contain hop in their Via header, and observers
+// are notified of each request. Responses are not compressed, because compression of a watch costs CPU for each event,
+// in the upstream and in the facade.
 func NewClient(config *rest.Config, hop Hop, observers ...Observer) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.DisableCompression = true
@@ -69,7 +71,7 @@ func NewClient(config *rest.Config, hop Hop, observers ...Observer) (*Client, er
 		return nil, fmt.Errorf("prepare the upstream's transport: %w", err)
 	}
 	anonymousConfig := apart(rest.AnonymousClientConfig(config))
-	anonymousConfig.WrapTransport = config.WrapTransport // wrappers choose the address, not the credentials
+	anonymousConfig.WrapTransport = config.WrapTransport // WrapTransport selects the address and adds no credentials
 	anonymous, err := rest.TransportFor(anonymousConfig)
 	if err != nil {
 		return nil, fmt.Errorf("prepare a transport without credentials: %w", err)
@@ -100,11 +102,11 @@ func apart(config *rest.Config) *rest.Config {
 // Host returns the upstream's host and port, for messages.
 func (c *Client) Host() string { return c.base.Host }
 
-// Silent returns how long the upstream has answered none of this client's requests, or 0 while it answers. It does not
-// grow while no request is sent, so callers that rely on it must keep sending requests.
+// Silent returns how long the upstream has answered none of this client's requests, or 0 while it answers. An outage is
+// only noticed by a request, so callers that rely on Silent must keep sending requests.
 func (c *Client) Silent() time.Duration { return c.outage.lasted() }
 
-// Trouble returns why the last unanswered request failed, or nil if every request was answered.
+// Trouble returns why and when the last unanswered request failed, or nil if every request was answered.
 func (c *Client) Trouble() *Trouble { return c.outage.trouble.Load() }
 
 // CloseIdle closes idle connections.
@@ -134,13 +136,13 @@ func (c *Client) request(ctx context.Context, t Target, accept string) (*http.Re
 }
 
 // Open sends a GET and returns a 200 response, whose body the caller must close. Any other response is a *StatusError.
-// It fails when no headers arrive within 90 s.
+// It returns an error if no headers arrive within 90 s.
 func (c *Client) Open(ctx context.Context, t Target, accept string) (*http.Response, error) {
 	request, err := c.request(ctx, t, accept)
 	if err != nil {
 		return nil, err
 	}
-	// The body is read under this context, so the timer may cancel it only until the headers arrive.
+	// The caller reads the body with this context. The timer therefore must not cancel it after the headers have arrived.
 	ctx, cancel := context.WithCancelCause(ctx)
 	late := time.AfterFunc(answerWait, func() { cancel(errLate) })
 	response, err := c.http.Do(request.WithContext(ctx))
@@ -182,7 +184,7 @@ func (c *Client) Get(ctx context.Context, t Target, accept string, limit int64) 
 	return body, err
 }
 
-// GetInto is Get into a buffer, whose content it replaces.
+// GetInto is like Get, but replaces the content of a buffer by the body.
 func (c *Client) GetInto(ctx context.Context, t Target, accept string, limit int64, into *bytes.Buffer) error {
 	ctx, cancel := context.WithTimeout(ctx, answerWait)
 	defer cancel()

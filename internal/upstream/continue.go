@@ -17,7 +17,8 @@ type ContinueToken struct {
 	Start   string `json:"start"`
 }
 
-// ContinueStyle is a prefix of a token's start. kube-apiserver writes one of two and reads both.
+// ContinueStyle is the prefix of a continue token's start key. kube-apiserver writes one of the two styles and accepts
+// both.
 type ContinueStyle string
 
 // The two styles.
@@ -26,7 +27,7 @@ const (
 	EtcdStyle  ContinueStyle = ""  // written by the storage, for resources without a watch cache
 )
 
-// ContinueBehind returns the token that continues a list after a key.
+// ContinueBehind returns the token that continues a list at resourceVersion rv after the object with a key.
 func ContinueBehind(rv int64, key string, style ContinueStyle) string {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b) // escapes HTML, as kube-apiserver does

@@ -15,8 +15,8 @@ import (
 	"github.com/listfacade/listfacade/internal/serviceaccount"
 )
 
-// Credentials are the upstream credentials of one request. The zero value is refused. Tokens are captured in a closure
-// so that no logger can print them.
+// Credentials are the upstream credentials of one request. Requests with the zero value are refused. A token is stored
+// only in the closure sign, so that no logger can print it.
 type Credentials struct {
 	kind credentialsKind
 	name string // of the impersonated user
@@ -34,12 +34,12 @@ const (
 	impersonator
 )
 
-// AsKubeconfig returns the kubeconfig user's credentials, for a facade that does not authenticate callers. A refusal of
-// that user is sent to the client.
+// AsKubeconfig returns the kubeconfig user's credentials, for a facade that does not authenticate callers. If the
+// upstream refuses that user, the client receives the refusal.
 func AsKubeconfig() Credentials { return Credentials{kind: kubeconfigUser, sign: unsigned} }
 
-// AsFacade returns the kubeconfig user's credentials for a request on behalf of an authenticated caller. A refusal of
-// that user is not about the caller, so it becomes a *RefusedError.
+// AsFacade returns the kubeconfig user's credentials for a request on behalf of an authenticated caller. If the
+// upstream refuses that user, the caller is not at fault, so the result is a *RefusedError.
 func AsFacade() Credentials { return Credentials{kind: facadeUser, sign: unsigned} }
 
 func unsigned(http.Header) {}
@@ -52,8 +52,8 @@ func (s Credentials) String() string {
 // Anonymously returns the credentials of an anonymous request.
 func Anonymously() Credentials { return Credentials{kind: anonymous, sign: unsigned} }
 
-// WithToken returns the credentials of a bearer token. They are sent on other connections than the facade's
-// credentials. An empty token gives the zero value.
+// WithToken returns the credentials of a bearer token. Tokens and the facade's credentials share no connection. For an
+// empty token it returns the zero value.
 func WithToken(token string) Credentials {
 	if token == "" {
 		return Credentials{}
@@ -61,12 +61,12 @@ func WithToken(token string) Credentials {
 	return Credentials{kind: bearer, sign: func(h http.Header) { h.Set("Authorization", "Bearer "+token) }}
 }
 
-// Impersonating returns credentials that impersonate a user by constrained impersonation (KEP-5284). It fails with an
-// *ImpersonationError unless kube-apiserver would give the impersonated user exactly the same identity. A missing
-// attribute may have limited the user, and an additional one may give permissions.
+// Impersonating returns credentials that impersonate a user by constrained impersonation (KEP-5284). It returns an
+// *ImpersonationError unless kube-apiserver would give the impersonated user exactly the identity in info. A lost
+// attribute may have limited the user's permissions, and an additional attribute may extend them.
 //
 // For service accounts and nodes it sends only the name, as the KEP requires; kube-apiserver adds their groups. For
-// other users it sends all groups but the one that kube-apiserver adds.
+// other users it sends all groups except the group that kube-apiserver adds.
 func Impersonating(info user.Info) (Credentials, error) {
 	name := info.GetName()
 	header := http.Header{authenticationv1.ImpersonateUserHeader: {name}}
@@ -102,17 +102,17 @@ func fixedGroups(name string) []string {
 	return nil
 }
 
-// harmlessExtra are the extra keys that kube-apiserver sets for the credentials of a service account or node. They are
-// names and do not limit which objects the user may read.
+// harmlessExtra are the extra keys that kube-apiserver sets for the credentials of a service account or node. They only
+// identify the pod, node or credential, and do not limit which objects the user may read.
 var harmlessExtra = []string{
 	serviceaccount.PodName, serviceaccount.PodUID, serviceaccount.NodeName, serviceaccount.NodeUID, user.CredentialIDKey,
 }
 
-// fixedReason returns why the identity of a service account or node differs from the one that its name implies. It
-// returns "" if it does not differ.
+// fixedReason returns why the identity of a service account or node differs from the identity that its name implies, or
+// "" if both are equal.
 func fixedReason(info user.Info, fixed []string) string {
 	if !sameSet(info.GetGroups(), fixed) {
-		return "its groups are not those that its name implies"
+		return "its groups differ from the groups that its name implies"
 	}
 	for key := range info.GetExtra() {
 		if !slices.Contains(harmlessExtra, key) {
@@ -129,8 +129,8 @@ func sameSet(a, b []string) bool {
 	return within(a, b) && within(b, a)
 }
 
-// addIdentity adds a user's UID, groups and extra to the header. It returns why kube-apiserver would not accept them,
-// or "".
+// addIdentity adds a user's UID, groups and extra to the header. It returns why kube-apiserver would not accept them
+// unchanged, or "" if it would.
 func addIdentity(header http.Header, info user.Info) string {
 	if uid := info.GetUID(); uid != "" {
 		header[http.CanonicalHeaderKey(authenticationv1.ImpersonateUIDHeader)] = []string{uid}
@@ -168,13 +168,13 @@ func addedGroup(info user.Info) string {
 	return user.AllAuthenticated
 }
 
-// escapedKey returns an extra key as a header name contains it. Only characters that are legal in both a URL path and a
+// escapedKey returns an extra key as a header name contains it. Only characters that are valid in both a URL path and a
 // header name stay unescaped.
 func escapedKey(key string) string {
 	return strings.NewReplacer(":", "%3a", "@", "%40", "=", "%3d").Replace(url.PathEscape(key))
 }
 
-// untransportable returns why a header would arrive changed, or "" if it would not.
+// untransportable returns why HTTP would not transport a header unchanged, or "" if it would.
 func untransportable(header http.Header) string {
 	for key, values := range header {
 		if !httpguts.ValidHeaderFieldName(key) {

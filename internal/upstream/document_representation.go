@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// documentRepresentation is the part of a request's headers and query that kube-apiserver's discovery and OpenAPI
-// responses depend on: media types, compression and indentation. Requests with equal responses have the same
-// representation. The upstream then receives one request for a document, however many headers clients invent.
+// documentRepresentation contains the properties of a request on which kube-apiserver's discovery and OpenAPI responses
+// depend: media types, compression and indentation. Requests with equal responses have the same representation. They
+// therefore share one request to the upstream, even if their headers differ.
 type documentRepresentation struct {
 	accept, encoding string // headers that replace the client's
 	indented         bool
-	// odd: the media type depends on the upstream's release, so the client's Accept header is sent unchanged. Clients can
-	// invent any number of odd representations.
+	// odd is set if the media type of the response depends on the upstream's release. The client's Accept header is then
+	// sent unchanged. Clients can create any number of odd representations.
 	odd bool
 }
 
@@ -34,7 +34,8 @@ func (f documentRepresentation) key(path, hash string) string {
 	return path + "\x00" + hash + "\x00" + f.accept + "\x00" + f.encoding + "\x00" + strconv.FormatBool(f.indented)
 }
 
-// query returns the query that requests this representation. "pretty" has the same effect as a browser's User-Agent.
+// query returns the query that requests this representation. If the client gets indented JSON, because of ?pretty or a
+// browser's User-Agent, the query requests it with pretty=true.
 func (f documentRepresentation) query(hash string) url.Values {
 	query := url.Values{}
 	if hash != "" {
@@ -52,8 +53,8 @@ func negotiates(path string) bool {
 	return !strings.HasPrefix(path, "/version") && !strings.HasPrefix(path, "/openapi/")
 }
 
-// isPretty reports whether kube-apiserver indents its response: on request, and by default for clients whose output
-// people read (semantics 6.8).
+// isPretty reports whether kube-apiserver indents its response. The parameter pretty decides. Without it, responses to
+// curl, Wget and browsers are indented (semantics 6.8).
 func isPretty(query url.Values, agent string) bool {
 	if asked := query.Get("pretty"); asked != "" {
 		pretty, _ := strconv.ParseBool(asked) // an invalid boolean counts as false
@@ -62,9 +63,10 @@ func isPretty(query url.Values, agent string) bool {
 	return strings.HasPrefix(agent, "curl") || strings.HasPrefix(agent, "Wget") || strings.HasPrefix(agent, "Mozilla/5.0")
 }
 
-// documentEncoding reduces an Accept-Encoding header. Discovery is compressed for clients that name "gzip" in exactly
-// this spelling. OpenAPI v2 is compressed for those that name it in any case, if its last weight is above 0
-// (github.com/NYTimes/gziphandler). kube-apiserver has no other compression.
+// documentEncoding reduces an Accept-Encoding header to the information that kube-apiserver uses. Discovery is
+// compressed for clients that send "gzip" in exactly this spelling. OpenAPI v2 is compressed for clients that send it
+// in upper or lower case, if its last weight is above 0 (github.com/NYTimes/gziphandler). kube-apiserver has no other
+// compression.
 func documentEncoding(header string) string {
 	plain, weighed := false, false
 	for element := range strings.SplitSeq(header, ",") {

@@ -12,14 +12,15 @@ import (
 )
 
 const (
-	// mediaForeign replaces all headers that name none of a document's media types. The response is 406.
+	// mediaForeign replaces an Accept header that contains none of a document's media types. The response is 406.
 	mediaForeign = "text/none"
-	// mediaNothing replaces all headers that name no media type at all. OpenAPI v3 answers them without a body.
+	// mediaNothing replaces an Accept header without any media type. OpenAPI v3 then sends a response without a body.
 	mediaNothing = "none"
-	// mediaAny replaces all headers that let the server choose, but in a form that go-restful does not recognize.
-	// go-restful routes most of discovery with it, but not all.
+	// mediaAny replaces an Accept header that accepts any media type, but in a spelling that go-restful does not
+	// recognize. With such a header, go-restful serves most discovery documents, but not all.
 	mediaAny = "application/*"
-	// noPeer is the profile of aggregated discovery that omits resources of the cluster's other servers.
+	// noPeer is the profile of aggregated discovery that omits resources that only other kube-apiservers of the cluster
+	// serve.
 	noPeer = "nopeer"
 )
 
@@ -33,14 +34,15 @@ var openAPIMedia = map[string][]string{
 	"v3": {MediaJSON, "application/com.github.proto-openapi.spec.v3.v1.0+protobuf", "application/com.github.proto-openapi.spec.v3@v1.0+protobuf"},
 }
 
-// accepted is the Accept header that replaces a client's. Every supported kube-apiserver answers both headers alike.
+// accepted is the Accept header that replaces a client's. Every supported kube-apiserver sends the same response for
+// both headers.
 type accepted struct {
 	header string
 	pretty bool
 }
 
-// documentAccept reduces an Accept header as the document's content negotiation does. The result is not certain when it
-// depends on the upstream's release.
+// documentAccept reduces an Accept header to the media type that the document's content negotiation chooses. certain is
+// false if the choice depends on the upstream's release.
 func documentAccept(path, header string) (a accepted, certain bool) {
 	switch {
 	case header == "":
@@ -98,7 +100,7 @@ func discoveryAccept(path, header string) (a accepted, certain bool) {
 	plain, versions := negotiated(header, nil), aggregatedIn(path, header)
 	exact := namesExactly(header, "application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 	switch {
-	case strings.Contains(header, "cbor"): // supported by some releases only
+	case strings.Contains(header, "cbor"): // only some releases support CBOR
 		return accepted{}, false
 	case len(versions) > 0:
 		return aggregatedAccept(versions, plain, exact)
@@ -111,8 +113,9 @@ func discoveryAccept(path, header string) (a accepted, certain bool) {
 	}
 }
 
-// aggregatedAccept requests versions of aggregated discovery, and plain discovery from servers that have none of them.
-// The result is certain only for common headers: one media type for all versions, and JSON as the alternative.
+// aggregatedAccept returns a header that accepts versions of aggregated discovery, and plain discovery from servers
+// that have none of them. certain is true only for common headers: all versions have one media type, and the
+// alternative is JSON.
 func aggregatedAccept(versions []*negotiation.MediaTypeOptions, plain *negotiation.MediaTypeOptions, exact bool) (a accepted, certain bool) {
 	first := versions[0]
 	var all []string
@@ -133,8 +136,8 @@ func aggregatedAccept(versions []*negotiation.MediaTypeOptions, plain *negotiati
 	return accepted{header: strings.Join(all, ","), pretty: first.Pretty}, certain
 }
 
-// aggregatedIn returns the versions of aggregated discovery that a client accepts, in its order. The first is the
-// choice of a server with all versions. The second is the choice of a server without the first.
+// aggregatedIn returns the versions of aggregated discovery that a client accepts, in the client's order. A server that
+// has all versions chooses the first. A server without the first version chooses the second.
 func aggregatedIn(path, header string) []*negotiation.MediaTypeOptions {
 	if name := strings.Trim(path, "/"); name != "api" && name != "apis" {
 		return nil
@@ -150,8 +153,8 @@ func aggregatedIn(path, header string) []*negotiation.MediaTypeOptions {
 	return []*negotiation.MediaTypeOptions{first, second}
 }
 
-// negotiated returns the choice of a server that has the given versions of aggregated discovery; nil versions mean
-// plain discovery. It returns nil when the client accepts none of the server's media types.
+// negotiated returns the media type that a server chooses if it has the given versions of aggregated discovery. nil
+// versions mean plain discovery. It returns nil when the client accepts none of the server's media types.
 func negotiated(header string, versions []string) *negotiation.MediaTypeOptions {
 	options, ok := negotiation.NegotiateMediaTypeOptions(header, discoveryMedia, discoveryVersions(versions))
 	if !ok {

@@ -21,8 +21,8 @@ const (
 	// documentLimit bounds one document, in bytes; a larger one is not stored. The OpenAPI of a cluster with thousands of
 	// CRDs has tens of MB.
 	documentLimit = 64 << 20
-	// documentBudget bounds all stored documents in bytes, over all representations. oddBudget bounds those of odd
-	// representations.
+	// documentBudget bounds the total size of stored documents in all representations except odd ones, in bytes. oddBudget
+	// bounds the total size of those in odd representations.
 	documentBudget = 224 << 20
 	oddBudget      = 32 << 20
 	// readingBudget bounds, in bytes, the documents that are being read.
@@ -30,7 +30,7 @@ const (
 	// oversizeFresh is how long an oversized document is not requested again.
 	oversizeFresh = time.Minute
 	documentWait  = 30 * time.Second
-	// documentPatience is how long a request waits for the upstream when a stored document is available.
+	// documentPatience is how long a caller waits for the upstream if a stored document can be returned instead.
 	documentPatience = 3 * time.Second
 )
 
@@ -40,15 +40,15 @@ type Document struct {
 	Header http.Header
 	Body   []byte
 	read   time.Time // when the upstream last sent or confirmed it
-	// oversize: the document is too large to store and has no body.
+	// oversize is set if the document is too large to store. Body is then empty.
 	oversize bool
 }
 
-// Documents caches the upstream's documents and revalidates those older than a second by ETag. In steady state a
-// thousand clients cost the upstream one 304 per second. Memory is bounded, however many documents and representations
-// clients request. At most 32 requests are sent at a time, at most 16 of them for one caller. Odd representations
-// (documentRepresentation) evict no others, and each caller has a limit of one request a second for them. Safe for
-// concurrent use.
+// Documents caches the upstream's documents and revalidates those older than a second by ETag. If nothing changes, a
+// thousand clients cost the upstream one 304 response per second. Memory is bounded, however many documents and
+// representations clients request. At most 32 requests are sent at a time, at most 16 of them for one caller. Documents
+// in odd representations (documentRepresentation) evict no others. Each caller may cause one request a second for them.
+// Safe for concurrent use.
 type Documents struct {
 	client    *Client
 	flights   *flights
@@ -67,7 +67,7 @@ func NewDocuments(client *Client) *Documents {
 
 // DocumentRequest is a request for a document.
 type DocumentRequest struct {
-	Caller limit.Key // whose limits and queue apply
+	Caller limit.Key // caller whose limits and queue apply
 	Path   string
 	Query  url.Values
 	Header http.Header
@@ -91,9 +91,10 @@ func (d *Documents) document(r DocumentRequest) document {
 }
 
 // Get returns the upstream's response to a GET with the path, query and headers. While the upstream cannot be reached
-// it returns a stored document of any age, because clients need discovery for every read. It fails with an
-// *OversizeError if the document is too large to store; then the request should be forwarded. It fails with a
-// *TooManyDocumentsError if the caller has no seat within ten seconds, or requests too many odd representations.
+// it returns a stored document of any age, because clients need discovery for every read. If the document is too large
+// to store, it returns an *OversizeError, and the caller should forward the request. It returns a
+// *TooManyDocumentsError if the request gets no seat within ten seconds, or if the caller requests too many odd
+// representations.
 func (d *Documents) Get(ctx context.Context, r DocumentRequest) (*Document, error) {
 	wanted := d.document(r)
 	kept := wanted.store.get(wanted.key)
@@ -197,7 +198,8 @@ func (d *Documents) fetch(ctx context.Context, wanted document, kept *Document) 
 	return answer, nil
 }
 
-// readBody reads a complete body of at most documentLimit bytes, while readingBudget is not exhausted.
+// readBody reads a complete body of at most documentLimit bytes. It fails if all bodies in progress together exceed
+// readingBudget.
 func (d *Documents) readBody(body io.Reader, path string) ([]byte, error) {
 	const piece = 64 << 10
 	var read bytes.Buffer

@@ -9,13 +9,13 @@ import (
 // documentOverhead is the approximate memory of a stored document's headers, in bytes.
 const documentOverhead = 2 << 10
 
-// documentStore keeps the most recently used documents within a budget of bytes. Each path has an entry for every
-// representation that clients request. Safe for concurrent use.
+// documentStore keeps the most recently used documents within a budget of bytes. Each path has one entry for each
+// representation that clients requested. Safe for concurrent use.
 type documentStore struct {
 	budget int // bytes
 
 	mu sync.Mutex // guards the fields below
-	// *Document by key, without a bound in entries, since budget bounds it
+	// *Document by key; the number of entries is not limited, because budget limits their size
 	byUse *lru.Cache
 	bytes int
 }
@@ -38,7 +38,7 @@ func (s *documentStore) get(key string) *Document {
 }
 
 // put stores a document in place of the previous one. It then evicts the least recently used documents while the budget
-// is exceeded. A document that exceeds the budget alone is evicted, too.
+// is exceeded. A single document that exceeds the budget is evicted, too.
 func (s *documentStore) put(key string, document *Document) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

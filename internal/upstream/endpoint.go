@@ -23,8 +23,8 @@ type endpoint struct {
 
 	mu    sync.Mutex                        // guards the fields below
 	times int                               // consecutive failed checks
-	why   error                             // of the last failure; nil after a success
-	uid   string                            // UID of its cluster as last reported; empty before that
+	why   error                             // error of the last failed check; nil after a successful check
+	uid   string                            // UID of its cluster, as last reported; empty before the first report
 	until time.Time                         // when requests in progress are cancelled; zero for never
 	begun int64                             // number of requests so far
 	open  map[int64]context.CancelCauseFunc // requests in progress, by number
@@ -40,14 +40,14 @@ func newEndpoint(address string, config *rest.Config, hop Hop) (*endpoint, error
 	return &endpoint{url: client.base, client: client, wait: lookWait, open: map[int64]context.CancelCauseFunc{}}, nil
 }
 
-// look checks whether the endpoint is ready and, if it was not ready before, which cluster it leads to. That must be
-// the given cluster, unless cluster is empty.
+// look checks whether the endpoint is ready. If the endpoint was not ready before, look also reads the UID of its
+// cluster. The UID must be cluster, unless cluster is empty.
 func (o *endpoint) look(ctx context.Context, cluster string) {
 	lookCtx, cancel := context.WithTimeout(ctx, o.wait)
 	defer cancel()
 	_, err := o.client.Get(lookCtx, Target{Path: "/readyz"}, "*/*", maxErrorBody)
 	if HasCode(err, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests) {
-		err = nil // a refusal is a response, too
+		err = nil // an endpoint that refuses the request answers, too
 	}
 	uid := o.cluster()
 	if err == nil && (uid == "" || !o.ready.Load()) {
@@ -82,8 +82,8 @@ func (o *endpoint) look(ctx context.Context, cluster string) {
 	o.ready.Store(true)
 }
 
-// isOf returns why an endpoint that reports uid cannot be used for a cluster, or nil if it can. An empty uid means that
-// the endpoint reports none, and an empty cluster accepts any.
+// isOf returns an error if an endpoint that reports uid cannot be used for a cluster. An empty uid means that the
+// endpoint reports no UID. If cluster is empty, each endpoint can be used.
 func isOf(uid, cluster string) error {
 	switch {
 	case cluster == "" || uid == cluster:
@@ -94,7 +94,7 @@ func isOf(uid, cluster string) error {
 	return errOtherCluster
 }
 
-// fails records that the endpoint did not answer, or not as expected.
+// fails records that the endpoint did not answer, or sent an unexpected response.
 func (o *endpoint) fails(why error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -133,7 +133,7 @@ func (o *endpoint) begin(ctx context.Context) (_ context.Context, over func()) {
 	}
 }
 
-// abandon cancels the requests in progress. Later requests are not affected.
+// abandon cancels the requests in progress with the given cause. Later requests are not affected.
 func (o *endpoint) abandon(why error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -142,7 +142,7 @@ func (o *endpoint) abandon(why error) {
 	}
 }
 
-// leftUntil sets the time when the requests in progress are cancelled.
+// leftUntil sets the time after which endWhatIsLeft cancels the requests in progress. The zero time means never.
 func (o *endpoint) leftUntil(end time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -162,7 +162,7 @@ func (o *endpoint) endWhatIsLeft(now time.Time, inUse bool) {
 	}
 }
 
-// at returns a request's URL for base, changed to this endpoint.
+// at returns the URL of a request with its base address replaced by that of this endpoint.
 func (o *endpoint) at(u, base *url.URL) *url.URL {
 	target := *u
 	target.Scheme, target.Host = o.url.Scheme, o.url.Host

@@ -16,8 +16,8 @@ import (
 )
 
 // Endpoints are the addresses of the kube-apiservers of one cluster, which share an etcd. All requests go to one
-// endpoint until it cannot be reached, does not answer or reports that it is not ready. Then another endpoint is used,
-// until that one fails, too. The cluster is that of the first endpoint in use that reports a UID. After that, an
+// endpoint, the endpoint in use. When it cannot be reached, does not answer, or reports that it is not ready, another
+// endpoint replaces it. The first endpoint in use that reports a cluster UID determines the cluster. After that, an
 // endpoint of another cluster, or without a UID, is not used (docs/adr/0022-several-upstream-endpoints.md). Safe for
 // concurrent use.
 type Endpoints struct {
@@ -29,33 +29,34 @@ type Endpoints struct {
 	// guards the fields below and the choice of another endpoint; not held during requests
 	mu      sync.Mutex
 	cluster string        // UID of the cluster; empty while unknown
-	looked  time.Time     // when a request last caused a check of all endpoints
-	looking chan struct{} // closed when the check that a request has started ends; nil without one
+	looked  time.Time     // time when a request last started a check of all endpoints
+	looking chan struct{} // closed at the end of the check that a request has started; nil without such a check
 }
 
 const (
-	// lookEvery is the interval of checks of all endpoints, and lookWait their timeout; a check takes about a millisecond.
-	// The endpoint in use is left after mostLooks failed checks in a row, or immediately when a request finds no
-	// connection.
+	// lookEvery is the interval between checks of all endpoints, and lookWait the timeout of a check, which takes about a
+	// millisecond. The endpoint in use is replaced after mostLooks failed checks in a row. It is replaced immediately if a
+	// request cannot connect to it.
 	lookEvery = 2 * time.Second
 	lookWait  = 2 * time.Second
 	mostLooks = 2
 	// chooseEvery is the minimum interval of checks that requests start while no endpoint is usable.
 	chooseEvery = time.Second
-	// leftFor is how long requests in progress may continue at an endpoint that was left. A server that shuts down ends
-	// them sooner. One that has lost its etcd would otherwise keep lanes at an old state.
+	// leftFor is how long requests in progress may continue at an endpoint that was replaced. A server that shuts down
+	// ends them sooner. A server that has lost its etcd does not end them, and its watches would keep lanes at an old
+	// state.
 	leftFor = 30 * time.Second
 )
 
-// Move is a change of the endpoint in use, with the hosts of both and the reason.
+// Move is a change of the endpoint in use: the hosts of the previous and the next endpoint, and the reason.
 type Move struct {
 	From, To string
 	Why      error
 }
 
-// NewEndpoints returns the endpoints with the given URLs. The first is used at first. config provides the credentials;
-// its server is used only if urls contains it. moved is called at each change of the endpoint in use, with a lock held,
-// so it must not send requests.
+// NewEndpoints returns the endpoints with the given URLs. The first URL is used first. config provides the credentials;
+// its server is used only if urls contains it. moved is called at each change of the endpoint in use. It is called with
+// a lock held, so it must not send requests.
 func NewEndpoints(urls []string, config *rest.Config, hop Hop, moved func(Move)) (*Endpoints, error) {
 	e := &Endpoints{moved: moved}
 	for _, address := range urls {
@@ -88,7 +89,7 @@ type EndpointState struct {
 	Why          error // why it is not ready; nil before the first check
 }
 
-// States returns the state of each endpoint, in their order.
+// States returns the state of each endpoint, in the order of NewEndpoints.
 func (e *Endpoints) States() []EndpointState {
 	now, all := e.now.Load(), make([]EndpointState, len(e.all))
 	for i, one := range e.all {
@@ -117,7 +118,7 @@ func (e *Endpoints) Run(ctx context.Context) {
 	}
 }
 
-// lookAtAll checks each endpoint, and replaces the one in use if it failed too often.
+// lookAtAll checks each endpoint, and replaces the endpoint in use if it failed too often.
 func (e *Endpoints) lookAtAll(ctx context.Context) {
 	var looks sync.WaitGroup
 	e.mu.Lock()
@@ -138,7 +139,7 @@ func (e *Endpoints) lookAtAll(ctx context.Context) {
 	}
 	next := e.fit(now)
 	switch times, why := now.trouble(); {
-	case why == nil, errors.Is(why, errUnknownCluster): // it answers
+	case why == nil, errors.Is(why, errUnknownCluster): // the endpoint answers
 	case next != nil && (times >= mostLooks || errors.Is(why, errOtherCluster)):
 		e.use(next, why)
 	case next == nil && errors.Is(why, errOtherCluster):
@@ -149,9 +150,10 @@ func (e *Endpoints) lookAtAll(ctx context.Context) {
 	}
 }
 
-// leave replaces an endpoint to which a request could not be sent. It returns the endpoint to try instead, or nil when
-// there is none or the request has ended. If another request has replaced the endpoint already, it returns that choice.
-// If no endpoint is known to be ready, one request checks all of them, and the others wait for it.
+// leave replaces an endpoint to which a request could not be sent. It returns the endpoint to try next, or nil if there
+// is none or the request has ended. If another request has already replaced the endpoint, leave returns the new
+// endpoint in use. If no endpoint is known to be ready, one request checks all of them, and other requests wait for the
+// result.
 func (e *Endpoints) leave(ctx context.Context, from *endpoint, why error) *endpoint {
 	if e.now.Load() == from {
 		from.fails(why)
@@ -173,8 +175,9 @@ func (e *Endpoints) leave(ctx context.Context, from *endpoint, why error) *endpo
 	return nil
 }
 
-// successor returns the endpoint to use instead of from, or nil when there is none. If a check of the others is needed
-// first, looking is closed at its end. The caller must run that check with seek unless others is true.
+// successor returns the endpoint to use instead of from, or nil if there is none. If looking is not nil, all other
+// endpoints have to be checked first, and looking is closed at the end of that check. If others is true, another
+// request runs the check. Otherwise the caller must run it by seek.
 func (e *Endpoints) successor(from *endpoint, why error) (next *endpoint, looking <-chan struct{}, others bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -221,17 +224,17 @@ func (e *Endpoints) seek(ctx context.Context, than *endpoint) {
 	e.looking = nil
 }
 
-// others returns the other endpoints, first those after than and then those before it.
+// others returns all endpoints except than: first those after than in the list, then those before it.
 func (e *Endpoints) others(than *endpoint) []*endpoint {
 	at := slices.Index(e.all, than)
 	return slices.Concat(e.all[at+1:], e.all[:at])
 }
 
-// fit returns the next endpoint that is known to be usable, or nil. The caller holds mu.
+// fit returns the next endpoint after than that is known to be usable, or nil. The caller holds mu.
 func (e *Endpoints) fit(than *endpoint) (next *endpoint) {
 	for _, one := range e.others(than) {
 		if why := isOf(one.cluster(), e.cluster); why != nil && one.ready.Load() {
-			one.fails(why) // it was checked before the cluster was known
+			one.fails(why) // the endpoint was checked before the cluster was known
 		}
 		if next == nil && one.ready.Load() {
 			next = one
@@ -259,8 +262,8 @@ func (e *Endpoints) use(next *endpoint, why error) {
 	}
 }
 
-// isHang reports whether requests in progress at an endpoint may wait forever. A server that shuts down notifies its
-// clients.
+// isHang reports whether an error means that the endpoint hangs, so that requests in progress may wait forever. Other
+// failures end these requests: a server that shuts down closes its connections.
 func isHang(why error) bool {
 	var late net.Error
 	return errors.Is(why, context.DeadlineExceeded) || errors.As(why, &late) && late.Timeout()

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// endpointTransport sends requests to the endpoint in use. If a request could not be sent there, it is retried at
-// another endpoint.
+// endpointTransport sends requests to the endpoint in use. If a request could not be sent to that endpoint, it is sent
+// to another endpoint.
 type endpointTransport struct {
 	endpoints *Endpoints
 	next      http.RoundTripper
@@ -22,7 +22,7 @@ func (t endpointTransport) WrappedRoundTripper() http.RoundTripper { return t.ne
 // RoundTrip implements http.RoundTripper.
 func (t endpointTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if base := t.endpoints.base; r.URL.Host != base.Host || r.URL.Scheme != base.Scheme {
-		return t.next.RoundTrip(r) // not the upstream
+		return t.next.RoundTrip(r) // the request is not for the upstream
 	}
 	at := t.endpoints.now.Load()
 	for left := len(t.endpoints.all) - 1; ; left-- {
@@ -38,7 +38,7 @@ func (t endpointTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// send sends the request to one endpoint. It reports whether some of the request may have reached it.
+// send sends the request to one endpoint. sent is true if a part of the request may have reached the endpoint.
 func (t endpointTransport) send(r *http.Request, at *endpoint) (_ *http.Response, sent bool, err error) {
 	ctx, over := at.begin(r.Context())
 	var wrote atomic.Bool
@@ -47,7 +47,7 @@ func (t endpointTransport) send(r *http.Request, at *endpoint) (_ *http.Response
 	response, err := t.next.RoundTrip(out)
 	if err != nil {
 		if r.Context().Err() == nil && ctx.Err() != nil {
-			err = context.Cause(ctx) // the endpoint was left
+			err = context.Cause(ctx) // the endpoint was replaced
 		}
 		over()
 		return nil, wrote.Load() && !isDial(err), err
@@ -56,14 +56,15 @@ func (t endpointTransport) send(r *http.Request, at *endpoint) (_ *http.Response
 	return response, true, nil
 }
 
-// isDial reports whether there was no connection. It also covers a request written to a kept connection that the server
-// had closed. The transport then retries it on a new connection, because the server cannot have read it.
+// isDial reports whether an error means that no connection could be opened. This includes a request that was written to
+// an idle connection that the server had closed. The transport then sends the request again on a new connection,
+// because the server cannot have read it.
 func isDial(err error) bool {
 	var failed *net.OpError
 	return errors.As(err, &failed) && failed.Op == "dial"
 }
 
-// rewind prepares a request to be sent again. It reports whether that is possible.
+// rewind prepares a request to be sent again, and reports whether that is possible.
 func rewind(r **http.Request) bool {
 	if (*r).Body == nil || (*r).Body == http.NoBody {
 		return true

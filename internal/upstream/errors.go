@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// ErrEnd is the cancellation cause that lets a forwarded response end early. The client receives a complete, shorter
-// response.
+// ErrEnd is the cancellation cause that ends a forwarded response early, without an error. The client receives a
+// response that is shorter but complete.
 var ErrEnd = errors.New("response ends early")
 
 // errUnsettled is returned while it is unknown whether a resource is custom.
 var errUnsettled = errors.New("the upstream did not report in time whether the resource is custom")
 
-// errNoCredentials is returned for the zero Credentials, errNotRead for a request that would change something.
-// errUnaddressable is returned for a path or query that the upstream may parse in another way.
+// errNoCredentials is returned for the zero value of Credentials, and errNotRead for a request that may change
+// something. errUnaddressable is returned for a path or query that the upstream might parse differently.
 var (
 	errNoCredentials = errors.New("request has no upstream credentials")
 	errNotRead       = errors.New("request is not a read")
 	errUnaddressable = errors.New("path is not absolute, or query has too many parameters")
 )
 
-// RefusedError is a refusal of the facade's own user, who acts for itself or for a caller. The body contains that
-// user's name, so it may be logged but not sent to clients.
+// RefusedError is returned when the upstream refuses the facade's own user. The body contains that user's name, so it
+// may be logged, but not sent to clients.
 type RefusedError struct {
 	Code int    // 401 or 403
 	Body []byte // at most 64 KiB
@@ -48,7 +48,7 @@ func (e *NotSentError) Error() string { return "wait for the rate limit of revie
 // Unwrap returns the cause.
 func (e *NotSentError) Unwrap() error { return e.Err }
 
-// NotSent distinguishes the error from failures of the upstream.
+// NotSent marks the error as not caused by the upstream.
 func (e *NotSentError) NotSent() {}
 
 // ImpersonationError is returned when impersonation cannot give a user exactly the same identity.
@@ -58,7 +58,8 @@ func (e *ImpersonationError) Error() string {
 	return fmt.Sprintf("impersonate %q: %s", e.User, e.Why)
 }
 
-// StatusError is a response of the upstream other than a success. Body contains its Status object, at most 64 KiB.
+// StatusError is returned for a response of the upstream other than a success. Body contains the Status object of the
+// response, at most 64 KiB.
 type StatusError struct {
 	Code   int
 	Header http.Header
@@ -89,7 +90,7 @@ func (e *OversizeError) Error() string {
 	return fmt.Sprintf("the body of %s exceeds %d bytes", e.Path, e.Limit)
 }
 
-// UnreachableError is returned when the upstream did not answer, or answered with a response that must not be copied.
+// UnreachableError is returned when the upstream did not answer, or sent a response that must not be forwarded.
 type UnreachableError struct{ Err error }
 
 func (e *UnreachableError) Error() string { return "reach the upstream: " + e.Err.Error() }

@@ -16,18 +16,18 @@ import (
 const (
 	// fieldsFresh is how long the upstream's version counts as unchanged after it was read.
 	fieldsFresh = 10 * time.Second
-	// fieldsWait bounds each of the two requests, which kube-apiserver answers from memory.
+	// fieldsWait bounds each request for the version or for a field. kube-apiserver answers both from memory.
 	fieldsWait = 3 * time.Second
 )
 
-// Fields finds out which field selectors the upstream supports, where that depends on its release. It sends one request
-// per field and version of the upstream, however many callers there are. Safe for concurrent use.
+// Fields finds out whether the upstream supports a field selector that only some releases support. All callers share
+// one request for each field and version of the upstream. Safe for concurrent use.
 type Fields struct {
 	client *Client
 	flight singleflight.Group
 
 	mu      sync.Mutex // guards the fields below
-	version string     // of the upstream that gave the answers
+	version string     // version of the upstream when it gave the answers
 	read    time.Time  // when version was last requested
 	answers map[field]bool
 }
@@ -37,13 +37,13 @@ type field struct {
 	label    string
 }
 
-// NewFields returns a Fields of the client's upstream without any answers.
+// NewFields returns an empty Fields for the client's upstream.
 func NewFields(client *Client) *Fields {
 	return &Fields{client: client, answers: map[field]bool{}}
 }
 
 // Selects reports whether the upstream supports a field selector for a resource. While the upstream cannot be reached,
-// the last answer applies; without one, Selects fails.
+// it returns the last answer. It fails if there is none.
 func (f *Fields) Selects(ctx context.Context, r Resource, label string) (bool, error) {
 	err := f.once(ctx, "", f.renew)
 	if selects, known := f.known(r, label); known {
@@ -66,7 +66,7 @@ func (f *Fields) known(r Resource, label string) (selects, known bool) {
 	return selects, known
 }
 
-// once shares one request among all callers with the same key. The request goes on when one caller's context ends.
+// once shares one request among all callers with the same key. The request continues when one caller's context ends.
 func (f *Fields) once(ctx context.Context, question string, ask func(context.Context) error) error {
 	done := f.flight.DoChan(question, func() (any, error) {
 		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), fieldsWait)
@@ -115,16 +115,16 @@ func (c *Client) gitVersion(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("read the upstream's version: %w", err)
 	}
 	if version.GitVersion == "" {
-		return "", fmt.Errorf("read the upstream's version: %q names none", text)
+		return "", fmt.Errorf("read the upstream's version: no gitVersion in %q", text)
 	}
 	return version.GitVersion, nil
 }
 
 // ask requests an empty list with the field selector from the upstream's cache. kube-apiserver refuses an unsupported
-// field before it looks for objects.
+// field before it reads objects.
 func (f *Fields) ask(ctx context.Context, r Resource, label string) error {
 	if _, known := f.known(r, label); known {
-		return nil // the preceding shared request has found the answer
+		return nil // the preceding shared request has already stored the answer
 	}
 	f.mu.Lock()
 	version := f.version

@@ -9,14 +9,15 @@ import (
 )
 
 // documentSeats bounds the documents that are requested at a time. A client that reads every group version requests
-// dozens at the same time, and all clients can be one caller (--anonymous-acts-as-kubeconfig). The limits per caller
-// and per namespace leave seats for others while documents of one caller hang.
+// dozens of documents at the same time. With --anonymous-acts-as-kubeconfig, all clients are one caller. The limits per
+// caller and per namespace leave seats for others while the documents of one caller hang.
 var documentSeats = limit.Bounds{One: 16, Group: 24, All: 32, Queue: 512, QueueAll: 2048}
 
 // documentQueue is how long a document waits for a seat.
 const documentQueue = 10 * time.Second
 
-// TooManyDocumentsError is returned for a document that was not requested because too many others are.
+// TooManyDocumentsError is returned for a document that was not requested, because too many other documents are being
+// requested.
 type TooManyDocumentsError struct {
 	After time.Duration // when to retry; 0 when unknown
 }
@@ -26,8 +27,8 @@ func (e *TooManyDocumentsError) Error() string {
 }
 
 // flights are the requests for documents in progress. Callers of the same document share one request. Seats bound the
-// requests of one caller and of all. When all its callers have left, a flight that has begun goes on for later callers,
-// and a flight that waits for a seat ends. Safe for concurrent use.
+// requests of one caller and of all. When all callers of a flight have left, it ends if it waits for a seat. If its
+// request was already sent, it continues for later callers. Safe for concurrent use.
 type flights struct {
 	seats *limit.Seats
 
@@ -35,8 +36,9 @@ type flights struct {
 	byKey map[string]*flight
 }
 
-// flight is the shared request for one document. It waits in the queue of each of its callers and begins with the first
-// seat. A caller with many requests therefore does not delay another caller of the same document.
+// flight is the shared request for one document. It waits in the queue of each of its callers, and the request is sent
+// when the first of them gets a seat. A caller with many requests therefore does not delay another caller of the same
+// document.
 type flight struct {
 	done     chan struct{} // closed when document and err are set
 	document *Document
@@ -44,8 +46,8 @@ type flight struct {
 
 	callers int // callers that wait for the document
 	begun   bool
-	queues  map[limit.Key]struct{} // queues that it was added to
-	queued  int                    // queues that it still waits in
+	queues  map[limit.Key]struct{} // queues to which the flight was added
+	queued  int                    // number of queues in which the flight still waits
 	waiting context.Context        // ends when the wait for a seat ends
 	giveUp  context.CancelFunc
 }
@@ -87,7 +89,7 @@ func (s *flights) leave(key string, f *flight) {
 	}
 }
 
-// queue waits for one caller's seat, and sends the request if it is the flight's first seat.
+// queue waits for a seat of one caller. If this is the first seat of the flight, it sends the request.
 func (s *flights) queue(ctx context.Context, key string, f *flight, caller limit.Key, ask asking) {
 	waiting, cancel := context.WithTimeout(f.waiting, documentQueue)
 	leave, err := s.seats.Take(waiting, caller, 1)
@@ -108,8 +110,8 @@ func (s *flights) queue(ctx context.Context, key string, f *flight, caller limit
 	s.finish(key, f)
 }
 
-// begin reports whether the flight begins with this seat. Without a seat, the flight fails when it waits in no other
-// queue.
+// begin ends the wait in one queue. It returns true if the flight's request is to be sent with the seat from this
+// queue. seated is false if this queue gave no seat. The flight fails if it then waits in no other queue.
 func (s *flights) begin(key string, f *flight, seated bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +137,7 @@ func (s *flights) finish(key string, f *flight) {
 	close(f.done)
 }
 
-// forget removes a flight, so that the next caller begins another.
+// forget removes a flight. The next caller of the document starts a new one.
 func (s *flights) forget(key string, f *flight) {
 	if s.byKey[key] == f {
 		delete(s.byKey, key)

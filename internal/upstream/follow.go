@@ -23,12 +23,12 @@ const (
 	followLimit = 64 << 20
 	// followSilence is how long a watch may be silent. Bookmarks arrive once a minute.
 	followSilence = 150 * time.Second
-	// followSettled is how long an attempt must last for the pauses to start at their minimum again.
+	// followSettled is the minimum duration of an attempt after which the pauses start at their minimum again.
 	followSettled = 5 * time.Second
 	// followRefused is the pause after a refused list or watch. A refusal lasts until permissions change.
 	followRefused = 10 * time.Minute
-	// followLook is how often a pause checks whether an outage has ended. followSpread is the maximum random delay after
-	// that.
+	// followLook is the interval at which a pause checks whether an outage has ended. followSpread is the maximum random
+	// delay after the end of an outage.
 	followLook   = time.Second
 	followSpread = 2 * time.Second
 )
@@ -38,7 +38,7 @@ const (
 type Followed struct {
 	Path        string
 	List, Watch string // media types of the list and of the watch
-	// Listed receives all existing objects. After an error the objects are listed again instead of watched.
+	// Listed receives all existing objects. If it returns an error, the objects are listed again instead of watched.
 	Listed func(objects []json.RawMessage) error
 	// Changed receives an object that was added, modified or deleted.
 	Changed func(event string, object json.RawMessage)
@@ -46,8 +46,8 @@ type Followed struct {
 	Failed func(err error)
 }
 
-// Follow lists and watches until the context ends. After each watch it lists again, because another server with another
-// history may answer by then.
+// Follow lists and watches until the context ends. After each watch it lists again, because the next watch may reach
+// another server with another history.
 func (c *Client) Follow(ctx context.Context, f Followed) {
 	for pause := newFollowPause(); ctx.Err() == nil; {
 		began := time.Now()
@@ -72,7 +72,7 @@ func (c *Client) Follow(ctx context.Context, f Followed) {
 	}
 }
 
-// followSleep waits for the next attempt. It reports whether it shortened the wait because an outage ended.
+// followSleep waits for the next attempt. cut is true if it shortened the wait because an outage ended.
 func (c *Client) followSleep(ctx context.Context, pause time.Duration) (cut bool) {
 	timer, look := time.NewTimer(pause), time.NewTicker(followLook)
 	defer timer.Stop()

@@ -21,18 +21,19 @@ const (
 	hopPrefix = "1.1 listfacade-"
 	// hopBytes is the length of a facade's random name, in bytes.
 	hopBytes = 8
-	// MostHops is the maximum number of facades that a request may pass through. No real deployment has as many in a row.
+	// MostHops is the maximum number of facades that a request may pass through. No real deployment has that many facades
+	// in a row.
 	MostHops = 8
 )
 
-// Hop is the name that a facade adds to the Via header of its requests. The facade recognizes a request of its own that
-// comes back. Its upstream is then the facade itself or reads from it. The zero value adds no name. Immutable.
+// Hop is the name that a facade adds to the Via header of its requests. If the facade receives a request with its own
+// name, its upstream is the facade itself, or reads from it. The zero value adds no name. Immutable.
 type Hop struct{ element string }
 
 // NewHop returns a random name, different from those of other facades.
 func NewHop() Hop {
 	name := make([]byte, hopBytes)
-	_, _ = rand.Read(name) // it never fails
+	_, _ = rand.Read(name) // rand.Read never fails
 	return Hop{element: hopPrefix + hex.EncodeToString(name)}
 }
 
@@ -74,8 +75,8 @@ func isHop(element string) bool {
 	return ok && err == nil && len(raw) == hopBytes
 }
 
-// Config returns a copy of config whose clients add the facade to the Via header. It is for clients of the upstream
-// that are not a Client.
+// Config returns a copy of config whose clients add the facade to the Via header. Clients of the upstream other than
+// Client need it.
 func (h Hop) Config(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return hopTransport{hop: h, next: next} })
@@ -94,7 +95,7 @@ func (t hopTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	t.hop.sign(r.Header, nil)
 	answer, err := t.next.RoundTrip(r)
-	if err == nil && answer.StatusCode == http.StatusLoopDetected { // client-go would not show the Status
+	if err == nil && answer.StatusCode == http.StatusLoopDetected { // client-go would hide the Status, which contains the cause
 		answer.Body.Close()
 		return nil, errLoop
 	}

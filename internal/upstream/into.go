@@ -9,8 +9,8 @@ import (
 // leastRead is the minimum capacity of a buffer that a response is read into, in bytes.
 const leastRead = 64 << 10
 
-// readInto replaces the content of a buffer by the data of a reader, up to limit+1 bytes. Unlike bytes.Buffer it does
-// not allocate more than that, so that memory stays within the reservation for the response.
+// readInto replaces the content of a buffer by the data of a reader, up to limit+1 bytes. Unlike bytes.Buffer, it does
+// not allocate more than limit+1 bytes, so that the memory stays within the reservation for the response.
 func readInto(into *bytes.Buffer, from io.Reader, limit int64) error {
 	into.Reset()
 	data := into.AvailableBuffer()

@@ -9,16 +9,18 @@ import (
 	"time"
 )
 
-// fairWait is the minimum time that the upstream must have had before a caller's timeout counts as its failure.
+// fairWait is the minimum time for an answer: a timeout of the caller after a shorter time does not count as a failure
+// of the upstream.
 const fairWait = time.Second
 
-// outage is the clock of the upstream's outages, shared by all requests of a Client. It measures since when no request
-// was answered. The times keep their monotonic readings, so that changes of the system clock do not affect it.
+// outage is the clock of the upstream's outages, shared by all requests of a Client. It measures the time since the
+// first request that was not answered. The times keep their monotonic readings, so that changes of the system clock do
+// not affect it.
 type outage struct {
 	since atomic.Pointer[time.Time] // when the first unanswered request was sent; nil without an outage
 
 	mu       sync.Mutex // guards answered
-	answered time.Time  // when the last response began
+	answered time.Time  // time when the last response began
 
 	trouble atomic.Pointer[Trouble] // of the last unanswered request
 }
@@ -84,7 +86,7 @@ func (t outageTransport) notify(r *http.Request, code int, took time.Duration) {
 	}
 }
 
-// gaveUp reports whether the caller gave up because no response came, rather than for another reason.
+// gaveUp reports whether the caller stopped waiting because the upstream took too long, and not for another reason.
 func gaveUp(ctx context.Context, asked time.Time) bool {
 	cause := context.Cause(ctx)
 	return errors.Is(cause, errLate) || errors.Is(cause, context.DeadlineExceeded) && time.Since(asked) >= fairWait

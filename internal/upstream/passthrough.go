@@ -12,17 +12,18 @@ import (
 	"strings"
 )
 
-// forwardedHeaders are the client's headers that the upstream's response may depend on. All others are dropped. The
-// upstream's response must depend on Credentials, not on the client's identity headers (Authorization, X-Remote-*,
-// Impersonate-*). With connection headers, an upgraded connection would no longer be a read.
+// forwardedHeaders are the client's headers that the upstream's response may depend on. All others are dropped.
+// Identity headers (Authorization, X-Remote-*, Impersonate-*) are dropped, because the upstream's response must depend
+// on Credentials instead. Connection headers are dropped, because the client could do more than read on an upgraded
+// connection.
 var forwardedHeaders = []string{
 	"Accept", "Accept-Encoding", "Audit-Id", "If-Match", "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since",
 	"Range", "User-Agent",
 }
 
-// answerHeaders are the response headers that are copied. All others are dropped. Some describe the upstream's host or
-// connection, and clients would apply them to the facade's (Set-Cookie, Alt-Svc, Strict-Transport-Security). After
-// WWW-Authenticate clients would send credentials to the facade; kube-apiserver never sends it.
+// answerHeaders are the response headers that are copied. All others are dropped. Some headers describe the upstream's
+// host or connection, and clients would apply them to the facade (Set-Cookie, Alt-Svc, Strict-Transport-Security).
+// After WWW-Authenticate, which kube-apiserver never sends, clients would send credentials to the facade.
 var answerHeaders = []string{
 	"Accept-Ranges", "Allow", "Audit-Id", "Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language", "Content-Length",
 	"Content-Range", "Content-Type", "Date", "Etag", "Expires", "Last-Modified", "Retry-After", "Vary", "Warning", "X-Content-Type-Options",
@@ -49,7 +50,8 @@ type BodyReader func(answer *http.Response) io.ReadCloser
 //
 // It returns an *UnreachableError when there is no response to copy, and a *RefusedError when the response is a refusal
 // of the facade's own user. Nothing is written in these cases. A response that breaks off aborts the client's
-// connection, so that the client does not take it for a complete one. Only ErrEnd ends it normally.
+// connection, so that the client does not take it for a complete one. A response that ends because of ErrEnd is
+// completed normally.
 func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request, as Credentials, read BodyReader) error {
 	answer, err := p.ask(r, as, r.Header.Get("Accept-Encoding"))
 	if err != nil {
@@ -106,7 +108,7 @@ func (p *PassThrough) ask(r *http.Request, as Credentials, acceptEncoding string
 	}
 	if answer.StatusCode == http.StatusSwitchingProtocols {
 		answer.Body.Close()
-		return nil, &UnreachableError{Err: errors.New("the upstream switched protocols without being asked to")}
+		return nil, &UnreachableError{Err: errors.New("the upstream switched protocols without a request for it")}
 	}
 	if err := as.refused(answer); err != nil {
 		answer.Body.Close()
@@ -115,10 +117,12 @@ func (p *PassThrough) ask(r *http.Request, as Credentials, acceptEncoding string
 	return answer, nil
 }
 
-// mostParameters is the maximum number of parameters that net/url parses; with more it returns none.
+// mostParameters is the maximum number of parameters that net/url parses. If a query has more, net/url returns no
+// parameters.
 const mostParameters = 10_000
 
-// rewrite builds a request from the parsed path and parameters, so that the upstream parses exactly the same ones.
+// rewrite builds a request from the parsed path and parameters, so that the upstream parses exactly the same path and
+// parameters.
 func (p *PassThrough) rewrite(r *http.Request, as Credentials) (*http.Request, error) {
 	switch {
 	case as.sign == nil:
@@ -131,7 +135,7 @@ func (p *PassThrough) rewrite(r *http.Request, as Credentials) (*http.Request, e
 		return nil, err
 	}
 	u := *p.client.base
-	u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/")+r.URL.Path, "" // one spelling, whichever the client used
+	u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/")+r.URL.Path, "" // the same escaping, whichever the client used
 	u.RawQuery = r.URL.Query().Encode()
 	out := (&http.Request{
 		Method: r.Method, URL: &u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Body: http.NoBody,
@@ -140,7 +144,7 @@ func (p *PassThrough) rewrite(r *http.Request, as Credentials) (*http.Request, e
 	if len(body) > 0 {
 		names = append(names[:len(names):len(names)], "Content-Type")
 		out.ContentLength = int64(len(body))
-		// The transport needs it to retry when it loses a connection before the body is read.
+		// The transport needs GetBody to send the request again after it lost a connection before the server read the body.
 		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		out.Body, _ = out.GetBody()
 	}

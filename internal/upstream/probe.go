@@ -8,10 +8,10 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
-// nowhere is a name that no object has. It need not be a valid name, only a valid path segment.
+// nowhere is the name and namespace of an object that does not exist. It only has to be a valid path segment.
 const nowhere = "listfacade.probe"
 
-// probe sends the cheapest quorum read of kube-apiserver, of one key that does not exist (semantics 10.4).
+// probe sends the consistent read that costs kube-apiserver least: of one key that does not exist (semantics 10.4).
 func (c *Client) probe(ctx context.Context, r Resource) ([]byte, http.Header, error) {
 	target := r.Nothing()
 	target.Query.Set("limit", "1")
@@ -22,7 +22,7 @@ func (c *Client) ask(ctx context.Context, target Target) ([]byte, http.Header, e
 	return c.getWithHeader(ctx, target, MediaJSON, maxErrorBody)
 }
 
-// Nothing returns the target of a list without objects, for which kube-apiserver looks at one key.
+// Nothing returns the target of a list that matches no object. kube-apiserver reads only one key for it.
 func (r Resource) Nothing() Target {
 	namespace := ""
 	if r.Namespaced {
@@ -40,7 +40,7 @@ func (c *Client) ResourceVersion(ctx context.Context, r Resource) (string, error
 	return jsonwire.ListVersion(body)
 }
 
-// EmptyList is a list of a resource without objects, which shows the format of its lists.
+// EmptyList contains the properties of a resource's lists, as an empty list shows them.
 type EmptyList struct {
 	ResourceVersion string // of some moment after the request
 	Style           jsonwire.Style
@@ -56,8 +56,7 @@ func (c *Client) EmptyList(ctx context.Context, r Resource) (EmptyList, error) {
 	return readEmptyList(body, header)
 }
 
-// CachedEmptyList requests a list without objects of any age. Its resourceVersion is that of the answering server's
-// cache.
+// CachedEmptyList requests an empty list from the upstream's cache. Its resourceVersion is that of the cache.
 func (c *Client) CachedEmptyList(ctx context.Context, r Resource) (EmptyList, error) {
 	target := r.Nothing()
 	target.Query.Set("resourceVersion", "0")

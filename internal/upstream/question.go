@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// questions are the groups and resources of reviews, whose POST changes nothing. They return a user's identity or
-// permissions. kubectl's auth commands send reviews about themselves. Servers that delegate, such as a facade behind
-// this one, send reviews about their callers.
+// questions are the groups and resources of reviews. A POST of a review changes nothing, and returns a user's identity
+// or permissions. kubectl's auth commands send reviews of their own user. Servers that delegate authorization, such as
+// a facade behind this one, send reviews of their callers.
 var questions = [][2]string{
 	{"authentication.k8s.io", "selfsubjectreviews"},
 	{"authentication.k8s.io", "tokenreviews"},
@@ -28,7 +28,8 @@ func IsQuestion(path string) bool {
 	return len(parts) == 5 && parts[0] == "" && parts[1] == "apis" && parts[3] != "" && slices.Contains(questions, [2]string{parts[2], parts[4]})
 }
 
-// bodyOf returns the body to forward: none of a GET or HEAD, all of a review. Any other request is an error.
+// bodyOf returns the body to forward: the complete body of a review, and no body for a GET or HEAD. It returns an error
+// for any other request.
 func bodyOf(r *http.Request) ([]byte, error) {
 	switch {
 	case r.Method == http.MethodGet || r.Method == http.MethodHead:

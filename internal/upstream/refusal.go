@@ -6,15 +6,14 @@ import (
 	"net/http"
 )
 
-// refused returns a *RefusedError if a response is a refusal of the facade's own user, before the response is copied.
-// Such a response contains that user's name. It means that the facade, not the caller, lacks a permission or a
-// credential.
+// refused returns a *RefusedError if a response refuses the facade's own user, and nil otherwise. Such a response
+// contains that user's name. The facade, not the caller, lacks a permission or a credential.
 func (s Credentials) refused(answer *http.Response) error {
 	code := answer.StatusCode
 	switch {
 	case code != http.StatusUnauthorized && code != http.StatusForbidden, s.kind == kubeconfigUser, s.kind == bearer, s.kind == anonymous:
 		return nil
-	case s.kind == facadeUser || code == http.StatusUnauthorized: // an impersonated user has no credentials of its own
+	case s.kind == facadeUser || code == http.StatusUnauthorized: // an impersonated user has no credentials that could be refused
 		return &RefusedError{Code: code, Body: beginning(answer)}
 	}
 	body := beginning(answer)
@@ -30,7 +29,7 @@ func (s Credentials) refused(answer *http.Response) error {
 
 // beginning returns the first 64 KiB of a response's body, enough for a Status.
 func beginning(answer *http.Response) []byte {
-	body, _ := io.ReadAll(io.LimitReader(answer.Body, maxErrorBody)) // an unreadable body contains no message
+	body, _ := io.ReadAll(io.LimitReader(answer.Body, maxErrorBody)) // an unreadable body counts as empty
 	return body
 }
 

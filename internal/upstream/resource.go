@@ -12,10 +12,10 @@ type Resource struct {
 	GVR        schema.GroupVersionResource
 	GVK        schema.GroupVersionKind
 	Namespaced bool
-	// Custom: a CustomResourceDefinition defines it.
+	// Custom is set if a CustomResourceDefinition defines the resource.
 	Custom bool
-	// Cacheable: it can be listed and watched, and the upstream itself serves it. Responses of aggregated APIs must not be
-	// shared, because some filter by the caller's permissions.
+	// Cacheable is set if the resource can be listed and watched, and the upstream itself serves it. Responses of
+	// aggregated APIs must not be shared, because some filter by the caller's permissions.
 	Cacheable bool
 }
 
@@ -35,8 +35,8 @@ func (r Resource) Path(namespace string) string {
 	return b.String()
 }
 
-// ReadFromEtcd reports whether kube-apiserver reads the resource from etcd and has no watch cache of it. Its lists then
-// apply a limit at resourceVersion 0. Its watches receive no bookmarks but the one after the initial events (semantics
+// ReadFromEtcd reports whether kube-apiserver reads the resource from etcd, without a watch cache. Its lists then apply
+// a limit at resourceVersion 0. Its watches receive no bookmarks except the one after the initial events (semantics
 // 2.1, 4.1).
 func (r Resource) ReadFromEtcd() bool {
 	return r.GVR.Resource == "events" && (r.GVR.Group == "" || r.GVR.Group == "events.k8s.io")

@@ -11,21 +11,22 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// The rate limit of reviews, that of apiserver's own delegated authorizers (DelegatingAuthorizationOptions).
+// The rate limit of reviews. The default of API servers with delegated authorization is the same
+// (DelegatingAuthorizationOptions).
 const (
 	reviewsPerSecond = 200
 	reviewBurst      = 400
 )
 
-// Reviewer sends TokenReviews and access reviews of callers to the upstream, over separate connections. Lists and
-// watches do not delay them. Safe for concurrent use.
+// Reviewer sends TokenReviews and access reviews of callers to the upstream. It uses separate connections, so lists and
+// watches do not delay reviews. Safe for concurrent use.
 type Reviewer struct {
 	client *Client
 	pace   *rate.Limiter
 }
 
-// NewReviewer returns a reviewer with the address and credentials of config. They may differ from those that objects
-// are read with. observers are notified of each review.
+// NewReviewer returns a reviewer with the address and credentials of config. They may differ from the address and
+// credentials for reading objects. observers are notified of each review.
 func NewReviewer(config *rest.Config, hop Hop, observers ...Observer) (*Reviewer, error) {
 	client, err := NewClient(apart(config), hop, observers...)
 	if err != nil {
@@ -49,7 +50,8 @@ func (r *Reviewer) Silent() time.Duration { return r.client.Silent() }
 // Unpaced is a Reviewer without a rate limit.
 type Unpaced struct{ client *Client }
 
-// Unpaced returns a reviewer for callers with a rate limit of their own. Other reviews do not delay theirs.
+// Unpaced returns a reviewer without a rate limit, for callers that limit their rate themselves. The reviews of others
+// do not delay their reviews.
 func (r *Reviewer) Unpaced() Unpaced { return Unpaced{client: r.client} }
 
 // Post sends a review in JSON. It returns the response's code and at most 1 MiB of its body.
@@ -92,7 +94,7 @@ func get(ctx context.Context, client *Client, transport http.RoundTripper, path 
 		return 0, nil, &UnreachableError{Err: err}
 	}
 	defer answer.Body.Close()
-	// Reads to the end, so that the connection can be used again.
+	// The body is read to the end, so that the connection can be used again.
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxReview))
 	if err != nil {
 		return 0, nil, fmt.Errorf("read %s from the upstream: %w", path, err)

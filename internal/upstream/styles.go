@@ -14,13 +14,14 @@ import (
 const (
 	// styleWait bounds the request for an empty list, which takes milliseconds in a healthy upstream.
 	styleWait = 10 * time.Second
-	// styleGrace is how long one caller waits for that request, as long as for a lane that was just started.
+	// styleGrace is how long one caller waits for that request. It is as long as the wait for a lane that was just
+	// started.
 	styleGrace = time.Second
-	// styleErrorAge is how long a failure is returned without another request.
+	// styleErrorAge is how long a failed request is not repeated. Until then, its error is returned.
 	styleErrorAge = time.Second
 )
 
-// styles finds out which resources are custom where APIServices do not show it, by one request for an empty list per
+// styles finds out whether a resource is custom if APIServices do not show it. It requests an empty list, once per
 // resource. kube-apiserver writes the members of such a list in another order for custom resources than for built-in
 // ones (jsonwire.LearnStyle). Safe for concurrent use.
 type styles struct {
@@ -43,8 +44,8 @@ func newStyles(client *Client) *styles {
 	return &styles{client: client, kept: map[Resource]style{}, mistaken: map[schema.GroupVersionResource]bool{}}
 }
 
-// custom reports whether a resource is custom. Concurrent callers share one request, which goes on when one caller's
-// context ends.
+// custom reports whether a resource is custom. Concurrent callers share one request. The request continues when one
+// caller's context ends.
 func (s *styles) custom(ctx context.Context, r Resource) (bool, error) {
 	if known, ok := s.known(r); ok {
 		return known.custom, known.err
@@ -87,7 +88,7 @@ func (s *styles) ask(ctx context.Context, r Resource) style {
 	return answer
 }
 
-// forget makes the next lookup request the resource's empty list, whatever APIServices say.
+// forget makes the next lookup request an empty list of the resource, even if APIServices show whether it is custom.
 func (s *styles) forget(gvr schema.GroupVersionResource) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +103,7 @@ func (s *styles) trusts(gvr schema.GroupVersionResource) bool {
 	return !s.mistaken[gvr]
 }
 
-// retain drops the entries of resources that no longer exist.
+// retain drops the entries of resources for which there returns false, because they no longer exist.
 func (s *styles) retain(there func(schema.GroupVersionResource) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,9 +18,9 @@ import (
 const tooLarge = "Too large resource version"
 
 // nameCause adds the cause to the 504 of an old kube-apiserver, so that clients recognize it. Before 1.18 its Status
-// has no cause (1.16) or one without a reason (1.17). client-go looks for the reason since 0.18, and some of its
-// versions look for nothing else. Every other response stays unchanged to the byte: one that contains the cause, or is
-// not such a Status in JSON.
+// has no cause (1.16) or one without a reason (1.17). client-go checks the reason since 0.18, and some of its versions
+// check nothing else. All other responses stay unchanged to the byte, for example a Status that already has the cause,
+// or a Status that is not JSON.
 func nameCause(response *http.Response) error {
 	media, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	plain := err == nil && media == MediaJSON && response.Header.Get("Content-Encoding") == ""
@@ -33,7 +33,7 @@ func nameCause(response *http.Response) error {
 		return fmt.Errorf("read the upstream's 504: %w", err)
 	}
 	named := withCause(body)
-	if named == nil { // the unread rest follows
+	if named == nil { // the rest of the body has not been read yet
 		response.Body = &ownedBody{ReadCloser: io.NopCloser(io.MultiReader(bytes.NewReader(body), rest)), release: func() { rest.Close() }}
 		return nil
 	}
