@@ -8,23 +8,25 @@ import (
 )
 
 const (
-	// sharedSize is the number of recent versions in the account that lanes share: 16 seconds at 1,000 writes a second.
-	// ownSize is the number for a lane that shares no account.
+	// sharedSize is the number of recent versions in an account that several lanes share: 16 seconds at 1,000 writes a
+	// second. ownSize is the number in the account of a single lane.
 	sharedSize, ownSize = 1 << 14, 1 << 8
 	// settleTime is the time that an event may take to reach its lane. A version that no lane has received by then counts
 	// as unaccounted.
 	settleTime = 100 * time.Millisecond
-	// likelyEnough is the expected number of unaccounted versions up to which a probe is likely to confirm a lane.
+	// likelyEnough is the maximum expected number of unaccounted versions with which a probe counts as likely to confirm a
+	// lane.
 	likelyEnough = 0.5
 )
 
-// account records which resource each recent version of a store changed. Each version of an etcd is one change of one
-// object, because kube-apiserver writes each object by a separate transaction. (When a lease expires, etcd deletes
-// several events at one version; all are of one resource.) So a version that the lane of another resource received is
-// no change of this resource. A lane that misses only such versions is complete up to the latest of them.
+// account records which resource each recent version of a store changed. Each resourceVersion (etcd revision) is one
+// change of one object, because kube-apiserver writes each object by a separate transaction. (When a lease expires,
+// etcd deletes several events at one version; all are of one resource.) So if the lane of another resource received a
+// version, that version is no change of this resource. A lane that misses only such versions is complete up to the
+// latest of them.
 //
 // A resource is identified by its plural name, without group and version. The stored events are read as events.v1. and
-// as events.v1.events.k8s.io, and each of these lanes has to receive a change itself.
+// as events.v1.events.k8s.io, and each of these two lanes has to receive a change itself.
 type account struct {
 	size cache.RV
 
@@ -34,15 +36,15 @@ type account struct {
 	owners   map[string]uint32
 	awaited  map[cache.RV]*notice
 
-	marks       [2]mark // two earlier versions of the store, the older one first
-	known       bool    // whether unaccounted was measured
+	marks       [2]mark // two earlier responses of the store, the older one first
+	known       bool    // whether unaccounted has been measured
 	unaccounted float64 // versions per second that no lane receives
 }
 
 // entry is a version with the resource that it changed.
 type entry struct {
 	rv    cache.RV
-	owner uint32 // 0: none
+	owner uint32 // number of the resource; 0: no version is recorded
 }
 
 // mark is a version that the store returned, with the time of the response.
@@ -51,7 +53,7 @@ type mark struct {
 	at time.Time
 }
 
-// notice is a version that readers wait for until a lane receives it.
+// notice notifies the readers that wait until a lane receives a version.
 type notice struct {
 	received chan struct{}
 	readers  int
@@ -70,7 +72,7 @@ func (a *account) note(resource string, rv cache.RV) {
 	}
 	at := &a.received[rv%a.size]
 	if at.rv > rv {
-		return // a later version uses this entry
+		return // a later version already uses this entry
 	}
 	*at = entry{rv: rv, owner: a.owner(resource)}
 	a.highest = max(a.highest, rv)
@@ -97,7 +99,7 @@ func (a *account) missing(resource string, after, upTo cache.RV) cache.RV {
 	return a.firstMissing(a.owner(resource), after, upTo)
 }
 
-// firstMissing is missing for the number of a resource. The caller holds mu.
+// firstMissing is like missing, for the number of a resource. The caller holds mu.
 func (a *account) firstMissing(owner uint32, after, upTo cache.RV) cache.RV {
 	if upTo > after+a.size {
 		return after + 1
@@ -110,8 +112,8 @@ func (a *account) firstMissing(owner uint32, after, upTo cache.RV) cache.RV {
 	return 0
 }
 
-// firstUnaccounted returns the first version above after that no lane has received, although a later version is known.
-// It returns 0 if there is none.
+// firstUnaccounted returns the first version above after that no lane has received, up to the highest known version. It
+// returns 0 if there is none.
 func (a *account) firstUnaccounted(after cache.RV) cache.RV {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -135,8 +137,8 @@ func (a *account) at(rv cache.RV) entry {
 	return a.received[rv%a.size]
 }
 
-// await returns a notice that is closed when a lane receives the version, or nil if one already has. The caller calls
-// leave when it stops waiting.
+// await returns a notice whose channel is closed when a lane receives the version. It returns nil if a lane has already
+// received it. The caller calls leave when it stops waiting.
 func (a *account) await(rv cache.RV) *notice {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -191,8 +193,8 @@ func (a *account) count(after, upTo cache.RV) (n cache.RV) {
 	return n
 }
 
-// likely reports whether a lane probably misses nothing. completeTo is the version up to which the lane was complete,
-// and since is how long ago that was. It returns false before the rate of unaccounted versions is known.
+// likely reports whether a lane probably misses no version. completeTo is the version up to which the lane was last
+// complete, and since is how long ago that was. It returns false before the rate of unaccounted versions is known.
 func (a *account) likely(resource string, completeTo cache.RV, since time.Duration) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -12,11 +12,11 @@ import (
 const (
 	// grace is the time to wait for an event in transit: the upstream's dispatch and one loopback hop take less than 5 ms.
 	grace = 20 * time.Millisecond
-	// shortGrace is the time to wait in a lane that changes seldom: only its last change can be in transit.
+	// shortGrace is the time to wait for an event of a lane that changes rarely. Only its last change can be in transit.
 	shortGrace = 5 * time.Millisecond
 )
 
-// Checkers makes the Checker of each lane of one upstream, and contains the state that they share.
+// Checkers makes the Checker of each lane of one upstream. It contains the state that all these Checkers share.
 type Checkers struct {
 	metrics Metrics
 	seats   *questionSeats
@@ -26,7 +26,7 @@ type Checkers struct {
 }
 
 // NewCheckers returns the Checkers for the lanes of one upstream. uncached is a resource that the upstream reads from
-// etcd, or nil. start runs work for all of them in the background. It returns false if the lanes are stopping.
+// etcd, or nil. start runs work for all lanes in the background, and returns false if the lanes are stopping.
 func NewCheckers(upstream Upstream, uncached Source, metrics Metrics, start func(work func(context.Context)) bool) *Checkers {
 	c := &Checkers{metrics: metrics, seats: newQuestionSeats(), readers: new(atomic.Int64), demand: newDemand()}
 	c.stores = &stores{layout: newLayout(upstream), uncached: uncached}
@@ -69,9 +69,9 @@ type Checker struct {
 	completeAt      atomic.Pointer[time.Time] // time when the lane was last known to be complete
 	demand          *demand                   // shared by the lanes of one upstream
 	wanted          atomic.Pointer[time.Time] // time of the last costly read; nil before the first
-	credit          atomic.Int64              // nanoseconds of the upstream's time that KeepUp may use
-	forwarded       atomic.Int64              // nanoseconds of upstream time for forwarded answers in progress
-	unaccounted     cache.RV                  // version that KeepUp found in its last run
+	credit          atomic.Int64              // upstream time that KeepUp may still use, in nanoseconds
+	forwarded       atomic.Int64              // estimated upstream time for the forwarded answers in progress, in nanoseconds
+	unaccounted     cache.RV                  // first version of the store that no lane received, as KeepUp saw it in its last run; 0 for none
 }
 
 // Checker returns the Checker of a lane.
@@ -103,8 +103,8 @@ func (c *Checker) Synced(asked time.Time) {
 }
 
 // Interrupted records that the lane's watch ended, or that the lane stops. Before the next watch, the upstream may be
-// restored and assign versions again that the lane has received. It may also be restarted with another etcd for the
-// resource.
+// restored from a backup, and then assigns versions a second time that the lane has already received. It may also be
+// restarted with another etcd for the resource.
 func (c *Checker) Interrupted() {
 	c.membership.leave()
 	c.membership.stores.interrupted()
@@ -133,9 +133,9 @@ func (c *Checker) Now(ctx context.Context) (cache.RV, error) {
 	return reading.rv, err
 }
 
-// Recent returns a State that includes every write finished before the request arrived, and the check that showed this.
-// It returns ErrUnproven if no check could show it at a lower cost than the upstream's own answer. ctx is the request's
-// context. If the answer is small, the upstream counts as busy with the forwarded request until ctx ends.
+// Recent returns a State that includes every write finished before the request arrived, and the freshness check that
+// confirmed this. It returns ErrUnproven if no check could confirm a State at a lower cost than the upstream's own
+// answer. The caller then forwards the request. ctx is the request's context.
 func (c *Checker) Recent(ctx context.Context, arrived time.Time, answer Answer) (*cache.State, Check, error) {
 	if synced := c.synced.Load(); synced != nil && arrived.Before(*synced) {
 		state, err := c.lane.State() // the lane was filled after the request arrived
@@ -159,7 +159,7 @@ func (c *Checker) Recent(ctx context.Context, arrived time.Time, answer Answer) 
 	return nil, check, err
 }
 
-// check tries the checks that choose returns, until one succeeds or no other is worth its price.
+// check runs the checks that choose returns, until one succeeds or no further check is worth its price.
 func (c *Checker) check(ctx context.Context, answer Answer) (*cache.State, Check, error) {
 	before, err := c.lane.State()
 	if err != nil {
@@ -202,8 +202,8 @@ func (c *Checker) check(ctx context.Context, answer Answer) (*cache.State, Check
 }
 
 // Reach brings the lane up to a resourceVersion that it may not have received because its resource is quiet. It returns
-// nil when the lane is there, and ErrAhead if the upstream is not. It returns ErrUnproven if no check could show it at
-// a lower cost than the upstream's own answer.
+// nil when the lane has reached that version, and ErrAhead if the upstream has not reached it. It returns ErrUnproven
+// if no check could bring the lane there at a lower cost than the upstream's own answer.
 func (c *Checker) Reach(ctx context.Context, want cache.RV, answer Answer) error {
 	if _, err := c.lane.WaitFor(ctx, want, grace); err == nil {
 		return nil // the usual case: the client read or wrote the version a moment ago
@@ -218,7 +218,7 @@ func (c *Checker) Reach(ctx context.Context, want cache.RV, answer Answer) error
 	case now.store == nil:
 		return err
 	case now.rv < want:
-		return ErrAhead // no check can reach it
+		return ErrAhead // the upstream has not reached this version, so no check can help
 	case err == nil:
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/listfacade/listfacade/cache"
 )
 
-// Check is a kind of freshness check, or byUpstream if there is none.
+// Check is a kind of freshness check, or byUpstream for no check.
 type Check int
 
 const (
@@ -22,17 +22,16 @@ func (c Check) String() string {
 	return [...]string{"", "probe", "roll-call", "progress-watch", "fill"}[c]
 }
 
-// choose returns the next check to try after the failed one; tried is byUpstream at first. It compares the check's cost
-// to the upstream with that of the answer. The answer is never the more expensive one:
+// choose returns the next check to run. tried is the check that has just failed, or byUpstream at first. It compares
+// the costs of a check and of the answer to the upstream, so that a check does not cost more than the answer:
 //
 //   - A probe costs as much as the smallest answer, and all lanes share it. It is chosen if it is likely to confirm the
-//     lane, and before any request that costs the upstream as much as ten probes. A single reader whose answer costs no
-//     more than a probe goes to the upstream.
-//   - A roll call is shared by the readers of one lane. When it is sent, callRoll decides by the number of waiting
-//     readers whether it is worth its price.
+//     lane, or if all alternatives cost the upstream more than ten probes. It is not chosen for a single reader whose
+//     answer costs little more than a probe.
+//   - A roll call is shared by the readers of one lane. Before callRoll sends the roll call, it checks whether the
+//     answers to the waiting readers would cost more.
 //   - For a custom resource, each check also needs a small request for the definition (defined.confirm).
-//   - A progress watch costs little, but takes up to two seconds. It is for answers that are too large to leave them to
-//     the upstream.
+//   - A progress watch costs little, but takes up to two seconds. It is chosen only for large answers (Answer.Small).
 func (c *Checker) choose(s *cache.State, answer Answer, tried Check) Check {
 	shared := answer.price() > 2*requestPrice+c.defined.price() || c.readers.Load() > 1
 	switch {
@@ -53,8 +52,8 @@ func (c *Checker) wouldCallRoll(s *cache.State, answer Answer) bool {
 	return c.mayCallRoll(s) && (c.readers.Load() > 1 || answer.price() > worth)
 }
 
-// isCostly reports whether a read is worth a probe that probably fails. If a roll call is the alternative, its price
-// counts.
+// isCostly reports whether a read is worth a probe that will probably not confirm the lane. The answer must be costly
+// and, if a roll call is the alternative, the roll call, too.
 func (c *Checker) isCostly(s *cache.State, answer Answer) bool {
 	return answer.isCostly() && (!c.wouldCallRoll(s, answer) || rollCallPrice(s.Len()) > costlyPrice)
 }

@@ -5,12 +5,12 @@
 // There are three freshness checks:
 //
 //   - A probe reads the upstream's current resourceVersion by the cheapest consistent list. A lane that changes often
-//     reaches that version a moment later. Any other lane is complete if other resources account for all versions in
-//     between, by their lanes or by subscriptions (account.go, subscription.go). Resources in one etcd share one
-//     version counter, so one probe serves all their lanes (store.go). The package compares versions to find out which
-//     resources share an etcd, and never assumes it (membership.go).
-//   - A roll call is one list of the names and versions of all objects of a small resource. If they match the lane's,
-//     the lane is complete up to the version of the list (rollcall.go).
+//     reaches that version a moment later. Any other lane is complete if every version between the lane's and that one
+//     is a change of another resource. Their lanes, or subscriptions, show this (account.go, subscription.go).
+//     Resources in one etcd share one version counter, so one probe serves all their lanes (store.go). The package
+//     compares versions to find out whether resources share an etcd, and never assumes that they do (membership.go).
+//   - A roll call is one list of the names and versions of all objects of a small resource. If they match the lane's
+//     objects, the lane is complete up to the version of the list (rollcall.go).
 //   - A progress watch is a second, short watch from the lane's version. It delivers the missing events and ends with a
 //     bookmark, which shows that nothing before it is missing (progress_watch.go). If the upstream is a facade, that
 //     facade first updates its own lane by a progress watch (Checker.Advance).
@@ -21,18 +21,20 @@
 // The package promises:
 //
 //   - Each request to the upstream is sent after all readers that share its response began to wait (groupcommit.go).
-//   - A read that costs the upstream as much as ten probes is probed first. If the probe does not confirm the lane, the
-//     lane is brought up to date for the next read (demand.go, docs/adr/0033-versions-are-accounted-for.md).
-//   - By an estimate, a check never costs the upstream more than the answers that it saves (choice.go, answer.go).
-//   - If the upstream throttles the probes of a store, it is not probed again before the time that it names. This
-//     applies to stores with an uncached resource or with a single one (throttle.go).
-//   - No reader waits for a timer. A few requests are in flight at a time, and readers share the next one
-//     (question_seats.go).
+//   - Before a read is forwarded that costs the upstream more than ten probes, a probe is sent. If it does not confirm
+//     the lane, the lane is brought up to date for the next read (demand.go,
+//     docs/adr/0033-versions-are-accounted-for.md).
+//   - A check never costs the upstream more than the answers that it saves, as the package estimates their costs
+//     (choice.go, answer.go).
+//   - If the upstream throttles the probes of a store, no probe is sent before the time in its response. This applies
+//     to a store with an uncached resource, and to the store of a single resource (throttle.go).
+//   - No reader waits for a timer before its request is sent. Few requests are in flight at a time, and readers share
+//     the next one (question_seats.go).
 //   - If no check succeeds, the result is ErrUnproven, never a guess.
 //
 // Goroutines: requests and progress watches run in the goroutines of Filler.Start, or of the start function of
-// NewCheckers. The implementers of these own the goroutines. The package starts no others.
+// NewCheckers. The implementations of these functions own the goroutines. The package starts no others.
 //
-// The package sends no request and writes to no lane. It declares the interfaces that it needs for both (source.go). A
-// Checker's methods Changed, Synced, Interrupted and Replaced notify it of a lane's changes.
+// The package itself sends no request and writes to no lane. It uses interfaces for that (source.go). A Checker's
+// methods Changed, Synced, Interrupted and Replaced notify it of a lane's changes.
 package fresh

@@ -6,12 +6,12 @@ import (
 )
 
 var (
-	// ErrUnproven is returned if no check could show that the lane is complete up to the wanted resourceVersion. The
-	// upstream has or may have that version.
+	// ErrUnproven is returned if no check could confirm that the lane is complete up to the wanted resourceVersion,
+	// although the upstream may have reached it.
 	ErrUnproven = errors.New("the cache could not be confirmed fresh")
 	// ErrAhead is returned if the wanted resourceVersion is higher than the upstream's.
 	ErrAhead = errors.New("the resourceVersion is higher than the upstream's")
-	// ErrUnsupported is returned by a Source if the upstream will never answer such a request.
+	// ErrUnsupported is returned by a Source for a kind of request that the upstream never answers.
 	ErrUnsupported = errors.New("the upstream does not support this request")
 
 	errCheaper      = fmt.Errorf("%w at a lower cost than the upstream's answer", ErrUnproven)

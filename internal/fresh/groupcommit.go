@@ -8,11 +8,11 @@ import (
 
 // groupCommit sends one request for all readers that want its response. One request is in flight at a time, and readers
 // that arrive meanwhile share the next one. So each request is sent after all its readers began to wait, and its
-// response includes every write that finished before.
+// response includes every write that finished before that.
 type groupCommit[T any] struct {
 	ask   func(ctx context.Context, waiters waiters) (T, error)
-	seats *questionSeats                        // seats for requests about one lane; nil: none needed
-	start func(work func(context.Context)) bool // runs work in the background; false after the stop
+	seats *questionSeats                        // seats that requests about a single lane need; nil if requests need none
+	start func(work func(context.Context)) bool // runs work in the background; returns false when stopping
 
 	mu   sync.Mutex
 	next *question[T] // request that the next reader joins; not sent yet
@@ -21,7 +21,7 @@ type groupCommit[T any] struct {
 
 // waiters are the readers that share a request.
 type waiters struct {
-	price time.Duration // total cost to the upstream if it answered each of them instead
+	price time.Duration // total cost to the upstream if it answered all these readers instead
 }
 
 // question is one request with its response.
@@ -38,8 +38,8 @@ func newGroupCommit[T any](
 	return &groupCommit[T]{ask: ask, seats: t, start: start, seat: make(chan struct{}, 1)}
 }
 
-// get returns the response to a request that is sent after the call began. price is the cost to the upstream of
-// answering the caller's read itself.
+// get returns the response to a request that is sent after the call began. price is the cost of the caller's read if
+// the upstream answered it.
 func (g *groupCommit[T]) get(ctx context.Context, price time.Duration) (T, error) {
 	var nothing T
 	q, ok := g.join(price)

@@ -19,8 +19,8 @@ type layout struct {
 }
 
 const (
-	// layoutAge is how long a response is used. A kube-apiserver is rarely restarted with another configuration, and
-	// resources that moved to another etcd contradict each other.
+	// layoutAge is how long a response is used. A kube-apiserver is rarely restarted with another configuration. If
+	// resources moved to another etcd, their versions also contradict each other, which is detected (membership.go).
 	layoutAge = time.Minute
 	// overridesSince is the first minor version of Kubernetes 1.x whose health checks name each etcd of
 	// --etcd-servers-overrides.
@@ -31,7 +31,7 @@ func newLayout(upstream Upstream) *layout {
 	return &layout{upstream: upstream, seat: make(chan struct{}, 1)}
 }
 
-// forget discards the last response, because the upstream may have been restarted with other etcds.
+// forget discards the result of the last request, because the upstream may have been restarted with other etcds.
 func (l *layout) forget() {
 	select {
 	case l.seat <- struct{}{}:
@@ -42,7 +42,8 @@ func (l *layout) forget() {
 }
 
 // oneEtcd reports whether all resources are in one etcd. kube-apiserver has one health check for the main etcd, and one
-// for each other etcd. If it does not say, oneEtcd returns false; it returns an error if a request fails.
+// for each other etcd. If the health checks do not show the etcds, oneEtcd returns false. It returns an error if a
+// request fails.
 func (l *layout) oneEtcd(ctx context.Context) (bool, error) {
 	select {
 	case l.seat <- struct{}{}:
@@ -74,7 +75,7 @@ func (l *layout) ask(ctx context.Context) (bool, error) {
 	}
 	minor, err := strconv.Atoi(strings.TrimRight(version.Minor, "+"))
 	if err != nil || version.Major != "1" || minor < overridesSince {
-		return false, nil //nolint:nilerr // an unreadable version counts as no statement
+		return false, nil //nolint:nilerr // with an unreadable version, the number of etcds is unknown
 	}
 	checks, err := l.upstream.HealthChecks(ctx)
 	if err != nil {

@@ -14,26 +14,26 @@ const (
 	// compareEvery is the interval between two comparisons of a resource with the shared store.
 	compareEvery = time.Second
 	// sharedWait is how long a reader waits for a shared response before it sends a request for its own resource. The
-	// shared request may be about a resource for which the upstream does not respond.
+	// shared request may read a resource for which the upstream does not respond.
 	sharedWait = 2 * time.Second
 )
 
-// stores contains the store that lanes share. kube-apiserver says whether it keeps some resources in another etcd, but
-// not which ones. A lane joins if kube-apiserver says that there is only one etcd, and if two comparisons agree. A
-// comparison agrees if the lane's version is between two versions of the shared store. The shared store must have
-// advanced between the two comparisons. A lane leaves at the first contradiction.
+// stores contains the store that lanes share. kube-apiserver's health checks show whether some resources are in another
+// etcd, but not which ones. A lane joins if they show only one etcd, and if two comparisons agree. A comparison agrees
+// if the lane's version is between two versions of the shared store. The shared store must have advanced between the
+// two comparisons. A lane leaves at the first contradiction.
 type stores struct {
 	make     func(uncached Source) *store
 	layout   *layout
-	uncached Source // resource that a shared store probes; nil: the resources that are read
+	uncached Source // resource that a shared store probes; if nil, it probes the resources that are read
 
 	mu     sync.Mutex // guards the rest
 	shared *store
-	avoid  time.Time // time until which the uncached source is not used, because it failed
+	avoid  time.Time // uncached is not used before this time, because it failed
 }
 
-// uncachedPause is the minimum time for which a failed uncached source is not used. It fails, for example, if the
-// facade's user may not read the resource. The first store after the pause uses it again.
+// uncachedPause is how long a failed uncached source is not used. It fails, for example, if the facade's user may not
+// read the resource. The first store that is made after the pause uses it again.
 const uncachedPause = time.Minute
 
 // get returns the current shared store. It replaces a broken store by one without resources.
@@ -71,7 +71,7 @@ func (s *stores) interrupted() {
 type membership struct {
 	source Source
 	stores *stores
-	own    *store // probes only this resource, so it is always correct
+	own    *store // store of this resource only, so its versions are always comparable
 
 	joined atomic.Pointer[store] // shared store; nil until comparisons agreed
 
@@ -80,12 +80,12 @@ type membership struct {
 	agreed        cache.RV   // shared store's version at the first agreement; 0 if there was none
 	again         time.Time  // earliest time of the next comparison
 	busy          bool       // whether a comparison is running
-	interruptions int        // number of interruptions; a comparison that sees it change has no effect
+	interruptions int        // number of interruptions; a comparison has no effect if it changes meanwhile
 }
 
 // current returns the resource's resourceVersion at some moment after the call began. held is the lane's version at
-// that time. A response below it comes from another counter or from a restored upstream. Only the own store can
-// distinguish the two.
+// that time. A response of the shared store below held comes from another counter, or from a restored upstream. Only a
+// probe by the own store can show which one.
 func (m *membership) current(ctx context.Context, held cache.RV) (reading, error) {
 	if shared := m.known(); shared != nil {
 		answer, err := m.askShared(ctx, shared, m.source)
@@ -98,7 +98,7 @@ func (m *membership) current(ctx context.Context, held cache.RV) (reading, error
 			return reading{}, err
 		case errors.Is(err, context.DeadlineExceeded):
 			shared.breakUp() // so that no other reader waits for it
-		} // the failed request may be about another resource
+		} // if the shared request read another resource, its failure says nothing about this one
 	}
 	return m.own.current(ctx, m.source)
 }
@@ -123,7 +123,7 @@ func (m *membership) known() *store {
 		m.joined.Store(nil)
 	}
 	if m.joined.Load() == nil && shared.isFirst() {
-		shared.propose(m.source) // so that others can be compared with it before it is read
+		shared.propose(m.source) // so that other resources can be compared with this one before it is read
 		m.joined.Store(shared)
 	}
 	return m.joined.Load()
@@ -181,7 +181,7 @@ func (m *membership) compare(ctx context.Context, shared *store) {
 		return
 	}
 	before, beforeErr := m.askShared(ctx, shared, nil)
-	if isThrottled(beforeErr) { // and the next request would be, too
+	if isThrottled(beforeErr) { // the next request would be throttled, too
 		m.rest(compareEvery)
 		return
 	}

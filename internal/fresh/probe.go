@@ -7,8 +7,9 @@ import (
 	"github.com/listfacade/listfacade/cache"
 )
 
-// checkByProbe reads the upstream's current version and shows that the lane misses nothing before it. If it cannot show
-// that, it still returns the reading. The reading's store is nil if the upstream did not respond.
+// checkByProbe reads the upstream's current version, and returns a State that misses nothing up to it. If the lane may
+// miss something, it returns an error together with the reading. The reading's store is nil if the upstream did not
+// respond.
 func (c *Checker) checkByProbe(ctx context.Context) (*cache.State, reading, error) {
 	asked := time.Now()
 	now, err := c.current(ctx)
@@ -22,8 +23,8 @@ func (c *Checker) checkByProbe(ctx context.Context) (*cache.State, reading, erro
 	return state, now, err
 }
 
-// unchanged returns a State that misses nothing up to a reading: the lane has reached it, or other resources account
-// for all versions in between. It waits a moment for events in transit.
+// unchanged returns a State that misses nothing up to the version of a reading. Either the lane has reached that
+// version, or all versions in between are changes of other resources. It waits a moment for events in transit.
 func (c *Checker) unchanged(ctx context.Context, now reading) (*cache.State, error) {
 	wait := shortGrace
 	if c.rate.busy(time.Now()) {
@@ -53,7 +54,7 @@ func (c *Checker) unchanged(ctx context.Context, now reading) (*cache.State, err
 	}
 }
 
-// awaitReceived waits until a lane of the store has received a version, or until this lane has reached it.
+// awaitReceived waits until any lane of the store has received a version, or until this lane has reached it.
 func (c *Checker) awaitReceived(ctx context.Context, s *store, rv cache.RV, wait time.Duration) error {
 	if s == c.membership.own {
 		return c.await(ctx, rv, wait)
@@ -61,7 +62,7 @@ func (c *Checker) awaitReceived(ctx context.Context, s *store, rv cache.RV, wait
 	n := s.account.await(rv)
 	if n == nil {
 		if state, err := c.lane.State(); err != nil || s.account.missing(c.resource, state.RV(), rv) != rv {
-			return err // a lane has received it by now
+			return err // the lane of another resource has received it by now
 		}
 		return c.await(ctx, rv, wait) // a change of this resource, which another lane of it has already received
 	}

@@ -10,31 +10,31 @@ import (
 )
 
 const (
-	// progressWatchWait is the timeout of a progress watch. A bookmark arrives within 2.25 s, but may predate the wanted
-	// version.
+	// progressWatchWait is the timeout of a progress watch. A bookmark arrives within 2.25 s, but its version may be lower
+	// than the wanted one.
 	progressWatchWait = 4 * time.Second
 	// progressWatchPause is the time without new progress watches after a watch that made no progress. An upstream may
 	// send no bookmarks at all.
 	progressWatchPause = 10 * time.Second
-	// progressWatchEvery is the interval between progress watches: kube-apiserver checks once a second which bookmarks are
-	// due.
+	// progressWatchEvery is the interval between progress watches. kube-apiserver checks once a second which bookmarks are
+	// due, so more watches would not be faster.
 	progressWatchEvery = time.Second
-	// progressWatchesFor is how long progress watches are opened after a reader wanted one. Clients that list a large
+	// progressWatchesFor is how long progress watches are opened after a reader last wanted one. Clients that list a large
 	// resource tend to list it again.
 	progressWatchesFor = 10 * time.Second
 )
 
 // progressWatches opens the progress watches of one lane, one after the other, while readers want them. So a bookmark
-// is due each time kube-apiserver checks. A reader waits half a second on average, instead of one second for a separate
-// watch.
+// is due each time kube-apiserver checks. A reader then waits half a second on average. With a separate watch it would
+// wait one second.
 type progressWatches struct {
-	notBefore  atomic.Pointer[time.Time] // time until which none is opened, because the last one was useless
+	notBefore  atomic.Pointer[time.Time] // no progress watch is opened before this time, because the last one made no progress
 	catchingUp atomic.Bool               // whether a progress watch of catchUp is open
-	catchUpAt  atomic.Pointer[time.Time] // time until which catchUp opens no watch, because the last one was useless
+	catchUpAt  atomic.Pointer[time.Time] // catchUp opens no progress watch before this time, because its last one made no progress
 
 	mu     sync.Mutex // guards the rest
 	wanted time.Time
-	opened bool // whether openProgressWatches runs
+	opened bool // whether openProgressWatches is running
 }
 
 // wantProgressWatches starts progress watches, or lets them continue. It returns false if the lane is stopping.
@@ -78,7 +78,7 @@ func (c *Checker) openProgressWatches(ctx context.Context) {
 	}
 }
 
-// checkByProgressWatch brings the lane to the upstream's version. now is an earlier reading of it, or empty.
+// checkByProgressWatch brings the lane to the upstream's version. now is an earlier reading of that version, or empty.
 func (c *Checker) checkByProgressWatch(ctx context.Context, now reading) (*cache.State, error) {
 	if now.store == nil {
 		state, at, err := c.checkByProbe(ctx)
@@ -93,8 +93,8 @@ func (c *Checker) checkByProgressWatch(ctx context.Context, now reading) (*cache
 	return c.lane.State()
 }
 
-// bring brings the lane to rv by a progress watch. Meanwhile it probes the same resource, because kube-apiserver then
-// brings its cache up to date. Otherwise the bookmark could be below rv (semantics 10.2).
+// bring brings the lane to rv by a progress watch. It also probes the same resource, because the probe makes
+// kube-apiserver bring its cache up to date. Without the probe, the bookmark could be below rv (semantics 10.2).
 func (c *Checker) bring(ctx context.Context, rv cache.RV) error {
 	if _, err := c.byProgressWatch(ctx); err != nil {
 		return err
@@ -110,8 +110,8 @@ func (c *Checker) bring(ctx context.Context, rv cache.RV) error {
 	return ErrUnproven
 }
 
-// byProgressWatch starts progress watches, and probes the resource itself. It returns version 0 if the probe fails; the
-// bookmark may then be older than wanted, and the caller checks the lane.
+// byProgressWatch starts progress watches, and probes the same resource. It returns the version of the probe, or 0 if
+// the probe fails. In that case the bookmark may be too old, so the caller has to check the lane.
 func (c *Checker) byProgressWatch(ctx context.Context) (cache.RV, error) {
 	if c.readFromEtcd || !isPast(c.progressWatches.notBefore.Load()) {
 		return 0, ErrUnproven // without bookmarks a progress watch shows nothing
@@ -136,8 +136,8 @@ func (c *Checker) catchUp() {
 	}
 }
 
-// openProgressWatch opens one progress watch, and probes the resource as bring does. If the lane makes no progress,
-// catchUp opens no further watch for a while. Readers may still open theirs.
+// openProgressWatch opens one progress watch for catchUp, and probes the resource as bring does. If the lane makes no
+// progress, catchUp opens no progress watch for a while. Those for waiting readers are not affected.
 func (c *Checker) openProgressWatch(ctx context.Context) {
 	defer c.progressWatches.catchingUp.Store(false)
 	ctx, cancel := context.WithTimeout(ctx, progressWatchWait)
@@ -160,8 +160,8 @@ func (c *Checker) openProgressWatch(ctx context.Context) {
 
 // Advance starts a progress watch that brings the lane itself to the upstream's current version, and returns that
 // version without waiting for the watch. It serves clients that read the lane's version from a bookmark, such as the
-// progress watch of a facade behind this one. The State that readers see may be above the lane's own version
-// (cache.Lane.Vouch). It returns ErrUnproven if progress watches are not possible.
+// progress watch of a facade behind this one. These clients need the lane's own version, because the version that
+// readers see may be higher (cache.Lane.Vouch). It returns ErrUnproven if progress watches are not possible.
 func (c *Checker) Advance(ctx context.Context) (cache.RV, error) {
 	if c.distrusted.Load() {
 		return 0, ErrUnproven
@@ -169,5 +169,5 @@ func (c *Checker) Advance(ctx context.Context) (cache.RV, error) {
 	return c.byProgressWatch(ctx)
 }
 
-// isPast reports whether a moment is in the past; nil is.
+// isPast reports whether a moment is in the past. nil counts as past.
 func isPast(moment *time.Time) bool { return moment == nil || !time.Now().Before(*moment) }

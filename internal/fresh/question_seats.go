@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// maxQuestions is the maximum number of requests about single lanes in flight. Reads count, too, if the upstream
-	// answers them because a check costs more. Below the limit no reader waits for another.
+	// maxQuestions is the maximum number of requests about single lanes in flight. Forwarded reads count, too, if a check
+	// would have cost more. Below the limit, no request waits for another.
 	maxQuestions = 4
 	// seatWait is the minimum time to wait for a seat. A healthy upstream answers such a request in about a millisecond.
 	seatWait = 5 * time.Millisecond
@@ -17,8 +17,8 @@ const (
 )
 
 // questionSeats limits the requests in flight over all lanes. While a request waits for a seat, more readers join it,
-// so sharing grows with load. No reader waits much longer for a seat than for the response. On a slow connection there
-// are therefore more requests in flight, and not longer queues.
+// so sharing grows with load. A request waits for a seat only about as long as a response takes, and is then sent
+// without one. On a slow connection there are therefore more requests in flight, but no longer waits.
 type questionSeats struct {
 	taken   chan struct{}
 	typical atomic.Int64 // nanoseconds per request, smoothed over about the last eight
@@ -28,7 +28,7 @@ func newQuestionSeats() *questionSeats {
 	return &questionSeats{taken: make(chan struct{}, maxQuestions)}
 }
 
-// take waits for a seat. The caller returns the seat by the returned function.
+// take waits for a seat, at most typicalWait. The caller calls release when its request has ended.
 func (t *questionSeats) take(ctx context.Context) (release func()) {
 	if release, ok := t.tryTake(); ok {
 		return release
@@ -44,8 +44,8 @@ func (t *questionSeats) take(ctx context.Context) (release func()) {
 	return func() {}
 }
 
-// occupy takes a free seat, if there is one, for a read that the upstream answers. It keeps the seat for the typical
-// duration of a request, however long the client takes to read the response.
+// occupy takes a free seat, if there is one, for a forwarded read. It keeps the seat for the typical duration of a
+// request, because a client may take much longer to read the response.
 func (t *questionSeats) occupy() {
 	if release, ok := t.tryTake(); ok {
 		time.AfterFunc(t.typicalWait(), release)

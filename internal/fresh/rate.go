@@ -12,8 +12,8 @@ type rate struct {
 	interval atomic.Int64 // nanoseconds between changes, smoothed over about the last eight
 }
 
-// busyInterval is the maximum interval between changes of a busy resource. Its lane reaches a wanted version sooner
-// than a check could show it.
+// busyInterval is the maximum interval between changes of a busy resource. A busy lane reaches a wanted version by
+// itself, sooner than a check could confirm it.
 const busyInterval = 10 * time.Millisecond
 
 // note records a change.
@@ -24,7 +24,7 @@ func (r *rate) note(now time.Time) {
 	r.interval.Store(r.interval.Load() + (interval-r.interval.Load())/8)
 }
 
-// busy reports whether the next change is likely to come immediately.
+// busy reports whether the next change is likely to arrive within a few milliseconds.
 func (r *rate) busy(now time.Time) bool {
 	quiet := now.Sub(r.since) - time.Duration(r.last.Load())
 	return quiet <= 2*busyInterval && 0 < r.interval.Load() && time.Duration(r.interval.Load()) <= busyInterval

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// rollCallObjects is the maximum number of objects of a lane for a roll call. That many names and versions cost
+	// rollCallObjects is the maximum number of objects of a lane for a roll call. A roll call of that size costs
 	// kube-apiserver about twenty milliseconds.
 	rollCallObjects = 5000
 	// rollCallPause is the time without roll calls after a failed call.
 	rollCallPause time.Duration = 30 * time.Second
 )
 
-// RollCall is the name and version of every object that the upstream had at RV. It shows in one request whether a lane
-// has the same objects, however quiet the resource is. Immutable.
+// RollCall contains the name and version of every object that the upstream had at RV. One request thus shows whether a
+// lane has the same objects, even if the resource never changes. Immutable.
 type RollCall struct {
 	RV       cache.RV
 	Versions map[string]cache.RV // by the object's key in the lane
@@ -42,11 +42,11 @@ func (c *RollCall) matches(s *cache.State) bool {
 // rolls are the roll calls of one lane.
 type rolls struct {
 	questions *groupCommit[*RollCall]
-	notBefore atomic.Pointer[time.Time] // time until which no roll call is made, because one failed
+	notBefore atomic.Pointer[time.Time] // no roll call is made before this time, because the last one failed
 }
 
-// callRoll makes a roll call for the waiting readers. It returns errCheaper if the upstream's answers to them cost
-// less.
+// callRoll makes a roll call for the waiting readers. It returns errCheaper if the upstream's answers to these readers
+// would cost less.
 func (c *Checker) callRoll(ctx context.Context, waiters waiters) (*RollCall, error) {
 	state, err := c.lane.State()
 	if err != nil {
@@ -59,7 +59,7 @@ func (c *Checker) callRoll(ctx context.Context, waiters waiters) (*RollCall, err
 	c.metrics.Questioned("roll-call")
 	call, err := c.membership.source.CallRoll(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("call the roll: %w", err)
+		return nil, fmt.Errorf("make a roll call: %w", err)
 	}
 	c.seats.observe(time.Since(began))
 	c.membership.store().account.answered(call.RV, time.Now())
@@ -82,10 +82,10 @@ func (r *rolls) postpone(err error) {
 	r.notBefore.Store(&until)
 }
 
-// checkByRollCall makes a roll call and waits a moment until the lane contains its objects, because events may be in
-// transit. held is the lane's version before the call. After the wait it looks at the lane once more, because deletions
-// at the lane's own version wake no waiter (semantics 4.4). A lane with other objects at the version of the call itself
-// is wrong, and has to be listed again.
+// checkByRollCall makes a roll call, and waits a moment until the lane contains the same objects, because events may be
+// in transit. held is the lane's version before the call. After the wait it compares the lane once more, because a
+// deletion at the lane's own version ends no wait (semantics 4.4). If the lane has other objects at the same version as
+// the roll call, it is wrong and has to be listed again.
 func (c *Checker) checkByRollCall(ctx context.Context, held cache.RV, answer Answer) (*cache.State, error) {
 	asked := time.Now()
 	call, err := c.rolls.questions.get(ctx, answer.price())

@@ -14,47 +14,49 @@ type Upstream interface {
 	HealthChecks(ctx context.Context) ([]byte, error)
 }
 
-// Source requests information about one resource of the upstream. Sources are comparable: equal ones are for the same
-// resource.
+// Source requests information about one resource of the upstream. Sources are comparable: equal Sources are for the
+// same resource.
 type Source interface {
-	// ResourceVersion returns the upstream's resourceVersion at some moment after the call began, read by this resource.
-	// It is never below a version of the resource that the upstream sent before the call. An error that is ErrUnsupported
-	// is permanent. A *ThrottledError is returned if the upstream throttles.
+	// ResourceVersion returns the upstream's resourceVersion at some moment after the call began, by a read of this
+	// resource. It is never below a version of the resource that the upstream sent before the call. ErrUnsupported is
+	// permanent. A *ThrottledError is returned if the upstream throttles.
 	ResourceVersion(ctx context.Context) (cache.RV, error)
-	// CallRoll reads the name and version of every object, consistently. An error that is ErrUnsupported is permanent.
+	// CallRoll reads the name and version of every object by a consistent read. ErrUnsupported is permanent.
 	CallRoll(ctx context.Context) (*RollCall, error)
 }
 
 // Filler is the writer of a lane.
 type Filler interface {
 	// ProgressWatch brings the lane up to date by a short, separate watch that ends with the first bookmark. It returns
-	// when the lane has the result or the context ends. The lane shows whether it succeeded.
+	// when the writer has the steps of the watch, or the context ends. The caller has to check whether the lane has the
+	// wanted version.
 	ProgressWatch(ctx context.Context)
-	// SetBack is called if the upstream is behind the lane: it was restored, and the lane has to be listed again.
+	// SetBack is called if the upstream is behind the lane, because the upstream was restored. The lane has to be listed
+	// again.
 	SetBack()
-	// Contradicted is called if the upstream has other objects than the lane at the same version. One of them is corrupt,
-	// or the upstream was restored from a backup. The lane has to be listed again.
+	// Contradicted is called if the upstream has other objects than the lane at the same version. One side is wrong, or
+	// the upstream was restored from a backup. The lane has to be listed again.
 	Contradicted()
 	// Start runs work in the background until the lane stops, which ends the work's context. It returns false if the lane
 	// is already stopping.
 	Start(work func(ctx context.Context)) bool
 }
 
-// Definition is the definition of a custom resource. It determines how the upstream represents objects. A version does
-// not show that: after the definition changes, the upstream represents the same objects differently at the same
-// versions.
+// Definition is the definition of a custom resource. It determines how the upstream represents objects.
+// resourceVersions do not show a change of the representation. After the definition changes, the same object at the
+// same version is represented differently.
 type Definition interface {
 	// Readable reports whether the facade may read the definition.
 	Readable() bool
 	// Bytes returns the size of the definition as JSON; 0 before it was read.
 	Bytes() int
-	// Confirm asks the upstream whether the definition is still that with which the lane was filled. It returns nil if so,
-	// at some moment after the call began.
+	// Confirm returns nil if the upstream still had, at some moment after the call began, the definition with which the
+	// lane was filled.
 	Confirm(ctx context.Context) error
 }
 
 // Metrics counts requests. Implementations must be safe for concurrent use.
 type Metrics interface {
-	// Questioned counts a request for a freshness check: "probe", "roll-call", "progress-watch" or "definition".
+	// Questioned counts a request for a freshness check. kind is "probe", "roll-call", "progress-watch" or "definition".
 	Questioned(kind string)
 }

@@ -11,27 +11,27 @@ import (
 	"github.com/listfacade/listfacade/cache"
 )
 
-// store is one etcd: the resources whose versions come from one counter, so that one probe returns the version of all
-// of them. Comparisons find out which resources share a store (membership.compare).
+// store is the set of resources in one etcd. Their versions come from one counter, so one probe returns the version of
+// all of them. Comparisons find out which resources share a store (membership.compare).
 type store struct {
 	metrics Metrics
 	probes  *groupCommit[reading]
 	account *account
-	// Resource to probe if possible. For an uncached resource kube-apiserver answers as soon as etcd does. For any other
-	// it waits until its cache has reached etcd's version. That takes up to 100 ms if only other resources change
-	// (semantics 10.4). nil if there is none.
+	// uncached is the resource to probe if possible; nil if there is none. For an uncached resource, kube-apiserver
+	// answers as soon as etcd does. For other resources, it waits until its cache has reached etcd's version. That takes
+	// up to 100 ms if only other resources change (semantics 10.4).
 	uncached Source
-	// Whether the store is of one resource that shares it with no other.
+	// alone is set for the store of a single resource (membership.own).
 	alone bool
 
-	notBefore atomic.Pointer[time.Time] // time until which no probe is sent, because the upstream throttles
+	notBefore atomic.Pointer[time.Time] // no probe is sent before this time, because the upstream throttles
 
 	mu             sync.Mutex // guards the rest
 	founded        bool       // whether a first resource has joined
 	asked          Source     // resource of the last probe; nil before the first
 	candidate      Source     // resource of the next probe
 	last           cache.RV   // last version returned
-	broken         bool       // whether versions contradicted each other, so they are not from one counter
+	broken         bool       // whether versions contradicted each other, so that they cannot be from one counter
 	uncachedFailed bool       // whether the upstream does not answer for the uncached source
 }
 
@@ -39,7 +39,7 @@ type store struct {
 type reading struct {
 	rv    cache.RV
 	asked Source
-	store *store // store of the version
+	store *store // store that was probed; nil if the upstream did not respond
 }
 
 func newStore(metrics Metrics, size cache.RV, uncached Source, start func(func(context.Context)) bool) *store {
@@ -56,12 +56,12 @@ func newOwnStore(metrics Metrics, start func(func(context.Context)) bool) *store
 }
 
 // current returns the store's resourceVersion at some moment after the call began. source is one of the store's
-// resources. Without an uncached resource, probes rotate among the resources that are read, which reveals a resource
+// resources. Without an uncached resource, probes rotate among the resources that are read. This reveals a resource
 // with another counter.
 //
-// While an upstream throttles, no probe is sent. After the pause one probe finds out whether it answers again, and all
-// readers share it. When probes rotate, throttling stops no other probe: kube-apiserver may throttle a single resource
-// while it fills that watch cache.
+// While the upstream throttles, no probe is sent. After the pause, all readers share one probe that shows whether the
+// upstream answers again. If probes rotate, a throttled probe does not stop the others: kube-apiserver may throttle a
+// single resource while it fills the watch cache of that resource.
 func (s *store) current(ctx context.Context, source Source) (reading, error) {
 	if err := s.paused(); err != nil {
 		return reading{}, err
@@ -70,7 +70,7 @@ func (s *store) current(ctx context.Context, source Source) (reading, error) {
 	return s.probes.get(ctx, requestPrice)
 }
 
-// propose makes a source the next one to be probed, unless a source other than the last one is already waiting.
+// propose makes a source the next to be probed, unless another source is already waiting and was not probed last.
 func (s *store) propose(source Source) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +102,7 @@ func (s *store) probe(ctx context.Context, _ waiters) (reading, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if rv < s.last { // another counter, or a restored upstream: the account is of another history
+	if rv < s.last { // the version is from another counter, or the upstream was restored, so the account is invalid
 		s.broken = true
 		s.account.reset()
 	}
@@ -134,7 +134,7 @@ func (s *store) breakUp() {
 	s.account.reset()
 }
 
-// failUncached breaks up the store because the upstream does not answer for its uncached source.
+// failUncached breaks up the store because the upstream does not answer requests for its uncached source.
 func (s *store) failUncached() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,8 +154,8 @@ func (s *store) isBroken() bool {
 	return s.broken
 }
 
-// isFirst returns true once, for the first resource: there is no other to compare it with. It never does in a store
-// with an uncached resource.
+// isFirst returns true for the first call only: the first resource joins without a comparison, because there is no
+// other to compare it with. In a store with an uncached resource it always returns false.
 func (s *store) isFirst() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"github.com/listfacade/listfacade/cache"
 )
 
-// Subscription adds the versions of a resource without a lane to the account, so that other lanes need not miss them.
-// One goroutine reports each change, in the order of the versions.
+// Subscription adds the versions of a resource without a lane to the account. For other lanes, these versions then
+// count as accounted. One goroutine reports each change, in the order of the versions.
 type Subscription struct {
 	resource   string
 	membership *membership
@@ -22,17 +22,17 @@ func (c *Checkers) Subscription(resource string, source Source, start func(work 
 	return &Subscription{resource: resource, membership: &membership{source: source, stores: c.stores, own: own}, start: start}
 }
 
-// Received records that the resource changed at a version. The version counts once comparisons in the background show
-// that the resource shares the lanes' etcd.
+// Received records that the resource changed at a version. The version counts after comparisons in the background have
+// shown that the resource shares the lanes' etcd.
 func (s *Subscription) Received(rv cache.RV) {
 	s.received = true
 	s.membership.seek(s.start)
 	s.membership.store().account.note(s.resource, rv)
 }
 
-// Interrupted records that the watch of the resource ended. Versions recorded so far may be of another history when
-// changes arrive again, as with Checker.Interrupted. A subscription that received nothing since the last interruption
-// leaves the account unchanged.
+// Interrupted records that the watch of the resource ended. The versions recorded so far may belong to another history
+// than later ones (Checker.Interrupted). A subscription that received nothing since the last interruption leaves the
+// account unchanged.
 func (s *Subscription) Interrupted() {
 	s.membership.leave()
 	if s.received {

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// ThrottledError is returned if the upstream throttled a request, or throttled an earlier one a moment ago and was not
-// sent this one. It is ErrUnproven.
+// ThrottledError is returned if the upstream throttled a request. It is also returned if a request was not sent because
+// the upstream throttled an earlier request a moment ago. It is an ErrUnproven.
 type ThrottledError struct {
-	After time.Duration // time before the next request, by the upstream's response; 0 if it does not say
-	Err   error         // upstream's response; nil if no request was sent
+	After time.Duration // time to wait before the next request, from the upstream's response; 0 if unknown
+	Err   error         // error of the upstream's response; nil if no request was sent
 }
 
 func (e *ThrottledError) Error() string {
@@ -32,7 +32,7 @@ func isThrottled(err error) bool {
 }
 
 const (
-	// minPause and maxPause limit how long no probe is sent to an upstream that throttles.
+	// minPause and maxPause limit the pause without probes after the upstream throttled one.
 	minPause = time.Second
 	maxPause = 30 * time.Second
 )

@@ -95,7 +95,7 @@ func (t hopTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	t.hop.sign(r.Header, nil)
 	answer, err := t.next.RoundTrip(r)
-	if err == nil && answer.StatusCode == http.StatusLoopDetected { // client-go would hide the Status, which contains the cause
+	if err == nil && answer.StatusCode == http.StatusLoopDetected { // client-go would hide the Status with the cause
 		answer.Body.Close()
 		return nil, errLoop
 	}

@@ -13,7 +13,7 @@ func (s Credentials) refused(answer *http.Response) error {
 	switch {
 	case code != http.StatusUnauthorized && code != http.StatusForbidden, s.kind == kubeconfigUser, s.kind == bearer, s.kind == anonymous:
 		return nil
-	case s.kind == facadeUser || code == http.StatusUnauthorized: // an impersonated user has no credentials that could be refused
+	case s.kind == facadeUser || code == http.StatusUnauthorized: // an impersonated user has no own credentials
 		return &RefusedError{Code: code, Body: beginning(answer)}
 	}
 	body := beginning(answer)
