@@ -70,8 +70,8 @@ type Checker struct {
 	demand          *demand                   // shared by the lanes of one upstream
 	wanted          atomic.Pointer[time.Time] // time of the last costly read; nil before the first
 	credit          atomic.Int64              // upstream time that KeepUp may still use, in nanoseconds
-	forwarded       atomic.Int64              // estimated upstream time for the forwarded answers in progress, in nanoseconds
-	unaccounted     cache.RV                  // first version of the store that no lane received, as KeepUp saw it in its last run; 0 for none
+	forwarded       atomic.Int64              // estimated upstream time of forwarded answers in progress, in nanoseconds
+	unaccounted     cache.RV                  // first version that no lane had received in the last run of KeepUp; 0 for none
 }
 
 // Checker returns the Checker of a lane.
@@ -135,7 +135,8 @@ func (c *Checker) Now(ctx context.Context) (cache.RV, error) {
 
 // Recent returns a State that includes every write finished before the request arrived, and the freshness check that
 // confirmed this. It returns ErrUnproven if no check could confirm a State at a lower cost than the upstream's own
-// answer. The caller then forwards the request. ctx is the request's context.
+// answer. The caller then forwards the request. ctx is the request's context: a forwarded small read counts as a
+// waiting reader until ctx ends.
 func (c *Checker) Recent(ctx context.Context, arrived time.Time, answer Answer) (*cache.State, Check, error) {
 	if synced := c.synced.Load(); synced != nil && arrived.Before(*synced) {
 		state, err := c.lane.State() // the lane was filled after the request arrived

@@ -9,12 +9,13 @@ import (
 )
 
 const (
-	// accountsFor is how long account watches stay open after a consistent read that needs them. Informers relist and
-	// users repeat commands within such intervals.
+	// accountsFor is how long account watches stay open after a consistent read that needs them. Clients often repeat such
+	// reads within minutes.
 	accountsFor = 10 * time.Minute
 	// accountsEvery is the interval at which the set of account watches is updated.
 	accountsEvery = 2 * time.Second
-	// keepUpEvery is the interval of KeepUp for each lane. An event takes less time to arrive.
+	// keepUpEvery is the interval of KeepUp for each lane. It is longer than the transit of an event, because KeepUp
+	// ignores events in transit.
 	keepUpEvery = 200 * time.Millisecond
 	// maxOpeningAccounts is how many account watches are opened at a time.
 	maxOpeningAccounts = 4
@@ -25,14 +26,14 @@ const (
 type accounts struct {
 	lanes     *Lanes
 	resources func() []upstream.Resource // resources that may be watched
-	opening   chan struct{}              // seats for watches that are being opened
+	opening   chan struct{}              // limits how many watches are opened at a time
 }
 
 func newAccounts(l *Lanes) *accounts {
 	return &accounts{lanes: l, resources: l.config.AccountFor, opening: make(chan struct{}, maxOpeningAccounts)}
 }
 
-// run opens account watches when a probe failed to confirm a lane, until the context ends.
+// run opens account watches each time a probe fails to confirm a lane. It returns when the context ends.
 func (a *accounts) run(ctx context.Context) {
 	for {
 		select {
@@ -100,7 +101,7 @@ type openAccount struct {
 }
 
 // wanted returns the resources without a lane, by their plural name. If a resource is served in several groups or
-// versions, the first one is enough.
+// versions, it returns the first, because all of them have the same changes.
 func (a *accounts) wanted() map[string]upstream.Resource {
 	received, wanted := a.lanes.received(), map[string]upstream.Resource{}
 	for _, resource := range a.resources() {

@@ -20,13 +20,13 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// mediaPartial is the media type of account watches: metadata in protobuf costs the upstream least.
+// mediaPartial is the media type of account watches. Metadata in protobuf costs the upstream least.
 const mediaPartial = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 
 // accountRefused is the minimum pause after the upstream refused an account watch.
 const accountRefused = 10 * time.Minute
 
-// accountWatch receives the versions of one resource. It keeps nothing of the objects.
+// accountWatch receives the versions of one resource. It does not store objects.
 type accountWatch struct {
 	client       *upstream.Client
 	resource     upstream.Resource
@@ -36,8 +36,9 @@ type accountWatch struct {
 	last         cache.RV // last version received; 0 if the next watch begins at the upstream's current version
 }
 
-// run watches until the context ends. A watch that ends at its timeout is resumed where it was. After any other end,
-// missed versions are unknown and the history may be another one.
+// run watches until the context ends. A watch that ends at its timeout is resumed from the last version. After any
+// other end, the next watch begins at the upstream's current version, because the upstream may have another history by
+// then.
 func (a *accountWatch) run(ctx context.Context) {
 	defer a.subscription.Interrupted()
 	pause := newBackoff(a.client.Silent)

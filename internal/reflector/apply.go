@@ -12,11 +12,12 @@ import (
 // stepsAhead is the maximum number of steps in the channel from the reader of the stream to the writer.
 const stepsAhead = 256
 
-// settled is how long a quiet watch must be open before the upstream counts as reachable. A shorter one shows nothing.
+// settled is how long a watch without events must be open before the upstream counts as reachable. A watch that ends
+// sooner does not show that.
 const settled = time.Second
 
 // apply writes the steps of a stream, and of progress watches, into the lane until the stream ends. Another goroutine
-// reads the stream, so that scanning and publishing overlap. It has ended when apply returns.
+// reads the stream, so that scanning and publishing overlap. That goroutine has ended when apply returns.
 func (w *writer) apply(ctx context.Context, s *stream) error {
 	ctx, cancel := context.WithCancel(ctx)
 	steps, failed, cut := make(chan step, stepsAhead), make(chan error, 1), make(chan struct{})
@@ -126,7 +127,8 @@ func (w *writer) advance(st step) error {
 	return nil
 }
 
-// contradict makes the writer list the lane again, because it does not match the upstream.
+// contradict makes the writer list the lane again for a reason, for example because the lane does not match the
+// upstream.
 func (w *writer) contradict(reason error) {
 	select {
 	case w.wrong <- reason:

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// background runs a lane's work until the lane is stopped: its writer, and the requests of its freshness checks. Work
-// that requests share continues after the request that started it.
+// background runs a lane's work until the lane is stopped: its writer, and the requests of its freshness checks. Shared
+// work continues after the request that started it has ended.
 type background struct {
 	life   context.Context // ends when the lane is stopped
 	cancel context.CancelFunc

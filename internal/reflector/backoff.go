@@ -8,9 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// healthyAfter is how long a stream must last for the next failure to count as the first. Without the reset, an
-// upstream that fails for a moment every 15 seconds would add up to long pauses. Its lanes would be stale most of the
-// time.
+// healthyAfter is how long a stream must last for pauses to start at their minimum again. Without this reset, short
+// failures every 15 seconds would lead to long pauses, and lanes would be stale most of the time.
 const healthyAfter = 5 * time.Second
 
 // backoff spaces attempts. Pauses start at 100 ms and double up to 30 s, each with up to 100 % jitter. So lanes and
@@ -30,8 +29,8 @@ func (b *backoff) reset() {
 	b.Backoff = wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 1, Steps: 1 << 30, Cap: 30 * time.Second}
 }
 
-// noteUptime resets the pauses if the upstream was well for longer than healthyAfter. The duration of a failed attempt
-// does not count.
+// noteUptime resets the pauses if a stream lasted longer than healthyAfter. The duration of a failed attempt to open a
+// stream does not count.
 func (b *backoff) noteUptime(well time.Duration) {
 	if well > healthyAfter {
 		b.reset()
@@ -39,14 +38,15 @@ func (b *backoff) noteUptime(well time.Duration) {
 }
 
 const (
-	// outageLook is the interval at which a pause checks whether an outage has ended. Pauses then end within outageSpread.
+	// outageLook is the interval at which a pause checks whether an outage has ended. After the end of an outage, pauses
+	// end within outageSpread.
 	outageLook   = time.Second
 	outageSpread = 2 * time.Second
 )
 
-// sleep waits for the next attempt, at least atLeast, or until the context ends. If an outage ends that began before or
-// during the pause, the pause ends within outageSpread, and pauses are short again. In a long outage pauses grow to a
-// minute, but the upstream may be back for only a second.
+// sleep waits for the next attempt, at least atLeast, or until the context ends. If atLeast is 0 and an outage ends
+// during the pause, the pause ends within outageSpread, and pauses start at their minimum again. In a long outage
+// pauses grow to a minute, and lanes would be stale for that long after its end.
 func (b *backoff) sleep(ctx context.Context, atLeast time.Duration) {
 	timer, look := time.NewTimer(max(b.Step(), atLeast)), time.NewTicker(outageLook)
 	defer timer.Stop()

@@ -2,7 +2,7 @@ package reflector
 
 import "go.uber.org/zap"
 
-// learnBookmark stores the fields of a bookmark of this kind, read from a frame.
+// learnBookmark reads a bookmark frame, and stores the fields that bookmarks of this resource have.
 func (w *writer) learnBookmark(frame []byte) {
 	bookmark, err := w.listWatch.Load().reader.Bookmark(frame)
 	if err != nil {
@@ -11,7 +11,7 @@ func (w *writer) learnBookmark(frame []byte) {
 	w.reflector.bookmark.Store(&bookmark)
 }
 
-// knowBookmark uses a bookmark with minimal fields if the upstream has sent none.
+// knowBookmark stores a bookmark with minimal fields if the upstream has sent no bookmark.
 func (w *writer) knowBookmark() {
 	if w.reflector.Bookmark() == nil {
 		bookmark := w.shape.Bookmark()

@@ -15,23 +15,24 @@ import (
 // Config is the configuration of all lanes.
 type Config struct {
 	Window      time.Duration // how long events are kept for replay
-	WindowBytes int64         // and how many bytes of them at most, per lane
+	WindowBytes int64         // maximum size of these events per lane, in bytes
 	Packing     cache.Packing // objects that are kept compressed
 	Idle        time.Duration // time after which an unread lane is stopped; 0 keeps lanes permanently
 	Memory      Memory        // memory for lanes; nil is unlimited
-	PageBytes   int64         // maximum size of a page of a list, of which two are in memory; 0 is 64 MiB
-	// FieldIndexes are the indexed field labels of built-in kinds. A selector with an equality on one of them reads only
-	// the matching objects.
+	PageBytes   int64         // maximum size of a page of a list in bytes; two pages are in memory at a time; 0 is 64 MiB
+	// FieldIndexes are the indexed field labels of built-in kinds. A read with a selector that requires a value of such a
+	// field examines only the objects with that value.
 	FieldIndexes []string
 	// LabelIndexes are the label keys that are indexed for every resource.
 	LabelIndexes []string
-	// PagedFrom is the minimum number of objects for which a lane is filled by pages, if pages of rows show how many there
-	// are. 0 is 50.
+	// PagedFrom is the minimum number of objects for which a lane is filled by pages. It applies only to resources with
+	// pages of rows, whose first page shows the number of objects. 0 is 50.
 	PagedFrom int
 	// Resources are the settings of single resources.
 	Resources map[schema.GroupResource]Resource
-	// ReplayLostWindows lets watches continue after the upstream lost the events that follow a lane's version. They
-	// receive the differences between the lane and its next list. If false, they end, as at a kube-apiserver.
+	// If ReplayLostWindows is true, watches continue after the upstream has lost the events that follow a lane's version.
+	// The watches receive the differences between the lane and its next list. If false, the watches end, as those of
+	// kube-apiserver do.
 	ReplayLostWindows bool
 	// AccountFor returns the built-in resources whose metadata is watched while consistent reads need it, except those
 	// with a lane. nil watches none. It is safe for concurrent use.
@@ -41,18 +42,18 @@ type Config struct {
 	SelfAudit time.Duration
 	// SelfAuditShare is the pause after a page of the self-audit, as a multiple of the time that the page took. 0 is 20.
 	SelfAuditShare int
-	// SnapshotDir is the directory to which lanes write snapshots, and from which they are restored. Empty disables
-	// snapshots.
+	// SnapshotDir is the directory of snapshots: lanes write to it at the end, and are restored from it at the start.
+	// Empty disables snapshots.
 	SnapshotDir string
 	// SnapshotPeriod is the maximum time for writing the snapshots of all lanes. 0 is unlimited.
 	SnapshotPeriod time.Duration
-	// Peers are other facades of the same cluster, from which new lanes are filled. May be empty.
+	// Peers are clients of other facades of the same cluster, from which new lanes are filled. May be empty.
 	Peers []*upstream.Client
 	// PeerWait is how long a peer may take to return its lane's version before the upstream is used instead. 0 is 5 s.
 	PeerWait time.Duration
 }
 
-// Resource is the settings of one resource. Zero values are those of Config.
+// Resource contains the settings of one resource. If Window or WindowBytes is 0, the value in Config applies.
 type Resource struct {
 	Window      time.Duration // how long events are kept for replay
 	WindowBytes int64         // maximum size of these events per lane, in bytes
@@ -78,7 +79,8 @@ func union(a, b []string) []string {
 	return slices.Compact(all)
 }
 
-// options returns the cache options of one resource. They include those FieldIndexes by which its kind can be selected.
+// options returns the cache options of one resource. From FieldIndexes, they contain only the fields that selectors of
+// this resource support.
 func (c Config) options(r upstream.Resource) cache.Options {
 	c = c.of(r.GVR.GroupResource())
 	o := cache.Options{

@@ -11,14 +11,15 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// definitionSettles is how long a lane is not listed after its definition changed. A kube-apiserver serves the old
-// representation until its watch has received the change, which takes milliseconds.
+// definitionSettles is the pause between a change of a definition and the list of its lane. A kube-apiserver serves the
+// old representation until its own watch has received the change, which takes milliseconds.
 const definitionSettles = 2 * time.Second
 
-// definitions follows all CustomResourceDefinitions by one watch of their metadata. Safe for concurrent use.
+// definitions receives the changes of all CustomResourceDefinitions by one watch of their metadata. Safe for concurrent
+// use.
 type definitions struct {
 	client  *upstream.Client
-	changed func(definitionMeta) // called with each change; a deleted definition has only a name
+	changed func(definitionMeta) // called with each change; for a deleted definition, only Name is set
 	log     *zap.Logger
 
 	mu    sync.Mutex // guards known
@@ -29,10 +30,11 @@ type definitions struct {
 type known struct {
 	uid        string // empty if it is deleted
 	generation int64
-	since      time.Time // time of the last change; zero if the first known state has not changed
+	since      time.Time // time of the last change; zero before the first change
 }
 
-// forgettable reports whether a definition was deleted so long ago that a new one of the same name needs no wait.
+// forgettable reports whether a definition was deleted so long ago that a new definition of the same name needs no
+// pause.
 func (k known) forgettable() bool { return k.uid == "" && time.Since(k.since) > definitionSettles }
 
 func newDefinitions(client *upstream.Client, changed func(definitionMeta), log *zap.Logger) *definitions {
@@ -52,7 +54,7 @@ func (d *definitions) note(name, uid string, generation int64) {
 	}
 }
 
-// unsettled returns how long a resource must not be listed yet; 0 or less if it may be.
+// unsettled returns the remaining pause before a resource may be listed; 0 or less if it may be listed now.
 func (d *definitions) unsettled(name string) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,7 +73,7 @@ func (d *definitions) run(ctx context.Context) {
 	})
 }
 
-// listed records a list of all definitions, and which ones are deleted.
+// listed records a list of all definitions. Known definitions that are not in the list count as deleted.
 func (d *definitions) listed(objects []json.RawMessage) error {
 	present := map[string]bool{}
 	for _, object := range objects {
@@ -87,8 +89,8 @@ func (d *definitions) listed(objects []json.RawMessage) error {
 	return nil
 }
 
-// without records the definitions that are no longer present, and returns their names. It forgets those that were
-// deleted earlier.
+// without records as deleted the known definitions that are not present, and returns their names. It forgets
+// definitions whose deletion was recorded earlier.
 func (d *definitions) without(present map[string]bool) (removed []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -104,8 +106,8 @@ func (d *definitions) without(present map[string]bool) (removed []string) {
 	return removed
 }
 
-// deleted records the deletion of a definition. A new one of the same name has to settle: a kube-apiserver may serve
-// the old representation until it has received both changes.
+// deleted records the deletion of a definition. A new definition of the same name has to settle, because a
+// kube-apiserver may serve the old representation until it has received both changes.
 func (d *definitions) deleted(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -126,7 +128,7 @@ func (d *definitions) receives(event string, object json.RawMessage) {
 	}
 }
 
-// failed returns a function that logs the first failure to follow definitions.
+// failed returns a function that logs the first of consecutive failures to watch definitions.
 func (d *definitions) failed() func(error) {
 	fails := false
 	return func(err error) {

@@ -13,29 +13,29 @@ import (
 // ErrStopped is returned when all lanes have been stopped.
 var ErrStopped = errors.New("all lanes are stopped")
 
-// ErrForeign is returned for a resource that another server than the upstream itself serves. It may serve each caller
-// differently.
+// ErrForeign is returned for a resource that another server than the upstream itself serves. That server may send
+// different objects to each caller.
 var ErrForeign = errors.New("another server serves the resource")
 
 var (
-	// errRedefined is the error after a change of the resource's definition. Requests are parsed with a lane's kind, which
-	// must not change. So the lane ends, and the next request starts another.
+	// errRedefined is the error after a change of the resource's definition. Requests are parsed with the selectable
+	// fields of a lane, which must not change. So the lane ends, and the next request starts a new lane.
 	errRedefined = errors.New("the definition of the resource has changed")
 	// errReprinted is the error after a change of the columns of the resource's Tables.
 	errReprinted = errors.New("the Table columns of the resource have changed")
-	// errRestored is the error if the upstream is behind a version that it sent before: its etcd was restored from a
-	// backup.
+	// errRestored is the error if the upstream is at a lower resourceVersion than before, because its etcd was restored
+	// from a backup.
 	errRestored = errors.New("the upstream is at an earlier resourceVersion than before")
 	// errContradicted is the error if the upstream has other objects than the lane at the same resourceVersion.
 	errContradicted = errors.New("the upstream has different objects at the same resourceVersion")
 	// errAudited is the error if the self-audit found a difference at the same resourceVersion.
 	errAudited = errors.New("the self-audit found objects that differ from the upstream's at the same resourceVersion")
-	// errReplaced is the error if the upstream has another version than when the lane was listed.
-	errReplaced = errors.New("the upstream is of another version than before")
+	// errReplaced is the error if kube-apiserver has another version than when the lane was listed.
+	errReplaced = errors.New("kube-apiserver has another version than before")
 	// errElsewhere is the error if the upstream is another cluster than when the lane was listed.
 	errElsewhere = errors.New("the upstream is another cluster than before")
-	// errUncertain is the error if the version of the upstream is unknown from which the lane was listed. It may be the
-	// current one: a new list is compared with the lane.
+	// errUncertain is the error if it is unknown which version of kube-apiserver sent the lane's list. It may be the
+	// current version, so a new list is compared with the lane.
 	errUncertain = errors.New("the upstream version from which the lane was listed is unknown")
 	// errEnded is wrapped by an error that ends the lane, together with the cause.
 	errEnded = errors.New("lane ended")
@@ -45,12 +45,12 @@ var (
 // previous version.
 var errForgotten = errors.New("the upstream has compacted the previous object of the next event")
 
-// errSilent is the error if a watch received bookmarks before, and is silent now.
-var errSilent = errors.New("the upstream's watch is silent")
+// errSilent is the error if a watch has received bookmarks, but then nothing for too long.
+var errSilent = errors.New("the upstream's watch sent no expected bookmark")
 
-// errEndless is the error if a streaming list sends no end of its initial events. Its server does not support streaming
-// lists and opened a plain watch.
-var errEndless = errors.New("the streaming list sent no end of its initial events")
+// errEndless is the error if no bookmark ends the initial events of a streaming list. The server does not support
+// streaming lists, and opened a plain watch instead.
+var errEndless = errors.New("the streaming list sent no bookmark at the end of its initial events")
 
 // Failure is the reason why a lane is not being filled.
 type Failure struct {
@@ -58,7 +58,8 @@ type Failure struct {
 	When time.Time
 	// Refused is set if the lane ended. Requests for the resource then go to the upstream. The upstream may not serve the
 	// resource as requested (404, 405, 406), or may refuse the facade (401, 403). Other reasons are a redefined resource
-	// and a lack of memory. A 401 or 403 ends a lane with a State only if it has lasted or is confirmed.
+	// and a lack of memory. A 401 or 403 ends a lane with a State only if the refusal has lasted, or an access review
+	// confirmed it.
 	Refused bool
 }
 
@@ -92,7 +93,7 @@ func isUnreadable(err error) bool {
 	return upstream.HasCode(err, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable)
 }
 
-// isForbidden reports whether the upstream refuses the facade, temporarily or permanently.
+// isForbidden reports whether the upstream refuses the facade's user (401 or 403). The refusal may be temporary.
 func isForbidden(err error) bool {
 	return upstream.HasCode(err, http.StatusUnauthorized, http.StatusForbidden)
 }

@@ -19,10 +19,10 @@ type facts struct {
 	definition atomic.Pointer[definition] // definition of a custom resource; nil until it was read
 }
 
-// Kind returns how the lane's objects are selected; nil until the writer has read it.
+// Kind returns the fields by which the lane's objects can be selected; nil until the writer has read them.
 func (f *facts) Kind() *selectors.Kind { return f.kind.Load() }
 
-// Bookmark returns the fields of a bookmark of this kind. It is never nil after the lane is synced.
+// Bookmark returns the fields that bookmarks of the lane have. It is never nil after the lane is synced.
 func (f *facts) Bookmark() *wire.Bookmark { return f.bookmark.Load() }
 
 // Marked reports whether the upstream has sent a bookmark of the resource. Without bookmarks a lane does not receive

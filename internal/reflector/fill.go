@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// fill is the progress of a lane's list. The writer stores it; reads are safe for concurrent use.
+// fill is the progress of a lane's list. The writer updates it; reads are safe for concurrent use.
 type fill struct {
-	began   atomic.Pointer[time.Time] // time when this list began; nil if there is none
+	began   atomic.Pointer[time.Time] // time when the list began; nil if no list is in progress
 	objects atomic.Int64              // number of objects received
 	// expected is the number of objects that the upstream announced; 0 if it announced none.
 	expected atomic.Int64
@@ -38,12 +38,12 @@ func (f *fill) end() {
 	f.pages.Store(0)
 }
 
-// listing reports whether the lane is being listed: the properties of its resource are known by then.
+// listing reports whether the lane is being listed. The properties of its resource are then known.
 func (f *fill) listing() bool { return f.began.Load() != nil }
 
-// remaining estimates the remaining time of a list. It uses the rate of the objects received, and the announced number
-// or that of the last list. Before any object it uses the duration of the last list. Otherwise it assumes that half is
-// done.
+// remaining estimates the remaining time of a list. It uses the rate of the objects received, and the number of objects
+// that was announced or in the last list. Before the first object, it uses the duration of the last list. Without such
+// a number, it assumes that half of the list was received.
 func (f *fill) remaining(elapsed time.Duration) time.Duration {
 	if n, all := f.objects.Load(), cmp.Or(f.expected.Load(), f.before.objects); n > 0 && n < all {
 		return time.Duration(float64(elapsed) * float64(all-n) / float64(n))

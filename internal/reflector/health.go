@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// health is whether a lane is being filled. Its times have monotonic clock readings.
+// health records whether a lane receives data from the upstream. Its times have monotonic clock readings.
 type health struct {
 	failure  atomic.Pointer[Failure]
-	lost     atomic.Pointer[time.Time] // time from which on no stream is open; nil while one is
+	lost     atomic.Pointer[time.Time] // time since when no stream is open; nil while a stream is open
 	began    time.Time                 // when the lane was made
-	received atomic.Int64              // when the stream last received a frame, in nanoseconds after began
-	event    atomic.Int64              // when the stream last received a change, in nanoseconds after began; 0: never
+	received atomic.Int64              // time of the stream's last frame, in nanoseconds after began
+	event    atomic.Int64              // time of the stream's last change, in nanoseconds after began; 0 for never
 
 	mu      sync.Mutex    // guards changed
 	changed chan struct{} // closed when the kind or the failure changes; nil while no caller waits
@@ -41,7 +41,7 @@ func (h *health) staleFor(silent time.Duration) time.Duration {
 	return stale
 }
 
-// change returns a channel that is closed at the next announcement.
+// change returns a channel that is closed at the next change of the kind or the failure.
 func (h *health) change() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 // versionWait is the timeout of a request for the upstream's identity, which takes a millisecond.
 const versionWait = 5 * time.Second
 
-// identity reads one property of the upstream on behalf of all lanes. Safe for concurrent use.
+// identity reads one property of the upstream, its cluster UID or its version, for all lanes. Safe for concurrent use.
 type identity struct {
 	ask   func(context.Context) string // returns the property; empty if the upstream does not provide it
 	seat  chan struct{}                // lock that guards asked and last, also during a request
@@ -31,11 +31,11 @@ func newClusters(client *upstream.Client) *identity {
 	})
 }
 
-// errNoAnswer is returned if the upstream does not provide the property.
-var errNoAnswer = errors.New("the upstream does not provide it")
+// errNoAnswer is returned if the upstream does not provide the property of an identity.
+var errNoAnswer = errors.New("the upstream does not provide the cluster UID or version")
 
-// now returns the property, read by a request that is sent after the call. Callers share requests. It returns the
-// context's cause if the context ends first, or errNoAnswer.
+// now returns the property, read by a request that is sent after the call began. Concurrent callers share requests. It
+// returns the context's cause if the context ends first, or errNoAnswer.
 func (i *identity) now(ctx context.Context) (string, error) {
 	answer := i.since(ctx, time.Now())
 	switch {
@@ -61,7 +61,7 @@ func (i *identity) since(ctx context.Context, moment time.Time) string {
 		answer := i.ask(waiting)
 		cancel()
 		if ctx.Err() != nil {
-			return "" // this caller was stopped; others send their own request
+			return "" // the context of this caller has ended; other callers send their own request
 		}
 		i.asked, i.last = asked, answer
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// kindOf returns how objects of a resource are selected.
+// kindOf returns the fields by which objects of a resource can be selected.
 func kindOf(r upstream.Resource, d definition) *selectors.Kind {
 	if r.Custom {
 		return selectors.ForCustom(r.GVK, scopeOf(r), d.selectable)
@@ -14,8 +14,8 @@ func kindOf(r upstream.Resource, d definition) *selectors.Kind {
 	return selectors.ForBuiltin(r.GVK, scopeOf(r))
 }
 
-// Offers reports whether a resource can have a lane in an encoding. The selectable fields of a custom resource are
-// unknown before it has a lane.
+// Offers reports whether a resource can have a lane in an encoding. It ignores the selectable fields of a custom
+// resource, because they are unknown before the resource has a lane.
 func Offers(r upstream.Resource, e wire.Encoding) bool {
 	return e.Covers(wire.Description{Resource: r.GVR, Kind: r.GVK, Custom: r.Custom}, pathsOf(kindOf(r, definition{})))
 }

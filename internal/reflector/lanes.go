@@ -25,8 +25,8 @@ type Metrics interface {
 	Relisted(group, resource string)     // a lane lost the upstream's events and was listed again
 	Reconnected(group, resource string)  // a lane's watch ended and was resumed
 	Filled(source string)                // a lane was filled from "upstream", "peer" or "snapshot"
-	// LostWindow counts lost windows of a lane's events. The outcome is "replayed" if the differences were replayed, or
-	// why the watches ended.
+	// LostWindow counts lost windows of a lane's events. outcome is "replayed" if the differences were replayed. Otherwise
+	// it says why the watches ended.
 	LostWindow(group, resource, outcome string)
 	selfAuditMetrics
 	fresh.Metrics
@@ -47,7 +47,7 @@ type Lanes struct {
 	metrics Metrics
 	log     *zap.Logger
 
-	mu         sync.RWMutex // guards reflectors and life; held for map operations only
+	mu         sync.RWMutex // guards reflectors and life; held only during map operations
 	reflectors map[laneKey]*Reflector
 	life       context.Context                // context of all lanes; nil before Run and after it
 	foreign    func(schema.GroupVersion) bool // group versions that other servers serve; nil until they are known
@@ -64,7 +64,7 @@ type Lanes struct {
 	peers       *peers
 	packing     atomic.Bool    // whether objects are being packed
 	seeking     sync.Mutex     // locked while a request checks whether an outage has ended
-	background  sync.WaitGroup // shared requests, stops of replaced lanes, and packing
+	background  sync.WaitGroup // waits for shared requests, stops of replaced lanes, and packing
 }
 
 // NewLanes returns an empty set of lanes. Run must be called before Get.
@@ -94,9 +94,9 @@ func (l *Lanes) startShared(work func(context.Context)) bool {
 }
 
 // Run stops idle lanes and trims the others until the context ends. Then it stops all lanes and returns when their
-// goroutines have ended. ready is called when Get may be used.
+// goroutines have ended. Run calls ready when Get may be used.
 func (l *Lanes) Run(ctx context.Context, ready func()) {
-	life, end := context.WithCancel(context.WithoutCancel(ctx)) // lanes run until their snapshots are written
+	life, end := context.WithCancel(context.WithoutCancel(ctx)) // lanes run until their snapshots have been written, after ctx has ended
 	defer end()
 	l.mu.Lock()
 	l.life = life
@@ -145,7 +145,7 @@ const (
 	outageWait  = 5 * time.Second // timeout of a request that takes a millisecond
 )
 
-// seekEnd sends a request of one of the lanes to an upstream that does not respond. Any response ends the outage.
+// seekEnd sends a request for the resource of a lane if the upstream does not respond. Any response ends the outage.
 func (l *Lanes) seekEnd(ctx context.Context) {
 	all := l.All()
 	if len(all) == 0 || l.client.Silent() == 0 || !l.seeking.TryLock() {
@@ -155,12 +155,13 @@ func (l *Lanes) seekEnd(ctx context.Context) {
 		defer l.seeking.Unlock()
 		ctx, cancel := context.WithTimeout(ctx, outageWait)
 		defer cancel()
-		// The client records the response. A random resource is used, because a single one may fail for other reasons.
+		// The client records whether there is a response. The resource is random, because requests for one resource may fail
+		// for other reasons.
 		_, _ = l.client.ResourceVersion(ctx, all[rand.IntN(len(all))].Resource)
 	})
 }
 
-// Keep returns the resource's lane as Get does, and makes it the last one to be dropped for memory.
+// Keep returns the resource's lane as Get does. When memory is needed, such a lane is dropped after all others.
 func (l *Lanes) Keep(resource upstream.Resource, e wire.Encoding) (*Reflector, error) {
 	r, err := l.Get(resource, e)
 	if err == nil {
@@ -241,8 +242,8 @@ func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
 	return r
 }
 
-// redefined makes the lanes of a custom resource compare their definition with the upstream's, unless they already have
-// this version of it.
+// redefined makes the lanes of a custom resource compare their definition with the upstream's. It skips lanes that
+// already have this version of the definition.
 func (l *Lanes) redefined(now definitionMeta) {
 	for _, r := range l.All() {
 		was := r.definition.Load()
@@ -253,7 +254,7 @@ func (l *Lanes) redefined(now definitionMeta) {
 			if was.uid != now.UID && sleep(ctx, lastDeletions) != nil {
 				return
 			}
-			_ = r.Confirm(ctx) // after an error, freshness checks and the next watch try again
+			_ = r.Confirm(ctx) // if this fails, freshness checks and the next watch compare it again
 		})
 	}
 }
@@ -284,7 +285,7 @@ func (l *Lanes) trim() {
 	}
 }
 
-// pack lets lanes compress old objects, one lane after the other, unless that is already running.
+// pack compresses old objects of the lanes, one lane after the other. It does nothing while an earlier call is running.
 func (l *Lanes) pack() {
 	if !l.packing.CompareAndSwap(false, true) {
 		return

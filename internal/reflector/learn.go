@@ -12,10 +12,10 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
-// discovered is the result of an empty list and the definition of a resource.
+// discovered contains the properties of a resource, from an empty list and from its definition.
 type discovered struct {
 	asked      time.Time      // when the list was requested
-	rv         cache.RV       // upstream's resourceVersion at that moment or later
+	rv         cache.RV       // upstream's resourceVersion when the list was requested, or later
 	style      jsonwire.Style // style of the resource's lists
 	definition definition
 	warnings   []string
@@ -34,7 +34,7 @@ func (w *writer) discover(ctx context.Context) (discovered, error) {
 	}
 	d.definition, err = define(ctx, w.client, w.reflector.Resource)
 	if upstream.HasCode(err, http.StatusNotFound) || upstream.HasCode(err, http.StatusForbidden) && w.discovered.definition.uid == "" {
-		return d, nil // without permission to read CRDs the definition stays empty; reads that need it are forwarded
+		return d, nil // without permission to read CRDs the definition is empty, and reads that need it are forwarded
 	}
 	return d, err
 }
@@ -44,11 +44,12 @@ func (d discovered) sameAs(before discovered) bool {
 	return d.style == before.style && d.definition.representsAs(before.definition)
 }
 
-// learn prepares an epoch. The kind that the first epoch learned is valid for the lifetime of the lane.
+// learn reads the properties of the resource for a new epoch. The kind that the first epoch read is used for the
+// lifetime of the lane.
 func (w *writer) learn(ctx context.Context) error {
 	discover := w.settle
 	if w.reflector.Kind() != nil {
-		discover = w.discover // the definition is that of the lane, or the lane ends
+		discover = w.discover // if the definition has changed, the lane ends, so there is no need to wait
 	}
 	d, err := discover(ctx)
 	if err != nil {
@@ -94,8 +95,8 @@ func (w *writer) newListWatch() *listWatch {
 }
 
 // verify checks, before a watch is resumed, that the upstream has reached rv and that the definition is unchanged.
-// kube-apiserver ends watches when a custom resource is redefined or etcd is restored. But it accepts a new watch from
-// a version that it has not reached (semantics 4.1).
+// kube-apiserver ends watches when a custom resource is redefined or etcd is restored. However, it accepts a new watch
+// from a version that it has not reached (semantics 4.1).
 func (w *writer) verify(ctx context.Context, rv cache.RV) error {
 	d, err := w.discover(ctx)
 	switch {

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// firstPage is the number of objects in the first page of a listing. That page shows how large the objects are.
+	// firstPage is the number of objects in the first page of a listing. It shows the size of the objects, from which the
+	// size of the next pages follows.
 	firstPage = 100
 	// pageBytes is the approximate size of further pages, and maxPage their maximum number of objects. A page of 500 pods,
-	// client-go's default, is 8 MB. Larger pages save the upstream nothing, and priority and fairness counts them as
-	// wider.
+	// client-go's default, is 8 MB. Larger pages cost the upstream as much, and need more seats in priority and fairness.
 	pageBytes = 8 << 20
 	maxPage   = 5000
-	// heldBytes limits a page where Config does not. A page that is larger, because its objects are larger than the
-	// earlier ones, is requested in smaller parts.
+	// heldBytes is the default of Config.PageBytes. A larger page is requested again in smaller parts. Pages are larger
+	// than expected if their objects are larger than those of earlier pages.
 	heldBytes = 64 << 20
 	// rowsPage is the number of rows without objects in a page; for pods that is 2 MB. Many small pages of rows would cost
 	// the upstream more than their content.
@@ -102,7 +102,7 @@ func (l *listing) limitFor(size int) int {
 	return min(max(int(min(pageBytes, l.held/2))*l.objects.limit/max(size, 1), 1), maxPage)
 }
 
-// next requests the next page of a series. A page that is too large is requested in parts.
+// next requests the next page of a series. A page that is too large is requested again with fewer objects.
 func (l *listing) next(ctx context.Context, s *series, into *bytes.Buffer) (wire.ListHead, error) {
 	var oversize *upstream.OversizeError
 	err := l.get(ctx, s, into, l.held)
@@ -131,8 +131,8 @@ func (l *listing) next(ctx context.Context, s *series, into *bytes.Buffer) (wire
 	return head, nil
 }
 
-// get requests a page at the version of the list. The first page has the minimum version that an earlier request
-// returned. The watch cache that served it need not wait for that version.
+// get requests a page at the version of the list. The first page is requested as not older than a version from an
+// earlier response. The watch cache that sent that response already has the version and does not wait.
 func (l *listing) get(ctx context.Context, s *series, into *bytes.Buffer, limit int64) error {
 	query := url.Values{"limit": {strconv.Itoa(s.limit)}}
 	switch {

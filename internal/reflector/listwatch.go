@@ -13,7 +13,7 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// listWatch is how the upstream is read in one epoch. Immutable.
+// listWatch contains the parameters of all lists and watches in one epoch. Immutable.
 type listWatch struct {
 	client   *upstream.Client
 	resource upstream.Resource
@@ -25,7 +25,7 @@ type listWatch struct {
 	reader   wire.Reader
 }
 
-// target returns a request for a path, with the query parameters of the encoding.
+// target returns the request target of a path and query, with the query parameters of the encoding added.
 func (l *listWatch) target(path string, query url.Values) upstream.Target {
 	for name, value := range l.ask.Query {
 		query.Set(name, value)
@@ -33,7 +33,7 @@ func (l *listWatch) target(path string, query url.Values) upstream.Target {
 	return upstream.Target{Path: path, Query: query}
 }
 
-// lateEnd is how long a watch may exceed its timeout. After that the connection is dead.
+// lateEnd is how long a watch may exceed its timeout. After that, the connection counts as dead.
 const lateEnd = 30 * time.Second
 
 // watch opens a watch with a timeout in seconds.
@@ -62,7 +62,8 @@ func watchQuery(rv cache.RV) url.Values {
 	}
 }
 
-// newObject makes an object of an item. It fails if the item does not fit the resource's scope.
+// newObject makes an object of an item. It returns an error if the item's name or namespace does not fit the resource's
+// scope.
 func (l *listWatch) newObject(item wire.Item, facts *wire.Facts) (*cache.Object, error) {
 	rv, err := cache.ParseRV(facts.ResourceVersion)
 	if err != nil {

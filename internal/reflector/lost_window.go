@@ -11,7 +11,7 @@ import (
 	"github.com/listfacade/listfacade/cache"
 )
 
-// past is the list from which the writer filled the lane, and the reasons to distrust it.
+// past describes the list from which the writer filled the lane, and reasons why it may no longer match the upstream.
 type past struct {
 	replays    bool       // whether differences may be replayed
 	distrusted bool       // whether the last epoch ended for another reason than a lost window
@@ -19,12 +19,12 @@ type past struct {
 	doubted    bool       // whether a watch broke off since the cluster was last confirmed
 	pasts      int64      // value of Lanes.otherPasts for the current list
 	known      int64      // value of Lanes.otherPasts for the list in progress, including this lane's findings
-	listed     *listWatch // how the list was requested
+	listed     *listWatch // listWatch of the last list
 	columns    []byte     // columns of the Table of the list in progress; nil if there are none
 }
 
-// remember stores what the next list has to agree with. It returns the UID of the lane's cluster, or an empty string if
-// the upstream does not provide it.
+// remember stores the properties of a list, for comparison with the next list. It returns the UID of the lane's
+// cluster, or an empty string if the upstream does not provide it.
 func (w *writer) remember(ctx context.Context) string {
 	w.listed = w.listWatch.Load()
 	w.pasts = w.known
@@ -35,8 +35,8 @@ func (w *writer) remember(ctx context.Context) string {
 	return uid
 }
 
-// noteOtherPast records for all lanes that the upstream's history contradicts the one that was served. A single object
-// of one lane is sufficient evidence.
+// noteOtherPast records, for all lanes, that the upstream's history contradicts the history that the lanes have served.
+// A single object of one lane is sufficient evidence.
 func (w *writer) noteOtherPast() {
 	w.otherPasts.Add(1)
 	w.known++
@@ -46,7 +46,7 @@ func (w *writer) noteOtherPast() {
 const (
 	replayed            = "replayed"
 	replayOff           = "off"            // by configuration
-	otherPast           = "contradicted"   // the upstream's history contradicts the lane, or may do so
+	otherPast           = "contradicted"   // the upstream's history contradicts the lane, or may contradict it
 	otherVersion        = "version"        // the upstream has another version, or an unknown one
 	otherCluster        = "cluster"        // the upstream is another cluster
 	otherRepresentation = "representation" // the upstream represents objects differently, or prints other columns
@@ -54,9 +54,9 @@ const (
 	manyChanges         = "many-changes"   // more has changed than the history can store
 )
 
-// replay continues the lane's epoch with a list at rv. Its watches receive the differences from the last State
-// (docs/adr/0021-gaps-are-bridged.md). It returns false if a new epoch has to begin, because there is no last State or
-// the differences cannot be replayed.
+// replay continues the lane's epoch with a list at rv. The lane's watches receive the differences between its last
+// State and the list (docs/adr/0021-gaps-are-bridged.md). It returns false if a new epoch has to begin, because there
+// is no last State or the differences cannot be replayed.
 func (w *writer) replay(ctx context.Context, rv cache.RV, list []*cache.Object) bool {
 	last, err := w.reflector.Cache.State()
 	if err != nil {
@@ -82,8 +82,8 @@ func (w *writer) replay(ctx context.Context, rv cache.RV, list []*cache.Object) 
 	return outcome == replayed
 }
 
-// mayReplay returns "replayed", or why the new list cannot be compared with the last State. Objects are compared by
-// their bytes, so both must have the same representation.
+// mayReplay returns "replayed" if the new list can be compared with the last State. Otherwise it returns the reason as
+// an outcome. Objects are compared by their bytes, so both must have the same representation.
 func (w *writer) mayReplay(ctx context.Context, last *cache.State) string {
 	switch now := time.Now(); {
 	case !w.replays:
@@ -108,11 +108,10 @@ func (w *writer) mayBeVersion(ctx context.Context, moment time.Time) bool {
 	return w.version == "" || now == "" || now == w.version
 }
 
-// sameCluster returns an error if the upstream is another cluster than the lane's. After a watch broke off, an address
-// may lead to another cluster. An example is a standby with higher resourceVersions, where the lane's version means
-// something else. The UID has to be read after the new watch was opened, because the address may have changed until
-// then. Lanes share such requests. If the upstream does not provide the UID, the lane continues, and checks again when
-// it opens the next watch.
+// sameCluster returns an error if the upstream is another cluster than the lane's. After a watch broke off, the address
+// may lead to another cluster, such as a standby, whose resourceVersions are unrelated. The UID has to be read after
+// the new watch was opened, because the address may change until then. Lanes share these requests. If the upstream does
+// not provide the UID, the lane continues, and sameCluster checks again after the next watch was opened.
 func (w *writer) sameCluster(ctx context.Context, opened time.Time) error {
 	if !w.doubted {
 		return nil

@@ -13,7 +13,7 @@ import (
 
 // Memory is the memory for lanes. Implementations must be safe for concurrent use.
 type Memory interface {
-	// Fits reports whether lanes may allocate that many more bytes. It may drop lanes that are not needed.
+	// Fits reports whether lanes may allocate that many more bytes. It may drop other lanes for that.
 	Fits(bytes int64) bool
 	// Spares reports whether that many more bytes are available without dropping anything.
 	Spares(bytes int64) bool
@@ -28,14 +28,14 @@ func (unlimited) Fits(int64) bool { return true }
 // Spares implements Memory.
 func (unlimited) Spares(int64) bool { return true }
 
-// ErrNoMemory is returned if a lane does not fit into memory.
+// ErrNoMemory is returned if there is not enough memory for a lane.
 var ErrNoMemory = errors.New("there is no memory for this resource")
 
 // ErrTooLarge is returned if a lane exceeds the memory limit of its resource.
 var ErrTooLarge = errors.New("the resource exceeds its memory limit")
 
-// NoMemoryError is returned for a lane that is not filled because there is no memory for it. After is the time until
-// the next attempt.
+// NoMemoryError is returned for a lane that is not filled because there is not enough memory for it. After is the time
+// until the next attempt.
 type NoMemoryError struct {
 	Resource string
 	After    time.Duration
@@ -46,14 +46,14 @@ func (e *NoMemoryError) Error() string { return fmt.Sprintf("%s: %v", e.Resource
 // Unwrap returns ErrNoMemory.
 func (e *NoMemoryError) Unwrap() error { return ErrNoMemory }
 
-// Minimum pause before a lane that did not fit into memory is filled again: the first one, and the longest.
+// The first and the longest pause before a lane that did not fit into memory is filled again.
 const (
 	noMemoryPauseAtFirst = 5 * time.Second
 	noMemoryPauseAtMost  = 5 * time.Minute
 )
 
 // memoryAdmission records the lanes that did not fit into memory. Such a lane is filled again after a growing pause,
-// and only if there is as much memory as it needed. Safe for concurrent use.
+// and only if the memory that it needed is available. Safe for concurrent use.
 type memoryAdmission struct {
 	mu sync.Mutex // guards of, which has at most one entry per resource and encoding
 	of map[laneKey]lack
@@ -68,8 +68,8 @@ type lack struct {
 
 func newMemoryAdmission() *memoryAdmission { return &memoryAdmission{of: map[laneKey]lack{}} }
 
-// note records that a lane did not fit, and how many bytes it needs. The pause doubles each time. It is the shortest
-// again if the last one ended longer ago than the longest pause.
+// note records that a lane did not fit, and how many bytes it needs. The pause doubles each time. If the last pause
+// ended longer ago than noMemoryPauseAtMost, pauses start at noMemoryPauseAtFirst again.
 func (r *memoryAdmission) note(key laneKey, bytes int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,16 +80,16 @@ func (r *memoryAdmission) note(key laneKey, bytes int64) {
 	r.of[key] = lack{bytes: bytes, pause: pause, until: time.Now().Add(pause)}
 }
 
-// find returns a *NoMemoryError while a lane must not be filled. A lane without a record may be small, and is always
-// admitted. The caller must not hold a lock of Lanes, because memory may drop lanes.
+// find returns a *NoMemoryError while a lane must not be filled. A lane without a record is always admitted, because it
+// may be small. The caller must not hold a lock of Lanes, because memory.Fits may drop lanes.
 func (r *memoryAdmission) find(key laneKey, memory Memory) error {
 	lacked, left := r.left(key)
 	if left <= 0 && (lacked.bytes < lookEvery || memory.Fits(lacked.bytes)) {
 		return nil
 	}
 	if left <= 0 {
-		// Not every caller checks the memory again, because freeing it may be useless. The need was an estimate for objects
-		// that were not compressed yet. So it is halved, and in the end the lane is tried.
+		// The new pause prevents that each request frees memory again without success. The recorded need is an estimate that
+		// ignores compression, so it is halved each time. After enough attempts, the lane is filled again.
 		left = min(2*max(lacked.pause, noMemoryPauseAtFirst), noMemoryPauseAtMost)
 		r.mu.Lock()
 		r.of[key] = lack{bytes: lacked.bytes / 2, pause: left, until: time.Now().Add(left)}
@@ -98,7 +98,7 @@ func (r *memoryAdmission) find(key laneKey, memory Memory) error {
 	return &NoMemoryError{Resource: key.gvr.GroupResource().String(), After: left}
 }
 
-// left returns a lane's record, and the rest of its pause.
+// left returns a lane's record, and the remaining time of its pause.
 func (r *memoryAdmission) left(key laneKey) (lack, time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,8 +120,8 @@ func (w *writer) admit(bytes int64) error {
 	return nil
 }
 
-// fits returns an error as admit does if the list that fills the lane must stop. bytes is the size of the list so far.
-// fits records the estimated need of the lane.
+// fits returns an error, as admit does, if the list that fills the lane must stop. bytes is the size of the list so
+// far. If the list must stop, fits records the estimated need of the lane.
 func (w *writer) fits(bytes int64) error {
 	if bytes < w.looked { // a new list
 		w.looked = 0
@@ -143,7 +143,8 @@ func (w *writer) fits(bytes int64) error {
 	return fmt.Errorf("%w: filled %d MiB of about %d; --memory-budget limits the memory of all lanes", ErrNoMemory, bytes>>20, int64(needs)>>20)
 }
 
-// endLarge ends lanes that have exceeded the memory limit of their resource. Its requests are forwarded from then on.
+// endLarge ends lanes that have exceeded the memory limit of their resource. Requests for the resource are then
+// forwarded.
 func (l *Lanes) endLarge() {
 	for _, r := range l.All() {
 		if limit := r.writer.memoryLimit; limit > 0 && r.Memory() > limit {
@@ -155,7 +156,7 @@ func (l *Lanes) endLarge() {
 	}
 }
 
-// unread is how long a lane must be unread to be dropped by DropUnread.
+// unread is the time without reads after which DropUnread may stop a lane.
 const unread = time.Minute
 
 // DropUnread stops unwatched lanes that were not read for a minute, except kept ones, until it has freed that many
@@ -173,8 +174,8 @@ func (l *Lanes) DropColdest(bytes int64) int64 {
 	return l.drop(bytes, func(*Reflector) bool { return true })
 }
 
-// tiny is the divisor of the wanted bytes below which a lane is not dropped. Dropping it would free little, and make
-// many clients list again.
+// tiny defines small lanes: a lane smaller than 1/tiny of the wanted bytes is not dropped. That would free little
+// memory, and make many clients list again.
 const tiny = 64
 
 func (l *Lanes) drop(bytes int64, matches func(*Reflector) bool) (freed int64) {
@@ -189,7 +190,7 @@ func (l *Lanes) drop(bytes int64, matches func(*Reflector) bool) (freed int64) {
 	return freed
 }
 
-// byWarmth sorts lanes: the ones to drop first come first.
+// byWarmth sorts lanes in the order in which they are dropped.
 func byWarmth(lanes []*Reflector) []*Reflector {
 	type warmth struct {
 		lane     *Reflector
@@ -217,8 +218,8 @@ func byWarmth(lanes []*Reflector) []*Reflector {
 	return lanes
 }
 
-// removeForMemory removes a lane from the set and stops it. It returns false if the lane is no longer in the set. Its
-// watches end as for an idle lane.
+// removeForMemory removes a lane from the set and stops it. It returns false if the lane is no longer in the set. The
+// watches of the lane end as when an idle lane is stopped.
 func (l *Lanes) removeForMemory(r *Reflector, memory int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -233,8 +234,8 @@ func (l *Lanes) removeForMemory(r *Reflector, memory int64) bool {
 	return true
 }
 
-// Shorten reduces the history of lanes to that of a kube-apiserver, until that many bytes are free. It returns how many
-// it freed. Lanes with the longest history come first.
+// Shorten reduces the history of lanes to the length that kube-apiserver keeps, until it has freed that many bytes. It
+// returns how many bytes it freed. Lanes with the longest history come first.
 func (l *Lanes) Shorten(bytes int64) (freed int64) {
 	lanes, sizes := l.All(), map[*Reflector]int64{}
 	for _, r := range lanes {

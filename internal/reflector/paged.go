@@ -17,20 +17,21 @@ import (
 )
 
 const (
-	// pagedFrom is the minimum number of objects for which pages are used. Fewer are read by a streaming list, which is
-	// one request, while pages and their watch are five.
+	// pagedFrom is the minimum number of objects for which pages are used. Fewer objects are read by a streaming list,
+	// which is one request. Pages and the watch after them are five requests.
 	pagedFrom = 50
-	// listings is how often a listing is started whose version the upstream forgets before the last page. After that a
-	// streaming list is used.
+	// listings is the maximum number of listings whose version expires before the last page. After that, a streaming list
+	// is used.
 	listings = 3
 )
 
 // errFew is the error if a resource has too few objects for pages.
 var errFew = errors.New("too few objects for pages")
 
-// paged fills the lane by pages of complete objects and separate pages of rows without objects. Rows with complete
-// objects, as in watches, cost kube-apiserver three times as much (docs/adr/0017-lanes-are-filled-by-pages.md). filled
-// is false if a streaming list has to fill the lane.
+// paged fills the lane by pages of complete objects and separate pages of rows without objects. Rows that contain
+// complete objects, as in watches, cost kube-apiserver three times as much
+// (docs/adr/0017-lanes-are-filled-by-pages.md). If filled is false, the caller has to fill the lane by a streaming
+// list.
 func (w *writer) paged(ctx context.Context) (filled bool, err error) {
 	for range listings {
 		err = w.list(ctx)
@@ -47,11 +48,12 @@ func (w *writer) paged(ctx context.Context) (filled bool, err error) {
 	case !isLost(err):
 		return err == nil, err
 	}
-	w.log.Info("Not filling the lane by pages", zap.Error(err))
+	w.log.Info("Could not list page by page; using one streaming list", zap.Error(err))
 	return false, nil
 }
 
-// list reads one listing and publishes it. The time of its request is that of its minimum version.
+// list reads one listing and publishes it. For freshness checks, the list counts as requested when its minimum version
+// was read.
 func (w *writer) list(ctx context.Context) error {
 	r := w.reflector
 	l := w.listing(w.client, w.discovered.rv)
@@ -79,7 +81,7 @@ func (w *writer) list(ctx context.Context) error {
 // firstRows reads the first page of rows, which shows how many objects there are.
 func (w *writer) firstRows(ctx context.Context, l *listing) error {
 	if l.rows.done {
-		return nil // no rows
+		return nil // the resource has no rows
 	}
 	var body bytes.Buffer
 	head, err := l.next(ctx, &l.rows, &body)
@@ -96,7 +98,8 @@ func (w *writer) firstRows(ctx context.Context, l *listing) error {
 	return nil
 }
 
-// listing returns a list that fills the lane, of at least the given version, and counts the size of its pages.
+// listing returns a listing that fills the lane, of at least version at. The memory of its pages counts as memory of
+// the lane.
 func (w *writer) listing(from *upstream.Client, at cache.RV) *listing {
 	r := w.reflector
 	r.fill.pages.Store(0)
@@ -181,8 +184,8 @@ func (w *writer) adder(
 	}
 }
 
-// learnMarks opens a streaming list that matches no object. Its bookmark shows the bookmark's fields, and that the
-// upstream sends bookmarks.
+// learnMarks opens a streaming list that matches no object. The bookmark at its end shows which fields bookmarks have,
+// and that the upstream sends bookmarks.
 func (w *writer) learnMarks(ctx context.Context) error {
 	query := url.Values{
 		"watch": {"1"}, "sendInitialEvents": {"true"}, "resourceVersion": {"0"}, "resourceVersionMatch": {"NotOlderThan"},
@@ -207,7 +210,7 @@ func (w *writer) learnMarks(ctx context.Context) error {
 	return nil
 }
 
-// firstMark reads the bookmark that ends the initial events, of which there are none.
+// firstMark reads the first frame of the stream, which must be the bookmark at the end of the initial events.
 func (w *writer) firstMark(s *stream) error {
 	patience := time.AfterFunc(initialWait, s.close)
 	st, err := s.next()

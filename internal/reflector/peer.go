@@ -17,11 +17,12 @@ import (
 
 const (
 	// peerWait is the default of Config.PeerWait. A peer responds within milliseconds, unless it has to fill its lane
-	// first. That takes as long as filling this lane from the upstream.
+	// first. Filling that lane takes as long as filling this one from the upstream.
 	peerWait = 5 * time.Second
 	// warmWait is the maximum time to fill a lane from a peer. After that the upstream is used.
 	warmWait = time.Minute
-	// peerPause is how long a failed peer is not used. So lanes that start together do not wait for it one by one.
+	// peerPause is how long a failed peer is not used. Without it, each of the lanes that start together would wait for
+	// the failed peer.
 	peerPause = 30 * time.Second
 )
 
@@ -29,10 +30,10 @@ const (
 type peer struct {
 	client   *upstream.Client
 	versions *identity
-	wait     time.Duration // how long it may take to return its lane's version
+	wait     time.Duration // maximum time for the peer to return its lane's version
 
 	mu    sync.Mutex // guards until
-	until time.Time  // time until which it is not used
+	until time.Time  // the peer is not used before this time
 }
 
 // peers are the peers in the order in which they are tried. Safe for concurrent use.
@@ -61,7 +62,7 @@ func (p *peers) usable() []*peer {
 	return usable
 }
 
-// fails stops the use of a peer for peerPause, and logs that once per pause.
+// fails records that a peer failed. The peer is not used for peerPause, which is logged once per pause.
 func (p *peer) fails(log *zap.Logger, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,8 +82,8 @@ var (
 	errOtherLists    = errors.New("the peer's lists have another style")
 )
 
-// agrees returns the version of the peer's lane. It returns an error if the peer has another cluster, version or list
-// style than the upstream, whose version and style are given.
+// agrees returns the version of the peer's lane. It returns an error if the peer's cluster, version or list style
+// differs from the upstream's, which is given by uid, version and style.
 func (p *peer) agrees(ctx context.Context, r upstream.Resource, uid, version string, style jsonwire.Style) (cache.RV, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.wait)
 	defer cancel()
@@ -106,7 +107,7 @@ func (p *peer) agrees(ctx context.Context, r upstream.Resource, uid, version str
 	return cache.ParseRV(list.ResourceVersion)
 }
 
-// isOfVersion returns an error unless the peer's kube-apiserver has the upstream's version.
+// isOfVersion returns an error unless the peer's kube-apiserver has version want, that of the upstream.
 func (p *peer) isOfVersion(ctx context.Context, want string) error {
 	got := p.versions.since(ctx, time.Now().Add(-versionAge))
 	switch {

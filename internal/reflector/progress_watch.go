@@ -8,7 +8,8 @@ const progressWatchSeconds = 3
 
 // progressWatch reads a short watch from the lane's version to the first bookmark, and passes its steps to the writer.
 // The watch delivers the events that the lane misses, and the bookmark shows that they are complete (semantics 10.1).
-// It returns when the writer has received the steps or the context ends. After an error the lane is not confirmed.
+// It returns when the writer has received the steps or the context ends. It reports no error: the caller has to check
+// which version the lane has reached.
 func (w *writer) progressWatch(ctx context.Context) {
 	listWatch := w.synced.Load()
 	rv, err := w.reflector.Cache.Position()

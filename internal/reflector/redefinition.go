@@ -21,8 +21,9 @@ func (r *Reflector) Bytes() int {
 	return 0
 }
 
-// Confirm implements fresh.Definition. It reads the definition's metadata, and the complete definition if its version
-// has changed: the accepted names are not part of the spec. If the definition has changed, the lane ends.
+// Confirm implements fresh.Definition. It reads the definition's metadata. If the resourceVersion has changed, it reads
+// the complete definition, because the accepted names may change without a new generation. If the definition has
+// changed, the lane ends.
 func (r *Reflector) Confirm(ctx context.Context) error {
 	was := r.definition.Load()
 	if was == nil {
@@ -57,11 +58,12 @@ func (r *Reflector) Confirm(ctx context.Context) error {
 // errUndefined is the error if the lane has no definition to compare with.
 var errUndefined = errors.New("the definition of the resource is unknown")
 
-// Settling reports whether the lane waits because its definition has just changed and the upstream may still serve the
-// old one. Reads of the most recent state need not wait for it.
+// Settling reports whether the lane waits because its definition has just changed, and the upstream may still serve the
+// old representation. Reads of the most recent state need not wait for the lane.
 func (r *Reflector) Settling() bool { return r.settling.Load() }
 
-// settle discovers the properties of a lane's resource after its definition has not changed for definitionSettles.
+// settle waits until the definition of a lane's resource has not changed for definitionSettles. Then it reads the
+// properties of the resource.
 func (w *writer) settle(ctx context.Context) (discovered, error) {
 	defer w.reflector.settling.Store(false)
 	for {

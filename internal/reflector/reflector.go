@@ -26,7 +26,7 @@ type Reflector struct {
 	fill    fill
 	writer  *writer
 	checker *fresh.Checker
-	kept    atomic.Bool  // whether it is dropped after all others
+	kept    atomic.Bool  // whether the lane is dropped for memory only after all other lanes
 	used    atomic.Int64 // time of the last request, in nanoseconds after the lane was made
 }
 
@@ -34,8 +34,8 @@ type Reflector struct {
 // responds.
 func (r *Reflector) StaleFor() time.Duration { return r.staleFor(r.writer.client.Silent()) }
 
-// AwaitSync waits until the lane is synced, has failed, or the wait has ended. The caller has to check which. If the
-// lane has failed, AwaitSync waits only while it is being listed again.
+// AwaitSync waits until the lane is synced, has failed, or the wait has ended. The caller has to check which of these
+// is the case. If the lane has failed, AwaitSync waits only while the lane is being listed again.
 func (r *Reflector) AwaitSync(ctx context.Context, wait time.Duration) {
 	r.await(ctx, wait, func() bool {
 		_, err := r.Cache.State()
@@ -48,7 +48,8 @@ func (r *Reflector) AwaitKind(ctx context.Context, wait time.Duration) {
 	r.await(ctx, wait, func() bool { return r.Kind() != nil })
 }
 
-// await waits until happened returns true, and checks that after each announcement.
+// await waits until happened returns true, at most wait. It calls happened again after each change of the kind or the
+// failure.
 func (r *Reflector) await(ctx context.Context, wait time.Duration, happened func() bool) {
 	if happened() {
 		return // the usual case, without a lock
@@ -73,8 +74,8 @@ func (r *Reflector) await(ctx context.Context, wait time.Duration, happened func
 }
 
 // Recent returns a State that includes every write finished before the request arrived, and the freshness check that
-// showed this. It returns fresh.ErrUnproven if no check could show it at a lower cost than the upstream's own answer.
-// ctx is the request's context.
+// confirmed this. It returns fresh.ErrUnproven if no check could confirm a State at a lower cost than the upstream's
+// own answer. ctx is the request's context.
 func (r *Reflector) Recent(ctx context.Context, arrived time.Time, answer fresh.Answer) (*cache.State, fresh.Check, error) {
 	return r.checker.Recent(ctx, arrived, answer)
 }
@@ -83,15 +84,15 @@ func (r *Reflector) Recent(ctx context.Context, arrived time.Time, answer fresh.
 func (r *Reflector) Now(ctx context.Context) (cache.RV, error) { return r.checker.Now(ctx) }
 
 // Reach brings the lane up to a resourceVersion that it may not have received because its resource is quiet. It returns
-// nil when the lane is there, and fresh.ErrAhead if the upstream is not. It returns fresh.ErrUnproven if no check could
-// show it at a lower cost than the upstream's own answer.
+// nil when the lane has reached that version, and fresh.ErrAhead if the upstream has not reached it. It returns
+// fresh.ErrUnproven if no check could bring the lane there at a lower cost than the upstream's own answer.
 func (r *Reflector) Reach(ctx context.Context, rv cache.RV, answer fresh.Answer) error {
 	return r.checker.Reach(ctx, rv, answer)
 }
 
 // Advance starts to bring the lane to the upstream's current version, and returns that version. It waits only for a
-// probe; a quiet lane needs up to two seconds. It returns fresh.ErrUnproven if the lane cannot be brought there. ctx is
-// the context of the watch whose bookmark reports the version.
+// probe; the lane may need up to two seconds more. It returns fresh.ErrUnproven if the lane cannot be brought to that
+// version. ctx is the context of the watch whose bookmark reports the version.
 func (r *Reflector) Advance(ctx context.Context) (cache.RV, error) { return r.checker.Advance(ctx) }
 
 // ProgressWatch implements fresh.Filler.
@@ -110,14 +111,14 @@ func (r *Reflector) idleFor() time.Duration {
 	return time.Since(r.began) - time.Duration(r.used.Load())
 }
 
-// refusedFor is how long a refusal is used. After that, the next request starts the lane again.
+// refusedFor is how long a lane that ended is not started again. After that, the next request starts it.
 const refusedFor = 5 * time.Second
 
 // tooLargeFor is how long a resource counts as too large after its lane ended. Each new attempt costs a list.
 const tooLargeFor = 30 * time.Minute
 
-// overdue reports whether the lane ended and may be started again. If the resource has changed, that is immediately.
-// For a lane without memory, memoryAdmission decides.
+// overdue reports whether the lane ended and may be started again. If the resource has changed, it may be started
+// immediately. For a lane that ended for lack of memory, memoryAdmission decides.
 func (r *Reflector) overdue(now upstream.Resource) bool {
 	f := r.Failure()
 	if f == nil || !f.Refused {

@@ -10,9 +10,8 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// refusalLasts is how long the upstream must have refused a filled lane, without another response, for the lane to end.
-// A starting kube-apiserver refuses all requests until it has read its rules, and a token file is read again within a
-// minute.
+// refusalLasts is the time after which a filled lane ends if all responses of the upstream were refusals. A starting
+// kube-apiserver refuses all requests until it has read its rules, and a token file is read again within a minute.
 const refusalLasts = 30 * time.Second
 
 // refusal is how long the upstream has sent only 401 or 403 to the facade.
@@ -50,9 +49,9 @@ func (w *writer) judge(ctx context.Context, err error, pause *backoff) error {
 	return err
 }
 
-// denied reports whether a 401 or 403 is final. It is if the lane has no State, so that its readers need not wait. It
-// also is if the refusal has lasted, or if the upstream's authorizer confirms a 403. After a 401 the authorizer cannot
-// be asked.
+// denied reports whether a 401 or 403 ends the lane. It returns true if the lane has no State, so that its readers need
+// not wait. It also returns true if the refusal has lasted refusalLasts, or if an access review confirms a 403. After a
+// 401, no access review is possible.
 func (w *writer) denied(ctx context.Context, err error) bool {
 	if _, unsynced := w.reflector.Cache.State(); unsynced != nil || w.refusal.lasts() {
 		return true

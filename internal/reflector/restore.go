@@ -26,9 +26,9 @@ var errNoVersion = errors.New("the upstream's version is unknown")
 const (
 	// watchGrace is how long the upstream may take to reject a watch from a version that it has forgotten.
 	watchGrace = 100 * time.Millisecond
-	// restoreWait is how long reading and checking a snapshot may make no progress. Then the lane is filled in another
-	// way. The total may take longer, for example if many large lanes are restored at the same time: filling them would
-	// take even longer.
+	// restoreWait is how long reading and checking a snapshot may make no progress. After that, the lane is filled in
+	// another way. The total time is not limited: when many large lanes are restored at the same time, filling them in
+	// another way would take even longer.
 	restoreWait = 2 * time.Minute
 )
 
@@ -78,7 +78,7 @@ func (w *writer) restoreFrom(ctx context.Context, path string) (*stream, error) 
 	}
 	if open != nil {
 		open.close()
-		<-open.ahead // the goroutine of look has ended
+		<-open.ahead // waits for the end of the goroutine of look
 	}
 	if content != nil {
 		content.filling.Drop()
@@ -87,8 +87,8 @@ func (w *writer) restoreFrom(ctx context.Context, path string) (*stream, error) 
 	return nil, err
 }
 
-// checked reads a file and compares it with the upstream. It calls moved after each progress. After an error it still
-// returns the stream and the content that it opened, for the caller to close.
+// checked reads a file and compares it with the upstream. It calls moved each time that it makes progress. Even after
+// an error, it returns the stream and the content that it opened, and the caller has to close them.
 func (w *writer) checked(ctx context.Context, path string, moved func()) (open *stream, content *recorded, err error) {
 	err = w.look(ctx, path)
 	if err == nil || isVerdict(err) {

@@ -53,7 +53,7 @@ type roll struct {
 	resource upstream.Resource
 	rv       string
 	moved    func() // called after each page
-	err      error  // why it ended early
+	err      error  // why the list ended early; nil if it is complete
 }
 
 // all yields the objects, without their bytes.
@@ -98,7 +98,8 @@ type readAhead struct {
 	err  error
 }
 
-// look starts to read the first step in a goroutine. next returns that step. Only one goroutine may call next.
+// look starts a goroutine that reads the first step. The first call of next then returns that step. Only one goroutine
+// may call next.
 func (s *stream) look() {
 	s.ahead = make(chan readAhead, 1)
 	go func() {

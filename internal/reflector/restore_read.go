@@ -14,7 +14,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// recorded is the content of a snapshot. It becomes the lane's only by adopt. Dropping its filling releases it.
+// recorded is the content of a snapshot. Only adopt makes it the content of the lane. Dropping its filling releases it.
 type recorded struct {
 	by       *listWatch
 	filling  *cache.Filling
@@ -22,8 +22,8 @@ type recorded struct {
 	columns  []byte
 	bookmark wire.Bookmark
 	marked   bool                     // whether the upstream had sent a bookmark
-	objects  map[string]*cache.Object // objects of the base; nil after its end
-	past     *cache.Restoration       // history after the base; nil before its end
+	objects  map[string]*cache.Object // objects of the base; nil after the end of the base
+	past     *cache.Restoration       // history after the base; nil before the end of the base
 	rv       cache.RV
 	events   int
 	versions map[string]string // versions of the final objects, by key
@@ -35,7 +35,7 @@ func newRecorded(by *listWatch, shape wire.Shape, lane *cache.Lane) *recorded {
 	}
 }
 
-// read reads a snapshot in the same way as a stream of the upstream. admit returns an error if the given number of
+// read reads a snapshot by the same code as a stream of the upstream. admit returns an error if the given number of
 // bytes does not fit into memory.
 func (c *recorded) read(ctx context.Context, from *snapshot.Snapshot, admit func(bytes int64) error) error {
 	s := &stream{listWatch: c.by, body: io.NopCloser(from), frames: c.by.framing.Reader(from, wire.FrameLimit), cancel: func() {}}

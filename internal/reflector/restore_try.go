@@ -11,7 +11,7 @@ import (
 	"github.com/listfacade/listfacade/internal/snapshot"
 )
 
-// tries records the lanes whose snapshots were read or refused in this process. A refused snapshot would be refused
+// tries records the lanes whose snapshots were used or refused in this process. A refused snapshot would be refused
 // again, because it only gets older. Safe for concurrent use.
 type tries struct {
 	mu   sync.Mutex // guards done
@@ -30,14 +30,15 @@ func (t *tries) has(key laneKey) bool {
 	return t.done[key]
 }
 
-// isVerdict reports whether an error is about the snapshot, rather than an upstream that does not respond.
+// isVerdict reports whether an error means that the snapshot must not be used, and not only that the upstream did not
+// respond.
 func isVerdict(err error) bool {
 	return errors.Is(err, errUnchecked) || errors.Is(err, snapshot.ErrBroken) || errors.Is(err, snapshot.ErrOpen) ||
 		errors.Is(err, fs.ErrNotExist) || endsEpoch(err)
 }
 
-// look makes the cheap checks of a snapshot before its content is read: whether it is of this lane, and whether the
-// upstream has reached its version and still has the following events.
+// look makes the cheap checks of a snapshot before its content is read. It checks that the snapshot is of this lane,
+// and that the upstream has reached its version and still has the following events.
 func (w *writer) look(ctx context.Context, path string) error {
 	h, err := snapshot.Look(path)
 	if err != nil {
@@ -49,7 +50,8 @@ func (w *writer) look(ctx context.Context, path string) error {
 	if err := w.verify(ctx, cache.RV(h.RV)); err != nil {
 		return err
 	}
-	// The lane's watch is opened after the content was read. This one would wait for its reader until then.
+	// This watch is only a check and is closed. The lane's own watch is opened after the content was read, because it
+	// would have no reader before.
 	open, err := w.listWatch.Load().watch(ctx, watchQuery(cache.RV(h.RV)), lookSeconds)
 	if err != nil {
 		return fmt.Errorf("open a watch from the snapshot's version: %w", err)

@@ -14,7 +14,7 @@ import (
 const (
 	// auditEvery is the maximum interval between two checks for a due page.
 	auditEvery = time.Second
-	// auditShare limits the cost: after each page the auditor pauses for that many times as long as the page took.
+	// auditShare limits the cost. After each page, the auditor pauses for auditShare times the duration of the page.
 	auditShare = 20
 	// auditSlow is the maximum duration of a page from an upstream that is not overloaded. A page normally takes about 100
 	// ms.
@@ -24,7 +24,8 @@ const (
 	auditLongest = time.Hour
 	// auditConfirm is the time after which a page with differences is read again.
 	auditConfirm = 5 * time.Second
-	// auditLooks is how often a page may differ in other objects each time before the differences count.
+	// auditLooks is how many reads of a page may differ before all its differences count, even if each read differs in
+	// other objects.
 	auditLooks = 3
 )
 
@@ -33,7 +34,7 @@ const (
 	pageSame      = "same"
 	pageDifferent = "different" // confirmed by a second read
 	pageDoubtful  = "doubtful"  // differs once; read again
-	pageUnsure    = "unsure"    // version not available, upstream replaced, or lane listed again
+	pageUnsure    = "unsure"    // not comparable: version not available, upstream replaced, or lane listed again
 	pageFailed    = "failed"
 )
 
@@ -60,18 +61,18 @@ type auditor struct {
 	pause    time.Duration
 }
 
-// course is the progress of the audit of one lane.
+// course is the progress of the self-audit in one lane.
 type course struct {
-	after    string // last key of the previous page; empty at the beginning
-	due      time.Time
-	limit    int             // maximum number of objects of a page; below auditObjects if pages were too large
-	rowless  bool            // whether rows are skipped, because the upstream sorts them differently from objects
-	doubtful map[string]bool // keys that differed in the last read of the page
-	looks    int             // how often the page differed
-	prints   int             // how often the columns of the page differed
+	after           string // last key of the previous page; empty at the beginning
+	due             time.Time
+	limit           int             // maximum number of objects of a page; below auditObjects if pages were too large
+	rowless         bool            // whether rows are skipped, because the upstream sorts them differently from objects
+	doubtful        map[string]bool // keys that differed in the last read of the page
+	looks           int             // how often the page differed
+	columnsDiffered int             // how often the columns of the page differed
 
 	objects, columns brake
-	reprinted        *listWatch // the lane's listWatch while differing columns are ignored; else nil
+	reprinted        *listWatch // the lane's listWatch while differing columns are ignored; nil otherwise
 }
 
 // run audits until the context ends.
@@ -141,7 +142,7 @@ func (c *course) size(r *Reflector) int {
 }
 
 // readsNoRows reports whether the next page is read without rows. After the upstream's columns differed from the
-// lane's, rows are skipped until the lane may be listed again, or was.
+// lane's, rows are skipped until the lane was listed again, or may be listed again for that.
 func (c *course) readsNoRows(by *listWatch) bool {
 	if c.reprinted != by || c.columns.mayRelist() {
 		c.reprinted = nil
@@ -178,7 +179,7 @@ func (a *auditor) look(ctx context.Context, r *Reflector, c *course) {
 	a.judge(ctx, r, c, p)
 }
 
-// leave pauses the audit for an overloaded upstream, at least for atLeast.
+// leave pauses the self-audit because the upstream is overloaded, at least for atLeast.
 func (a *auditor) leave(atLeast time.Duration) {
 	a.pause = min(max(2*a.pause, auditPause), auditLongest)
 	if until := time.Now().Add(max(a.pause, atLeast)); until.After(a.until) {

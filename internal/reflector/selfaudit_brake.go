@@ -9,8 +9,8 @@ const (
 	maxRelistPause = 24 * time.Hour
 )
 
-// brake limits how often a lane is listed again because of differences. Objects and columns have separate ones: a
-// relist may fix objects even if it did not fix columns.
+// brake limits how often a lane is listed again because of differences. Objects and columns have separate brakes,
+// because a relist may fix objects even if it did not fix columns.
 type brake struct {
 	differed bool      // whether this pass found a difference
 	relisted time.Time // time of the last relist; zero after a pass without differences

@@ -103,8 +103,8 @@ func TestAuditOfColumnsIsOfOneList(t *testing.T) {
 		for range 3 {
 			a.reprints(t.Context(), lane, c, &auditPage{by: over})
 		}
-		if got := r.results(); got[pageUnsure] != 3 || len(got) != 1 || c.prints != 0 {
-			t.Errorf("got results %v, columns seen %d times", got, c.prints)
+		if got := r.results(); got[pageUnsure] != 3 || len(got) != 1 || c.columnsDiffered != 0 {
+			t.Errorf("got results %v, columns seen %d times", got, c.columnsDiffered)
 		}
 		c.reprinted = over
 		if !c.readsNoRows(over) || c.readsNoRows(lane.writer.synced.Load()) {

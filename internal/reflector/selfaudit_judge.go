@@ -36,7 +36,7 @@ func (a *auditor) fails(ctx context.Context, r *Reflector, c *course, p *auditPa
 		a.renew(ctx, r, c, p.state.RV())
 		return
 	case upstream.HasCode(err, http.StatusGatewayTimeout):
-		a.count(r, pageUnsure, 0) // the server is late, or is not that of the lane's watch
+		a.count(r, pageUnsure, 0) // the server has not reached the version, or is not the server of the lane's watch
 		return
 	}
 	var status *upstream.StatusError
@@ -47,8 +47,8 @@ func (a *auditor) fails(ctx context.Context, r *Reflector, c *course, p *auditPa
 	r.writer.log.Info("Self-audit failed to compare the lane", zap.Error(err))
 }
 
-// renew brings a lane whose version the upstream has forgotten to a fresh version, and makes the page due again.
-// Otherwise an idle lane of a resource without bookmarks, such as events, would stay at that version.
+// renew brings a lane to a current version after the upstream has compacted the lane's version, and makes the page due
+// again. Otherwise an idle lane of a resource without bookmarks, such as events, would stay at that version.
 func (a *auditor) renew(ctx context.Context, r *Reflector, c *course, forgotten cache.RV) {
 	ctx, cancel := context.WithTimeout(ctx, auditSlow)
 	defer cancel()
@@ -59,15 +59,16 @@ func (a *auditor) renew(ctx context.Context, r *Reflector, c *course, forgotten 
 }
 
 // reprints handles columns of the upstream that differ from the lane's. The lane's watch shows new columns only after
-// the next change. The difference counts if a second read confirms it. The lane is not listed again if that did not
-// help before: kube-apiservers behind one address may print differently. Objects are compared without rows until then.
+// the next change. The difference counts if a second read confirms it. The lane is not listed again if an earlier
+// relist did not help, because kube-apiservers behind one address may have different columns. Until the next relist,
+// objects are compared without rows.
 func (a *auditor) reprints(ctx context.Context, r *Reflector, c *course, p *auditPage) {
 	if r.writer.synced.Load() != p.by {
 		a.count(r, pageUnsure, 0)
 		return
 	}
-	if c.prints == 0 {
-		c.prints++
+	if c.columnsDiffered == 0 {
+		c.columnsDiffered++
 		c.due = time.Now().Add(min(auditConfirm, a.interval))
 		a.count(r, pageDoubtful, 0)
 		return
@@ -89,9 +90,9 @@ func (a *auditor) reprints(ctx context.Context, r *Reflector, c *course, p *audi
 	}
 }
 
-// judge handles a page that was compared. A difference counts if a second read, at another exact version, confirms it.
-// Between the lane's events and the page, kube-apiserver may be upgraded or a definition may change. The lane's watch
-// ends soon after that.
+// judge handles a page that was compared. A difference counts only if a second read, at another exact version, confirms
+// it. The first difference may have another cause: an upgrade of kube-apiserver or a changed definition. The lane's
+// watch ends soon after these.
 func (a *auditor) judge(ctx context.Context, r *Reflector, c *course, p *auditPage) {
 	if r.writer.synced.Load() != p.by {
 		a.count(r, pageUnsure, 0)
@@ -113,8 +114,8 @@ func (a *auditor) judge(ctx context.Context, r *Reflector, c *course, p *auditPa
 	}
 }
 
-// again returns the differences that count: in objects that differed before, or all of them if the page differs each
-// time.
+// again returns the differences that count: those in objects that also differed in the last read, or all differences if
+// the page has differed auditLooks times.
 func (c *course) again(differences []divergence.Difference) (again []divergence.Difference) {
 	if c.looks >= auditLooks {
 		return differences
@@ -134,11 +135,11 @@ func (c *course) doubts(differences []divergence.Difference) {
 		c.doubtful[d.Key] = true
 	}
 	c.looks++
-	c.prints = 0 // the columns matched
+	c.columnsDiffered = 0 // the columns matched this time
 }
 
-// settles clears the records for a second read.
-func (c *course) settles() { c.doubtful, c.looks, c.prints = nil, 0, 0 }
+// settles clears the records of earlier reads of the page.
+func (c *course) settles() { c.doubtful, c.looks, c.columnsDiffered = nil, 0, 0 }
 
 // passes proceeds to the next page.
 func (a *auditor) passes(r *Reflector, c *course, p *auditPage) {
@@ -168,8 +169,8 @@ func (a *auditor) ends(r *Reflector, c *course) {
 	a.lanes.metrics.SelfAuditPassed(r.Resource.GVR, r.Encoding.Name())
 }
 
-// differs reports differences, and lists the lane again unless that did not help before. After a relist, the same page
-// is read again.
+// differs logs and counts differences. It lists the lane again, unless an earlier relist did not help. After a relist,
+// the same page is read again.
 func (a *auditor) differs(r *Reflector, c *course, p *auditPage, differences []divergence.Difference) {
 	log := r.writer.log.With(zap.Stringer("at", p.state.RV()))
 	for i, d := range differences {
@@ -202,7 +203,7 @@ func (a *auditor) relists(r *Reflector, c *course, b *brake, reason error) bool 
 	return true
 }
 
-// isListedFrom reports whether the upstream has the version from which the lane was listed.
+// isListedFrom reports whether kube-apiserver has the same version as when the lane was listed.
 func (w *writer) isListedFrom(ctx context.Context) bool {
 	listed, known := w.origin.Load().now()
 	return known && w.versions.since(ctx, time.Now()) == listed

@@ -23,7 +23,7 @@ const (
 	auditBytes   = 4 << 20
 	// auditLimit is the maximum size of a page in bytes. A larger one is requested in smaller parts.
 	auditLimit = 8 << 20
-	// auditMemory is the memory that a page needs for a moment: its bytes, rows and single objects.
+	// auditMemory is the memory that the comparison of a page needs: its bytes, rows and single objects.
 	auditMemory = 2 * auditLimit
 )
 
@@ -97,7 +97,7 @@ func (p *auditPage) target(ask *wire.Ask) upstream.Target {
 	return upstream.Target{Path: p.reflector.Resource.Path(""), Query: query}
 }
 
-// errLooked ends the reading of a page that is no longer needed.
+// errLooked stops the reading of a page whose remaining objects are not needed.
 var errLooked = errors.New("page no longer needed")
 
 // compare compares the page with the State.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// audited is the result of the self-audit for a lane. The auditor stores it; reads are safe for concurrent use.
+// audited is the result of the self-audit for a lane. The auditor writes it; reads are safe for concurrent use.
 type audited struct {
 	passed atomic.Pointer[time.Time] // time of the last complete pass; nil: never
 	found  atomic.Pointer[Finding]
@@ -27,8 +27,8 @@ func (r *Reflector) Unaudited() time.Duration {
 	return time.Since(r.began)
 }
 
-// Differing returns how many objects still differ, by the last finding: the lane was not listed again, and no later
-// pass was without differences.
+// Differing returns the number of objects of the last finding, if they may still differ. It returns 0 if the lane was
+// listed again, or if a later pass found no difference.
 func (r *Reflector) Differing() int {
 	if found := r.Found(); found != nil && !found.Relisted {
 		return found.Objects
@@ -36,6 +36,6 @@ func (r *Reflector) Differing() int {
 	return 0
 }
 
-// Found returns the last finding of the self-audit. It is nil if there was none since the lane was made. It also is nil
-// if the lane was not listed again for it and a later pass found no difference.
+// Found returns the last finding of the self-audit. It is nil if there was no finding since the lane was made. It is
+// also nil if the lane was not listed again because of the finding, and a later pass found no difference.
 func (r *Reflector) Found() *Finding { return r.found.Load() }

@@ -3,8 +3,8 @@ package reflector
 import "time"
 
 const (
-	// bookmarkEvery is the interval between kube-apiserver's bookmarks (semantics 4.3). After the first one on a watch,
-	// they always continue.
+	// bookmarkEvery is the interval between kube-apiserver's bookmarks (semantics 4.3). After the first bookmark on a
+	// watch, kube-apiserver continues to send them.
 	bookmarkEvery = time.Minute
 	// bookmarkLate is how late a bookmark of a busy upstream may be.
 	bookmarkLate = 30 * time.Second

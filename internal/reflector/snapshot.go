@@ -17,14 +17,14 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// snapshotAge is the age after which a snapshot without a running lane is removed.
+// snapshotAge is the age after which a snapshot is removed if no lane for it is running.
 const snapshotAge = 24 * time.Hour
 
 // errNoTime is the error if a lane's snapshot was not written within Config.SnapshotPeriod.
 var errNoTime = errors.New("the period for snapshots has ended")
 
 // snapshots writes a snapshot of each lane for the next process (docs/adr/0024-lanes-leave-snapshots.md), as many as
-// possible within Config.SnapshotPeriod. It is called after the last read from the lanes.
+// possible within Config.SnapshotPeriod. The caller calls it after the last read from the lanes.
 func (l *Lanes) snapshots(all map[laneKey]*Reflector) {
 	if l.config.SnapshotDir == "" {
 		return
@@ -60,7 +60,7 @@ func (l *Lanes) leave(ctx context.Context, all map[laneKey]*Reflector) {
 	}
 	log("Snapshots written", zap.Int("written", written), zap.Int("notWritten", len(without)), zap.Strings("without", without),
 		zap.Duration("took", time.Since(began)))
-	names := map[string]bool{} // files of running lanes are kept: an older snapshot may still match
+	names := map[string]bool{} // files of running lanes are not removed, because an older snapshot may still match
 	for _, r := range all {
 		names[r.snapshotName()] = true
 	}
@@ -69,7 +69,7 @@ func (l *Lanes) leave(ctx context.Context, all map[laneKey]*Reflector) {
 	}
 }
 
-// bySize sorts small lanes first, so that a lane that is too large for the period prevents no other snapshot.
+// bySize sorts small lanes first. A lane that is too large for the period then prevents no other snapshot.
 func bySize(all map[laneKey]*Reflector) []*Reflector {
 	type sized struct {
 		*Reflector
@@ -111,8 +111,8 @@ func (w *writer) leaveLogged(ctx context.Context, dir string) error {
 }
 
 // leave writes the lane's snapshot, and returns its number of objects. It returns errNoSnapshot for an unfilled lane
-// and in three other cases. A resource that is read from etcd does not show up to which version its objects are
-// complete. A custom resource with an unreadable definition may change unnoticed. Secrets must not be written to a
+// and in three other cases. The lane of a resource that is read from etcd does not show up to which version its objects
+// are complete. A custom resource with an unreadable definition may change unnoticed. Secrets must not be written to a
 // disk, even if they are cached.
 func (w *writer) leave(ctx context.Context, dir string) (int, error) {
 	r, origin := w.reflector, w.origin.Load()
@@ -147,8 +147,7 @@ func (l *listWatch) header(cluster, version string, e wire.Encoding) snapshot.He
 	}
 }
 
-// record writes a lane's past in the way the upstream would stream it: a streaming list of the base, then the events
-// after it.
+// record writes a lane's history in the format of a watch: a streaming list of the base, then the events after it.
 func (l *listWatch) record(out io.Writer, past cache.Past, bookmark *wire.Bookmark) error {
 	shape, representation := past.Base.Shape(), wire.Representation{Kind: wire.Whole}
 	if strings.Contains(l.ask.Accept, "as=Table") {

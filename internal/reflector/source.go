@@ -21,18 +21,19 @@ const (
 	// mediaPartialList is the media type of a roll call. Protobuf costs the upstream a fifth of JSON.
 	mediaPartialList = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io," +
 		"application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
-	// rollCallLimit is the maximum size of a roll call in bytes. For 5,000 objects that is 1.6 KiB of metadata each.
+	// rollCallLimit is the maximum size of a roll call in bytes. For 5,000 objects, this allows 1.6 KiB of metadata for
+	// each.
 	rollCallLimit = 8 << 20
 )
 
-// source sends the requests of freshness checks for a resource. It implements fresh.Source, and so contains only
+// source sends the requests of freshness checks for a resource. It implements fresh.Source, and therefore contains only
 // comparable fields.
 type source struct {
 	client   *upstream.Client
 	resource upstream.Resource
 }
 
-// uncached is the resource that every kube-apiserver reads from etcd (semantics 2.1).
+// uncached is the resource Event, which every kube-apiserver reads from etcd (semantics 2.1).
 var uncached = upstream.Resource{GVR: schema.GroupVersionResource{Version: "v1", Resource: "events"}, Namespaced: true}
 
 // ResourceVersion implements fresh.Source.

@@ -20,7 +20,7 @@ type step struct {
 	change  cache.Change
 	rv      cache.RV
 	frame   []byte // frame of a bookmark; valid until the next step is read
-	columns []byte // columns of the Table, a copy; only in the first frame of a stream
+	columns []byte // copy of the Table columns; only in the first frame of a stream
 }
 
 type stepKind int
@@ -37,10 +37,11 @@ type stream struct {
 	body   io.ReadCloser
 	frames wire.FrameReader
 	cancel context.CancelFunc
-	// ordered is set if resourceVersions rise. Those of initial events do not: they arrive in the order of their keys.
+	// ordered is set if the resourceVersions of events must rise. Initial events are not ordered by resourceVersion: they
+	// arrive in the order of their keys.
 	ordered bool
 	last    cache.RV
-	resumed bool           // whether it continues another watch of a resource that the upstream reads from etcd
+	resumed bool           // whether the stream continues an earlier watch, of a resource that the upstream reads from etcd
 	until   time.Time      // end of its timeout
 	ahead   chan readAhead // channel with the first step after look; nil otherwise
 }
@@ -51,8 +52,9 @@ const earlyEnd = time.Second
 // isOverdue reports whether the stream's timeout has ended.
 func (s *stream) isOverdue() bool { return time.Until(s.until) < earlyEnd }
 
-// judge returns why the stream ended. After etcd was compacted, kube-apiserver's watch fails immediately each time,
-// because the object before the compacted event is lost (semantics 4.4). judge turns this error into errForgotten.
+// judge returns why the stream ended. After a compaction of etcd, each resumed watch may fail immediately, because
+// kube-apiserver needs the compacted previous version of an object (semantics 4.4). judge turns this error into
+// errForgotten.
 func (s *stream) judge(err error) error {
 	if s.resumed && s.last == 0 && upstream.HasCode(err, http.StatusInternalServerError) {
 		return fmt.Errorf("%w: %w", errForgotten, err)

@@ -28,7 +28,8 @@ const (
 )
 
 // initialWait is the maximum time of a streaming list without a further initial event or the final bookmark. The
-// upstream has its state in memory. After the same time, client-go's reflectors log a warning.
+// upstream sends this list from memory, so a longer gap is a failure. client-go's reflectors log a warning after the
+// same time.
 const initialWait = 10 * time.Second
 
 // sync fills the lane from a snapshot, a peer or the upstream, and publishes the result. It returns the watch that
@@ -72,7 +73,7 @@ func (w *writer) syncOnce(ctx context.Context) (*stream, error) {
 	if w.streaming {
 		open, err := w.stream(ctx)
 		refused := isUnsupported(err)
-		// A slow response may be an exception. Only a refusal is permanent.
+		// A slow response may be an exception, so only a refusal disables streaming lists permanently.
 		if !refused && !errors.Is(err, errEndless) {
 			return open, err
 		}
@@ -127,7 +128,7 @@ func (w *writer) initial(ctx context.Context, s *stream, patience *time.Timer) e
 		w.setColumns(st.columns)
 		switch o := st.change.Object; {
 		case st.kind == stepInitialEnd:
-			patience.Stop() // the list is complete; the comparison in publish may take longer
+			patience.Stop() // the list is complete, and the comparison in publish may take longer than initialWait
 			w.reflector.marked.Store(true)
 			w.learnBookmark(st.frame)
 			return w.publish(ctx, st.rv, objects)
@@ -140,7 +141,7 @@ func (w *writer) initial(ctx context.Context, s *stream, patience *time.Timer) e
 			}
 			objects[o.Key()] = o
 			w.reflector.fill.objects.Store(int64(len(objects)))
-			if o.Key() > highest { // initial events arrive in the order of their keys; other events do not extend the wait
+			if o.Key() > highest { // initial events arrive in the order of their keys; other events do not restart the timer
 				highest = o.Key()
 				patience.Reset(initialWait)
 			}
@@ -210,8 +211,8 @@ func (w *writer) setColumns(raw []byte) {
 	w.shape = printed
 }
 
-// publish begins an epoch, or continues the last one. A State is complete at its resourceVersion (I10), so a list with
-// an object of a later version is an error.
+// publish shows a list as the lane's State. It begins a new epoch, or continues the last one by a replay. A State is
+// complete at its resourceVersion (I10), so a list with an object of a later version is an error.
 func (w *writer) publish(ctx context.Context, rv cache.RV, objects map[string]*cache.Object) error {
 	for key, o := range objects {
 		if o.RV > rv {

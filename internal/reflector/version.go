@@ -18,7 +18,7 @@ import (
 // end at about the same time share one request.
 const versionAge = 10 * time.Second
 
-// newVersions returns the identity that reads the upstream's version.
+// newVersions returns the identity that reads the version of the upstream's kube-apiserver.
 func newVersions(client *upstream.Client) *identity {
 	return newIdentity(func(ctx context.Context) string { return versionOf(ctx, client) })
 }
@@ -34,7 +34,7 @@ func versionOf(ctx context.Context, client *upstream.Client) string {
 }
 
 // snapshotsSince is the first version of kube-apiserver that serves pages of a list, and lists at an exact version,
-// from memory. Earlier ones read each of them from etcd and decode it.
+// from memory. Earlier versions read each page from etcd and decode it.
 var snapshotsSince = utilversion.MustParseGeneric("1.34")
 
 // hasSnapshots reports whether the upstream's version is known and serves pages from memory.
@@ -48,14 +48,14 @@ func hasSnapshots(version string) bool {
 	return false
 }
 
-// compare checks the upstream's version after a watch was resumed, possibly by another kube-apiserver. One of another
-// version represents objects differently: it has other fields, defaults and cells of Tables. Objects that do not change
-// would keep their old representation in the lane. fresh is the earliest time at which a known version is up to date.
+// compare checks the upstream's version after a watch was resumed, possibly by another kube-apiserver. A kube-apiserver
+// of another version may represent objects differently: with other fields, defaults and Table cells. Unchanged objects
+// in the lane would keep their old representation. fresh is the earliest time at which a known version is up to date.
 //
 // An unknown version counts as unchanged. If the version of the lane's list is unknown, a new list is compared with the
 // lane. Its watches continue if the differences can be replayed (lost_window.go).
 //
-// Behind a load balancer, the version may be that of another server than the watch's. While servers of two versions
+// Behind a load balancer, the version may be from another server than the watch. While servers of two versions
 // alternate, a lane may keep old objects for one more watch, or be listed once more than necessary. If they continue to
 // alternate, the pauses between such lists grow.
 func (w *writer) compare(ctx context.Context, fresh time.Time) error {
@@ -85,8 +85,8 @@ func agreed(before, after string) string {
 	return cmp.Or(before, after)
 }
 
-// replacement limits how often a lane is listed because the upstream has another version, as for the self-audit
-// (selfaudit_brake.go).
+// replacement limits how often a lane is listed again because kube-apiserver has another version. It uses the brake of
+// the self-audit (selfaudit_brake.go).
 type replacement struct {
 	brake
 	differs time.Time // when the version last differed
@@ -94,7 +94,7 @@ type replacement struct {
 
 func newReplacement() replacement { return replacement{brake: brake{pause: relistPause}} }
 
-// lists records that the upstream has another version, and reports whether the lane is listed for that.
+// lists records that kube-apiserver has another version, and reports whether the lane is listed again because of that.
 func (r *replacement) lists() bool {
 	r.differs = time.Now()
 	if !r.mayRelist() {
@@ -104,15 +104,16 @@ func (r *replacement) lists() bool {
 	return true
 }
 
-// agrees records that the upstream has the lane's version. If that has lasted as long as the pause, pauses are short
-// again.
+// agrees records that kube-apiserver has the version of the lane's list. If this has been so for longer than the pause,
+// the pause is reset.
 func (r *replacement) agrees() {
 	if time.Since(r.differs) > r.pause {
 		r.ends()
 	}
 }
 
-// origin is the upstream from which an epoch was listed. It becomes known two requests after the State is visible.
+// origin identifies the upstream from which an epoch was listed. It becomes known only after the State is visible,
+// because it needs two further requests.
 type origin struct {
 	known   chan struct{} // closed when the rest is set
 	version string        // empty if it is uncertain

@@ -17,9 +17,9 @@ import (
 
 // warm fills a lane without a State from a peer, and opens its watch at the upstream
 // (docs/adr/0020-facades-read-facades.md). It returns nil if no peer could fill it. The lane then has to be listed from
-// the upstream. Events are always listed from the upstream. etcd deletes several of them at one version, and it is
-// unknown whether the peer has received all of those deletions. warm returns an error if a list from the upstream would
-// fail, too.
+// the upstream. Events are always listed from the upstream. etcd deletes several events at one version, and it is
+// unknown whether the peer has received all of these deletions. warm returns an error only if a list from the upstream
+// would also fail.
 func (w *writer) warm(ctx context.Context) (*stream, error) {
 	if w.reflector.Resource.Custom {
 		return nil, nil // the definition behind the peer's objects is unknown
@@ -36,7 +36,7 @@ func (w *writer) warm(ctx context.Context) (*stream, error) {
 		case ctx.Err() != nil || errors.Is(err, ErrNoMemory), errors.Is(err, ErrTooLarge):
 			return nil, err
 		case errors.Is(err, wire.ErrUnaligned):
-			w.unpaged = true // the upstream's rows would not match either
+			w.unpaged = true // the upstream's rows would not match the objects either
 			return nil, nil
 		case errors.As(err, &fault):
 			p.fails(w.log, err)
@@ -47,8 +47,8 @@ func (w *writer) warm(ctx context.Context) (*stream, error) {
 	return nil, nil
 }
 
-// peerError is an error of a peer that affects every lane. Errors about a single resource, or of the upstream, are not
-// peerErrors.
+// peerError is an error of a peer that would affect every lane. Errors of the upstream, and errors about a single
+// resource, are not peerErrors.
 type peerError struct{ err error }
 
 func (e *peerError) Error() string { return e.err.Error() }
@@ -68,8 +68,8 @@ func ofPeer(err error) error {
 	return &peerError{err: err}
 }
 
-// warmFrom reads the peer's lane as a list of one version. It publishes the list after the upstream has confirmed the
-// same as for a resumed watch: it has reached that version, and the resource is unchanged.
+// warmFrom reads the peer's lane as a list of one version. It publishes the list only after the checks of a resumed
+// watch: the upstream has reached the list's version, and the resource is unchanged.
 func (w *writer) warmFrom(ctx context.Context, p *peer) (*stream, error) {
 	reading, cancel := context.WithTimeout(ctx, warmWait)
 	defer cancel()
@@ -91,7 +91,8 @@ func (w *writer) warmFrom(ctx context.Context, p *peer) (*stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The list may lack recent writes. Readers still get only States that a freshness check confirms.
+	// The list may lack recent writes. Readers of the most recent state still receive only States that a freshness check
+	// has confirmed.
 	if err := w.publish(ctx, rv, objects); err != nil {
 		open.close()
 		return nil, err

@@ -15,8 +15,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// writer fills one lane: it lists, watches, resumes the watch, and lists again after a 410. It is the only writer of
-// the lane.
+// writer fills one lane and is its only writer. It lists, watches, resumes the watch, and lists again after a 410.
 type writer struct {
 	client      *upstream.Client
 	reflector   *Reflector
@@ -40,15 +39,15 @@ type writer struct {
 	pagedFrom   int   // minimum number of objects to list by pages
 	unpaged     bool  // whether the lane is filled by a streaming list because pages failed
 
-	past              // the list that the lane shows, and doubts about it
+	past              // properties of the last list
 	version    string // version of the upstream during this epoch's list; empty if it is uncertain
 	replaced   replacement
 	discovered discovered
 	shape      wire.Shape                // shape of this epoch
-	asks       []wire.Ask                // requests that the upstream has not refused in this epoch
+	asks       []wire.Ask                // Accept headers, with their queries, that the upstream has not refused in this epoch
 	listWatch  atomic.Pointer[listWatch] // listWatch of this epoch; progress watches read it
 
-	synced  atomic.Pointer[listWatch] // listWatch of the State that readers see; nil while the lane is being listed
+	synced  atomic.Pointer[listWatch] // listWatch of the visible State; nil while the lane is being listed
 	origin  atomic.Pointer[origin]    // upstream of this epoch, for other goroutines
 	refusal refusal
 
@@ -65,8 +64,8 @@ func newWriter(client *upstream.Client, r *Reflector, metrics Metrics, log *zap.
 	return w
 }
 
-// run fills the lane until the context ends, the upstream refuses the resource permanently, or the resource is
-// redefined. Then it closes the lane: watchers end, and requests go to the upstream.
+// run fills the lane until the context ends, or an error ends the lane. Examples are a permanent refusal of the
+// upstream and a changed definition. Then it closes the lane: watches end, and requests are forwarded.
 func (w *writer) run(ctx context.Context) {
 	defer w.reflector.Cache.Close()
 	defer w.reflector.checker.Interrupted()
@@ -126,8 +125,8 @@ func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 	w.origin.Store(listed)
 	version := w.versions.since(ctx, time.Now().Add(-versionAge))
 	w.snapshots = hasSnapshots(version)
-	// The list may have the version that learn reads. If a freshness check vouched for a later version meanwhile, the list
-	// would look like a restored upstream, for this lane and all others.
+	// The list may have the version that learn reads. If a freshness check raised the visible version in the meantime
+	// (cache.Lane.Vouch), the list would be lower. It would then look like that of a restored upstream.
 	endExpect := w.reflector.Cache.Expect()
 	if err := w.learn(ctx); err != nil {
 		endExpect()
@@ -161,7 +160,7 @@ func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 	defer func() { pause.noteUptime(time.Since(synced)) }()
 	err = w.follow(ctx, open)
 	if at, _ := w.reflector.Cache.Position(); open == nil && isLost(err) && at == state.RV() {
-		w.unpaged = true // the upstream had lost the following events before the last page
+		w.unpaged = true // the upstream lost the events after the list's version before the last page was read
 	}
 	return err
 }
@@ -186,7 +185,7 @@ func (w *writer) follow(ctx context.Context, open *stream) error {
 			w.reflector.receivesNothing(time.Now())
 			w.metrics.Reconnected(w.reflector.Resource.GVR.Group, w.reflector.Resource.GVR.Resource)
 			w.log.Debug("Upstream watch ended", zap.Error(err), zap.Duration("lived", time.Since(began)))
-			// A watch that ended early shows that the upstream is not well, so the next attempt is delayed.
+			// A watch that ended early, or with an error, indicates a problem of the upstream. So the next attempt is delayed.
 			if time.Since(began) < settled || !errors.Is(err, io.EOF) {
 				w.note(err)
 				pause.sleep(ctx, retryAfter(err))
@@ -207,7 +206,7 @@ func (w *writer) follow(ctx context.Context, open *stream) error {
 	}
 }
 
-// note logs why a watch cannot continue, unless it just ended.
+// note logs why a watch failed. A clean end is not logged.
 func (w *writer) note(err error) {
 	if errors.Is(err, io.EOF) {
 		return
