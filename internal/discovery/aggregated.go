@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// addAggregated adds an APIGroupDiscoveryList, v2 or v2beta1, which have the same fields.
+// addAggregated adds an APIGroupDiscoveryList of v2 or v2beta1. Both versions have the same fields.
 func (s *Served) addAggregated(body []byte) error {
 	var list apidiscoveryv2.APIGroupDiscoveryList
 	if err := json.Unmarshal(body, &list); err != nil {
@@ -19,7 +19,7 @@ func (s *Served) addAggregated(body []byte) error {
 		group := Group{Name: g.Name}
 		for _, v := range g.Versions {
 			gv := schema.GroupVersion{Group: g.Name, Version: v.Version}
-			// The aggregated API server does not respond, and its resources are outdated.
+			// The aggregated API server does not respond, so the listed resources may be outdated.
 			if v.Freshness == apidiscoveryv2.DiscoveryFreshnessStale {
 				s.Failed = append(s.Failed, fmt.Errorf("read %s: aggregated API server does not respond", gv))
 				continue
@@ -31,7 +31,8 @@ func (s *Served) addAggregated(body []byte) error {
 	return nil
 }
 
-// flatten returns the resources, each followed by its subresources. It omits those without a kind, as client-go does.
+// flatten returns the resources, each followed by its subresources. It omits resources and subresources without a kind,
+// as client-go does.
 func flatten(described []apidiscoveryv2.APIResourceDiscovery) []Resource {
 	var all []Resource
 	for _, d := range described {

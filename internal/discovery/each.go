@@ -14,11 +14,13 @@ import (
 const (
 	// atOnce is the maximum number of concurrent requests for versions.
 	atOnce = 8
-	// versionWait is the timeout of one request. An aggregated API server that hangs must not use up the time for all.
+	// versionWait is the timeout of one request. An aggregated API server that hangs must not delay the complete discovery
+	// for longer.
 	versionWait = 10 * time.Second
 )
 
-// addEach adds the APIVersions of /api or the APIGroupList of /apis, and reads the resources of each version.
+// addEach adds the groups of an APIVersions (/api) or an APIGroupList (/apis). It requests the resources of each
+// version.
 func (s *Served) addEach(ctx context.Context, ask Ask, root string, body []byte) error {
 	groups, err := named(body)
 	if err != nil {
@@ -54,7 +56,7 @@ func (s *Served) addEach(ctx context.Context, ask Ask, root string, body []byte)
 	return nil
 }
 
-// named returns the groups of a document without their resources, the preferred version first.
+// named returns the groups of a document, without resources. In each group, the preferred version is first.
 func named(body []byte) ([]Group, error) {
 	var document struct {
 		Versions []string          `json:"versions"` // of the core group
@@ -102,7 +104,7 @@ func readVersion(ctx context.Context, ask Ask, path string) ([]Resource, error) 
 		return nil, err
 	}
 	if list.Kind != "APIResourceList" {
-		return nil, fmt.Errorf("unexpected kind %q", list.Kind)
+		return nil, fmt.Errorf("got kind %q, want APIResourceList", list.Kind)
 	}
 	return list.Resources, nil
 }

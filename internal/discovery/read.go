@@ -10,19 +10,19 @@ import (
 // Limit is the maximum size of a response in bytes. The discovery of 10,000 CRDs needs less than a tenth of it.
 const Limit = 64 << 20
 
-// accept is the Accept header for /api and /apis: aggregated discovery of 1.30 and later, then of 1.26 and later, then
-// none.
+// accept is the Accept header for /api and /apis. It prefers aggregated discovery of 1.30 and later, then that of 1.26
+// and later, then plain discovery.
 const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +
 	"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList," + plain
 
 // plain is the Accept header for all other paths.
 const plain = "application/json"
 
-// ErrNotFound is wrapped by the error of an Ask whose server responded with 404.
+// ErrNotFound must be wrapped by the error of an Ask if the server responded with 404.
 var ErrNotFound = errors.New("not found")
 
-// Ask requests a path from a server and returns the body of a 200, of at most Limit bytes. All other responses are
-// errors. It must be safe for concurrent use.
+// Ask requests a path from a server and returns the body of a 200, of at most Limit bytes. For all other responses, it
+// returns an error. It must be safe for concurrent use.
 type Ask func(ctx context.Context, path, accept string) ([]byte, error)
 
 // Read reads the groups, versions and resources of a server. A server without /api has no core group, which is normal
@@ -56,7 +56,7 @@ func (s *Served) readRoot(ctx context.Context, ask Ask, path string) error {
 	case "APIVersions", "APIGroupList":
 		err = s.addEach(ctx, ask, path, body)
 	default:
-		err = fmt.Errorf("unexpected kind %q", answer.Kind)
+		err = fmt.Errorf("got kind %q, want APIGroupDiscoveryList, APIVersions or APIGroupList", answer.Kind)
 	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", path, err)

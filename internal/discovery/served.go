@@ -14,7 +14,7 @@ type Served struct {
 	Failed []error
 }
 
-// Incomplete returns the errors of all versions that could not be read; nil if there are none.
+// Incomplete returns the joined errors of all versions that could not be read, or nil if all versions were read.
 func (s *Served) Incomplete() error { return errors.Join(s.Failed...) }
 
 // Group is a group with the versions that could be read, in the server's order of preference.

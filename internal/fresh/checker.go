@@ -71,7 +71,7 @@ type Checker struct {
 	wanted          atomic.Pointer[time.Time] // time of the last costly read; nil before the first
 	credit          atomic.Int64              // upstream time that KeepUp may still use, in nanoseconds
 	forwarded       atomic.Int64              // estimated upstream time of forwarded answers in progress, in nanoseconds
-	unaccounted     cache.RV                  // first version that no lane had received in the last run of KeepUp; 0 for none
+	unaccounted     cache.RV                  // version that no lane had received in the last run of KeepUp; 0: none
 }
 
 // Checker returns the Checker of a lane.

@@ -96,7 +96,7 @@ func (l *Lanes) startShared(work func(context.Context)) bool {
 // Run stops idle lanes and trims the others until the context ends. Then it stops all lanes and returns when their
 // goroutines have ended. Run calls ready when Get may be used.
 func (l *Lanes) Run(ctx context.Context, ready func()) {
-	life, end := context.WithCancel(context.WithoutCancel(ctx)) // lanes run until their snapshots have been written, after ctx has ended
+	life, end := context.WithCancel(context.WithoutCancel(ctx)) // lanes run until their snapshots are written
 	defer end()
 	l.mu.Lock()
 	l.life = life

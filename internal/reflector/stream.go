@@ -41,7 +41,7 @@ type stream struct {
 	// arrive in the order of their keys.
 	ordered bool
 	last    cache.RV
-	resumed bool           // whether the stream continues an earlier watch, of a resource that the upstream reads from etcd
+	resumed bool           // whether it continues a watch of a resource that the upstream reads from etcd
 	until   time.Time      // end of its timeout
 	ahead   chan readAhead // channel with the first step after look; nil otherwise
 }

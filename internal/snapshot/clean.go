@@ -11,7 +11,7 @@ import (
 )
 
 // Clean removes the snapshots in a directory that were modified before the given time, unless keep returns true for the
-// file name. It removes only files that begin as snapshots do.
+// file name. It removes only files that begin with the magic line.
 func Clean(dir string, before time.Time, keep func(name string) bool) error {
 	return remove(dir, func(entry fs.DirEntry) bool {
 		name := entry.Name()
@@ -21,7 +21,7 @@ func Clean(dir string, before time.Time, keep func(name string) bool) error {
 }
 
 // CleanUnfinished removes the temporary files of writers that did not finish. No writer may use the directory at the
-// same time. It removes only files that begin as snapshots do.
+// same time. It removes only files that begin with the magic line.
 func CleanUnfinished(dir string) error {
 	return remove(dir, func(entry fs.DirEntry) bool {
 		name := entry.Name()
@@ -29,7 +29,8 @@ func CleanUnfinished(dir string) error {
 	})
 }
 
-// remove removes the matching files in a directory that begin as snapshots do. A missing directory is no error.
+// remove removes the files in a directory for which matches returns true, if they begin with the magic line. A missing
+// directory is no error.
 func remove(dir string, matches func(fs.DirEntry) bool) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

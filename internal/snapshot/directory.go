@@ -19,11 +19,11 @@ type Found struct {
 	Name   string
 	Size   int64 // in bytes
 	Header Header
-	Err    error // error of Open, if the file is damaged or unreadable; Header is empty then
+	Err    error // error of Open if the file is damaged or unreadable; Header is then empty
 }
 
-// Left verifies and returns all snapshots in a directory, and none if the directory does not exist. It fails if the
-// directory cannot be read or the context ends.
+// Left verifies all snapshots in a directory, and returns them with their errors. It returns none if the directory does
+// not exist. It fails if the directory cannot be read or the context ends.
 func Left(ctx context.Context, dir string) ([]Found, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

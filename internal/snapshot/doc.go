@@ -1,15 +1,15 @@
-// Package snapshot reads and writes the file that a lane leaves for the next process. The file has a header that
-// describes the lane, then watch frames. The frames are the lane's objects and its history, as the upstream would
-// stream them.
+// Package snapshot reads and writes the file from which the next process restores a lane. The file contains a header
+// that describes the lane, and then watch frames. The frames contain the lane's objects and its history in the format
+// of the upstream's watch.
 //
-// A directory belongs to one process. When a process starts, it may remove the unfinished files there
+// A directory belongs to one process. A process may therefore remove the unfinished files of an earlier process
 // (CleanUnfinished).
 //
 // A file is complete or it does not exist under its name: Write creates a temporary file with mode 0600, syncs it to
 // the disk and renames it. The file ends with its length and the SHA-256 of its content. Open verifies both before it
-// uses anything else of the file. The checksum detects damage, but not a forgery: anyone who can write to the directory
-// can create a valid file. So the caller has to compare the content with the upstream. A file that other users may read
-// or write is refused.
+// uses other parts of the file. The checksum detects damage, but not forgery, because anyone who can write to the
+// directory can create a valid file. So the caller has to compare the content with the upstream. Open refuses a file
+// that other users may read or write.
 //
 //	listfacade snapshot 1\n
 //	length of the header, 4 bytes, big-endian

@@ -22,7 +22,7 @@ const (
 	magic       = "listfacade snapshot 1\n"
 	headerLimit = 64 << 10
 	trailerSize = 8 + sha256.Size
-	// windowLimit bounds the memory, in bytes, that the decoder of a file allocates for its window.
+	// windowLimit bounds the memory, in bytes, that the zstd decoder allocates for its window.
 	windowLimit = 16 << 20
 )
 
@@ -32,19 +32,20 @@ var ErrBroken = errors.New("snapshot is incomplete or damaged")
 // ErrOpen is returned when a file belongs to another user, or when users other than its owner may read or write it.
 var ErrOpen = errors.New("snapshot belongs to another user, or users other than its owner may read or write it")
 
-// Header describes a snapshot. A lane takes a snapshot only if the lane's own properties match it.
+// Header describes a snapshot. A lane is restored from a snapshot only if the lane's properties match the header.
 type Header struct {
 	Cluster  string // UID of the namespace kube-system
 	Resource string // group, version and resource
 	Encoding string
 	Accept   string // Accept header with which the frames were requested
 	Upstream string // version of kube-apiserver
-	// UID and generation of the definition of a custom resource.
+	// Definition and Generation are the UID and generation of the definition of a custom resource.
 	Definition string
 	Generation int64
-	// Whether the upstream sent bookmarks.
+	// Marked is set if the upstream sent bookmarks.
 	Marked bool
-	// Base is the resourceVersion of the objects. RV is that of the last event after them, or a later one.
+	// Base is the resourceVersion of the list of objects. RV is the resourceVersion of the last event after them, or a
+	// higher one.
 	Base, RV uint64
 	Objects  int // number of objects at Base
 	Events   int // number of events after Base
@@ -53,8 +54,8 @@ type Header struct {
 
 // Write writes a snapshot under a name into a directory, and creates the directory if it is missing. The callback
 // writes the frames. If Write fails, the old file remains and no new one exists. It returns the context's cause if the
-// context ends before everything is on the disk. Write syncs regularly, so that the context's deadline measures the
-// speed of the disk and not of the page cache. It does not interrupt a sync that hangs.
+// context ends before everything is on the disk. Write syncs the file regularly. Without that, most of the time would
+// be spent in the last sync, after the deadline was last checked. A sync that hangs is not interrupted.
 func Write(ctx context.Context, dir, name string, h Header, frames func(io.Writer) error) (err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -94,7 +95,7 @@ func fill(ctx context.Context, file disk, h Header, frames func(io.Writer) error
 		return err
 	}
 	if err := context.Cause(ctx); err != nil {
-		return err // the last sync may take longest
+		return err // checked again, because the last sync may take longest
 	}
 	if err := file.Sync(); err != nil {
 		return err
@@ -181,7 +182,7 @@ func trailer(sum hash.Hash, size uint64) []byte {
 // Snapshot is an open snapshot. The caller closes it.
 type Snapshot struct {
 	Header
-	io.Reader // stream of the frames
+	io.Reader // the frames
 	file      *os.File
 	unpacking *zstd.Decoder
 }
@@ -191,8 +192,8 @@ func open(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0) //nolint:gosec // the operator chose the directory
 }
 
-// Look returns the Header of a file without reading the rest. So a snapshot that does not match is refused at little
-// cost. Only Open detects a damaged file. It returns an error of the file system, ErrBroken or ErrOpen.
+// Look returns the Header of a file without reading the rest. The caller can then refuse a snapshot of another lane at
+// little cost. Only Open detects damage. It returns an error of the file system, ErrBroken or ErrOpen.
 func Look(path string) (Header, error) {
 	file, err := open(path)
 	if err != nil {
@@ -228,8 +229,8 @@ func (s *Snapshot) Close() error {
 	return s.file.Close()
 }
 
-// sizeOf returns the size of a file in bytes. It fails unless this is a regular file that only this process' user may
-// access.
+// sizeOf returns the size of a file in bytes. It returns an error unless the file is a regular file that only this
+// process's user may access.
 func sizeOf(file *os.File) (int64, error) {
 	info, err := file.Stat()
 	switch {
@@ -270,7 +271,7 @@ func (i interruptible) ReadAt(p []byte, at int64) (int, error) {
 	return i.file.ReadAt(p, at)
 }
 
-// isOwn reports whether a file belongs to this process' user.
+// isOwn reports whether a file belongs to this process's user.
 func isOwn(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int64(stat.Uid) == int64(os.Geteuid())
@@ -304,8 +305,8 @@ func decode(file io.ReaderAt, size int64) (h Header, frames *zstd.Decoder, err e
 // headerAt is the offset of the header's JSON.
 const headerAt = int64(len(magic) + 4)
 
-// readHeader reads the header of a file that has content bytes before its trailer. It returns the header and the offset
-// of the frames.
+// readHeader returns the header of a file and the offset of its frames. content is the number of bytes before the
+// trailer.
 func readHeader(file io.ReaderAt, content int64) (h Header, framesAt int64, err error) {
 	if content < headerAt {
 		return h, 0, fmt.Errorf("%w: only %d bytes precede the trailer", ErrBroken, content)
