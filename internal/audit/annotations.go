@@ -7,8 +7,8 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// decide adds annotations with the authorizer's decision. For forwarded requests the upstream decides, and its status code shows
-// the decision.
+// decide adds annotations with the authorizer's decision. For forwarded requests the upstream decides, and its status
+// code shows the decision.
 func (r *record) decide() {
 	decision := r.Decision
 	if decision == observe.Allowed && r.PassedThrough && r.Source == observe.FromUpstream && r.Code == http.StatusForbidden {

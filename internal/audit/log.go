@@ -34,7 +34,8 @@ const (
 	// maximum memory.
 	mostWaiting = 10_000
 	mostBytes   = 32 << 20
-	// unknownShare is the divisor of both limits for events of unauthenticated callers, because anyone can cause such events.
+	// unknownShare is the divisor of both limits for events of unauthenticated callers, because anyone can cause such
+	// events.
 	unknownShare = 4
 	// batchBytes is the approximate size of a write in batch mode.
 	batchBytes = 64 << 10

@@ -14,20 +14,22 @@ type LaneStats struct {
 	AuditAge                 time.Duration // since the self-audit last finished a pass, or else since Began
 	Differing                int           // objects that differ from the upstream according to the self-audit
 	Synced                   bool
-	StaleSeconds             float64 // since the last message of the upstream; 0 while the watch is open and the upstream answers
-	ResourceVersion          uint64
-	Objects                  int
-	Filled, Expected         int64 // objects received of the current list, and expected in it; 0 if there is no list, or if unknown
-	ObjectBytes              int64
-	ObjectMemory             int64
-	Indexes, OwnIndexes      int // all indexes, and those that the lane built because of requests
-	IndexBytes               int64
-	HistoryBytes, FillBytes  int64
-	Feeds, Watchers          int
-	Lag                      int64  // events of the lane that its feeds have not received yet
-	Epochs                   uint64 // lists that filled the lane, since it started
-	Applied, Expired         uint64 // events applied and watches expired, since the lane started
-	Indexed                  uint64 // indexes that the lane built because of requests, since it started
+	// Since the last message of the upstream; 0 while the watch is open and the upstream answers
+	StaleSeconds    float64
+	ResourceVersion uint64
+	Objects         int
+	// Objects received of the current list, and expected in it; 0 if there is no list, or if unknown
+	Filled, Expected        int64
+	ObjectBytes             int64
+	ObjectMemory            int64
+	Indexes, OwnIndexes     int // all indexes, and those that the lane built because of requests
+	IndexBytes              int64
+	HistoryBytes, FillBytes int64
+	Feeds, Watchers         int
+	Lag                     int64  // events of the lane that its feeds have not received yet
+	Epochs                  uint64 // lists that filled the lane, since it started
+	Applied, Expired        uint64 // events applied and watches expired, since the lane started
+	Indexed                 uint64 // indexes that the lane built because of requests, since it started
 }
 
 // LaneSource returns the running lanes.

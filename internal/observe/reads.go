@@ -36,8 +36,8 @@ func (r readMetrics) all() []prometheus.Collector {
 	return []prometheus.Collector{r.wait, r.consistent, r.lists, r.fetched, r.evaluated, r.returned}
 }
 
-// Label values of kube-apiserver for its cache and for a list without an index. The facade never sets the label to an index,
-// because clients decide which labels are indexed.
+// Label values of kube-apiserver for its cache and for a list without an index. The facade never sets the label to an
+// index, because clients decide which labels are indexed.
 const (
 	watchCache = "watchcache"
 	noIndex    = ""
