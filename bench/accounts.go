@@ -19,7 +19,8 @@ type account struct {
 
 // accounts returns the facade's own memory accounting, largest item first.
 func (s *server) accounts(ctx context.Context) ([]account, error) {
-	a, err := s.read(ctx, question{name: "metrics", path: "/metrics", accept: "text/plain", encoding: "identity", protocol: http2})
+	a, err := s.read(ctx, question{name: "metrics", path: "/metrics", accept: "text/plain", encoding: "identity",
+		protocol: http2})
 	if err != nil {
 		return nil, err
 	}

@@ -85,7 +85,8 @@ func (a *audience) missing(n int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if want := n * a.size(); a.count < want {
-		return &answerError{server: a.server.name, question: "informers", what: fmt.Sprintf("received %d of %d events", a.count, want)}
+		return &answerError{server: a.server.name, question: "informers",
+			what: fmt.Sprintf("received %d of %d events", a.count, want)}
 	}
 	return nil
 }
@@ -110,7 +111,10 @@ func (a *audience) attend(ctx context.Context, cluster *testkit.Cluster) error {
 		for range a.informers {
 			factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(floodNamespace))
 			informer := factory.Core().V1().ConfigMaps().Informer()
-			handle, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{UpdateFunc: func(_, object any) { a.receive(object) }})
+			handle, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{UpdateFunc: func(_,
+				object any) {
+				a.receive(object)
+			}})
 			if err != nil {
 				return err
 			}

@@ -71,7 +71,8 @@ func measureAuthReads(ctx context.Context, s *stage, t *table) error {
 		return err
 	}
 	defer stop()
-	q := question{name: "GET a namespace", path: "/api/v1/namespaces/default?resourceVersion=0", encoding: "identity", protocol: http2}
+	q := question{name: "GET a namespace", path: "/api/v1/namespaces/default?resourceVersion=0", encoding: "identity",
+		protocol: http2}
 	directCPU, facadeCPU, err := s.takeTurns(ctx, load{question: q}, direct, facade)
 	if err != nil {
 		return err
@@ -93,7 +94,8 @@ func measureAuthReads(ctx context.Context, s *stage, t *table) error {
 			by = id.server
 		}
 		name := [...]string{"certificate", "token", "nothing"}[i]
-		if err := id.server.profileBy(ctx, by, load{question: q}, filepath.Join(s.options.profiles, "auth-get-"+name)); err != nil {
+		if err := id.server.profileBy(ctx, by, load{question: q},
+			filepath.Join(s.options.profiles, "auth-get-"+name)); err != nil {
 			return err
 		}
 	}
@@ -102,7 +104,8 @@ func measureAuthReads(ctx context.Context, s *stage, t *table) error {
 
 // takeTurns runs one block for every client in turn, for authRounds rounds. It returns the median processor time of a
 // response for each client.
-func (s *stage) takeTurns(ctx context.Context, l load, direct, facade []identity) (directCPU, facadeCPU []time.Duration, err error) {
+func (s *stage) takeTurns(ctx context.Context, l load, direct,
+	facade []identity) (directCPU, facadeCPU []time.Duration, err error) {
 	all := append(append([]identity{}, direct...), facade...)
 	costs := make([][]time.Duration, len(all))
 	targets := make([]*target, len(all))

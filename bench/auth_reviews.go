@@ -159,7 +159,8 @@ func measureReplicas(ctx context.Context, s *stage, t *table) error {
 	if err != nil {
 		return err
 	}
-	what := fmt.Sprintf("%d replicas of one service account, %d GETs each in %.0f s", replicas, replicaReads, took.Seconds())
+	what := fmt.Sprintf("%d replicas of one service account, %d GETs each in %.0f s", replicas, replicaReads,
+		took.Seconds())
 	t.add(what+": answers", "", answers.String(), "")
 	after.since(before).add(t, what, took)
 	return nil
@@ -240,7 +241,8 @@ func measureNodes(ctx context.Context, s *stage, t *table) error {
 		return err
 	}
 	what := fmt.Sprintf("%d nodes open a watch of their pods", nodes)
-	t.add(what+": time, and how often they had to come back", "", fmt.Sprintf("%s, %d times", report.Duration(took), retries), "")
+	t.add(what+": time, and how often they had to come back", "",
+		fmt.Sprintf("%s, %d times", report.Duration(took), retries), "")
 	opened.since(before).add(t, what, took)
 	later.since(opened).add(t, fmt.Sprintf("%d watches of nodes, a minute later", nodes), steadyFor)
 	return nil
@@ -286,25 +288,29 @@ type agent struct {
 // header returns the caller's identity in the headers of a front proxy.
 func (a agent) header() http.Header {
 	return http.Header{
-		"X-Remote-User": {"system:node:" + a.node}, "X-Remote-Group": {"system:nodes", "system:authenticated"}, "Accept": {jsonType},
+		"X-Remote-User": {"system:node:" + a.node}, "X-Remote-Group": {"system:nodes", "system:authenticated"},
+		"Accept": {jsonType},
 	}
 }
 
 // watchAsNode returns the URL of a watch of a node's pods from the current version, without the node's name at its end.
 func (s *server) watchAsNode(ctx context.Context) (string, error) {
 	first := agent{server: s, node: "node-00000"}
-	response, err := code(ctx, s.clients[http2], s.base+"/api/v1/pods?resourceVersion=0&fieldSelector=spec.nodeName%3D"+first.node, first.header())
+	response, err := code(ctx, s.clients[http2],
+		s.base+"/api/v1/pods?resourceVersion=0&fieldSelector=spec.nodeName%3D"+first.node, first.header())
 	if err != nil {
 		return "", err
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
-		return "", &answerError{server: s.name, question: "LIST as a node", what: fmt.Sprintf("%s: %.500s (%v)", response.Status, body, err)}
+		return "", &answerError{server: s.name, question: "LIST as a node",
+			what: fmt.Sprintf("%s: %.500s (%v)", response.Status, body, err)}
 	}
 	_, rest, _ := strings.Cut(string(body), `"resourceVersion":"`)
 	version, _, _ := strings.Cut(rest, `"`)
-	return s.base + "/api/v1/pods?watch=1&timeoutSeconds=3000&resourceVersion=" + version + "&fieldSelector=spec.nodeName%3D", nil
+	return s.base + "/api/v1/pods?watch=1&timeoutSeconds=3000&resourceVersion=" + version +
+		"&fieldSelector=spec.nodeName%3D", nil
 }
 
 // watch opens the watch, with as many attempts as it takes, and keeps it open until the context ends.

@@ -42,7 +42,8 @@ func quietReads() []string {
 	add(flow+"flowschemas", "exempt")
 	add(flow+"prioritylevelconfigurations", "exempt")
 	add("/apis/apiregistration.k8s.io/v1/apiservices", "v1.apps")
-	paths = append(paths, rbac+"rolebindings", rbac+"namespaces/kube-system/rolebindings/system::leader-locking-kube-scheduler")
+	paths = append(paths, rbac+"rolebindings",
+		rbac+"namespaces/kube-system/rolebindings/system::leader-locking-kube-scheduler")
 	add("/apis/networking.k8s.io/v1/servicecidrs", "kubernetes")
 	return paths
 }
@@ -69,7 +70,8 @@ func measureCompany(ctx context.Context, s *stage, beside string, t *table) erro
 			into   *shift
 		}{
 			{s.direct, companyWarm, new(shift)}, {s.facade, companyWarm, new(shift)},
-			{s.direct, companyFor, direct}, {s.facade, companyFor, facade}, {s.facade, companyFor, facade}, {s.direct, companyFor, direct},
+			{s.direct, companyFor, direct}, {s.facade, companyFor, facade}, {s.facade, companyFor, facade},
+			{s.direct, companyFor, direct},
 		} {
 			if err := attend(ctx, s.pair, one.server, n, one.lasts, one.into); err != nil {
 				return err
@@ -183,9 +185,11 @@ func (s *server) drain(ctx context.Context, client *http.Client, path string) er
 func (t *table) addCompany(name string, direct, facade *shift) {
 	rate := func(s *shift) float64 { return float64(len(s.taken)) / s.seconds }
 	each := func(cpu time.Duration, s *shift) time.Duration { return cpu / time.Duration(max(1, len(s.taken))) }
-	t.add(name+": reads", report.Number(rate(direct))+" /s", report.Number(rate(facade))+" /s", times(rate(direct), rate(facade)))
+	t.add(name+": reads", report.Number(rate(direct))+" /s", report.Number(rate(facade))+" /s",
+		times(rate(direct), rate(facade)))
 	t.addTimes(name, direct.taken, facade.taken)
 	upstream := [2]time.Duration{each(direct.upstream, direct), each(facade.upstream, facade)}
-	t.add(name+": CPU of kube-apiserver a read", report.Duration(upstream[0]), report.Duration(upstream[1]), times(float64(upstream[0]), float64(upstream[1])))
+	t.add(name+": CPU of kube-apiserver a read", report.Duration(upstream[0]), report.Duration(upstream[1]),
+		times(float64(upstream[0]), float64(upstream[1])))
 	t.add(name+": CPU of the facade a read", "", report.Duration(each(facade.self, facade)), "")
 }

@@ -24,7 +24,8 @@ func (s *server) dated(ctx context.Context, q question) (question, error) {
 	}
 	version := versionPattern.FindStringSubmatch(body.String())
 	if version == nil {
-		return q, &answerError{server: s.name, question: list.String(), what: fmt.Sprintf("no resourceVersion in %q", body.String())}
+		return q, &answerError{server: s.name, question: list.String(),
+			what: fmt.Sprintf("no resourceVersion in %q", body.String())}
 	}
 	q.path = strings.ReplaceAll(q.path, currentVersion, version[1])
 	return q, nil

@@ -84,7 +84,8 @@ func awaitAll(ctx context.Context, sent int, observers ...*observer) error {
 			select {
 			case <-tick.C:
 			case <-ctx.Done():
-				return &answerError{server: o.server.name, question: "watch", what: fmt.Sprintf("%d of %d events arrived", o.count(), sent)}
+				return &answerError{server: o.server.name, question: "watch",
+					what: fmt.Sprintf("%d of %d events arrived", o.count(), sent)}
 			}
 		}
 	}
@@ -97,7 +98,8 @@ func between(direct, facade map[int64]arrival) (delays, error) {
 	for stamp, want := range direct {
 		got, ok := facade[stamp]
 		if !ok || got.hash != want.hash {
-			return d, &answerError{server: facadeName, question: "watch", what: fmt.Sprintf("the event with stamp %d is missing or differs", stamp)}
+			return d, &answerError{server: facadeName, question: "watch",
+				what: fmt.Sprintf("the event with stamp %d is missing or differs", stamp)}
 		}
 		sent := time.Unix(0, stamp)
 		d.direct = append(d.direct, want.at.Sub(sent))

@@ -42,7 +42,8 @@ func openEtcd(apiServer proc.Process) (*etcd, error) {
 	}
 	config := &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS13}
 	config.RootCAs.AppendCertsFromPEM(authority)
-	return &etcd{url: values["etcd-servers"], client: &http.Client{Transport: &http.Transport{TLSClientConfig: config}}}, nil
+	return &etcd{url: values["etcd-servers"],
+		client: &http.Client{Transport: &http.Transport{TLSClientConfig: config}}}, nil
 }
 
 // put is one write of a transaction in the gateway's JSON. encoding/json encodes bytes as base64, as the gateway

@@ -41,7 +41,8 @@ var highLimits = []string{"--watch-rate-per-user", "100000", "--watch-rate", "10
 
 // buildFacade compiles the facade into a directory.
 func buildFacade(ctx context.Context, dir string) error {
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", filepath.Join(dir, facadeName), "github.com/listfacade/listfacade/cmd/listfacade")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", filepath.Join(dir, facadeName),
+		"github.com/listfacade/listfacade/cmd/listfacade")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as release builds
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build listfacade: %w\n%s", err, out)
@@ -51,14 +52,16 @@ func buildFacade(ctx context.Context, dir string) error {
 
 // startFacade starts a facade that buildFacade built, and waits until it is ready. Clients use the credentials of the
 // cluster's administrator, as they do with kube-apiserver.
-func startFacade(ctx context.Context, dir string, cluster *testkit.Cluster, direct *server, flags ...string) (*facade, startCost, error) {
+func startFacade(ctx context.Context, dir string, cluster *testkit.Cluster, direct *server,
+	flags ...string) (*facade, startCost, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, startCost{}, err
 	}
 	say("starting %s", facadeName)
 	f := &facade{process: exec.CommandContext(ctx, filepath.Join(dir, facadeName), append([]string{
-		"--kubeconfig", cluster.Kubeconfigs["admin"], "--secure-port", port, "--cert-dir", dir, "--profiling", "--log-level", "warn",
+		"--kubeconfig", cluster.Kubeconfigs["admin"], "--secure-port", port, "--cert-dir", dir, "--profiling", "--log-level",
+		"warn",
 		"--shutdown-delay-duration", "0", "--goaway-chance", "0",
 	}, flags...)...)}
 	f.process.Stderr = os.Stderr
@@ -121,7 +124,8 @@ func (f *facade) ready(ctx context.Context, config *rest.Config) (err error) {
 		f.server, err = newServer(facadeName, proc.Process(f.process.Process.Pid), config)
 	}
 	if err == nil {
-		_, err = f.server.get(ctx, question{name: "readyz", path: "/readyz", accept: "*/*", encoding: "identity", protocol: http2}, io.Discard)
+		_, err = f.server.get(ctx, question{name: "readyz", path: "/readyz", accept: "*/*", encoding: "identity",
+			protocol: http2}, io.Discard)
 	}
 	return err
 }

@@ -34,7 +34,8 @@ func measureFanOut(ctx context.Context, s *stage, r *report.Result) error {
 		server  *server
 		watches int
 	}{
-		{s.direct, 0}, {s.direct, fanOutWatches}, {s.facade, fanOutWatches}, {s.facade, fanOutWatches}, {s.direct, fanOutWatches}, {s.direct, 0},
+		{s.direct, 0}, {s.direct, fanOutWatches}, {s.facade, fanOutWatches}, {s.facade, fanOutWatches},
+		{s.direct, fanOutWatches}, {s.direct, 0},
 	} {
 		b, err := s.fanOut(ctx, step.server, step.watches, pods)
 		if err != nil {
@@ -154,7 +155,8 @@ func awaitEvents(ctx context.Context, s *server, all fanWatches, sent int) error
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return &answerError{server: s.name, question: "watch", what: fmt.Sprintf("%d of %d events arrived", all.least(), sent)}
+			return &answerError{server: s.name, question: "watch",
+				what: fmt.Sprintf("%d of %d events arrived", all.least(), sent)}
 		}
 	}
 	return nil

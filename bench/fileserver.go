@@ -37,7 +37,8 @@ func startFileServer(ctx context.Context, dir string) (*fileServer, error) {
 	}
 	certificate := filepath.Join(dir, "listfacade.crt")
 	f := &fileServer{answers: files.Directory(filepath.Join(dir, "answers"))}
-	f.process = exec.CommandContext(ctx, self, serveFiles, string(f.answers), certificate, filepath.Join(dir, "listfacade.key"))
+	f.process = exec.CommandContext(ctx, self, serveFiles, string(f.answers), certificate,
+		filepath.Join(dir, "listfacade.key"))
 	f.process.Stderr = os.Stderr
 	stdout, err := f.process.StdoutPipe()
 	if err != nil {

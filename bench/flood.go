@@ -103,7 +103,8 @@ func (b *floodRun) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: floodNamespace}}
-	if _, err := b.admin.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+	if _, err := b.admin.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil &&
+		!apierrors.IsAlreadyExists(err) {
 		return err
 	}
 	for i := range floodObjects {
@@ -116,7 +117,8 @@ func (b *floodRun) prepare(ctx context.Context) (err error) {
 
 // putStamp writes a timestamp into an object. With the zero time it creates the object.
 func (b *floodRun) putStamp(ctx context.Context, i int, at time.Time) error {
-	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("object-%02d", i)}, Data: map[string]string{"text": strings.Repeat("x", 1000)}}
+	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("object-%02d", i)},
+		Data: map[string]string{"text": strings.Repeat("x", 1000)}}
 	var err error
 	if at.IsZero() {
 		_, err = b.admin.CoreV1().ConfigMaps(floodNamespace).Create(ctx, object, metav1.CreateOptions{})
@@ -161,7 +163,8 @@ func (b *floodRun) listen(ctx context.Context, phase string) (err error) {
 func (e expense) plus(from, to expense) expense {
 	to.memory.Peak = max(to.memory.Peak, e.memory.Peak)
 	return expense{
-		facade: e.facade + to.facade - from.facade, direct: e.direct + to.direct - from.direct, flood: e.flood + to.flood, memory: to.memory,
+		facade: e.facade + to.facade - from.facade, direct: e.direct + to.direct - from.direct, flood: e.flood + to.flood,
+		memory: to.memory,
 	}
 }
 
@@ -206,11 +209,13 @@ func (t *table) addFlood(b *floodRun) {
 			if a == b.control {
 				left, right = right, left
 			}
-			t.add(fmt.Sprintf("%d informers of %d users, %s: %s of %d", a.size(), a.users, phase, delay, len(received)), left, right, "")
+			t.add(fmt.Sprintf("%d informers of %d users, %s: %s of %d", a.size(), a.users, phase, delay, len(received)), left,
+				right, "")
 		}
 	}
 	for _, phase := range phases {
-		t.add(phase+": how much later than those at kube-apiserver, p50 / p90 / p99 / maximum", "", percentiles(b.many.later(phase, b.control)), "")
+		t.add(phase+": how much later than those at kube-apiserver, p50 / p90 / p99 / maximum", "",
+			percentiles(b.many.later(phase, b.control)), "")
 	}
 	for i, way := range floodWays() {
 		t.add("the flooder's "+way.what+": answers", "", b.answers[i].String(), "")
@@ -219,9 +224,11 @@ func (t *table) addFlood(b *floodRun) {
 		e := b.spent[phase]
 		t.add("processor time, "+phase, report.Duration(e.direct), report.Duration(e.facade), "")
 	}
-	t.add("processor time of those who flood, at priority "+floodNice, "", report.Duration(b.spent[floodedPhase].flood), "")
+	t.add("processor time of those who flood, at priority "+floodNice, "",
+		report.Duration(b.spent[floodedPhase].flood), "")
 	for _, phase := range phases {
 		e := b.spent[phase].memory
-		t.add("resident memory, "+phase+": at the end / at the most", "", report.Size(e.Resident)+" / "+report.Size(e.Peak), "")
+		t.add("resident memory, "+phase+": at the end / at the most", "",
+			report.Size(e.Resident)+" / "+report.Size(e.Peak), "")
 	}
 }

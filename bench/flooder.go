@@ -52,8 +52,10 @@ func floodWays() []floodWay {
 		{what: "watches of a pod", clients: 64, path: func(int64) string {
 			return "/api/v1/pods?watch=1&timeoutSeconds=1&fieldSelector=metadata.name%3Da&resourceVersion=0"
 		}},
-		{what: "random names", clients: 16, path: func(n int64) string { return fmt.Sprintf("/api/v1/namespaces/default/pods/random-%d", n) }},
-		{what: "selectors of 20 KiB", clients: 4, path: func(n int64) string { return fmt.Sprintf("/api/v1/pods?labelSelector=%s%d", large, n) }},
+		{what: "random names", clients: 16,
+			path: func(n int64) string { return fmt.Sprintf("/api/v1/namespaces/default/pods/random-%d", n) }},
+		{what: "selectors of 20 KiB", clients: 4,
+			path: func(n int64) string { return fmt.Sprintf("/api/v1/pods?labelSelector=%s%d", large, n) }},
 		{what: "invalid tokens", clients: 8, guess: true, path: func(int64) string { return "/api/v1/pods" }},
 	}
 }

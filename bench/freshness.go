@@ -115,7 +115,8 @@ func (a *author) step(ctx context.Context, i int, name string) error {
 	path := kind.Path(freshNamespace)
 	for verb, path := range map[string]string{"LIST": path, "GET": path + "/" + name} {
 		began := time.Now()
-		answer, err := a.reader.read(ctx, question{name: verb + " " + path, path: path, encoding: "identity", protocol: http2})
+		answer, err := a.reader.read(ctx,
+			question{name: verb + " " + path, path: path, encoding: "identity", protocol: http2})
 		if err != nil {
 			return err
 		}
@@ -142,7 +143,8 @@ func (a *author) check(body []byte, what, name, rv string) error {
 			return nil
 		}
 	}
-	return &answerError{server: a.reader.name, question: what, what: fmt.Sprintf("does not contain %s at resourceVersion %s", name, rv)}
+	return &answerError{server: a.reader.name, question: what,
+		what: fmt.Sprintf("does not contain %s at resourceVersion %s", name, rv)}
 }
 
 // readWhole lists all pods, a large and quiet resource, with a consistent read after each write to one of them.

@@ -34,7 +34,8 @@ func writer(ctx context.Context, cluster *testkit.Cluster) (dynamic.Interface, e
 		return nil, err
 	}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: freshNamespace}}
-	if _, err := typed.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+	if _, err := typed.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil &&
+		!apierrors.IsAlreadyExists(err) {
 		return nil, fmt.Errorf("create a namespace: %w", err)
 	}
 	return dynamic.NewForConfig(config)
@@ -139,7 +140,8 @@ const forwarded = "forwarded"
 
 // counters reads from the facade's metrics its questions to kube-apiserver by kind, and the forwarded requests.
 func counters(ctx context.Context, facade *server) (map[string]float64, error) {
-	answer, err := facade.read(ctx, question{name: "metrics", path: "/metrics", accept: "*/*", encoding: "identity", protocol: http2})
+	answer, err := facade.read(ctx,
+		question{name: "metrics", path: "/metrics", accept: "*/*", encoding: "identity", protocol: http2})
 	if err != nil {
 		return nil, err
 	}

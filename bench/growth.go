@@ -97,7 +97,8 @@ func growTo(ctx context.Context, dir string, o options, n int) (report.Grown, er
 	}
 	defer u.stop()
 	g.upstream = u
-	flags := slices.Concat(highLimits, []string{"--anonymous-acts-as-kubeconfig", "--preload", "pods"}, strings.Fields(o.flags))
+	flags := slices.Concat(highLimits, []string{"--anonymous-acts-as-kubeconfig", "--preload", "pods"},
+		strings.Fields(o.flags))
 	f, cost, err := startAlone(ctx, dir, u, n, flags...)
 	if err != nil {
 		return g.Grown, err
@@ -131,7 +132,8 @@ func (g *growing) memory(ctx context.Context) error {
 	}
 	settled, err := g.facade.settled(ctx)
 	g.Live, g.Resident = l.heap, settled.Resident
-	say("%d pods: filled in %s, CPU %s, peak %s, resident %s, live %s", g.Objects, report.Duration(g.Fill), report.Duration(g.FillCPU),
+	say("%d pods: filled in %s, CPU %s, peak %s, resident %s, live %s", g.Objects, report.Duration(g.Fill),
+		report.Duration(g.FillCPU),
 		report.Size(g.Peak), report.Size(g.Resident), report.Size(g.Live))
 	return err
 }
@@ -146,6 +148,7 @@ func (s *server) heapProfile(ctx context.Context, path string) error {
 		return fmt.Errorf("create a profile: %w", err)
 	}
 	defer file.Close()
-	_, err = s.get(ctx, question{name: "heap", path: "/debug/pprof/heap?gc=1", accept: "*/*", encoding: "identity", protocol: http1}, file)
+	_, err = s.get(ctx, question{name: "heap", path: "/debug/pprof/heap?gc=1", accept: "*/*", encoding: "identity",
+		protocol: http1}, file)
 	return err
 }

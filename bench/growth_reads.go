@@ -30,7 +30,8 @@ func (g *growing) questions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	reads := []growthRead{{title: "LIST a namespace (400 pods), JSON gzip"}, {title: "LIST a node (100 pods), JSON"}, {title: "GET a pod"}}
+	reads := []growthRead{{title: "LIST a namespace (400 pods), JSON gzip"}, {title: "LIST a node (100 pods), JSON"},
+		{title: "GET a pod"}}
 	for i := range growthTargets {
 		pod := i * (g.Objects / growthTargets)
 		namespace, name := g.pods.Name(pod)
@@ -59,7 +60,8 @@ var continuePattern = regexp.MustCompile(`"continue":"([^"]+)"`)
 
 // pagesOf returns the first pages of a list of all pods.
 func (g *growing) pagesOf(ctx context.Context) ([]question, error) {
-	first, err := g.facade.dated(ctx, question{path: "/api/v1/pods?limit=500&resourceVersion=" + currentVersion, encoding: "gzip", protocol: http2})
+	first, err := g.facade.dated(ctx,
+		question{path: "/api/v1/pods?limit=500&resourceVersion=" + currentVersion, encoding: "gzip", protocol: http2})
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +77,8 @@ func (g *growing) pagesOf(ctx context.Context) ([]question, error) {
 		if token == nil {
 			return nil, &answerError{server: g.facade.name, question: plain.String(), what: "no page follows"}
 		}
-		pages = append(pages, question{path: "/api/v1/pods?limit=500&continue=" + url.QueryEscape(string(token[1])), encoding: "gzip", protocol: http2})
+		pages = append(pages, question{path: "/api/v1/pods?limit=500&continue=" + url.QueryEscape(string(token[1])),
+			encoding: "gzip", protocol: http2})
 	}
 	return pages, nil
 }
@@ -98,13 +101,15 @@ func (g *growing) time(ctx context.Context, read growthRead) (report.GrownRead, 
 	}
 	result.First, result.P50, result.P99 = median(walls(first)), median(walls(again)), quantile(walls(again), 0.99)
 	result.CPU, result.Bytes = cpu/growthAnswers, again[0].bytes
-	say("%d pods: %s: %s, first %s, CPU %s", g.Objects, read.title, report.Duration(result.P50), report.Duration(result.First),
+	say("%d pods: %s: %s, first %s, CPU %s", g.Objects, read.title, report.Duration(result.P50),
+		report.Duration(result.First),
 		report.Duration(result.CPU))
 	return result, nil
 }
 
 // round sends n questions, and returns the samples and the facade's processor time.
-func (g *growing) round(ctx context.Context, c caller, ask []question, n int) (samples []sample, cpu time.Duration, err error) {
+func (g *growing) round(ctx context.Context, c caller, ask []question,
+	n int) (samples []sample, cpu time.Duration, err error) {
 	before, err := g.facade.process.CPU()
 	if err != nil {
 		return nil, 0, err

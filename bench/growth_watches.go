@@ -37,8 +37,10 @@ func (g *growing) watches(ctx context.Context) error {
 }
 
 // watch opens watches of the pods that change. Each change is an event of the given number of watches.
-func (g *growing) watch(ctx context.Context, title string, updates simulated.Updates, receivers int) (result report.GrownWatches, err error) {
-	result = report.GrownWatches{Title: fmt.Sprintf("%d watches of %s", growthWatches, title), Watches: growthWatches, Changes: updates.Count}
+func (g *growing) watch(ctx context.Context, title string, updates simulated.Updates,
+	receivers int) (result report.GrownWatches, err error) {
+	result = report.GrownWatches{Title: fmt.Sprintf("%d watches of %s", growthWatches, title), Watches: growthWatches,
+		Changes: updates.Count}
 	received := newSubscriptions()
 	m := manyWatches{watches: growthWatches, protocol: http2, streams: 100, openers: openers, read: received.read}
 	before, err := g.facade.usage(ctx)
@@ -72,7 +74,8 @@ func (g *growing) watch(ctx context.Context, title string, updates simulated.Upd
 	}
 	delays := received.last()
 	result.P50, result.P99 = median(delays), quantile(delays, 0.99)
-	say("%d pods: %s: %s, p99 %s, CPU %s a change; %s each", g.Objects, result.Title, report.Duration(result.P50), report.Duration(result.P99),
+	say("%d pods: %s: %s, p99 %s, CPU %s a change; %s each", g.Objects, result.Title, report.Duration(result.P50),
+		report.Duration(result.P99),
 		report.Duration(result.CPU), report.Size(result.Live))
 	return result, nil
 }
@@ -88,7 +91,8 @@ func (g *growing) changing(updates simulated.Updates) []string {
 }
 
 // change changes pods, waits until all events have arrived, and returns the facade's processor time for a change.
-func (g *growing) change(ctx context.Context, received *subscriptions, updates simulated.Updates, receivers int) (time.Duration, error) {
+func (g *growing) change(ctx context.Context, received *subscriptions, updates simulated.Updates,
+	receivers int) (time.Duration, error) {
 	before, err := g.facade.process.CPU()
 	if err != nil {
 		return 0, err

@@ -41,7 +41,8 @@ func admit(ctx context.Context, client kubernetes.Interface) error {
 		{NonResourceURLs: []string{"*"}, Verbs: []string{"get"}},
 	}}
 	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
 		Subjects: []rbacv1.Subject{
 			{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: readers},
 			{Kind: rbacv1.ServiceAccountKind, Namespace: metav1.NamespaceDefault, Name: replicasAccount},
@@ -63,7 +64,8 @@ func admit(ctx context.Context, client kubernetes.Interface) error {
 func token(ctx context.Context, client kubernetes.Interface) (string, error) {
 	hour := int64(time.Hour / time.Second)
 	request, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).CreateToken(ctx, replicasAccount,
-		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &hour}}, metav1.CreateOptions{})
+		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &hour}},
+		metav1.CreateOptions{})
 	if err != nil {
 		return "", fmt.Errorf("create a token: %w", err)
 	}

@@ -49,17 +49,23 @@ type options struct {
 
 func parse() options {
 	o := options{pods: dataset.D1, eventRate: eventRate{eventEvery: 10 * time.Millisecond}}
-	flag.IntVar(&o.pods.Pods, "pods", o.pods.Pods, "number of pods; from twice the default, the numbers of namespaces, applications and nodes grow in proportion")
-	flag.IntVar(&o.rounds, "rounds", 3, "maximum number of rounds for each load; a round measures kube-apiserver, facade and file server, then the same in reverse order")
-	flag.DurationVar(&o.eventsFor, "events-for", 30*time.Second, "how long the scenario delays patches 100 pods a second to measure the delay of watch events")
+	flag.IntVar(&o.pods.Pods, "pods", o.pods.Pods,
+		"number of pods; from twice the default, the numbers of namespaces, applications and nodes grow in proportion")
+	flag.IntVar(&o.rounds, "rounds", 3,
+		"maximum number of rounds for each load; a round measures kube-apiserver, facade and file server, then the same in reverse order")
+	flag.DurationVar(&o.eventsFor, "events-for", 30*time.Second,
+		"how long the scenario delays patches 100 pods a second to measure the delay of watch events")
 	flag.DurationVar(&o.soak, "for", 15*time.Minute, "duration of the scenario soak")
 	flag.IntVar(&o.watches, "watches", 1000, "number of idle watches to open on each server to measure their memory")
-	flag.StringVar(&o.only, "only", o.only, "comma-separated `words`; measure only scenarios with one of them in their names, and do not write results unless -out is set")
+	flag.StringVar(&o.only, "only", o.only,
+		"comma-separated `words`; measure only scenarios with one of them in their names, and do not write results unless -out is set")
 	flag.BoolVar(&o.list, "list", false, "print the scenarios and their durations, and measure nothing")
 	flag.StringVar(&o.from, "from", "", "`file` of earlier results to publish again, without measuring")
-	flag.StringVar(&o.out, "out", "docs", "`directory` of documents; results are written into its benchmarks.md, as JSON and as plots; empty: only print them")
+	flag.StringVar(&o.out, "out", "docs",
+		"`directory` of documents; results are written into its benchmarks.md, as JSON and as plots; empty: only print them")
 	flag.StringVar(&o.flags, "flags", "", "additional `flags` of the facade, separated by spaces, such as \"--pack=off\"")
-	flag.StringVar(&o.profiles, "profiles", o.profiles, "`directory` for profiles of the facade's processor time and allocations, taken at the end; empty: no profiles")
+	flag.StringVar(&o.profiles, "profiles", o.profiles,
+		"`directory` for profiles of the facade's processor time and allocations, taken at the end; empty: no profiles")
 	flag.Var(&o.sizes, "sizes", "comma-separated `numbers` of pods; measure the facade in front of simulated upstreams of these sizes instead of scenarios; results of other sizes stay in the documents")
 	flag.Parse()
 	o.pods = o.pods.Like(dataset.D1)

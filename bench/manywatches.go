@@ -34,7 +34,8 @@ type opening struct{ took, cpu time.Duration }
 
 // open opens a watch of each path and returns when all are open. The goroutines of the group read them until its
 // context ends.
-func (m manyWatches) open(ctx context.Context, group *errgroup.Group, s *server, path func(int) string) (o opening, err error) {
+func (m manyWatches) open(ctx context.Context, group *errgroup.Group, s *server,
+	path func(int) string) (o opening, err error) {
 	clients := make([]*http.Client, (m.watches+m.streams-1)/m.streams)
 	for i := range clients {
 		if clients[i], err = s.visitor(m.protocol); err != nil {
@@ -71,7 +72,8 @@ func (m manyWatches) open(ctx context.Context, group *errgroup.Group, s *server,
 }
 
 // sink reads a watch until the context ends.
-func (s *server) sink(ctx context.Context, client *http.Client, response *http.Response, q question, read func(io.Reader) error) error {
+func (s *server) sink(ctx context.Context, client *http.Client, response *http.Response, q question,
+	read func(io.Reader) error) error {
 	defer client.CloseIdleConnections()
 	defer response.Body.Close()
 	if read == nil {

@@ -75,7 +75,8 @@ func (s *stage) measureNodeShare(ctx context.Context, facade *server, share int,
 
 // nodeEvents changes pods while watches of their nodes are open, with the given number of watches for each node. It
 // waits until each watch has received its events.
-func (s *stage) nodeEvents(ctx context.Context, of *server, m manyWatches, share int, pods []string) (e nodeEvents, err error) {
+func (s *stage) nodeEvents(ctx context.Context, of *server, m manyWatches, share int,
+	pods []string) (e nodeEvents, err error) {
 	say("%d watches by node on %s", m.watches, of.name)
 	q, err := of.watchFrom(ctx, "/api/v1/pods")
 	if err != nil {

@@ -34,7 +34,8 @@ func (s *stage) beside(ctx context.Context, measure func(context.Context) error)
 	if err != nil {
 		return err
 	}
-	leaseClient := client.Resource(schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}).Namespace(freshNamespace)
+	leaseClient := client.Resource(schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1",
+		Resource: "leases"}).Namespace(freshNamespace)
 	if err := createLeases(ctx, leaseClient); err != nil {
 		return err
 	}

@@ -72,7 +72,8 @@ func (s *server) takeProfile(ctx context.Context, what, path string) error {
 	}
 	defer file.Close()
 	q := question{
-		name: what, path: fmt.Sprintf("/debug/pprof/%s?seconds=%d", what, profileSeconds), accept: "*/*", encoding: "identity", protocol: http1,
+		name: what, path: fmt.Sprintf("/debug/pprof/%s?seconds=%d", what, profileSeconds), accept: "*/*",
+		encoding: "identity", protocol: http1,
 	}
 	_, err = s.get(ctx, q, file)
 	return err

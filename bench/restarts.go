@@ -159,7 +159,8 @@ func cpuOf(s *server) (time.Duration, error) {
 func (s *stage) restart(ctx context.Context) error {
 	say("restarting %s", apiServer)
 	for i := range restartMissed {
-		if err := stamp(ctx, s.direct, "/api/v1/namespaces/"+s.options.pods.Namespace(i%s.options.pods.Namespaces)); err != nil {
+		if err := stamp(ctx, s.direct,
+			"/api/v1/namespaces/"+s.options.pods.Namespace(i%s.options.pods.Namespaces)); err != nil {
 			return err
 		}
 	}
@@ -201,7 +202,8 @@ func (r *returning) attend(ctx context.Context, count int) error {
 	for i := range count {
 		selector := "spec.nodeName=" + r.nodes[i%len(r.nodes)]
 		factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
-			informers.WithTransform(withoutContent), informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.FieldSelector = selector }))
+			informers.WithTransform(withoutContent),
+			informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.FieldSelector = selector }))
 		informer := factory.Core().V1().Pods().Informer()
 		handle, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 			AddFunc:    func(object any) { r.receive(i, object) },
@@ -223,7 +225,8 @@ func (r *returning) attend(ctx context.Context, count int) error {
 func withoutContent(object any) (any, error) {
 	if pod, ok := object.(*corev1.Pod); ok {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion, Annotations: pod.Annotations,
+			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
+			Annotations: pod.Annotations,
 		}}, nil
 	}
 	return object, nil

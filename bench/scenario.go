@@ -42,7 +42,8 @@ func (c scenario) run(ctx context.Context, s *stage) (report.Result, error) {
 }
 
 // inRows adapts a measurement that adds rows of text.
-func inRows(measure func(ctx context.Context, s *stage, t *table) error) func(context.Context, *stage, *report.Result) error {
+func inRows(measure func(ctx context.Context, s *stage, t *table) error) func(context.Context, *stage,
+	*report.Result) error {
 	return func(ctx context.Context, s *stage, r *report.Result) error {
 		t := new(table)
 		err := measure(ctx, s, t)

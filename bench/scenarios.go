@@ -34,11 +34,13 @@ func scenarios(pods dataset.Spec) []scenario {
 	all = append(all, concurrent(node, pod)...)
 	all = append(all, herds()...)
 	all = append(all,
-		scenario{name: "watch-events", title: fmt.Sprintf("%d watches of all pods, an event", fanOutWatches), about: 40 * time.Second,
-			by: report.CPU, must: 3, aim: 6, measure: measureFanOut},
+		scenario{name: "watch-events", title: fmt.Sprintf("%d watches of all pods, an event", fanOutWatches),
+			about: 40 * time.Second,
+			by:    report.CPU, must: 3, aim: 6, measure: measureFanOut},
 		scenario{name: "delays", title: "delay of events", about: 35 * time.Second, measure: inRows(measureDelays)},
 		scenario{name: "company", title: "reads in company", about: 90 * time.Second, measure: inRows(measureCompanies)},
-		scenario{name: "freshness", title: "reads of one's own writes", about: 110 * time.Second, measure: inRows(measureFreshness)},
+		scenario{name: "freshness", title: "reads of one's own writes", about: 110 * time.Second,
+			measure: inRows(measureFreshness)},
 	)
 	return append(all, apart()...)
 }
@@ -71,7 +73,8 @@ func apart() []scenario {
 func wholeLists() []scenario {
 	const all, consistent = "/api/v1/pods?resourceVersion=0", "/api/v1/pods"
 	list := func(name, title string, must, aim float64, q question) scenario {
-		return scenario{name: name, title: "LIST all, " + title, about: 25 * time.Second, by: report.CPU, must: must, aim: aim,
+		return scenario{name: name, title: "LIST all, " + title, about: 25 * time.Second, by: report.CPU, must: must,
+			aim:  aim,
 			load: &load{question: q, rounds: 2}}
 	}
 	http1Lists := func(name, title, encoding string) scenario {
@@ -82,13 +85,18 @@ func wholeLists() []scenario {
 	return []scenario{
 		list("list-json-gzip", "JSON gzip", 40, 100, question{path: all, encoding: "gzip", protocol: http2}),
 		http1Lists("list-json-gzip-http1", "JSON gzip", "gzip"),
-		list("list-protobuf-gzip", "protobuf gzip", 30, 60, question{path: all, accept: protobufType, encoding: "gzip", protocol: http2}),
+		list("list-protobuf-gzip", "protobuf gzip", 30, 60,
+			question{path: all, accept: protobufType, encoding: "gzip", protocol: http2}),
 		list("list-json", "JSON identity", 5, 7, question{path: all, encoding: "identity", protocol: http2}),
 		http1Lists("list-json-http1", "JSON identity", "identity"),
-		list("list-protobuf", "protobuf identity", 4, 6, question{path: all, accept: protobufType, encoding: "identity", protocol: http2}),
-		list("list-table-gzip", "Table gzip", 25, 60, question{path: all, accept: tableType, encoding: "gzip", protocol: http2}),
-		list("list-metadata-gzip", "metadata, JSON gzip", 30, 80, question{path: all, accept: metadataType, encoding: "gzip", protocol: http2}),
-		list("list-consistent-gzip", "consistent, JSON gzip", 30, 100, question{path: consistent, encoding: "gzip", protocol: http2}),
+		list("list-protobuf", "protobuf identity", 4, 6,
+			question{path: all, accept: protobufType, encoding: "identity", protocol: http2}),
+		list("list-table-gzip", "Table gzip", 25, 60,
+			question{path: all, accept: tableType, encoding: "gzip", protocol: http2}),
+		list("list-metadata-gzip", "metadata, JSON gzip", 30, 80,
+			question{path: all, accept: metadataType, encoding: "gzip", protocol: http2}),
+		list("list-consistent-gzip", "consistent, JSON gzip", 30, 100,
+			question{path: consistent, encoding: "gzip", protocol: http2}),
 	}
 }
 
@@ -98,7 +106,8 @@ func wholeLists() []scenario {
 func parts(pods dataset.Spec, node, pod string) []scenario {
 	list := func(name, title string, must, aim float64, q question) scenario {
 		q.protocol = http2
-		return scenario{name: name, title: title, about: 13 * time.Second, by: report.CPU, must: must, aim: aim, load: &load{question: q}}
+		return scenario{name: name, title: title, about: 13 * time.Second, by: report.CPU, must: must, aim: aim,
+			load: &load{question: q}}
 	}
 	namespace := "/api/v1/namespaces/" + pods.Namespace(7) + "/pods?resourceVersion=0"
 	label := "/api/v1/pods?resourceVersion=0&labelSelector=" + dataset.RareLabel + "%3D" + dataset.RareValue
@@ -106,7 +115,8 @@ func parts(pods dataset.Spec, node, pod string) []scenario {
 	walk := list("walk-gzip", "All in pages of 500, gzip", 15, 30, question{path: firstPage, encoding: "gzip"})
 	walk.load.shape, walk.load.rounds, walk.about = walked, 1, 40*time.Second
 	const writing = ", while others write"
-	busy := list("page-first-busy-gzip", "The first page of 500, consistent, JSON gzip"+writing, 20, 60, question{path: firstPage, encoding: "gzip"})
+	busy := list("page-first-busy-gzip", "The first page of 500, consistent, JSON gzip"+writing, 20, 60,
+		question{path: firstPage, encoding: "gzip"})
 	busyTable := list("page-first-busy-table-gzip", "The first page of 500, consistent, Table gzip"+writing, 20, 60,
 		question{path: firstPage, accept: tableType, encoding: "gzip"})
 	busy.load.beside, busyTable.load.beside = true, true
@@ -118,9 +128,12 @@ func parts(pods dataset.Spec, node, pod string) []scenario {
 		list("node-gzip", "LIST a node (40 pods), JSON gzip", 0, 0, question{path: node, encoding: "gzip"}),
 		list("label-gzip", "LIST a label (0.5 % of the pods), JSON gzip", 15, 30, question{path: label, encoding: "gzip"}),
 		list("page-gzip", "A page of 500, JSON gzip", 20, 40, question{path: exact, encoding: "gzip"}),
-		list("page-table-gzip", "A page of 500, Table gzip", 0, 0, question{path: exact, accept: tableType, encoding: "gzip"}),
-		list("page-first-gzip", "The first page of 500, consistent, JSON gzip", 20, 80, question{path: firstPage, encoding: "gzip"}),
-		list("page-first-table-gzip", "The first page of 500, consistent, Table gzip", 20, 60, question{path: firstPage, accept: tableType, encoding: "gzip"}),
+		list("page-table-gzip", "A page of 500, Table gzip", 0, 0,
+			question{path: exact, accept: tableType, encoding: "gzip"}),
+		list("page-first-gzip", "The first page of 500, consistent, JSON gzip", 20, 80,
+			question{path: firstPage, encoding: "gzip"}),
+		list("page-first-table-gzip", "The first page of 500, consistent, Table gzip", 20, 60,
+			question{path: firstPage, accept: tableType, encoding: "gzip"}),
 		walk, busy, busyTable,
 		list("get", "GET a pod", 0, 0, question{path: pod, encoding: "identity"}),
 	}
@@ -147,7 +160,8 @@ func concurrent(node, pod string) []scenario {
 	for _, clients := range []int{8, 64} {
 		of := func(name, title string, asked question) scenario {
 			asked.protocol = http2
-			return scenario{name: fmt.Sprintf("%s-%d", name, clients), title: fmt.Sprintf("%s, %d clients at once", title, clients),
+			return scenario{name: fmt.Sprintf("%s-%d", name, clients),
+				title: fmt.Sprintf("%s, %d clients at once", title, clients),
 				about: 10 * time.Second, by: report.CPU,
 				load: &load{question: asked, clients: clients, rounds: 2}}
 		}
@@ -165,8 +179,9 @@ func herds() []scenario {
 	const stream = "/api/v1/pods?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
 	herd := func(name, title string, clients int, q question) scenario {
 		q.encoding, q.protocol = "gzip", http2
-		return scenario{name: name, title: fmt.Sprintf("Herd of %d, %s", clients, title), by: report.Wall, about: 80 * time.Second,
-			load: &load{question: q, clients: clients, herd: true, rounds: 1}}
+		return scenario{name: name, title: fmt.Sprintf("Herd of %d, %s", clients, title), by: report.Wall,
+			about: 80 * time.Second,
+			load:  &load{question: q, clients: clients, herd: true, rounds: 1}}
 	}
 	json := herd("herd-json-gzip", "LIST all, JSON gzip", 20, question{path: all})
 	json.must, json.aim, json.about = 30, 80, 100*time.Second

@@ -103,7 +103,8 @@ func (f *facade) awaitPasses(ctx context.Context, enough func(passes int) bool) 
 	tick := time.NewTicker(auditPoll)
 	defer tick.Stop()
 	for {
-		answer, err := f.server.read(ctx, question{name: "metrics", path: "/metrics", accept: "*/*", encoding: "identity", protocol: http2})
+		answer, err := f.server.read(ctx,
+			question{name: "metrics", path: "/metrics", accept: "*/*", encoding: "identity", protocol: http2})
 		if err != nil {
 			return err
 		}

@@ -35,7 +35,8 @@ type server struct {
 // newServer creates one client for each version of HTTP, with client-go's transport.
 func newServer(name string, process proc.Process, config *rest.Config) (*server, error) {
 	s := &server{
-		name: name, process: process, base: strings.TrimSuffix(config.Host, "/"), config: config, clients: map[protocol]*http.Client{},
+		name: name, process: process, base: strings.TrimSuffix(config.Host, "/"), config: config,
+		clients: map[protocol]*http.Client{},
 	}
 	for version, offer := range map[protocol][]string{http1: {"http/1.1"}, http2: nil} {
 		c := rest.CopyConfig(config)
@@ -61,7 +62,8 @@ func (s *server) visitor(p protocol) (*http.Client, error) {
 	versions.SetHTTP1(p == http1)
 	versions.SetHTTP2(p == http2)
 	// The wrappers add credentials other than a client certificate.
-	wrapped, err := rest.HTTPWrappersForConfig(s.config, &http.Transport{TLSClientConfig: tls, Protocols: versions, DisableCompression: true})
+	wrapped, err := rest.HTTPWrappersForConfig(s.config,
+		&http.Transport{TLSClientConfig: tls, Protocols: versions, DisableCompression: true})
 	if err != nil {
 		return nil, fmt.Errorf("prepare a client of %s: %w", s.name, err)
 	}
@@ -120,7 +122,8 @@ func (s *server) ask(ctx context.Context, client *http.Client, q question) (*htt
 		defer response.Body.Close()
 		text, _ := io.ReadAll(io.LimitReader(response.Body, 500)) // the beginning of an explanation
 		return nil, &answerError{
-			server: s.name, question: q.String(), what: fmt.Sprintf("%s %s: %s", response.Proto, response.Status, text), code: response.StatusCode,
+			server: s.name, question: q.String(), what: fmt.Sprintf("%s %s: %s", response.Proto, response.Status, text),
+			code: response.StatusCode,
 		}
 	}
 	return response, nil

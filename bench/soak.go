@@ -183,7 +183,8 @@ func (s spending) minus(before spending) spending {
 
 func (k *soak) add(t *table, spent spending, took time.Duration, sent int) {
 	name := fmt.Sprintf("soak of %s, %d changes, %d watches: ", took.Round(time.Second), sent, k.watched())
-	t.add(name+"processor time, of kube-apiserver with the writes", report.Duration(spent.direct), report.Duration(spent.facade), "")
+	t.add(name+"processor time, of kube-apiserver with the writes", report.Duration(spent.direct),
+		report.Duration(spent.facade), "")
 	t.addBytes(name+"resident memory at the end", spent.directMemory.Resident, spent.facadeMemory.Resident)
 	t.addBytes(name+"resident memory, the most since the start", spent.directMemory.Peak, spent.facadeMemory.Peak)
 	t.addTimes(name+"UPDATE sent until a watch of its node has it", k.far.last(), k.near.last())

@@ -194,14 +194,16 @@ func askAndTakeNothing(conn net.Conn, host string, streams uint32) error {
 	for i := range streams {
 		text.Reset()
 		for _, field := range []hpack.HeaderField{
-			{Name: ":method", Value: "GET"}, {Name: ":scheme", Value: "https"}, {Name: ":authority", Value: host}, {Name: ":path", Value: "/openapi/v2"},
+			{Name: ":method", Value: "GET"}, {Name: ":scheme", Value: "https"}, {Name: ":authority", Value: host},
+			{Name: ":path", Value: "/openapi/v2"},
 			{Name: "user-agent", Value: userAgent},
 		} {
 			if err := fields.WriteField(field); err != nil {
 				return err
 			}
 		}
-		if err := framer.WriteHeaders(h2.HeadersFrameParam{StreamID: 2*i + 1, BlockFragment: []byte(text.String()), EndHeaders: true, EndStream: true}); err != nil {
+		if err := framer.WriteHeaders(h2.HeadersFrameParam{StreamID: 2*i + 1, BlockFragment: []byte(text.String()),
+			EndHeaders: true, EndStream: true}); err != nil {
 			return err
 		}
 	}

@@ -31,7 +31,8 @@ func (t *table) addDelays(d delays) {
 		q    float64
 	}{{"median", 0.5}, {"99th percentile", 0.99}, {"maximum", 1}} {
 		t.add(fmt.Sprintf("PATCH sent until a WATCH of all pods has the event, %s of %d", row.name, len(d.added)),
-			report.Duration(quantile(d.direct, row.q)), report.Duration(quantile(d.facade, row.q)), fmt.Sprintf("%+.2f ms", float64(quantile(d.added, row.q))/1e6))
+			report.Duration(quantile(d.direct, row.q)), report.Duration(quantile(d.facade, row.q)),
+			fmt.Sprintf("%+.2f ms", float64(quantile(d.added, row.q))/1e6))
 	}
 }
 

@@ -53,7 +53,8 @@ func startUpstream(ctx context.Context, dir string, pods int) (*upstream, error)
 		return nil, fmt.Errorf("find the benchmark's executable: %w", err)
 	}
 	u := &upstream{kubeconfig: filepath.Join(dir, "upstream.kubeconfig")}
-	u.process = exec.CommandContext(ctx, "nice", "-n", upstreamNice, self, simulateUpstream, strconv.Itoa(pods), certFile, keyFile)
+	u.process = exec.CommandContext(ctx, "nice", "-n", upstreamNice, self, simulateUpstream, strconv.Itoa(pods), certFile,
+		keyFile)
 	u.process.Stderr = os.Stderr
 	stdout, err := u.process.StdoutPipe()
 	if err != nil {
@@ -153,7 +154,8 @@ func startAlone(ctx context.Context, dir string, u *upstream, pods int, flags ..
 	}, flags...)...)}
 	f.process.Stderr = os.Stderr
 	c, err := f.start(ctx, &rest.Config{
-		Host: "https://" + net.JoinHostPort("127.0.0.1", port), TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(dir, "listfacade.crt")},
+		Host:            "https://" + net.JoinHostPort("127.0.0.1", port),
+		TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(dir, "listfacade.crt")},
 	}, u.server)
 	return f, c, err
 }

@@ -32,7 +32,8 @@ func (s *server) callers(ctx context.Context, n int, p protocol) ([]caller, erro
 		}
 		c := caller{server: s, client: client}
 		all = append(all, c)
-		if _, _, err := c.fetch(ctx, question{path: files.Ping, accept: "*/*", encoding: "identity", protocol: p}, io.Discard); err != nil {
+		if _, _, err := c.fetch(ctx, question{path: files.Ping, accept: "*/*", encoding: "identity", protocol: p},
+			io.Discard); err != nil {
 			return nil, err
 		}
 	}

@@ -82,8 +82,10 @@ func (m manyWatches) cost(ctx context.Context, s *stage, of *server, pods []stri
 
 // manyWatchesRounds are the measured ways to open watches.
 var manyWatchesRounds = []manyWatches{
-	{watches: 2000, protocol: http2, streams: 100, openers: openers}, {watches: 2000, protocol: http2, streams: 50, openers: openers},
-	{watches: 1000, protocol: http2, streams: 1, openers: openers}, {watches: 1000, protocol: http1, streams: 1, openers: openers},
+	{watches: 2000, protocol: http2, streams: 100, openers: openers},
+	{watches: 2000, protocol: http2, streams: 50, openers: openers},
+	{watches: 1000, protocol: http2, streams: 1, openers: openers},
+	{watches: 1000, protocol: http1, streams: 1, openers: openers},
 }
 
 // measureManyWatches adds the cost of one watch, for each way to open them. Each way is measured on a new facade,
@@ -113,7 +115,8 @@ func measureManyWatches(ctx context.Context, s *stage, t *table) error {
 		}
 		say("%s: %+v, %+v", m, direct, facade)
 		name := m.String()
-		t.addDurations(name+": server CPU to open one", direct.cpu/time.Duration(m.watches), facade.cpu/time.Duration(m.watches))
+		t.addDurations(name+": server CPU to open one", direct.cpu/time.Duration(m.watches),
+			facade.cpu/time.Duration(m.watches))
 		t.addBytes(name+", each: heap and stacks, idle", direct.idle.live, facade.idle.live)
 		t.addBytes(name+", each: heap and stacks, busy", direct.busy.live, facade.busy.live)
 		t.addBytes(name+", each: resident, idle", direct.idle.resident, facade.idle.resident)
@@ -168,7 +171,8 @@ func (m manyWatches) opened(ctx context.Context, of *server, pods []string) (o o
 // withoutWatchLimits starts a facade that allows one client any number of watches. It does not authorize the client's
 // requests. Each watch would need its own decision, and the facade requests at most 150 a second from kube-apiserver.
 func (s *stage) withoutWatchLimits(ctx context.Context, more ...string) (*facade, error) {
-	flags := slices.Concat([]string{"--preload", "pods", "--max-watches-per-user", "50000", "--always-allow-groups", "system:masters"}, highLimits, more)
+	flags := slices.Concat([]string{"--preload", "pods", "--max-watches-per-user", "50000", "--always-allow-groups",
+		"system:masters"}, highLimits, more)
 	f, _, err := startFacade(ctx, s.dir, s.cluster, s.direct, flags...)
 	return f, err
 }

@@ -67,7 +67,8 @@ type parts struct {
 
 func (p *parts) template() *Template {
 	return &Template{kinds: [2]ends{
-		Plain: p.ends(annotations(p.extra)), InitialEventsEnd: p.ends(annotations(append([]string{endAnnotation}, p.extra...))),
+		Plain:            p.ends(annotations(p.extra)),
+		InitialEventsEnd: p.ends(annotations(append([]string{endAnnotation}, p.extra...))),
 	}}
 }
 

@@ -63,7 +63,8 @@ func (s *State) Chunk(p *selectors.Predicate, from string, limit int) Chunk {
 	selection := s.Selection(p, from)
 	selection.limit = limit
 	runs := slices.Collect(selection.Runs())
-	return Chunk{Runs: runs, Len: selection.Selected, Looked: selection.Looked, More: selection.more, Indexed: selection.indexed}
+	return Chunk{Runs: runs, Len: selection.Selected, Looked: selection.Looked, More: selection.more,
+		Indexed: selection.indexed}
 }
 
 // narrow chooses where to look for p's matches: at one key, in an index, or in p's namespace. The demand by is nil

@@ -137,7 +137,8 @@ func (l *Lane) writeReplay(s, final *State, found *comparison, events []differen
 	e.lostWindows.Add(1)
 	e.history.trim(now)
 	for _, d := range events { // no event may be dropped before the last is recorded
-		e.history.put(change{rv: d.rv, before: d.before, now: d.now, audience: d.audience, state: final, lostAfter: begins, at: now})
+		e.history.put(change{rv: d.rv, before: d.before, now: d.now, audience: d.audience, state: final, lostAfter: begins,
+			at: now})
 		if d.audience != toFormerSelectors {
 			l.countSaved(d.before, d.now)
 		}

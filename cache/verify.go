@@ -159,7 +159,8 @@ func (h *history) verify(newest *State) error {
 		e := w.at(seq)
 		if e.lostAfter > 0 && e.state.seq > seq+1 { // the last event of a window is checked like any other
 			if e.rv < rv || e.state.rv < e.rv || e.lostAfter > e.rv {
-				return fmt.Errorf("event %d at RV %d is outside its lost window up to RV %d, or out of order after RV %d", seq, e.rv, e.state.rv, rv)
+				return fmt.Errorf("event %d at RV %d is outside its lost window up to RV %d, or out of order after RV %d", seq,
+					e.rv, e.state.rv, rv)
 			}
 			rv = e.rv
 			continue

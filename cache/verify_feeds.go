@@ -34,7 +34,8 @@ func (f *feeds) verify(s *State) error {
 func (w *follower) verify(s *State) error {
 	complete := RV(w.complete.Load())
 	if w.next != s.seq || w.offering() || complete != s.whole() {
-		return fmt.Errorf("feeds received %d events and are complete up to RV %d, want %d events and RV %d", w.next, complete, s.seq, s.whole())
+		return fmt.Errorf("feeds received %d events and are complete up to RV %d, want %d events and RV %d", w.next, complete,
+			s.seq, s.whole())
 	}
 	return nil
 }

@@ -208,7 +208,8 @@ func (w *Watcher) event(t EventType, seq int64, e *entry) Event {
 // Wait returns a channel that is closed when Next may return an event or the watch has ended.
 func (w *Watcher) Wait() <-chan struct{} {
 	grown := w.feed.grown.armed()
-	if w.Err() != nil || w.snapshot != nil || w.seq < w.joined || w.cursor.pending() || w.lostWindows != w.epoch.lostWindows.Load() {
+	if w.Err() != nil || w.snapshot != nil || w.seq < w.joined || w.cursor.pending() ||
+		w.lostWindows != w.epoch.lostWindows.Load() {
 		return fired
 	}
 	return grown

@@ -81,7 +81,8 @@ type control struct {
 func serveControl(c *Cluster) (*control, error) {
 	path := c.path("control.sock")
 	if len(path) > maxSocketPath {
-		return nil, fmt.Errorf("%s: the path of the control socket has more than %d bytes; choose a shorter directory", path, maxSocketPath)
+		return nil, fmt.Errorf("%s: the path of the control socket has more than %d bytes; choose a shorter directory", path,
+			maxSocketPath)
 	}
 	// A cluster that was killed leaves its socket in a directory of the caller. The socket is not in use, because etcd is
 	// already running and has the lock of its data directory.

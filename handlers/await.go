@@ -83,7 +83,8 @@ func (q *Request) awaitShortly(ctx context.Context, lane Lane) {
 // fillPatience returns how long the request waits for a lane. A watch does not wait longer than its timeoutSeconds. Its
 // lifetime begins after the wait.
 func (q *Request) fillPatience() time.Duration {
-	if seconds := q.Options.TimeoutSeconds; q.isWatch() && seconds != nil && *seconds > 0 && *seconds < int64(fillWait/time.Second) {
+	if seconds := q.Options.TimeoutSeconds; q.isWatch() && seconds != nil && *seconds > 0 &&
+		*seconds < int64(fillWait/time.Second) {
 		return time.Duration(*seconds) * time.Second
 	}
 	return fillWait

@@ -45,8 +45,10 @@ func boundSelectors(query url.Values) error {
 				return badRequest(fmt.Sprintf("%s is longer than %d bytes", parameter, maxSelector))
 			}
 		}
-		if requirements, values := sizeOf(parameter, query.Get(parameter)); requirements > maxRequirements || values > maxValues {
-			return badRequest(fmt.Sprintf("%s has more than %d requirements or %d values", parameter, maxRequirements, maxValues))
+		if requirements, values := sizeOf(parameter, query.Get(parameter)); requirements > maxRequirements ||
+			values > maxValues {
+			return badRequest(fmt.Sprintf("%s has more than %d requirements or %d values", parameter, maxRequirements,
+				maxValues))
 		}
 	}
 	return nil

@@ -29,7 +29,8 @@ type bufferedBody struct {
 func newBufferedBody(body io.ReadCloser, admission *semaphore.Weighted) *bufferedBody {
 	const least, most = 4 << 10, 256 << 10 // most objects are smaller than 4 KiB, and lists larger than 256 KiB
 	b := &bufferedBody{ReadCloser: body, admission: admission}
-	for size := int64(least); b.ended == nil && b.taken+size <= bufferedOfOne && admission.TryAcquire(size); size = min(2*size, most) {
+	for size := int64(least); b.ended == nil && b.taken+size <= bufferedOfOne &&
+		admission.TryAcquire(size); size = min(2*size, most) {
 		b.taken += size
 		b.pieces = append(b.pieces, b.piece(size))
 	}

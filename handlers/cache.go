@@ -108,7 +108,8 @@ func warn(header http.Header, lane Lane) {
 // called after all waits, because the upstream may have responded during them.
 func warnOfAge(header http.Header, lane Lane) {
 	if stale := lane.StaleFor(); stale > warnAfter {
-		header.Add("Warning", fmt.Sprintf("299 - \"the upstream kube-apiserver has not responded for %s\"", stale.Round(time.Second)))
+		header.Add("Warning", fmt.Sprintf("299 - \"the upstream kube-apiserver has not responded for %s\"",
+			stale.Round(time.Second)))
 	}
 }
 

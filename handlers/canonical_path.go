@@ -151,7 +151,8 @@ func checkNames(q *Request, resource upstream.Resource) error {
 		}
 	}
 	version := q.query.Get("resourceVersion")
-	if _, err := cache.ParseRV(version); version != "" && err != nil && !resource.ReadFromEtcd() && info.Verb != verbWatch {
+	if _, err := cache.ParseRV(version); version != "" && err != nil && !resource.ReadFromEtcd() &&
+		info.Verb != verbWatch {
 		if info.Verb == verbList {
 			return invalidVersion(version)
 		}

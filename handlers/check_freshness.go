@@ -42,7 +42,8 @@ func (s *Server) stateFor(
 }
 
 // at returns the State at exactly rv.
-func (s *Server) at(ctx context.Context, q *Request, lane Lane, rv cache.RV, answer fresh.Answer) (*cache.State, route, error) {
+func (s *Server) at(ctx context.Context, q *Request, lane Lane, rv cache.RV,
+	answer fresh.Answer) (*cache.State, route, error) {
 	if _, to, err := s.reached(ctx, q, lane, rv, answer); err != nil || to.forwards() {
 		return nil, to, err
 	}
@@ -102,7 +103,8 @@ func answerTo(q *Request, lane Lane, p plan) fresh.Answer {
 // It forwards the request if that is better than waiting. Either the response is small, or the lane cannot find out
 // that it is at rv. Otherwise reached waits for a lane that lags, because the upstream must not send large lists for
 // all waiting requests. A small page is forwarded after the wait, so that the client can read its list to the end.
-func (s *Server) reached(ctx context.Context, q *Request, lane Lane, rv cache.RV, answer fresh.Answer) (*cache.State, route, error) {
+func (s *Server) reached(ctx context.Context, q *Request, lane Lane, rv cache.RV,
+	answer fresh.Answer) (*cache.State, route, error) {
 	for deadline := time.Now().Add(freshWait); ; {
 		unreached := lane.Reach(ctx, rv, answer)
 		switch {

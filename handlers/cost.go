@@ -82,7 +82,8 @@ func (q *Request) selects() bool {
 // atExactVersion reports whether a list reads an exact version instead of the newest state.
 func (q *Request) atExactVersion() bool {
 	version := q.query.Get("resourceVersion")
-	return q.query.Get("continue") != "" || version != "" && version != "0" && q.query.Get("resourceVersionMatch") != "NotOlderThan"
+	return q.query.Get("continue") != "" || version != "" && version != "0" &&
+		q.query.Get("resourceVersionMatch") != "NotOlderThan"
 }
 
 // isIndexed reports whether the upstream finds the objects in an index, such as the pods of a node for each kubelet.

@@ -24,7 +24,8 @@ const (
 // passedThrough reports whether the upstream authorizes the request, because it is forwarded under the caller's
 // identity.
 func (v *resolver) passedThrough(q *Request) bool {
-	if q.subject.own() || answersReview(q) || !isCanonical(q.url.Path) || v.passAs == PassNothing && q.Caller.Way != auth.ByKubeconfig {
+	if q.subject.own() || answersReview(q) || !isCanonical(q.url.Path) || v.passAs == PassNothing &&
+		q.Caller.Way != auth.ByKubeconfig {
 		return false
 	}
 	if q.hasOwnCredentials() {

@@ -44,7 +44,8 @@ var errMethod = &apierrors.StatusError{ErrStatus: metav1.Status{
 var errUnauthenticated = apierrors.NewUnauthorized("Unauthorized")
 
 // errImpersonation refuses requests that impersonate another user.
-var errImpersonation = apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("listfacade does not support impersonation: send the request to kube-apiserver"))
+var errImpersonation = apierrors.NewForbidden(schema.GroupResource{}, "",
+	errors.New("listfacade does not support impersonation: send the request to kube-apiserver"))
 
 // errForeign refuses requests that a page of another site may have sent.
 var errForeign = apierrors.NewForbidden(schema.GroupResource{}, "",
@@ -217,13 +218,15 @@ func statusOf(err error) *metav1.Status {
 
 // plain500 returns a 500 without a reason.
 func plain500(err error) *metav1.Status {
-	return withKind(&metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: err.Error()})
+	return withKind(&metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError,
+		Message: err.Error()})
 }
 
 // tooLargeStatus returns the 504 that client-go recognizes by its cause (semantics 2.2).
 func tooLargeStatus(err *cache.TooLargeError) *metav1.Status {
 	status := apierrors.NewTimeoutError(err.Error(), 1).ErrStatus
-	status.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
+	status.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge,
+		Message: "Too large resource version"}}
 	return withKind(&status)
 }
 
@@ -305,7 +308,8 @@ func (o *reply) negotiate(codecs runtime.NegotiatedSerializer) (runtime.Serializ
 }
 
 // negotiateIn returns the media type and serializer for a response that has its own kinds.
-func (o *reply) negotiateIn(codecs runtime.NegotiatedSerializer, kinds negotiation.EndpointRestrictions) (negotiation.MediaTypeOptions, runtime.SerializerInfo, error) {
+func (o *reply) negotiateIn(codecs runtime.NegotiatedSerializer,
+	kinds negotiation.EndpointRestrictions) (negotiation.MediaTypeOptions, runtime.SerializerInfo, error) {
 	return negotiation.NegotiateOutputMediaType(o.r, codecs, kinds)
 }
 
@@ -340,7 +344,8 @@ func notSupported(resource schema.GroupResource, verb string) error {
 
 // invalidName returns the 400 for a name that no object can have.
 func invalidName(name string) error {
-	return badRequest(fmt.Sprintf("Name parameter invalid: %q: %s", name, strings.Join(content.IsPathSegmentName(name), ";")))
+	return badRequest(fmt.Sprintf("Name parameter invalid: %q: %s", name,
+		strings.Join(content.IsPathSegmentName(name), ";")))
 }
 
 // noMarkup escapes a client's text, so that no browser reads it as HTML. kube-apiserver does the same.
@@ -352,7 +357,8 @@ func forbidden(a auth.Attributes, reason string) error {
 	if reason != "" {
 		why += ": " + reason
 	}
-	return &forbiddenError{apierrors.NewForbidden(schema.GroupResource{Group: a.Group, Resource: a.Resource}, a.Name, errors.New(why))}
+	return &forbiddenError{apierrors.NewForbidden(schema.GroupResource{Group: a.Group, Resource: a.Resource}, a.Name,
+		errors.New(why))}
 }
 
 // forbiddenError is a denied request. Its response has a header that other 403s do not have.
@@ -369,7 +375,8 @@ func forbiddenMessage(a auth.Attributes) string {
 	if a.Namespace != "" {
 		where = fmt.Sprintf("in the namespace %q", a.Namespace)
 	}
-	return fmt.Sprintf("User %q cannot %s resource %q in API group %q %s", a.Caller.Name(), a.Verb, resource, a.Group, where)
+	return fmt.Sprintf("User %q cannot %s resource %q in API group %q %s", a.Caller.Name(), a.Verb, resource, a.Group,
+		where)
 }
 
 func badRequest(message string) error { return apierrors.NewBadRequest(message) }

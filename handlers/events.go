@@ -44,7 +44,8 @@ type events struct {
 func newEvents(q *Request, lane Lane, shape wire.Shape, maySend func() error) *events {
 	representation := q.media.representation(wire.Whole)
 	return &events{
-		maySend: maySend, shape: shape, representation: representation, framer: shape.Framer(representation), marks: lane.Bookmark(), progress: q.Event.Progress,
+		maySend: maySend, shape: shape, representation: representation, framer: shape.Framer(representation),
+		marks: lane.Bookmark(), progress: q.Event.Progress,
 	}
 }
 
@@ -113,7 +114,8 @@ func (b *bodySink) send(frames []byte) error {
 func (e *events) added(run cache.Run) error {
 	if sink, ok := e.sink.(*bodySink); ok && sink.precompressed != nil {
 		of := wire.Run{Page: run.Page, From: run.From, To: run.To}
-		if deflated := wire.PrecompressedEvents(sink.precompressed, e.shape, e.representation, of, time.Now()); deflated != nil {
+		if deflated := wire.PrecompressedEvents(sink.precompressed, e.shape, e.representation, of,
+			time.Now()); deflated != nil {
 			return e.sendPrecompressed(sink, deflated, run.To-run.From)
 		}
 	}

@@ -28,7 +28,8 @@ func newFormats(encodings []wire.Encoding, offers func(upstream.Resource, wire.E
 			continue
 		}
 		major, minor, _ := strings.Cut(e.MediaType(), "/")
-		f.infos = append(f.infos[:len(f.infos):len(f.infos)], runtime.SerializerInfo{MediaType: e.MediaType(), MediaTypeType: major, MediaTypeSubType: minor})
+		f.infos = append(f.infos[:len(f.infos):len(f.infos)],
+			runtime.SerializerInfo{MediaType: e.MediaType(), MediaTypeType: major, MediaTypeSubType: minor})
 	}
 	return f
 }

@@ -86,7 +86,8 @@ type heldBody struct {
 
 // newHeldBody starts to measure immediately.
 func newHeldBody(body io.ReadCloser, done func()) *heldBody {
-	return &heldBody{ReadCloser: body, timer: time.AfterFunc(maxUpstreamWait, done), since: time.Now(), left: maxUpstreamWait}
+	return &heldBody{ReadCloser: body, timer: time.AfterFunc(maxUpstreamWait, done), since: time.Now(),
+		left: maxUpstreamWait}
 }
 
 // Read implements io.Reader.

@@ -27,7 +27,8 @@ func (s *Server) watchForwarded(ctx context.Context, q *Request, end func()) *fo
 	attributes := q.Attributes
 	attributes.PassedThrough = false // review the caller's permission, not whether the upstream will check it
 	f := &forwardedWatch{
-		ctx: ctx, hold: func() *auth.WatchAuthorization { return s.authorization.authorizer.Hold(attributes) }, end: end, over: make(chan struct{}),
+		ctx: ctx, hold: func() *auth.WatchAuthorization { return s.authorization.authorizer.Hold(attributes) }, end: end,
+		over: make(chan struct{}),
 	}
 	f.stops = append(f.stops, s.termination.follow(end))
 	if q.Caller.Way != auth.ByKubeconfig {

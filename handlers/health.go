@@ -58,7 +58,8 @@ func (s *Server) health(probe string) func(out *reply, q *Request) error {
 func (s *Server) chosen(probe, only string, excluded []string) ([]Check, error) {
 	var chosen []Check
 	for _, check := range s.checks {
-		if slices.Contains(check.Probes, probe) && (only == "" || check.Name == only) && !slices.Contains(excluded, check.Name) {
+		if slices.Contains(check.Probes, probe) && (only == "" || check.Name == only) &&
+			!slices.Contains(excluded, check.Name) {
 			chosen = append(chosen, check)
 		}
 	}

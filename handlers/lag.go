@@ -69,7 +69,8 @@ func (s *Server) lagging(event *observe.Event, stream *watchStream, lane Lane, b
 	if s.follower == nil || stream.watcher == nil { // the stream consists of an error only
 		return
 	}
-	by := observe.Lag{For: behind, Sent: stream.events.sent, SentRV: uint64(stream.watcher.Progress()), Initial: stream.watcher.Initial()}
+	by := observe.Lag{For: behind, Sent: stream.events.sent, SentRV: uint64(stream.watcher.Progress()),
+		Initial: stream.watcher.Initial()}
 	if state, err := lane.Store().State(); err == nil {
 		by.LaneRV = uint64(state.RV())
 	}

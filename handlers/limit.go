@@ -35,7 +35,8 @@ type limiter struct {
 
 func newLimiter(draining context.Context, timeout time.Duration) *limiter {
 	return &limiter{
-		draining: draining, timeout: timeout, lists: limit.NewSeats(listBounds), reads: limit.NewSeats(readBounds), sizes: newSizes(),
+		draining: draining, timeout: timeout, lists: limit.NewSeats(listBounds), reads: limit.NewSeats(readBounds),
+		sizes:    newSizes(),
 		buffered: semaphore.NewWeighted(bufferedOverall),
 	}
 }

@@ -36,7 +36,8 @@ type Limits struct {
 // DefaultLimits returns the limits of a facade that authenticates its callers.
 func DefaultLimits() Limits {
 	return Limits{
-		Requests: 400, RequestsPerUser: 50, ListBytes: 64 << 30, Watches: 50_000, WatchesPerUser: 2000, WatchRate: 2000, WatchRatePerUser: 50,
+		Requests: 400, RequestsPerUser: 50, ListBytes: 64 << 30, Watches: 50_000, WatchesPerUser: 2000, WatchRate: 2000,
+		WatchRatePerUser: 50,
 	}
 }
 
@@ -71,7 +72,8 @@ func newShares(l Limits) shares {
 		begins: limit.NewRates(limit.Rate{PerSecond: float64(l.WatchRatePerUser), Burst: 10 * l.WatchRatePerUser}),
 	}
 	if l.WatchRate > 0 {
-		s.pace = limit.NewPace(limit.Rate{PerSecond: float64(l.WatchRate), Burst: l.WatchRate * 5 / 2}, maxWaiting, maxWaitingAll)
+		s.pace = limit.NewPace(limit.Rate{PerSecond: float64(l.WatchRate), Burst: l.WatchRate * 5 / 2}, maxWaiting,
+			maxWaitingAll)
 	}
 	return s
 }
@@ -88,7 +90,8 @@ func newSeats(all, each int64) *limit.Seats {
 	if each == 0 {
 		each = all
 	}
-	return limit.NewSeats(limit.Bounds{One: each, Group: max(each, all/2), All: all, Queue: maxWaiting, QueueAll: maxWaitingAll})
+	return limit.NewSeats(limit.Bounds{One: each, Group: max(each, all/2), All: all, Queue: maxWaiting,
+		QueueAll: maxWaitingAll})
 }
 
 // enter admits a request, after a wait if necessary. A long-running request only counts against its own caller's rate
@@ -204,7 +207,8 @@ func (l *limiter) alsoMemory(purpose budget.Purpose, bytes int64, leave func()) 
 
 // seats waits for seats of the caller, and hands them to the seat of the response, which may release them early
 // (seat.go). leave may be called more than once.
-func (l *limiter) seats(ctx context.Context, out *reply, q *Request, pool *limit.Seats, seats int64) (leave func(), err error) {
+func (l *limiter) seats(ctx context.Context, out *reply, q *Request, pool *limit.Seats,
+	seats int64) (leave func(), err error) {
 	if pool == nil {
 		return func() {}, nil
 	}

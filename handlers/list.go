@@ -51,7 +51,8 @@ func (o *reply) list(q *Request, state *cache.State, p plan) error {
 	body := o.body(q.media)
 	defer func() { q.Event.RawBytes = body.Length() }()
 	list := wire.List{
-		Shape: state.Shape(), Representation: q.media.representation(wire.Listed), Meta: wire.ListMeta{ResourceVersion: state.RV().String()}, Now: time.Now(),
+		Shape: state.Shape(), Representation: q.media.representation(wire.Listed),
+		Meta: wire.ListMeta{ResourceVersion: state.RV().String()}, Now: time.Now(),
 	}
 	write := writeAll
 	if p.limit > 0 {
@@ -81,7 +82,8 @@ func writeAll(body *wire.Body, list wire.List, q *Request, state *cache.State, p
 // candidates returns the runs in which objects may match, with the selector that checks them if the result is not
 // stored.
 func candidates(s *cache.Selection, name unique.Handle[string]) iter.Seq[wire.Run] {
-	selector := &wire.Selector{Name: name, Selects: func(p wire.Page, at int) bool { return s.Selects(p.(*cache.Page), at) }}
+	selector := &wire.Selector{Name: name,
+		Selects: func(p wire.Page, at int) bool { return s.Selects(p.(*cache.Page), at) }}
 	return func(yield func(wire.Run) bool) {
 		for run := range s.Candidates() {
 			if !yield(wire.Run{Page: run.Page, From: run.From, To: run.To, Selector: selector}) {
@@ -144,5 +146,6 @@ func indexedUpstream(resource schema.GroupResource, p *selectors.Predicate) bool
 const nodeField = "spec.nodeName"
 
 func indexesNode(resource schema.GroupResource) bool {
-	return resource == schema.GroupResource{Resource: "pods"} || resource == schema.GroupResource{Group: "resource.k8s.io", Resource: "resourceslices"}
+	return resource == schema.GroupResource{Resource: "pods"} ||
+		resource == schema.GroupResource{Group: "resource.k8s.io", Resource: "resourceslices"}
 }

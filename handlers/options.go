@@ -22,7 +22,8 @@ func readOptions(verb string, query url.Values) (metainternalversion.ListOptions
 	if verb == verbGet {
 		return options, checkGet(query)
 	}
-	if err := metainternalversionscheme.ParameterCodec.DecodeParameters(query, metav1.SchemeGroupVersion, &options); err != nil {
+	if err := metainternalversionscheme.ParameterCodec.DecodeParameters(query, metav1.SchemeGroupVersion,
+		&options); err != nil {
 		return options, badRequest(err.Error())
 	}
 	metainternalversion.SetListOptionsDefaults(&options, true)

@@ -59,7 +59,8 @@ func newReply(w http.ResponseWriter, r *http.Request, log *zap.Logger, timeout t
 	o := &reply{
 		w: middleware.NewWrapResponseWriter(w, r.ProtoMajor), r: r, log: log, timeout: timeout,
 		event: &observe.Event{
-			AuditID: id, Client: r.RemoteAddr, UserAgent: r.UserAgent(), Header: r.Header, Method: r.Method, URI: r.URL.RequestURI(),
+			AuditID: id, Client: r.RemoteAddr, UserAgent: r.UserAgent(), Header: r.Header, Method: r.Method,
+			URI:    r.URL.RequestURI(),
 			Source: observe.FromFacade, Began: time.Now(),
 		},
 	}

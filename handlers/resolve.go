@@ -44,7 +44,8 @@ func (v *resolver) resolve(r *http.Request, about subject, e *observe.Event) (*R
 		return nil, errLoop // before authentication, because its reviews would loop too
 	}
 	q := &Request{
-		Event: e, subject: about, method: r.Method, url: spelled(r.URL), query: r.URL.Query(), header: r.Header, arrived: e.Began,
+		Event: e, subject: about, method: r.Method, url: spelled(r.URL), query: r.URL.Query(), header: r.Header,
+		arrived: e.Began,
 		upgrade: isUpgrade(r),
 	}
 	info, err := paths.NewRequestInfo(r)
@@ -151,7 +152,8 @@ func (v *resolver) discoverRead(ctx context.Context, q *Request, r *http.Request
 		// 8.5).
 		q.reason = observe.NotARead
 		q.Event.Discovered = q.info.IsResourceRequest && v.catalog.Names(
-			schema.GroupVersionResource{Group: q.info.APIGroup, Version: q.info.APIVersion, Resource: q.info.Resource}, q.info.Subresource)
+			schema.GroupVersionResource{Group: q.info.APIGroup, Version: q.info.APIVersion, Resource: q.info.Resource},
+			q.info.Subresource)
 		return
 	}
 	q.GVR = schema.GroupVersionResource{Group: q.info.APIGroup, Version: q.info.APIVersion, Resource: q.info.Resource}
@@ -233,9 +235,11 @@ func isRead(info *request.RequestInfo) bool {
 func scopeFits(resource upstream.Resource, info *request.RequestInfo) bool {
 	if !resource.Namespaced {
 		// RequestInfo sets the namespace of a namespace to its own name. Namespaces below a namespace do not exist.
-		return info.Namespace == "" || info.APIGroup == "" && info.Resource == "namespaces" && !strings.Contains(info.Path, "/"+info.Namespace+"/namespaces")
+		return info.Namespace == "" || info.APIGroup == "" && info.Resource == "namespaces" &&
+			!strings.Contains(info.Path, "/"+info.Namespace+"/namespaces")
 	}
-	return info.Namespace != "" || len(info.Parts) < 2 || resource.Custom && info.Verb == verbWatch || inEmptyNamespace(info)
+	return info.Namespace != "" || len(info.Parts) < 2 || resource.Custom && info.Verb == verbWatch ||
+		inEmptyNamespace(info)
 }
 
 // inEmptyNamespace reports whether a path names the namespace "", which kube-apiserver reads as all namespaces.
@@ -266,8 +270,9 @@ func attributesOf(q *Request) auth.Attributes {
 		return auth.Attributes{Caller: q.Caller, Verb: strings.ToLower(q.method), Path: q.info.Path}
 	}
 	a := auth.Attributes{
-		Caller: q.Caller, Verb: info.Verb, Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource, Subresource: info.Subresource,
-		Namespace: info.Namespace, Name: info.Name,
+		Caller: q.Caller, Verb: info.Verb, Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource,
+		Subresource: info.Subresource,
+		Namespace:   info.Namespace, Name: info.Name,
 	}
 	if f, err := selectors.ParseFields(info.FieldSelector); err == nil {
 		a.Fields = f.Requirements()

@@ -26,7 +26,8 @@ import (
 
 // SelfReviewer reviews a caller's own permissions.
 type SelfReviewer interface {
-	Review(ctx context.Context, c *auth.Caller, spec authorizationv1.SelfSubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error)
+	Review(ctx context.Context, c *auth.Caller,
+		spec authorizationv1.SelfSubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error)
 }
 
 const (

@@ -125,20 +125,25 @@ type times struct {
 // New returns the handler of all paths that the facade serves.
 func New(c Config) http.Handler {
 	s := &Server{
-		resolver:      resolver{catalog: c.Catalog, formats: newFormats(c.Encodings, c.Offers), authorizer: c.Authorizer, uncached: c.Uncached, timeout: c.RequestTimeout, passAs: c.PassAs, hop: c.Hop},
+		resolver: resolver{catalog: c.Catalog, formats: newFormats(c.Encodings, c.Offers), authorizer: c.Authorizer,
+			uncached: c.Uncached, timeout: c.RequestTimeout, passAs: c.PassAs, hop: c.Hop},
 		authenticator: c.Authenticator, selfReviewer: c.SelfReviewer,
-		limiter:       newLimiter(c.Draining, c.RequestTimeout),
-		authorization: authorizationCheck{authorizer: c.Authorizer, catalog: c.Catalog, lanes: c.Lanes, waiting: limit.NewConcurrencyLimit(waitBounds), draining: c.Draining},
-		documents:     c.Documents, fields: c.Fields, upstream: c.Upstream, metrics: c.Metrics, slis: c.SLIs, live: c.Live, profiles: c.Profiles, level: c.Level, checks: c.Checks,
+		limiter: newLimiter(c.Draining, c.RequestTimeout),
+		authorization: authorizationCheck{authorizer: c.Authorizer, catalog: c.Catalog, lanes: c.Lanes,
+			waiting: limit.NewConcurrencyLimit(waitBounds), draining: c.Draining},
+		documents: c.Documents, fields: c.Fields, upstream: c.Upstream, metrics: c.Metrics, slis: c.SLIs, live: c.Live,
+		profiles: c.Profiles, level: c.Level, checks: c.Checks,
 		times: times{
-			maxStaleness: c.MaxStaleness, minWatch: c.MinWatch, watchAge: c.WatchMaxAge, bookmarks: c.BookmarkInterval, write: c.WriteTimeout,
+			maxStaleness: c.MaxStaleness, minWatch: c.MinWatch, watchAge: c.WatchMaxAge, bookmarks: c.BookmarkInterval,
+			write:    c.WriteTimeout,
 			watchLag: c.SlowWatchLag,
 		},
 		precompressed: c.Precompressed,
 		yamlSeats:     semaphore.NewWeighted(maxYAMLConversions),
 		termination:   newWatchTermination(c.Draining, c.WatchTermination),
 		drainCheck:    drainCheck{leaving: c.Leaving, goaway: c.GoawayChance},
-		sink:          c.Sink, inflight: c.Inflight, clients: c.Clients, page: c.Page, zpages: c.ZPages, log: observe.Few(c.Log),
+		sink:          c.Sink, inflight: c.Inflight, clients: c.Clients, page: c.Page, zpages: c.ZPages,
+		log: observe.Few(c.Log),
 	}
 	if s.live == nil {
 		s.live = discardLive{}

@@ -64,7 +64,8 @@ func (o *reply) shakeHands(ctx context.Context, framing wire.Framing, gone func(
 
 // forwardSocket sends a plain stream of the upstream as websocket messages, so that no client's connection reaches the
 // upstream. done is false if the upstream does not respond with a stream.
-func (s *Server) forwardSocket(ctx context.Context, out *reply, q *Request, as upstream.Credentials, read upstream.BodyReader) (done bool, err error) {
+func (s *Server) forwardSocket(ctx context.Context, out *reply, q *Request, as upstream.Credentials,
+	read upstream.BodyReader) (done bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	answer, err := s.upstream.Open(q.outgoing(ctx), as) //nolint:bodyclose // what read makes of the body closes it

@@ -46,7 +46,8 @@ func (s *Server) limits() []page.Limit {
 	l := s.limiter
 	shown := []page.Limit{}
 	add := func(name, unit, flag string, load limit.Load) {
-		shown = append(shown, page.Limit{Name: name, Unit: unit, Taken: load.Taken, All: load.All, Waiting: load.Waiting, Flag: flag})
+		shown = append(shown, page.Limit{Name: name, Unit: unit, Taken: load.Taken, All: load.All, Waiting: load.Waiting,
+			Flag: flag})
 	}
 	if l.shares.requests != nil {
 		add("requests in flight", "requests", "--max-requests-inflight", l.shares.requests.Load())

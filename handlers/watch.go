@@ -72,7 +72,8 @@ func (s *Server) orDraining(ctx context.Context, to route, err error) (route, er
 }
 
 // openStream prepares a watch. An error is sent as the response instead of a stream, as in kube-apiserver.
-func (s *Server) openStream(ctx context.Context, q *Request, lane Lane, authorization *auth.WatchAuthorization, life time.Duration) (*watchStream, route, error) {
+func (s *Server) openStream(ctx context.Context, q *Request, lane Lane, authorization *auth.WatchAuthorization,
+	life time.Duration) (*watchStream, route, error) {
 	began := time.Now()
 	state, err := s.ready(lane)
 	if err != nil {
@@ -83,7 +84,8 @@ func (s *Server) openStream(ctx context.Context, q *Request, lane Lane, authoriz
 		return nil, to, err
 	}
 	stream := &watchStream{
-		events: newEvents(q, lane, state.Shape(), func() error { return authorization.Check(ctx) }), watcher: start.watcher, failed: err,
+		events: newEvents(q, lane, state.Shape(), func() error { return authorization.Check(ctx) }), watcher: start.watcher,
+		failed:      err,
 		bookmarking: q.Options.AllowWatchBookmarks, stale: func() bool { return lane.StaleFor() > 0 },
 		fromEtcd: q.resource.ReadFromEtcd(), revoked: authorization.Ended(), termination: s.termination,
 	}
@@ -344,7 +346,8 @@ func (s *watchStream) terminate() error {
 	if err := s.finishReplay(); err != nil {
 		return err
 	}
-	if rv := s.watcher.Progress(); last && s.watcher.Err() == nil && rv > s.replayed && rv >= s.watcher.EndOfReplay() && s.schedule.Last(uint64(rv)) {
+	if rv := s.watcher.Progress(); last && s.watcher.Err() == nil && rv > s.replayed && rv >= s.watcher.EndOfReplay() &&
+		s.schedule.Last(uint64(rv)) {
 		s.events.bookmark(rv, bookmarks.Plain)
 	}
 	return s.events.flush()

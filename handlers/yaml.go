@@ -55,7 +55,8 @@ func (a *afterConversion) Write(p []byte) (int, error) {
 	return a.w.Write(p)
 }
 
-func newYAMLWriter(w io.Writer, seats *semaphore.Weighted, wait func() (context.Context, context.CancelFunc)) *yamlWriter {
+func newYAMLWriter(w io.Writer, seats *semaphore.Weighted,
+	wait func() (context.Context, context.CancelFunc)) *yamlWriter {
 	to := &afterConversion{w: w}
 	return &yamlWriter{YAMLWriter: wire.NewYAMLWriter(to), seats: seats, wait: wait, to: to}
 }

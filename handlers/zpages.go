@@ -25,10 +25,12 @@ func (s *Server) zpage(page *zpages.Page) func(out *reply, q *Request) error {
 			out.header().Set("Warning", warning)
 		}
 		var body bytes.Buffer
-		if err := page.Codecs.EncoderForVersion(info.Serializer, media.Convert.GroupVersion()).Encode(page.Object(*media.Convert), &body); err != nil {
+		if err := page.Codecs.EncoderForVersion(info.Serializer,
+			media.Convert.GroupVersion()).Encode(page.Object(*media.Convert), &body); err != nil {
 			return err
 		}
-		out.header().Set("Content-Type", info.MediaType+";g="+media.Convert.Group+";v="+media.Convert.Version+";as="+media.Convert.Kind)
+		out.header().Set("Content-Type",
+			info.MediaType+";g="+media.Convert.Group+";v="+media.Convert.Version+";as="+media.Convert.Kind)
 		_, err = out.pieces().Write(body.Bytes())
 		return err
 	}

@@ -29,7 +29,8 @@ func (k *Kind) Attributes(namespace, name string, labels []Label, fields []strin
 		a.placed = unique.Make(string(values))
 	}
 	if values := k.appendFields(few[:0], OfTemplate, fields); len(labels) > 0 || hasValues(values) {
-		a.template = unique.Make(template{keys: keysOf(labels), labels: valuesOf(labels), fields: unique.Make(string(values))})
+		a.template = unique.Make(template{keys: keysOf(labels), labels: valuesOf(labels),
+			fields: unique.Make(string(values))})
 	}
 	return a
 }

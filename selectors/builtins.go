@@ -103,7 +103,8 @@ var builtins = []builtin{
 	{
 		group: "certificates.k8s.io", kind: "PodCertificateRequest", versions: []string{"v1", "v1beta1", "v1alpha1"},
 		metadata: nameOnly, refuse: refusePlainly,
-		fields: []offer{at("spec.signerName"), at("spec.podName").spread(Own).since("1.34"), at("spec.nodeName").spread(OfPlacement).since("1.34")},
+		fields: []offer{at("spec.signerName"), at("spec.podName").spread(Own).since("1.34"),
+			at("spec.nodeName").spread(OfPlacement).since("1.34")},
 	},
 	{
 		group: "resource.k8s.io", kind: "ResourceSlice", versions: []string{"v1", "v1beta1", "v1beta2"},

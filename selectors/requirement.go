@@ -63,7 +63,8 @@ func (p *Predicate) Requirements() iter.Seq[Requirement] {
 			return
 		}
 		for i := range p.fields {
-			if t := &p.fields[i]; t.equal && !yield(Requirement{Property: FieldProperty(t.location), Values: []string{t.value}}) {
+			if t := &p.fields[i]; t.equal &&
+				!yield(Requirement{Property: FieldProperty(t.location), Values: []string{t.value}}) {
 				return
 			}
 		}

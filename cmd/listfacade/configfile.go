@@ -116,7 +116,8 @@ func setFlags(keys map[string]json.RawMessage, groups []flagGroup) error {
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		f := flags[key]
 		if f == nil {
-			return fmt.Errorf("%s: unknown key; keys are the names of flags in camel case, for example %s", key, camelCase("secure-port"))
+			return fmt.Errorf("%s: unknown key; keys are the names of flags in camel case, for example %s", key,
+				camelCase("secure-port"))
 		}
 		if f.Changed {
 			continue // set by the command line

@@ -50,7 +50,8 @@ func configFlags(file *string) flagGroup {
 func upstreamFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.StringVar(&c.Kubeconfig, "kubeconfig", c.Kubeconfig,
 		"Path of the kubeconfig `file` of the upstream kube-apiserver. If empty, the pod's service account is used.")
-	f.StringVar(&c.Context, "context", c.Context, "Context of the kubeconfig to use, by its `name`. If empty, its current context is used.")
+	f.StringVar(&c.Context, "context", c.Context,
+		"Context of the kubeconfig to use, by its `name`. If empty, its current context is used.")
 	f.StringSliceVar(&c.Upstream, "upstream", c.Upstream,
 		"HTTPS `URLs` of the kube-apiservers of one cluster. They replace the server of the kubeconfig. One URL is used at a time. "+
 			"If it does not respond, the next one is used.")
@@ -67,7 +68,8 @@ func servingFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.IntVar(&c.Port, "secure-port", c.Port, "TCP `port` on which to serve HTTPS. 0 selects a free port.")
 	f.StringVar(&c.CertFile, "tls-cert-file", c.CertFile,
 		"Path of the `file` with the serving certificate. If empty, a self-signed certificate and key are generated in --cert-dir.")
-	f.StringVar(&c.KeyFile, "tls-private-key-file", c.KeyFile, "Path of the `file` with the private key of --tls-cert-file.")
+	f.StringVar(&c.KeyFile, "tls-private-key-file", c.KeyFile,
+		"Path of the `file` with the private key of --tls-cert-file.")
 	f.StringVar(&c.CertDir, "cert-dir", c.CertDir, "Path of the `directory` for the self-signed certificate and its key.")
 	f.DurationVar(&c.RequestTimeout, "request-timeout", c.RequestTimeout,
 		"Maximum duration of requests that are not watches.")
@@ -154,7 +156,8 @@ func observingFlags(c *facade.Config, f *pflag.FlagSet) {
 		"Unix socket (a `path`) that serves /metrics, /debug/pprof, the log level, the tables of callers and requests, and the "+
 			"operator's page (/debug/status). It needs no authentication, and only the user of the process can connect. If empty, no "+
 			"socket is opened.")
-	f.BoolVar(&c.Profiling, "profiling", c.Profiling, "Serve /debug/pprof to callers that are authorized to get that path.")
+	f.BoolVar(&c.Profiling, "profiling", c.Profiling,
+		"Serve /debug/pprof to callers that are authorized to get that path.")
 }
 
 // usage prints the flags by group.

@@ -20,9 +20,11 @@ func authenticationFlags(c *facade.Config, f *pflag.FlagSet) {
 			"publishes are used, and the other --requestheader flags have no effect.")
 	f.StringSliceVar(&a.RequestHeaderNames, "requestheader-allowed-names", a.RequestHeaderNames,
 		"List of common `names` of the client certificates of front proxies. If empty, any name is accepted.")
-	f.StringSliceVar(&a.UsernameHeaders, "requestheader-username-headers", a.UsernameHeaders, "List of `headers` with the user's name.")
+	f.StringSliceVar(&a.UsernameHeaders, "requestheader-username-headers", a.UsernameHeaders,
+		"List of `headers` with the user's name.")
 	f.StringSliceVar(&a.UIDHeaders, "requestheader-uid-headers", a.UIDHeaders, "List of `headers` with the user's UID.")
-	f.StringSliceVar(&a.GroupHeaders, "requestheader-group-headers", a.GroupHeaders, "List of `headers` with the user's groups.")
+	f.StringSliceVar(&a.GroupHeaders, "requestheader-group-headers", a.GroupHeaders,
+		"List of `headers` with the user's groups.")
 	f.StringSliceVar(&a.ExtraHeaderPrefixes, "requestheader-extra-headers-prefix", a.ExtraHeaderPrefixes,
 		"List of `prefixes` of headers with extra information about the user.")
 	f.StringSliceVar(&a.Audiences, "api-audiences", a.Audiences,
@@ -64,13 +66,16 @@ func authorizationFlags(c *facade.Config, f *pflag.FlagSet) {
 
 func limitFlags(c *facade.Config, f *pflag.FlagSet) {
 	l := &c.Limits
-	f.IntVar(&l.Requests, "max-requests-inflight", l.Requests, "Maximum `number` of requests in flight that are not watches. Excess requests are queued per caller.")
+	f.IntVar(&l.Requests, "max-requests-inflight", l.Requests,
+		"Maximum `number` of requests in flight that are not watches. Excess requests are queued per caller.")
 	f.IntVar(&l.RequestsPerUser, "max-requests-inflight-per-user", l.RequestsPerUser,
 		"Maximum `number` of requests in flight of one caller. Pods that share a service account are separate callers.")
 	f.Int64Var(&l.ListBytes, "max-list-bytes-inflight", l.ListBytes,
 		"Maximum number of uncompressed `bytes` of lists in flight. One caller may use a quarter of it.")
-	f.IntVar(&l.Watches, "max-watches", l.Watches, "Maximum `number` of open watches. At the limit, a new watch ends the oldest one of the caller with the most watches, or is rejected with 429.")
-	f.IntVar(&l.WatchesPerUser, "max-watches-per-user", l.WatchesPerUser, "Maximum `number` of open watches of one caller.")
+	f.IntVar(&l.Watches, "max-watches", l.Watches,
+		"Maximum `number` of open watches. At the limit, a new watch ends the oldest one of the caller with the most watches, or is rejected with 429.")
+	f.IntVar(&l.WatchesPerUser, "max-watches-per-user", l.WatchesPerUser,
+		"Maximum `number` of open watches of one caller.")
 	f.IntVar(&l.WatchRate, "watch-rate", l.WatchRate,
 		"Maximum `number` of watches opened per second, with a burst of two and a half times as many. Excess requests are queued per caller.")
 	f.IntVar(&l.WatchRatePerUser, "watch-rate-per-user", l.WatchRatePerUser,

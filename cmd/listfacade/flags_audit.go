@@ -11,9 +11,12 @@ func auditFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.StringVar(&a.PolicyFile, "audit-policy-file", a.PolicyFile,
 		"Path of the `file` with the audit policy (audit.k8s.io/v1 Policy), as for kube-apiserver. It selects the requests that are logged.")
 	f.StringVar(&a.Path, "audit-log-path", a.Path, "Path of the audit log `file`. - means stdout.")
-	f.IntVar(&a.MaxAge, "audit-log-maxage", a.MaxAge, "Maximum number of `days` to keep rotated audit log files. 0 means no limit.")
-	f.IntVar(&a.MaxBackups, "audit-log-maxbackup", a.MaxBackups, "Maximum `number` of rotated audit log files to keep. 0 means no limit.")
-	f.IntVar(&a.MaxSize, "audit-log-maxsize", a.MaxSize, "Size in `MiB` at which the audit log file is rotated. 0 means never.")
+	f.IntVar(&a.MaxAge, "audit-log-maxage", a.MaxAge,
+		"Maximum number of `days` to keep rotated audit log files. 0 means no limit.")
+	f.IntVar(&a.MaxBackups, "audit-log-maxbackup", a.MaxBackups,
+		"Maximum `number` of rotated audit log files to keep. 0 means no limit.")
+	f.IntVar(&a.MaxSize, "audit-log-maxsize", a.MaxSize,
+		"Size in `MiB` at which the audit log file is rotated. 0 means never.")
 	f.BoolVar(&a.Compress, "audit-log-compress", a.Compress, "Compress rotated audit log files with gzip.")
 	f.StringVar(&a.Mode, "audit-log-mode", a.Mode,
 		"How requests wait for the audit log. batch: they do not wait, and events are dropped and counted when the buffer is full. "+

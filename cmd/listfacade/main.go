@@ -74,7 +74,8 @@ func command() *cobra.Command {
 		}),
 	}
 	check := &cobra.Command{
-		Use: "check", Short: "Check the flags, the kubeconfig and its permissions, print the result and exit", Args: cobra.NoArgs,
+		Use: "check", Short: "Check the flags, the kubeconfig and its permissions, print the result and exit",
+		Args: cobra.NoArgs,
 		RunE: configured(func(ctx context.Context, out io.Writer) error { return facade.Check(ctx, config, out) }),
 	}
 	for _, group := range groups {

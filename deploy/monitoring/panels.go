@@ -33,8 +33,9 @@ const (
 // newDashboard returns the dashboard with all rows.
 func newDashboard() dashboard {
 	d := dashboard{
-		UID: "listfacade", Title: "listfacade", Tags: []string{"kubernetes", "listfacade"}, SchemaVersion: 39, Editable: true, Refresh: "30s",
-		Time: timeRange{From: "now-3h", To: "now"},
+		UID: "listfacade", Title: "listfacade", Tags: []string{"kubernetes", "listfacade"}, SchemaVersion: 39, Editable: true,
+		Refresh: "30s",
+		Time:    timeRange{From: "now-3h", To: "now"},
 		Templating: templating{List: []variable{
 			{Name: "datasource", Type: "datasource", Label: "Data source", Query: "prometheus"},
 			chosen("pod", "Replica", `label_values(up{job="listfacade"}, pod)`),
@@ -56,7 +57,8 @@ func newDashboard() dashboard {
 // chosen returns a variable with which the user selects values of a label.
 func chosen(name, label, values string) variable {
 	return variable{
-		Name: name, Type: "query", Label: label, Query: values, Datasource: prometheus, Multi: true, IncludeAll: true, AllValue: ".*", Refresh: 2,
+		Name: name, Type: "query", Label: label, Query: values, Datasource: prometheus, Multi: true, IncludeAll: true,
+		AllValue: ".*", Refresh: 2,
 	}
 }
 

@@ -20,7 +20,8 @@ func requests() row {
 			{p99("verb, scope", "apiserver_request_duration_seconds", of+`,verb=~"GET|LIST"`), "{{verb}} {{scope}}"}}},
 		{"Requests in flight", "", "short", []query{
 			{"sum by (pod) (apiserver_current_inflight_requests{" + pods + "})", "{{pod}}"}}},
-		{"Bytes sent", "Bodies after compression.", "Bps", []query{{rate("source, verb", "listfacade_response_bytes_total", pods), "{{source}} {{verb}}"}}},
+		{"Bytes sent", "Bodies after compression.", "Bps",
+			[]query{{rate("source, verb", "listfacade_response_bytes_total", pods), "{{source}} {{verb}}"}}},
 		{"Objects in lists", "", "short", []query{
 			{rate("resource", "apiserver_storage_list_returned_objects_total", of), "{{resource}} returned"},
 			{rate("resource", "apiserver_storage_list_fetched_objects_total", of), "{{resource}} examined"}}},
@@ -34,16 +35,21 @@ func lanes() row {
 		{"Lanes being filled", "1 while a resource is being listed.", "short",
 			[]query{{"1 - min by (pod, resource) (listfacade_lane_synced{" + of + "})", "{{pod}} {{resource}}"}}},
 		{"Relists", "Lists because the upstream no longer had the missing events.", "short",
-			[]query{{"sum by (pod, resource) (increase(listfacade_upstream_relists_total{" + of + "}[$__rate_interval]))", "{{pod}} {{resource}}"}}},
-		{"Lag behind the newest replica", "In resourceVersions. A quiet resource lags until its next bookmark.", "short", []query{{
-			"max by (group, resource) (apiserver_watch_cache_resource_version{" + of + "}) - on (group, resource) group_right () apiserver_watch_cache_resource_version{" + of + "}",
-			"{{pod}} {{resource}}"}}},
-		{"Events received", "", "short", []query{{rate("resource", "apiserver_watch_cache_events_received_total", of), "{{resource}}"}}},
+			[]query{{"sum by (pod, resource) (increase(listfacade_upstream_relists_total{" + of + "}[$__rate_interval]))",
+				"{{pod}} {{resource}}"}}},
+		{"Lag behind the newest replica", "In resourceVersions. A quiet resource lags until its next bookmark.", "short",
+			[]query{{
+				"max by (group, resource) (apiserver_watch_cache_resource_version{" + of +
+					"}) - on (group, resource) group_right () apiserver_watch_cache_resource_version{" + of + "}",
+				"{{pod}} {{resource}}"}}},
+		{"Events received", "", "short",
+			[]query{{rate("resource", "apiserver_watch_cache_events_received_total", of), "{{resource}}"}}},
 		{"Events not yet dispatched", "Received events that are not yet offered to watches.", "short",
 			[]query{{"max by (pod, resource) (listfacade_lane_lag_events{" + of + "})", "{{pod}} {{resource}}"}}},
 		{"Objects", "", "short", []query{{"max by (resource) (apiserver_resource_objects{" + of + "})", "{{resource}}"}}},
 		{"Memory of objects", "", "bytes",
-			[]query{{"max by (resource, encoding) (listfacade_lane_object_memory_bytes{" + of + "})", "{{resource}} {{encoding}}"}}},
+			[]query{{"max by (resource, encoding) (listfacade_lane_object_memory_bytes{" + of + "})",
+				"{{resource}} {{encoding}}"}}},
 		{"Memory of history", "", "bytes",
 			[]query{{"max by (resource, encoding) (listfacade_lane_history_bytes{" + of + "})", "{{resource}} {{encoding}}"}}},
 	}}
@@ -51,7 +57,9 @@ func lanes() row {
 
 func watches() row {
 	return row{"Watches", []graph{
-		{"Open watches", "", "short", []query{{"sum by (pod, resource) (apiserver_longrunning_requests{" + of + `,verb="WATCH"})`, "{{pod}} {{resource}}"}}},
+		{"Open watches", "", "short",
+			[]query{{"sum by (pod, resource) (apiserver_longrunning_requests{" + of + `,verb="WATCH"})`,
+				"{{pod}} {{resource}}"}}},
 		{"Events sent", "", "short", []query{{rate("resource", "apiserver_watch_events_total", of), "{{resource}}"}}},
 		{"Expired watches", "Watches that ended with 410 because their clients read too slowly.", "short",
 			[]query{{rate("pod, resource", "apiserver_terminated_watchers_total", of), "{{pod}} {{resource}}"}}},
@@ -59,18 +67,22 @@ func watches() row {
 			[]query{{rate("pod, resource", "listfacade_stalled_watches_total", of), "{{pod}} {{resource}}"}}},
 		{"Streaming lists, 99th percentile", "Time until the end of the initial events.", "s",
 			[]query{{p99("resource", "apiserver_watch_list_duration_seconds", of), "{{resource}}"}}},
-		{"Bytes of events", "Before compression.", "Bps", []query{{rate("resource", "apiserver_watch_events_sizes_sum", of), "{{resource}}"}}},
-		{"Distinct filters of watches", "", "short", []query{{"sum by (pod, resource) (listfacade_lane_feeds{" + of + "})", "{{pod}} {{resource}}"}}},
+		{"Bytes of events", "Before compression.", "Bps",
+			[]query{{rate("resource", "apiserver_watch_events_sizes_sum", of), "{{resource}}"}}},
+		{"Distinct filters of watches", "", "short",
+			[]query{{"sum by (pod, resource) (listfacade_lane_feeds{" + of + "})", "{{pod}} {{resource}}"}}},
 	}}
 }
 
 func freshness() row {
 	return row{"Consistent reads", []graph{
 		{"Consistent lists", "By whether kube-apiserver had to answer.", "reqps",
-			[]query{{rate("resource, fallback", "apiserver_watch_cache_consistent_read_total", of), "{{resource}} forwarded: {{fallback}}"}}},
+			[]query{{rate("resource, fallback", "apiserver_watch_cache_consistent_read_total", of),
+				"{{resource}} forwarded: {{fallback}}"}}},
 		{"Freshness check wait, 99th percentile", "", "s",
 			[]query{{p99("resource", "apiserver_watch_cache_read_wait_seconds", of), "{{resource}}"}}},
-		{"Freshness check requests", "Requests to kube-apiserver by kind.", "reqps", []query{{rate("kind", "listfacade_upstream_questions_total", pods), "{{kind}}"}}},
+		{"Freshness check requests", "Requests to kube-apiserver by kind.", "reqps",
+			[]query{{rate("kind", "listfacade_upstream_questions_total", pods), "{{kind}}"}}},
 	}}
 }
 
@@ -81,20 +93,26 @@ func selfAudit() row {
 			{"max by (" + lane + ") (listfacade_self_audit_age_seconds{" + of + "})", "{{pod}} {{resource}} {{encoding}}"},
 			{"max(listfacade_self_audit_interval_seconds{" + pods + "})", "--self-audit-interval"}}},
 		{"Differing objects", "With the relists that follow.", "short", []query{
-			{"sum by (" + lane + ", kind) (increase(listfacade_self_audit_differences_total{" + of + "}[$__rate_interval]))", "{{pod}} {{resource}} {{encoding}} {{kind}}"},
-			{"sum by (" + lane + ") (increase(listfacade_self_audit_relists_total{" + of + "}[$__rate_interval]))", "{{pod}} {{resource}} {{encoding}} relists"},
-			{"max by (" + lane + ") (listfacade_self_audit_differing_objects{" + of + "})", "{{pod}} {{resource}} {{encoding}} still differ"}}},
+			{"sum by (" + lane + ", kind) (increase(listfacade_self_audit_differences_total{" + of + "}[$__rate_interval]))",
+				"{{pod}} {{resource}} {{encoding}} {{kind}}"},
+			{"sum by (" + lane + ") (increase(listfacade_self_audit_relists_total{" + of + "}[$__rate_interval]))",
+				"{{pod}} {{resource}} {{encoding}} relists"},
+			{"max by (" + lane + ") (listfacade_self_audit_differing_objects{" + of + "})",
+				"{{pod}} {{resource}} {{encoding}} still differ"}}},
 		{"Pages compared", "By result. Doubtful pages are compared again.", "short",
 			[]query{{rate("result", "listfacade_self_audit_pages_total", pods), "{{result}}"}}},
-		{"Objects compared", "", "short", []query{{rate("resource, encoding", "listfacade_self_audit_objects_total", of), "{{resource}} {{encoding}}"}}},
+		{"Objects compared", "", "short",
+			[]query{{rate("resource, encoding", "listfacade_self_audit_objects_total", of), "{{resource}} {{encoding}}"}}},
 		{"Complete comparisons per day", "Times that all objects were compared.", "short",
-			[]query{{"sum by (" + lane + ") (increase(listfacade_self_audit_passes_total{" + of + "}[1d]))", "{{pod}} {{resource}} {{encoding}}"}}},
+			[]query{{"sum by (" + lane + ") (increase(listfacade_self_audit_passes_total{" + of + "}[1d]))",
+				"{{pod}} {{resource}} {{encoding}}"}}},
 	}}
 }
 
 func upstream() row {
 	return row{"kube-apiserver", []graph{
-		{"Requests to kube-apiserver", "", "reqps", []query{{rate("request", "listfacade_upstream_requests_total", pods), "{{request}}"}}},
+		{"Requests to kube-apiserver", "", "reqps",
+			[]query{{rate("request", "listfacade_upstream_requests_total", pods), "{{request}}"}}},
 		{"Failed requests to kube-apiserver", "Code 0: no answer. Code 429: throttled.", "reqps",
 			[]query{{rate("request, code", "listfacade_upstream_requests_total", pods+`,code!~"2.."`), "{{request}} {{code}}"}}},
 		{"kube-apiserver latency, 99th percentile", "", "s",
@@ -104,8 +122,10 @@ func upstream() row {
 
 func callers() row {
 	return row{"Callers", []graph{
-		{"Authentication results", "", "reqps", []query{{rate("result", "listfacade_authentication_attempts_total", pods), "{{result}}"}}},
-		{"Authorization decisions", "", "reqps", []query{{rate("decision", "listfacade_authorization_decisions_total", pods), "{{decision}}"}}},
+		{"Authentication results", "", "reqps",
+			[]query{{rate("result", "listfacade_authentication_attempts_total", pods), "{{result}}"}}},
+		{"Authorization decisions", "", "reqps",
+			[]query{{rate("decision", "listfacade_authorization_decisions_total", pods), "{{decision}}"}}},
 		{"Review latency, 99th percentile", "", "s",
 			[]query{{p99("review, result", "listfacade_review_duration_seconds", pods), "{{review}} {{result}}"}}},
 	}}
@@ -114,23 +134,30 @@ func callers() row {
 func memory() row {
 	return row{"Process", []graph{
 		{"Memory", "", "bytes", []query{
-			{"listfacade_memory_used_bytes{" + pods + "}", "{{pod}} used"}, {"listfacade_memory_budget_bytes{" + pods + "}", "{{pod}} budget"},
+			{"listfacade_memory_used_bytes{" + pods + "}", "{{pod}} used"},
+			{"listfacade_memory_budget_bytes{" + pods + "}", "{{pod}} budget"},
 			{"process_resident_memory_bytes{" + pods + "}", "{{pod}} resident"}}},
-		{"Memory by account", "", "bytes", []query{{"sum by (account) (listfacade_memory_accounted_bytes{" + pods + "})", "{{account}}"}}},
+		{"Memory by account", "", "bytes",
+			[]query{{"sum by (account) (listfacade_memory_accounted_bytes{" + pods + "})", "{{account}}"}}},
 		{"Memory relieved and refused", "Steps that freed memory, and requests refused for lack of it.", "short", []query{
-			{rate("step", "listfacade_memory_relieved_total", pods), "{{step}} relieved"}, {rate("account", "listfacade_memory_refused_total", pods), "{{account}} refused"}}},
+			{rate("step", "listfacade_memory_relieved_total", pods), "{{step}} relieved"},
+			{rate("account", "listfacade_memory_refused_total", pods), "{{account}} refused"}}},
 		{"CPU", "", "short", []query{{rate("pod", "process_cpu_seconds_total", pods), "{{pod}}"}}},
 		{"Precompressed pages", "Compressed parts of lists that were found, made or evicted.", "short", []query{
-			{rate("pod", "listfacade_precompressed_pages_found_total", pods), "{{pod}} found"}, {rate("pod", "listfacade_precompressed_pages_made_total", pods), "{{pod}} made"},
+			{rate("pod", "listfacade_precompressed_pages_found_total", pods), "{{pod}} found"},
+			{rate("pod", "listfacade_precompressed_pages_made_total", pods), "{{pod}} made"},
 			{rate("pod", "listfacade_precompressed_pages_evicted_total", pods), "{{pod}} evicted"}}},
 		{"Time until certificates expire", "", "s", []query{
-			{"min by (certificate) (listfacade_certificate_expiration_timestamp_seconds{" + pods + "}) - time()", "{{certificate}}"}}},
+			{"min by (certificate) (listfacade_certificate_expiration_timestamp_seconds{" + pods + "}) - time()",
+				"{{certificate}}"}}},
 		{"Audit log", "Lines waiting to be written, and lost events.", "short", []query{
-			{"sum by (pod) (listfacade_audit_waiting_lines{" + pods + "})", "{{pod}} waiting"}, {rate("pod, plugin", "apiserver_audit_error_total", pods), "{{pod}} lost: {{plugin}}"}}},
+			{"sum by (pod) (listfacade_audit_waiting_lines{" + pods + "})", "{{pod}} waiting"},
+			{rate("pod, plugin", "apiserver_audit_error_total", pods), "{{pod}} lost: {{plugin}}"}}},
 		{"Goroutines", "", "short", []query{{"go_goroutines{" + pods + "}", "{{pod}}"}}},
 		{"Health", "1: the last probe of this check succeeded.", "short",
 			[]query{{"min by (pod, name) (kubernetes_healthcheck{" + pods + `,type="readyz"})`, "{{pod}} {{name}}"}}},
 		{"Failed or slow reads", "Share of all reads. The error budget is 1 %.", "percentunit", []query{
-			{"listfacade:read_errors:ratio_rate5m", "5 minutes"}, {"listfacade:read_errors:ratio_rate1h", "1 hour"}, {"listfacade:read_errors:ratio_rate1d", "1 day"}}},
+			{"listfacade:read_errors:ratio_rate5m", "5 minutes"}, {"listfacade:read_errors:ratio_rate1h", "1 hour"},
+			{"listfacade:read_errors:ratio_rate1d", "1 day"}}},
 	}}
 }

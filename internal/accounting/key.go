@@ -68,7 +68,8 @@ func verbOf(e *observe.Event) string {
 
 // knownPaths are the prefixes that represent paths without a resource.
 var knownPaths = []string{
-	"/metrics", "/healthz", "/livez", "/readyz", "/debug", "/openapi", "/version", "/apis", "/api", "/.well-known", "/openid",
+	"/metrics", "/healthz", "/livez", "/readyz", "/debug", "/openapi", "/version", "/apis", "/api", "/.well-known",
+	"/openid",
 }
 
 func slotOf(uri string) string {
@@ -96,7 +97,8 @@ func (k *Key) digest(seed maphash.Seed) uint64 {
 // texts returns pointers to all texts of the key.
 func (k *Key) texts() []*string {
 	return []*string{
-		&k.User, &k.UserAgent, &k.Verb, &k.Group, &k.Version, &k.Resource, &k.Subresource, &k.Scope, &k.Selector, &k.Mode, &k.Source,
+		&k.User, &k.UserAgent, &k.Verb, &k.Group, &k.Version, &k.Resource, &k.Subresource, &k.Scope, &k.Selector, &k.Mode,
+		&k.Source,
 	}
 }
 

@@ -21,7 +21,8 @@ func (r *Ranking) WriteText(w io.Writer) error {
 		return err
 	}
 	titles := []string{
-		"ESTIMATE", "ERROR", "SHARE", "USER", "USER-AGENT", "VERB", "RESOURCE", "VERSION", "SCOPE", "SELECTOR", "MODE", "SOURCE",
+		"ESTIMATE", "ERROR", "SHARE", "USER", "USER-AGENT", "VERB", "RESOURCE", "VERSION", "SCOPE", "SELECTOR", "MODE",
+		"SOURCE",
 	}
 	return observe.WriteTable(w, len(r.Clients), titles, func(row int, cells []string) {
 		c := &r.Clients[row]

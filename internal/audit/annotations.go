@@ -11,7 +11,8 @@ import (
 // code shows the decision.
 func (r *record) decide() {
 	decision := r.Decision
-	if decision == observe.Allowed && r.PassedThrough && r.Source == observe.FromUpstream && r.Code == http.StatusForbidden {
+	if decision == observe.Allowed && r.PassedThrough && r.Source == observe.FromUpstream &&
+		r.Code == http.StatusForbidden {
 		decision = observe.Forbidden
 	}
 	if decision != observe.Undecided {

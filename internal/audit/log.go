@@ -84,7 +84,8 @@ func New(c Config, counts Counts, log *zap.Logger) (*Log, error) {
 	if bodies {
 		log.Warn("Audit policy has rules of level RequestResponse; events are written with level Request, without response bodies")
 	}
-	return &Log{rules: rules, config: c, counts: counts, log: observe.Few(log), queue: make(chan *[]byte, mostWaiting), out: out}, nil
+	return &Log{rules: rules, config: c, counts: counts, log: observe.Few(log), queue: make(chan *[]byte, mostWaiting),
+		out: out}, nil
 }
 
 // Received implements observe.Follower.

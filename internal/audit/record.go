@@ -86,15 +86,18 @@ func (r *record) isPlain() bool {
 // event returns the record in the type of kube-apiserver's libraries.
 func (r *record) event() *auditinternal.Event {
 	e := &auditinternal.Event{
-		Level: auditinternal.Level(r.Audited.Level), AuditID: types.UID(r.AuditID), Stage: r.stage, RequestURI: cut(r.URI, maxText),
-		Verb: cut(r.Verb, maxText), UserAgent: cut(r.UserAgent, maxUserAgent), ResponseStatus: r.responseStatus(), RequestReceivedTimestamp: metav1.NewMicroTime(r.Began),
-		StageTimestamp: metav1.NewMicroTime(r.at),
+		Level: auditinternal.Level(r.Audited.Level), AuditID: types.UID(r.AuditID), Stage: r.stage,
+		RequestURI: cut(r.URI, maxText),
+		Verb:       cut(r.Verb, maxText), UserAgent: cut(r.UserAgent, maxUserAgent), ResponseStatus: r.responseStatus(),
+		RequestReceivedTimestamp: metav1.NewMicroTime(r.Began),
+		StageTimestamp:           metav1.NewMicroTime(r.at),
 	}
 	for _, ip := range r.sources() {
 		e.SourceIPs = append(e.SourceIPs, ip.String())
 	}
 	if r.Caller != nil {
-		e.User = authenticationv1.UserInfo{Username: r.Caller.GetName(), UID: r.Caller.GetUID(), Groups: r.Caller.GetGroups(), Extra: map[string]authenticationv1.ExtraValue{}}
+		e.User = authenticationv1.UserInfo{Username: r.Caller.GetName(), UID: r.Caller.GetUID(), Groups: r.Caller.GetGroups(),
+			Extra: map[string]authenticationv1.ExtraValue{}}
 		for key, values := range r.Caller.GetExtra() {
 			e.User.Extra[key] = values
 		}

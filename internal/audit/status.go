@@ -13,7 +13,8 @@ func answered(e *observe.Event) (status *metav1.Status, code int32) {
 	sent := e.Status
 	switch {
 	case sent != nil:
-		return &metav1.Status{Status: sent.Status, Message: sent.Message, Reason: sent.Reason, Details: sent.Details, Code: sent.Code}, 0
+		return &metav1.Status{Status: sent.Status, Message: sent.Message, Reason: sent.Reason, Details: sent.Details,
+			Code: sent.Code}, 0
 	case e.Code == 0: // the client disconnected before the response
 		return &metav1.Status{Status: metav1.StatusSuccess, Message: "Connection closed early", Code: http.StatusOK}, 0
 	default:

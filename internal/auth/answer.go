@@ -50,7 +50,8 @@ func (e *codeError) Error() string {
 }
 
 // review posts a review of any kind and returns its status.
-func review(ctx context.Context, upstream Upstream, path string, question any) (authorizationv1.SubjectAccessReviewStatus, error) {
+func review(ctx context.Context, upstream Upstream, path string,
+	question any) (authorizationv1.SubjectAccessReviewStatus, error) {
 	var answer struct {
 		Kind   string                                    `json:"kind"`
 		Status authorizationv1.SubjectAccessReviewStatus `json:"status"`

@@ -22,7 +22,8 @@ const (
 )
 
 // reviewWithRetries sends a review, and retries it up to twice after errors that may be transient.
-func (r *Reviews) reviewWithRetries(ctx context.Context, a Attributes) (authorizationv1.SubjectAccessReviewStatus, error) {
+func (r *Reviews) reviewWithRetries(ctx context.Context,
+	a Attributes) (authorizationv1.SubjectAccessReviewStatus, error) {
 	began := time.Now()
 	for try := range maxRetries {
 		status, err := r.attempt(ctx, a, ByRequest)
@@ -42,7 +43,8 @@ func (r *Reviews) reviewWithRetries(ctx context.Context, a Attributes) (authoriz
 }
 
 // attempt sends one review. A review that was not sent says nothing about the upstream.
-func (r *Reviews) attempt(ctx context.Context, a Attributes, asker Asker) (authorizationv1.SubjectAccessReviewStatus, error) {
+func (r *Reviews) attempt(ctx context.Context, a Attributes,
+	asker Asker) (authorizationv1.SubjectAccessReviewStatus, error) {
 	asked := time.Now()
 	status, err := review(ctx, r.upstreamFor(asker), reviewsPath, subjectAccessReview(a))
 	switch {
@@ -106,7 +108,8 @@ func (e *codeError) invalid() *InvalidError {
 // retryAfter returns the delay that a Status requests; otherwise 1 s, as with API priority and fairness.
 func (e *codeError) retryAfter() time.Duration {
 	var status metav1.Status
-	if err := json.Unmarshal(e.body, &status); err == nil && status.Details != nil && status.Details.RetryAfterSeconds > 0 {
+	if err := json.Unmarshal(e.body, &status); err == nil && status.Details != nil &&
+		status.Details.RetryAfterSeconds > 0 {
 		return time.Duration(status.Details.RetryAfterSeconds) * time.Second
 	}
 	return time.Second

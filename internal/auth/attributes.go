@@ -35,7 +35,8 @@ func (a Attributes) appendKey(b []byte) []byte {
 	if a.Caller != nil {
 		caller = a.Caller.key
 	}
-	for _, part := range [...]string{caller, a.Verb, a.Path, a.Group, a.Version, a.Resource, a.Subresource, a.Namespace, a.Name} {
+	for _, part := range [...]string{caller, a.Verb, a.Path, a.Group, a.Version, a.Resource, a.Subresource, a.Namespace,
+		a.Name} {
 		b = strconv.AppendQuote(b, part)
 	}
 	b = append(strconv.AppendBool(b, a.PassedThrough), '|')

@@ -46,7 +46,8 @@ func isUTF8(info user.Info) bool {
 
 // withGroup adds the group system:authenticated where kube-apiserver does.
 func withGroup(info user.Info) user.Info {
-	adder := group.NewAuthenticatedGroupAdder(authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) {
+	adder := group.NewAuthenticatedGroupAdder(authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool,
+		error) {
 		return &authenticator.Response{User: info}, true, nil
 	}))
 	response, _, _ := adder.AuthenticateRequest(nil) // returns what the function above returns

@@ -51,7 +51,8 @@ func Kubeconfig() *Caller {
 
 // Anonymous returns the caller of a request without credentials.
 func Anonymous() *Caller {
-	return NewCaller(&user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}, Anonymously, time.Time{})
+	return NewCaller(&user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}, Anonymously,
+		time.Time{})
 }
 
 // Name returns the name of the user.

@@ -32,7 +32,8 @@ func readCluster(ctx context.Context, upstream Getter) (clusterTrust, error) {
 	case err != nil:
 		return clusterTrust{unread: true}, fmt.Errorf("read ConfigMap of trusted CA bundles: %w", err)
 	case code == http.StatusNotFound, code == http.StatusForbidden:
-		return clusterTrust{unread: code == http.StatusForbidden}, fmt.Errorf("%w (%d); the Role extension-apiserver-authentication-reader permits it", errNoConfigMap, code)
+		return clusterTrust{unread: code == http.StatusForbidden},
+			fmt.Errorf("%w (%d); the Role extension-apiserver-authentication-reader permits it", errNoConfigMap, code)
 	case code != http.StatusOK:
 		return clusterTrust{unread: true}, fmt.Errorf("read ConfigMap of trusted CA bundles: unexpected status code %d", code)
 	}
@@ -58,7 +59,8 @@ func parseCluster(data map[string]string) (clusterTrust, error) {
 		}
 		if err := json.Unmarshal([]byte(data[key]), list); err != nil {
 			// Without its lists, the bundle would trust more names and headers than configured.
-			return clusterTrust{clientCA: c.clientCA, proxiesUnread: true}, fmt.Errorf("parse %s in ConfigMap of trusted CA bundles: %w", key, err)
+			return clusterTrust{clientCA: c.clientCA, proxiesUnread: true},
+				fmt.Errorf("parse %s in ConfigMap of trusted CA bundles: %w", key, err)
 		}
 	}
 	c.proxyCA = pemIn(data, "requestheader-client-ca-file")

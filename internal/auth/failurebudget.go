@@ -23,7 +23,8 @@ const (
 type failureBudget struct{ pace *limit.Pace }
 
 func newFailureBudget(perSecond rate.Limit, burst int) *failureBudget {
-	return &failureBudget{pace: limit.NewPace(limit.Rate{PerSecond: float64(perSecond), Burst: burst}, maxWaiting, maxWaiting)}
+	return &failureBudget{pace: limit.NewPace(limit.Rate{PerSecond: float64(perSecond), Burst: burst}, maxWaiting,
+		maxWaiting)}
 }
 
 // take waits for a seat. The caller must call settled exactly once.

@@ -31,7 +31,8 @@ func newProxies(pem []byte, names []string, headers ProxyHeaders) (*proxies, err
 	})
 	return &proxies{
 		authority: authority, names: names, headers: headers,
-		verifier: x509request.NewDynamicCAVerifier(x509request.StaticVerifierFn(authority.options), nothing, x509request.StaticStringSlice(names)),
+		verifier: x509request.NewDynamicCAVerifier(x509request.StaticVerifierFn(authority.options), nothing,
+			x509request.StaticStringSlice(names)),
 	}, nil
 }
 

@@ -12,7 +12,8 @@ import (
 // Review forwards a caller's own SelfSubjectAccessReview to the upstream as a SubjectAccessReview, and returns its
 // status. It counts against the rate of the caller's share. Errors are a *BusyError, an *UnavailableError, or an
 // *InvalidError if the upstream rejects the review as invalid.
-func (r *Reviews) Review(ctx context.Context, c *Caller, asked authorizationv1.SelfSubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
+func (r *Reviews) Review(ctx context.Context, c *Caller,
+	asked authorizationv1.SelfSubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
 	if after := r.misses.take(c.Share()); after > 0 {
 		return authorizationv1.SubjectAccessReviewStatus{}, &BusyError{After: after}
 	}

@@ -43,7 +43,8 @@ func (r *Reviews) Hold(a Attributes) *WatchAuthorization {
 // take creates the shared decision of a question. The caller holds mu.
 func (r *Reviews) take(q question) *sharedDecision {
 	id := r.identities.refer(q.Caller)
-	d := &sharedDecision{question: q, id: id, reviewed: !r.needsNoReview(q.Attributes), watches: map[*WatchAuthorization]struct{}{}, index: -1, stretch: 1 + 0.2*rand.Float64()}
+	d := &sharedDecision{question: q, id: id, reviewed: !r.needsNoReview(q.Attributes),
+		watches: map[*WatchAuthorization]struct{}{}, index: -1, stretch: 1 + 0.2*rand.Float64()}
 	r.watches.decisions[q.hash] = d
 	id.decisions[d] = struct{}{}
 	v := r.verdicts.byHash[q.hash]

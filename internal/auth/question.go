@@ -72,7 +72,8 @@ func fieldRequirements(requirements fields.Requirements) []metav1.FieldSelectorR
 			requirement.Operator = metav1.FieldSelectorOpNotIn
 		default: // field selectors have no other operators
 		}
-		if len(validation.ValidateFieldSelectorRequirement(requirement, validation.FieldSelectorValidationOptions{}, nil)) == 0 {
+		if len(validation.ValidateFieldSelectorRequirement(requirement, validation.FieldSelectorValidationOptions{},
+			nil)) == 0 {
 			out = append(out, requirement)
 		}
 	}
@@ -91,7 +92,8 @@ func labelRequirements(requirements labels.Requirements) []metav1.LabelSelectorR
 		if operator == metav1.LabelSelectorOpIn || operator == metav1.LabelSelectorOpNotIn {
 			requirement.Values = r.ValuesUnsorted()
 		}
-		if len(validation.ValidateLabelSelectorRequirement(requirement, validation.LabelSelectorValidationOptions{}, nil)) == 0 {
+		if len(validation.ValidateLabelSelectorRequirement(requirement, validation.LabelSelectorValidationOptions{},
+			nil)) == 0 {
 			out = append(out, requirement)
 		}
 	}

@@ -265,7 +265,8 @@ func (r *Reviews) keep(q question, id *identity, asked uint64, reply answer) {
 		return
 	}
 	r.verdicts.put(&verdict{
-		hash: q.hash, id: r.identities.refer(q.Caller), share: q.Caller.Share(), allowed: reply.allowed, reason: unique.Make(reply.reason), asked: asked,
+		hash: q.hash, id: r.identities.refer(q.Caller), share: q.Caller.Share(), allowed: reply.allowed,
+		reason: unique.Make(reply.reason), asked: asked,
 		made: time.Now(),
 	})
 }

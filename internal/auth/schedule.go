@@ -18,9 +18,11 @@ type schedule struct {
 
 func newSchedule(config WatchAuthorizationConfig) schedule {
 	// A burst of 1 spreads reviews evenly.
-	urgentRate, periodicRate := rate.NewLimiter(rate.Limit(config.UrgentPerSecond), 1), rate.NewLimiter(rate.Limit(config.PerSecond), 1)
+	urgentRate, periodicRate := rate.NewLimiter(rate.Limit(config.UrgentPerSecond), 1),
+		rate.NewLimiter(rate.Limit(config.PerSecond), 1)
 	return schedule{
-		queues: [priorities]*list.List{list.New(), list.New(), list.New()}, rates: [priorities]*rate.Limiter{urgentRate, urgentRate, periodicRate},
+		queues: [priorities]*list.List{list.New(), list.New(), list.New()},
+		rates:  [priorities]*rate.Limiter{urgentRate, urgentRate, periodicRate},
 	}
 }
 

@@ -44,7 +44,8 @@ type decision struct {
 // or without limit if it is 0. This is safe because the cached data is as old and was read with the same credentials.
 // While the upstream refuses reviews (401, 403), earlier permissions stay valid for refusalGrace.
 func NewSelf(upstream Upstream, maxStaleness time.Duration) *Self {
-	return &Self{upstream: upstream, maxStaleness: maxStaleness, caller: Kubeconfig(), decisions: map[[sha256.Size]byte]decision{}}
+	return &Self{upstream: upstream, maxStaleness: maxStaleness, caller: Kubeconfig(),
+		decisions: map[[sha256.Size]byte]decision{}}
 }
 
 // Hold returns a watch authorization that never ends: all callers share one identity, so none loses it alone.
@@ -178,9 +179,10 @@ func (s *Self) keep(hash [sha256.Size]byte, d decision) {
 }
 
 func (s *Self) review(ctx context.Context, a Attributes) (bool, error) {
-	status, err := review(ctx, s.upstream, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", authorizationv1.SelfSubjectAccessReview{
-		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SelfSubjectAccessReview"},
-		Spec:     authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: resourceAttributes(a)},
-	})
+	status, err := review(ctx, s.upstream, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+		authorizationv1.SelfSubjectAccessReview{
+			TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SelfSubjectAccessReview"},
+			Spec:     authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: resourceAttributes(a)},
+		})
 	return allows(status), err
 }

@@ -62,7 +62,8 @@ type look struct {
 }
 
 func newWatchAuthorizations(config WatchAuthorizationConfig) watchAuthorizations {
-	return watchAuthorizations{config: config, decisions: map[[sha256.Size]byte]*sharedDecision{}, schedule: newSchedule(config)}
+	return watchAuthorizations{config: config, decisions: map[[sha256.Size]byte]*sharedDecision{},
+		schedule: newSchedule(config)}
 }
 
 // nextReview returns the jittered time of the next periodic review.

@@ -22,12 +22,14 @@ func (t *Trust) load(cluster clusterTrust) (*trusted, error) {
 	if over {
 		clients = nil
 	}
-	over, proxiesErr = t.proxiesGone.note("bundle of front proxies' certificate authorities", proxiesErr, before.proxies != nil)
+	over, proxiesErr = t.proxiesGone.note("bundle of front proxies' certificate authorities", proxiesErr,
+		before.proxies != nil)
 	if over {
 		proxies = nil
 	}
 	if clients == nil && before.clients != nil || proxies == nil && before.proxies != nil {
-		t.config.Log.Info("Withdrew trust in certificate authorities", zap.Bool("clients", clients == nil), zap.Bool("frontProxies", proxies == nil))
+		t.config.Log.Info("Withdrew trust in certificate authorities", zap.Bool("clients", clients == nil),
+			zap.Bool("frontProxies", proxies == nil))
 	}
 	next := &trusted{clients: clients, proxies: proxies, known: before.known, hints: before.hints}
 	if clients != before.clients || proxies != before.proxies {
@@ -64,7 +66,8 @@ func (t *Trust) loadProxies(before *proxies, cluster clusterTrust) (*proxies, er
 		return before, err
 	case isEmpty(pem):
 		return nil, nil
-	case before != nil && slices.Equal(pem, before.pem) && slices.Equal(names, before.names) && headers.equal(before.headers):
+	case before != nil && slices.Equal(pem, before.pem) && slices.Equal(names, before.names) &&
+		headers.equal(before.headers):
 		return before, nil
 	}
 	next, err := newProxies(pem, names, headers)

@@ -39,7 +39,8 @@ type verdicts struct {
 }
 
 func newVerdicts(lasts time.Duration, left func(*identity)) *verdicts {
-	return &verdicts{lasts: lasts, byHash: map[[sha256.Size]byte]*verdict{}, all: list.New(), shares: map[string]*list.List{}, left: left}
+	return &verdicts{lasts: lasts, byHash: map[[sha256.Size]byte]*verdict{}, all: list.New(),
+		shares: map[string]*list.List{}, left: left}
 }
 
 // put caches a verdict in place of an older one. The caller has added a reference to its identity.

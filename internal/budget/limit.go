@@ -55,9 +55,11 @@ func groupsOf(root fs.FS) []group {
 		}
 		switch {
 		case parts[0] == "0" && parts[1] == "":
-			groups = append(groups, group{path: path.Clean("/" + parts[2]), mounts: mounts(root, "cgroup2", ""), file: "memory.max"})
+			groups = append(groups, group{path: path.Clean("/" + parts[2]), mounts: mounts(root, "cgroup2", ""),
+				file: "memory.max"})
 		case contains(parts[1], "memory"):
-			groups = append(groups, group{path: path.Clean("/" + parts[2]), mounts: mounts(root, "cgroup", "memory"), file: "memory.limit_in_bytes"})
+			groups = append(groups, group{path: path.Clean("/" + parts[2]), mounts: mounts(root, "cgroup", "memory"),
+				file: "memory.limit_in_bytes"})
 		}
 	})
 	return groups

@@ -20,13 +20,15 @@ type Runtime struct {
 func ReadRuntime() Runtime {
 	samples := []metrics.Sample{
 		{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"},
-		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}, {Name: "/memory/classes/heap/free:bytes"},
+		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"},
+		{Name: "/memory/classes/heap/free:bytes"},
 		{Name: "/gc/heap/live:bytes"}, {Name: "/gc/cycles/total:gc-cycles"},
 	}
 	metrics.Read(samples)
 	value := func(i int) int64 { return int64(samples[i].Value.Uint64()) } //nolint:gosec // bytes of memory
 	mapped := value(0) - value(1)
-	return Runtime{Live: mapped - value(2) - value(3) - value(4) + value(5), Mapped: mapped, Collections: samples[6].Value.Uint64()}
+	return Runtime{Live: mapped - value(2) - value(3) - value(4) + value(5), Mapped: mapped,
+		Collections: samples[6].Value.Uint64()}
 }
 
 // countEvery is the maximum age of the sum of the accounts. Adding up the accounts visits every lane, and thousands of

@@ -29,7 +29,8 @@ type Compared struct {
 // representations and reports the first difference. After the last object of upstream, Compare calls whole. If whole
 // returns true, the remaining objects of local are surplus. If it returns false, upstream was only a part of the list,
 // and the remaining objects of local are ignored.
-func Compare(representations []string, local, upstream iter.Seq[Object], whole func() bool, each func(Difference)) (Compared, error) {
+func Compare(representations []string, local, upstream iter.Seq[Object], whole func() bool,
+	each func(Difference)) (Compared, error) {
 	next, stop := iter.Pull(local)
 	defer stop()
 	c := comparison{representations: representations, next: next, each: each}

@@ -62,7 +62,8 @@ func (d Difference) String() string {
 	case Version:
 		return fmt.Sprintf("%s is at resourceVersion %q; upstream has it at %q", key, d.Local, d.Upstream)
 	default:
-		return fmt.Sprintf("%s at resourceVersion %q: its %s differs from byte %d: %s; upstream has %s", key, d.Local, d.Representation, d.At, d.LocalText, d.UpstreamText)
+		return fmt.Sprintf("%s at resourceVersion %q: its %s differs from byte %d: %s; upstream has %s", key, d.Local,
+			d.Representation, d.At, d.LocalText, d.UpstreamText)
 	}
 }
 

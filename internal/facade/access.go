@@ -99,8 +99,9 @@ func burst(perSecond float64, times float64) int { return max(1, int(times*perSe
 func (a *access) authenticate(c Authentication, reviewer *upstream.Reviewer, s surroundings) error {
 	trust, err := auth.NewTrust(auth.TrustConfig{
 		ClientCAFile: c.ClientCAFile, ProxyCAFile: c.RequestHeaderCAFile, ProxyNames: c.RequestHeaderNames,
-		ProxyHeaders: auth.ProxyHeaders{Username: c.UsernameHeaders, UID: c.UIDHeaders, Group: c.GroupHeaders, ExtraPrefix: c.ExtraHeaderPrefixes},
-		Upstream:     reviewer, Log: s.log.Named("trust"),
+		ProxyHeaders: auth.ProxyHeaders{Username: c.UsernameHeaders, UID: c.UIDHeaders, Group: c.GroupHeaders,
+			ExtraPrefix: c.ExtraHeaderPrefixes},
+		Upstream: reviewer, Log: s.log.Named("trust"),
 	})
 	if err != nil {
 		return err
@@ -108,7 +109,8 @@ func (a *access) authenticate(c Authentication, reviewer *upstream.Reviewer, s s
 	authenticator := auth.NewAuthenticator(auth.AuthenticatorConfig{
 		Trust: trust, Tokens: reviewer, Audiences: c.Audiences, SuccessTTL: c.TokenTTL, FailureTTL: c.TokenTTL,
 		Failures:  auth.FailureLimits{Source: rate.Limit(c.FailureRate), SourceBurst: burst(c.FailureRate, failureBurst)},
-		Anonymous: anonymousModes[c.Anonymous], Probe: reviewer.Nameless(), Outcomes: authenticationCounts{s.metrics}, Log: s.log.Named("authentication"),
+		Anonymous: anonymousModes[c.Anonymous], Probe: reviewer.Nameless(), Outcomes: authenticationCounts{s.metrics},
+		Log: s.log.Named("authentication"),
 	})
 	a.authenticator, a.hints, a.trust = authenticator, trust.Hints, trust
 	a.parts = append(a.parts, authenticator.Run)
@@ -136,7 +138,8 @@ func (a *access) authorize(c Authorization, reviewer *upstream.Reviewer, s surro
 		Upstream: reviewer, AllowedTTL: c.AllowedTTL, DeniedTTL: c.DeniedTTL, StaleOnError: c.StaleOnError,
 		AlwaysAllowPaths: c.AlwaysAllowPaths, AlwaysAllowGroups: c.AlwaysAllowGroups,
 		ShareRate: auth.Rate{PerSecond: c.MissRate, Burst: burst(c.MissRate, missBurst)},
-		Watches:   auth.WatchAuthorizationConfig{Upstream: reviewer.Unpaced(), Every: c.WatchReauthorize}, Exists: accounts.Exists, Observer: authorizationCounts{s.metrics},
+		Watches:   auth.WatchAuthorizationConfig{Upstream: reviewer.Unpaced(), Every: c.WatchReauthorize},
+		Exists:    accounts.Exists, Observer: authorizationCounts{s.metrics},
 	})
 	a.authorizer, a.selfReviewer = reviews, reviews
 	rules, err := rbac.NewRules(roles, countedRights{Rights: reviews, metrics: s.metrics}, s.log.Named("rbac"))

@@ -223,7 +223,8 @@ func (i *inspection) resource(ctx context.Context, w wanted) (string, error) {
 	if rest := list.RemainingItemCount; rest != nil {
 		objects += *rest
 	}
-	return fmt.Sprintf("%d objects of %s, cached in %s from the start", objects, gvr.GroupVersion(), strings.Join(in, " and ")), nil
+	return fmt.Sprintf("%d objects of %s, cached in %s from the start", objects, gvr.GroupVersion(),
+		strings.Join(in, " and ")), nil
 }
 
 // certificate checks the serving certificate. It does not create a self-signed certificate.
@@ -238,9 +239,11 @@ func (i *inspection) certificate(context.Context) bool {
 	}
 	leaf := pair.now.Load().Leaf
 	if time.Now().After(leaf.NotAfter) || time.Now().Before(leaf.NotBefore) {
-		err = fmt.Errorf("the certificate is valid only from %s to %s", leaf.NotBefore.Format(time.RFC3339), leaf.NotAfter.Format(time.RFC3339))
+		err = fmt.Errorf("the certificate is valid only from %s to %s", leaf.NotBefore.Format(time.RFC3339),
+			leaf.NotAfter.Format(time.RFC3339))
 	}
-	return i.say("certificate", err, "for %s, until %s", strings.Join(leaf.DNSNames, ", "), leaf.NotAfter.Format(time.RFC3339))
+	return i.say("certificate", err, "for %s, until %s", strings.Join(leaf.DNSNames, ", "),
+		leaf.NotAfter.Format(time.RFC3339))
 }
 
 func (i *inspection) memory(context.Context) bool {
@@ -249,7 +252,8 @@ func (i *inspection) memory(context.Context) bool {
 	case bytes == 0:
 		i.note("memory", "no limit, from "+from)
 	case bytes < smallestMemory:
-		return i.say("memory", fmt.Errorf("%d bytes, from %s, are less than the minimum of %d", bytes, from, smallestMemory), "")
+		return i.say("memory", fmt.Errorf("%d bytes, from %s, are less than the minimum of %d", bytes, from,
+			smallestMemory), "")
 	default:
 		return i.say("memory", nil, "%d MiB, from %s", bytes>>20, from)
 	}

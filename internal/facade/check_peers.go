@@ -90,5 +90,6 @@ func readingOf(ctx context.Context, client *upstream.Client) (r clusterReading, 
 func isAway(err error) bool {
 	var failed *net.OpError
 	return errors.As(err, &failed) && failed.Op == "dial" || errors.Is(err, context.DeadlineExceeded) ||
-		upstream.HasCode(err, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout)
+		upstream.HasCode(err, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,
+			http.StatusGatewayTimeout)
 }

@@ -28,11 +28,14 @@ func (c Config) needs() []need {
 		}
 	}
 	tokens, rights := c.Authentication.Kubeconfig, c.Authorization.Kubeconfig
-	add(tokens, upstream.Right{Group: "authentication.k8s.io", Resource: "tokenreviews"}, "no bearer token is accepted", "create")
-	add(rights, upstream.Right{Group: "authorization.k8s.io", Resource: "subjectaccessreviews"}, "no caller may read anything", "create")
+	add(tokens, upstream.Right{Group: "authentication.k8s.io", Resource: "tokenreviews"}, "no bearer token is accepted",
+		"create")
+	add(rights, upstream.Right{Group: "authorization.k8s.io", Resource: "subjectaccessreviews"},
+		"no caller may read anything", "create")
 	if c.Authorization.PassThrough == "impersonate" {
 		for _, identities := range []string{"users", "groups"} {
-			add("", upstream.Right{Resource: identities}, "callers with a client certificate cannot read resources that are not cached", "impersonate")
+			add("", upstream.Right{Resource: identities},
+				"callers with a client certificate cannot read resources that are not cached", "impersonate")
 		}
 	}
 	for _, rules := range []string{"roles", "rolebindings", "clusterroles", "clusterrolebindings"} {
@@ -40,7 +43,8 @@ func (c Config) needs() []need {
 		add("", right, "a revoked permission ends open watches later", "list", "watch")
 	}
 	if c.Authentication.ClientCAFile == "" || c.Authentication.RequestHeaderCAFile == "" {
-		published := upstream.Right{Resource: "configmaps", Namespace: "kube-system", Name: "extension-apiserver-authentication"}
+		published := upstream.Right{Resource: "configmaps", Namespace: "kube-system",
+			Name: "extension-apiserver-authentication"}
 		add(tokens, published, "no client certificate is accepted", "get")
 	}
 	return append(all, readingNeeds()...)

@@ -129,12 +129,14 @@ func Defaults() Config {
 		RequestTimeout: time.Minute, MinWatch: 30 * time.Minute, WriteTimeout: 20 * time.Second,
 		// With these values, a rollout of the facade causes no failed read and no new list in clients
 		// (docs/adr/0031-drain-by-default.md).
-		ShutdownDelay: 10 * time.Second, WatchTermination: 20 * time.Second, ShutdownGrace: 30 * time.Second, SnapshotPeriod: 20 * time.Second,
-		GoawayChance: 0.001,
-		Uncached:     []string{"secrets"}, PreloadEncodings: []string{"json"},
+		ShutdownDelay: 10 * time.Second, WatchTermination: 20 * time.Second, ShutdownGrace: 30 * time.Second,
+		SnapshotPeriod: 20 * time.Second,
+		GoawayChance:   0.001,
+		Uncached:       []string{"secrets"}, PreloadEncodings: []string{"json"},
 		// Agents on every node read the pods of their node; kube-apiserver has the same index.
 		FieldIndexes:  []string{"spec.nodeName"},
-		HistoryWindow: 10 * time.Minute, HistoryBytes: 256 << 20, Packing: Packing(cache.DefaultPacking), PrecompressedMemory: 256 << 20, LaneIdle: 30 * time.Minute, MaxStaleness: time.Minute,
+		HistoryWindow: 10 * time.Minute, HistoryBytes: 256 << 20, Packing: Packing(cache.DefaultPacking),
+		PrecompressedMemory: 256 << 20, LaneIdle: 30 * time.Minute, MaxStaleness: time.Minute,
 		MemoryBudget: OwnMemory, MemoryMarks: defaultMemoryMarks(),
 		SelfAuditInterval: 6 * time.Hour, ReplayLostWindows: true, AccountWatches: true,
 		PagedFrom: 50, BookmarkInterval: time.Minute, LogFormat: "console", LogLevel: "info",

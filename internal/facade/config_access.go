@@ -54,14 +54,16 @@ type Authorization struct {
 
 func defaultAuthentication() Authentication {
 	return Authentication{
-		UsernameHeaders: []string{"x-remote-user"}, GroupHeaders: []string{"x-remote-group"}, ExtraHeaderPrefixes: []string{"x-remote-extra-"},
-		Anonymous: "upstream", TokenTTL: 10 * time.Second, FailureRate: 10,
+		UsernameHeaders: []string{"x-remote-user"}, GroupHeaders: []string{"x-remote-group"},
+		ExtraHeaderPrefixes: []string{"x-remote-extra-"},
+		Anonymous:           "upstream", TokenTTL: 10 * time.Second, FailureRate: 10,
 	}
 }
 
 func defaultAuthorization() Authorization {
 	return Authorization{
-		AllowedTTL: 10 * time.Second, DeniedTTL: 10 * time.Second, AlwaysAllowPaths: []string{"/healthz", "/livez", "/readyz"},
-		MissRate: 50, WatchMaxAge: 30 * time.Minute, WatchReauthorize: 30 * time.Second, PassThrough: "token",
+		AllowedTTL: 10 * time.Second, DeniedTTL: 10 * time.Second,
+		AlwaysAllowPaths: []string{"/healthz", "/livez", "/readyz"},
+		MissRate:         50, WatchMaxAge: 30 * time.Minute, WatchReauthorize: 30 * time.Second, PassThrough: "token",
 	}
 }

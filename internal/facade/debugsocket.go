@@ -38,7 +38,8 @@ func (f *Facade) listenDebug() (*debugSocket, error) {
 	if err := removeStale(c.DebugSocket); err != nil {
 		return nil, fmt.Errorf("--debug-socket-path: %w", err)
 	}
-	s := &debugSocket{path: c.DebugSocket, server: &http.Server{Handler: f.debugRoutes(), ReadHeaderTimeout: 10 * time.Second}}
+	s := &debugSocket{path: c.DebugSocket,
+		server: &http.Server{Handler: f.debugRoutes(), ReadHeaderTimeout: 10 * time.Second}}
 	if err := s.listen(); err != nil {
 		return nil, fmt.Errorf("--debug-socket-path: %w", err)
 	}

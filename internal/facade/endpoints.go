@@ -18,7 +18,8 @@ import (
 
 // newEndpoints returns the endpoints of the upstream and a configuration that uses them. With one address it returns
 // nil and the same configuration.
-func newEndpoints(c Config, config *rest.Config, hop upstream.Hop, log *zap.Logger) (*upstream.Endpoints, *rest.Config, error) {
+func newEndpoints(c Config, config *rest.Config, hop upstream.Hop,
+	log *zap.Logger) (*upstream.Endpoints, *rest.Config, error) {
 	if len(c.Upstream) < 2 {
 		return nil, config, nil
 	}

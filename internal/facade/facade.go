@@ -52,7 +52,8 @@ type Facade struct {
 // New creates and connects the parts, but starts none. It uses the context's values and ignores its cancellation. The
 // Config must be valid.
 func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*Facade, error) {
-	hop, f := upstream.NewHop(), &Facade{config: c, started: time.Now(), log: log, history: observe.NewHistory(), slow: observe.NewSlowLog(log, c.Slow)}
+	hop, f := upstream.NewHop(), &Facade{config: c, started: time.Now(), log: log, history: observe.NewHistory(),
+		slow: observe.NewSlowLog(log, c.Slow)}
 	f.metrics = f.newMetrics(config)
 	f.page = page.New(f.status(config))
 	var err error
@@ -73,8 +74,10 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	f.inflight = new(observe.Inflight)
 	f.clients = accounting.NewClients(f.inflight)
 	f.lanes = reflector.NewLanes(client, reflector.Config{
-		Window: c.HistoryWindow, WindowBytes: c.HistoryBytes, Packing: cache.Packing(c.Packing), Idle: c.LaneIdle, FieldIndexes: c.FieldIndexes, LabelIndexes: c.LabelIndexes,
-		PagedFrom: c.PagedFrom, Memory: f.memory, PageBytes: f.memory.Share(pageShare, mostPage), Peers: f.peers, PeerWait: c.PeerWait, Resources: c.laneResources(),
+		Window: c.HistoryWindow, WindowBytes: c.HistoryBytes, Packing: cache.Packing(c.Packing), Idle: c.LaneIdle,
+		FieldIndexes: c.FieldIndexes, LabelIndexes: c.LabelIndexes,
+		PagedFrom: c.PagedFrom, Memory: f.memory, PageBytes: f.memory.Share(pageShare, mostPage), Peers: f.peers,
+		PeerWait: c.PeerWait, Resources: c.laneResources(),
 		ReplayLostWindows: c.ReplayLostWindows, AccountFor: f.accountFor(),
 		SelfAudit: c.SelfAuditInterval, SelfAuditShare: c.SelfAuditShare,
 		SnapshotDir: c.SnapshotDir, SnapshotPeriod: c.SnapshotPeriod,
@@ -105,7 +108,8 @@ func (f *Facade) accountFor() func() []upstream.Resource {
 	}
 	uncached := f.config.uncached()
 	return func() []upstream.Resource {
-		return slices.DeleteFunc(f.catalog.BuiltIns(), func(r upstream.Resource) bool { return uncached[r.GVR.GroupResource()] })
+		return slices.DeleteFunc(f.catalog.BuiltIns(),
+			func(r upstream.Resource) bool { return uncached[r.GVR.GroupResource()] })
 	}
 }
 
@@ -113,14 +117,19 @@ func (f *Facade) accountFor() func() []upstream.Resource {
 func (f *Facade) newHandler() http.Handler {
 	c := f.config
 	return f.shutdown.count(handlers.New(handlers.Config{
-		Catalog: f.catalog, Lanes: handlers.LanesOf(f.lanes.Get), Encodings: encodings(), Offers: reflector.Offers, Documents: upstream.NewDocuments(f.client), Fields: upstream.NewFields(f.client),
+		Catalog: f.catalog, Lanes: handlers.LanesOf(f.lanes.Get), Encodings: encodings(), Offers: reflector.Offers,
+		Documents: upstream.NewDocuments(f.client), Fields: upstream.NewFields(f.client),
 		Upstream: upstream.NewPassThrough(f.client), Hop: f.hop, Precompressed: f.precompressed, Memory: f.memory,
 		Authenticator: f.access.authenticator, Authorizer: f.access.authorizer, SelfReviewer: f.access.selfReviewer,
-		Limits: f.limits(), PassAs: passAs[c.Authorization.PassThrough], WatchMaxAge: c.Authorization.WatchMaxAge, Sink: f.sinks(),
+		Limits: f.limits(), PassAs: passAs[c.Authorization.PassThrough], WatchMaxAge: c.Authorization.WatchMaxAge,
+		Sink:     f.sinks(),
 		Inflight: f.inflight, Clients: f.clients, Page: f.page, ZPages: f.zpages(),
-		Metrics: f.metrics.Handler(), SLIs: f.metrics.SLIs(), Live: f.metrics, Profiles: profiles(c), Level: c.Level, Log: f.log, Checks: f.checks(),
+		Metrics: f.metrics.Handler(), SLIs: f.metrics.SLIs(), Live: f.metrics, Profiles: profiles(c), Level: c.Level,
+		Log: f.log, Checks: f.checks(),
 		Uncached: c.uncached(), MaxStaleness: c.MaxStaleness, RequestTimeout: c.RequestTimeout, MinWatch: c.MinWatch,
-		BookmarkInterval: c.BookmarkInterval, WriteTimeout: c.WriteTimeout, SlowWatchLag: c.Slow.WatchLag, Draining: f.shutdown.draining, WatchTermination: c.WatchTermination, Leaving: f.shutdown.leaving, GoawayChance: c.GoawayChance,
+		BookmarkInterval: c.BookmarkInterval, WriteTimeout: c.WriteTimeout, SlowWatchLag: c.Slow.WatchLag,
+		Draining: f.shutdown.draining, WatchTermination: c.WatchTermination, Leaving: f.shutdown.leaving,
+		GoawayChance: c.GoawayChance,
 	}))
 }
 

@@ -87,7 +87,8 @@ func boundGarbage() (stop func()) {
 func (g *garbage) look() {
 	metrics.Read(g.samples)
 	g.adjust()
-	if live := g.read(liveBytes); g.quiet.idle(g.read(addedBytes), g.read(heapBytes)+g.read(freeBytes)-min(live, g.read(heapBytes))) {
+	if live := g.read(liveBytes); g.quiet.idle(g.read(addedBytes),
+		g.read(heapBytes)+g.read(freeBytes)-min(live, g.read(heapBytes))) {
 		debug.FreeOSMemory()
 	}
 }

@@ -11,13 +11,16 @@ func (f *Facade) Lanes() []observe.LaneStats {
 		gvr := lane.Resource.GVR
 		progress, _ := lane.Progress()
 		all = append(all, observe.LaneStats{
-			Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource, Encoding: lane.Encoding.Name(), Began: lane.Began(), Synced: err == nil,
+			Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource, Encoding: lane.Encoding.Name(), Began: lane.Began(),
+			Synced:   err == nil,
 			AuditAge: lane.Unaudited(), Differing: lane.Differing(),
-			StaleSeconds: lane.StaleFor().Seconds(), ResourceVersion: uint64(s.RV), Objects: s.Objects, ObjectBytes: s.ObjectBytes,
+			StaleSeconds: lane.StaleFor().Seconds(), ResourceVersion: uint64(s.RV), Objects: s.Objects,
+			ObjectBytes:  s.ObjectBytes,
 			ObjectMemory: s.ObjectMemory,
 			Indexes:      s.Indexes, OwnIndexes: s.OwnIndexes, IndexBytes: s.IndexBytes, Indexed: s.Indexed,
 			Filled: progress.Objects, Expected: progress.Expected,
-			HistoryBytes: s.HistoryBytes, FillBytes: s.FillBytes + lane.PageBytes(), Feeds: int(s.Feeds), Watchers: int(s.Watchers), Lag: s.Lag,
+			HistoryBytes: s.HistoryBytes, FillBytes: s.FillBytes + lane.PageBytes(), Feeds: int(s.Feeds),
+			Watchers: int(s.Watchers), Lag: s.Lag,
 			Epochs: s.Relists, Applied: s.Applied, Expired: s.Expired,
 		})
 	}

@@ -123,10 +123,13 @@ const (
 func newMemory(f *Facade, c Config) *budget.Budget {
 	marks := c.MemoryMarks
 	precompressed := budget.Step{
-		Name: "precompressed", Above: marks.Precompressed, Free: func(bytes int64) int64 { return f.precompressed.Yield(bytes) }, Ease: func() { f.precompressed.Recover() },
+		Name: "precompressed", Above: marks.Precompressed,
+		Free: func(bytes int64) int64 { return f.precompressed.Yield(bytes) }, Ease: func() { f.precompressed.Recover() },
 	}
-	history := budget.Step{Name: "history", Above: marks.History, Free: func(bytes int64) int64 { return f.lanes.Shorten(bytes) }}
-	coldest := budget.Step{Name: "coldest_lane", Above: marks.Lanes, Costly: true, Free: func(bytes int64) int64 { return f.lanes.DropColdest(bytes) }}
+	history := budget.Step{Name: "history", Above: marks.History,
+		Free: func(bytes int64) int64 { return f.lanes.Shorten(bytes) }}
+	coldest := budget.Step{Name: "coldest_lane", Above: marks.Lanes, Costly: true,
+		Free: func(bytes int64) int64 { return f.lanes.DropColdest(bytes) }}
 	unread := budget.Step{Name: "unread_lane", Free: func(bytes int64) int64 { return f.lanes.DropUnread(bytes) }}
 	return budget.New(budget.Options{
 		Limit: max(int64(c.MemoryBudget), 0), Accounts: f.accounts(), FillAbove: marks.Fill, RefuseAbove: marks.Answers,
@@ -145,7 +148,10 @@ func (f *Facade) accounts() []budget.Account {
 		}
 	}
 	return []budget.Account{
-		{Name: "lanes", Bytes: ofLanes(func(s observe.LaneStats) int64 { return s.ObjectMemory + s.IndexBytes + s.FillBytes })},
+		{Name: "lanes", Bytes: ofLanes(func(s observe.LaneStats) int64 {
+			return s.ObjectMemory + s.IndexBytes +
+				s.FillBytes
+		})},
 		{Name: "history", Bytes: ofLanes(func(s observe.LaneStats) int64 { return s.HistoryBytes })},
 		{Name: "precompressed", Bytes: func() int64 { return f.precompressed.Stats().Bytes }},
 		{Name: "unpacked", Bytes: wire.OpenBytes},

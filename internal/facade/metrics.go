@@ -15,8 +15,12 @@ import (
 // New sets later, before the first scrape.
 func (f *Facade) newMetrics(config *rest.Config) *observe.Metrics {
 	metrics := observe.NewMetrics(observe.Sources{
-		Lanes: f.Lanes, Precompressed: func() observe.PrecompressedStats { return observe.PrecompressedStats(f.precompressed.Stats()) }, Memory: f.memoryStats,
-		Certificates: func() []observe.Certificate { return f.certificates(config) }, Endpoints: f.endpointStates, Audit: f.auditBacklog,
+		Lanes: f.Lanes, Memory: f.memoryStats,
+		Precompressed: func() observe.PrecompressedStats {
+			return observe.PrecompressedStats(f.precompressed.Stats())
+		},
+		Certificates: func() []observe.Certificate { return f.certificates(config) }, Endpoints: f.endpointStates,
+		Audit:     f.auditBacklog,
 		SelfAudit: f.config.SelfAuditInterval,
 	})
 	if f.config.SLIMetrics {

@@ -99,7 +99,8 @@ func (c Config) laneResources() map[schema.GroupResource]reflector.Resource {
 	own := map[schema.GroupResource]reflector.Resource{}
 	for resource, r := range c.Resources {
 		own[resource] = reflector.Resource{
-			Window: r.HistoryWindow, WindowBytes: r.HistoryBytes, FieldIndexes: r.FieldIndexes, LabelIndexes: r.LabelIndexes, Memory: r.MemoryBudget,
+			Window: r.HistoryWindow, WindowBytes: r.HistoryBytes, FieldIndexes: r.FieldIndexes, LabelIndexes: r.LabelIndexes,
+			Memory: r.MemoryBudget,
 		}
 	}
 	return own

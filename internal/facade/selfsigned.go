@@ -37,7 +37,8 @@ func ensureSelfSigned(certFile, keyFile string, address net.IP) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	cert, key, err := newSelfSigned([]net.IP{address, net.IPv4(127, 0, 0, 1), net.IPv6loopback}, []string{"localhost", "listfacade"})
+	cert, key, err := newSelfSigned([]net.IP{address, net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+		[]string{"localhost", "listfacade"})
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,8 @@ func newSelfSigned(addresses []net.IP, names []string) (certs, key []byte, err e
 		return nil, nil, err
 	}
 	from := time.Now().Add(-clocksDiffer)
-	authority, err := certutil.NewSelfSignedCACert(certutil.Config{CommonName: "listfacade-ca", NotBefore: from}, authorityKey)
+	authority, err := certutil.NewSelfSignedCACert(certutil.Config{CommonName: "listfacade-ca", NotBefore: from},
+		authorityKey)
 	if err != nil {
 		return nil, nil, err
 	}

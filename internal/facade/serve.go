@@ -73,7 +73,8 @@ func (f *Facade) answer(listener net.Listener) error {
 	if f.config.Authentication.AnonymousActsAsKubeconfig {
 		f.log.Warn("Callers are not authenticated: every client that can reach this address reads with the kubeconfig user's permissions")
 	}
-	f.log.Info("Serving", zap.String("address", "https://"+listener.Addr().String()), zap.String("upstream", f.client.Host()))
+	f.log.Info("Serving", zap.String("address", "https://"+listener.Addr().String()),
+		zap.String("upstream", f.client.Host()))
 	if err := f.server.ServeTLS(frames.Listener(listener), "", ""); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve: %w", err)
 	}

@@ -33,11 +33,13 @@ func (f *Facade) status(config *rest.Config) page.Source {
 	process := page.Process{Name: name, Version: cmp.Or(f.config.Version, "devel"), Started: f.started}
 	return func(by page.Orders) *page.Status {
 		s := &page.Status{
-			At: time.Now(), Process: process, Lanes: f.laneStatus(), Clients: f.clients.Top(by.Clients, page.Window, shownClients),
+			At: time.Now(), Process: process, Lanes: f.laneStatus(),
+			Clients: f.clients.Top(by.Clients, page.Window, shownClients),
 			Watches: f.inflight.Watches(by.Watches, shownOpen), Behind: f.inflight.Watches("lag", lookedAt).Items,
 			Requests: f.inflight.Requests(by.Requests, shownOpen), Slow: f.slow.Recent(by.Slow, shownSlow),
 			Memory: f.memoryStatus(), Upstream: f.upstreamStatus(), Health: f.health(), History: f.history.Moments(),
-			Bounds: page.Bounds{MaxStaleness: f.config.MaxStaleness, SlowWatchLag: f.config.Slow.WatchLag, SlowRequest: f.config.Slow.Request, SelfAudit: f.config.SelfAuditInterval},
+			Bounds: page.Bounds{MaxStaleness: f.config.MaxStaleness, SlowWatchLag: f.config.Slow.WatchLag,
+				SlowRequest: f.config.Slow.Request, SelfAudit: f.config.SelfAuditInterval},
 		}
 		s.Process.Leaving, s.Process.Draining = f.shutdown.begun.Err() != nil, f.shutdown.draining.Err() != nil
 		if f.config.Level != nil {
@@ -88,8 +90,9 @@ func (f *Facade) health() (all []page.Check) {
 
 func (f *Facade) upstreamStatus() page.Upstream {
 	u := page.Upstream{
-		Endpoint: f.client.Host(), Endpoints: f.endpointStates(), SilentSeconds: f.client.Silent().Seconds(), LastFailure: f.history.LastFailure(),
-		Questions: f.history.Questions(page.Window),
+		Endpoint: f.client.Host(), Endpoints: f.endpointStates(), SilentSeconds: f.client.Silent().Seconds(),
+		LastFailure: f.history.LastFailure(),
+		Questions:   f.history.Questions(page.Window),
 	}
 	for _, one := range u.Endpoints {
 		if one.InUse {
@@ -119,7 +122,8 @@ func (f *Facade) laneStatus() []page.Lane {
 		all = append(all, f.laneOf(r))
 	}
 	slices.SortFunc(all, func(a, b page.Lane) int {
-		return cmp.Or(strings.Compare(a.Name(), b.Name()), strings.Compare(a.Version, b.Version), strings.Compare(a.Encoding, b.Encoding))
+		return cmp.Or(strings.Compare(a.Name(), b.Name()), strings.Compare(a.Version, b.Version),
+			strings.Compare(a.Encoding, b.Encoding))
 	})
 	return all
 }
@@ -127,9 +131,11 @@ func (f *Facade) laneStatus() []page.Lane {
 func (f *Facade) laneOf(r *reflector.Reflector) page.Lane {
 	s, gvr := r.Cache.Stats(), r.Resource.GVR
 	l := page.Lane{
-		Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource, Encoding: r.Encoding.Name(), AgeSeconds: time.Since(r.Began()).Seconds(),
-		Objects: s.Objects, Bytes: s.ObjectBytes, Memory: s.Memory() + r.PageBytes(), ResourceVersion: uint64(s.RV), LastEventSeconds: -1,
-		StaleSeconds: r.StaleFor().Seconds(), Watches: int(s.Watchers), LagEvents: s.Lag, Expired: s.Expired,
+		Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource, Encoding: r.Encoding.Name(),
+		AgeSeconds: time.Since(r.Began()).Seconds(),
+		Objects:    s.Objects, Bytes: s.ObjectBytes, Memory: s.Memory() + r.PageBytes(), ResourceVersion: uint64(s.RV),
+		LastEventSeconds: -1,
+		StaleSeconds:     r.StaleFor().Seconds(), Watches: int(s.Watchers), LagEvents: s.Lag, Expired: s.Expired,
 	}
 	if last, known := r.LastEvent(); known {
 		l.LastEventSeconds = last.Seconds()

@@ -70,7 +70,8 @@ func (c Config) validateAccess() error {
 		value float64
 	}{
 		{"authn-failure-rate", c.Authentication.FailureRate}, {"authz-miss-rate", c.Authorization.MissRate},
-		{"max-requests-inflight", float64(c.Limits.Requests)}, {"max-requests-inflight-per-user", float64(c.Limits.RequestsPerUser)},
+		{"max-requests-inflight", float64(c.Limits.Requests)},
+		{"max-requests-inflight-per-user", float64(c.Limits.RequestsPerUser)},
 		{"max-list-bytes-inflight", float64(c.Limits.ListBytes)}, {"max-watches", float64(c.Limits.Watches)},
 		{"max-watches-per-user", float64(c.Limits.WatchesPerUser)}, {"watch-rate", float64(c.Limits.WatchRate)},
 		{"watch-rate-per-user", float64(c.Limits.WatchRatePerUser)},
@@ -101,7 +102,8 @@ func (c Config) validateDurations() error {
 	for flag, value := range map[string]time.Duration{
 		"shutdown-delay-duration": c.ShutdownDelay, "shutdown-watch-termination-grace-period": c.WatchTermination,
 		"shutdown-snapshot-period": c.SnapshotPeriod,
-		"self-audit-interval":      c.SelfAuditInterval, "shutdown-grace-period": c.ShutdownGrace, "slow-request-threshold": c.Slow.Request, "slow-watch-lag": c.Slow.WatchLag,
+		"self-audit-interval":      c.SelfAuditInterval, "shutdown-grace-period": c.ShutdownGrace,
+		"slow-request-threshold": c.Slow.Request, "slow-watch-lag": c.Slow.WatchLag,
 	} {
 		if value < 0 {
 			return fmt.Errorf("--%s %s must not be below 0", flag, value)

@@ -27,7 +27,8 @@ type Checkers struct {
 
 // NewCheckers returns the Checkers for the lanes of one upstream. uncached is a resource that the upstream reads from
 // etcd, or nil. start runs work for all lanes in the background, and returns false if the lanes are stopping.
-func NewCheckers(upstream Upstream, uncached Source, metrics Metrics, start func(work func(context.Context)) bool) *Checkers {
+func NewCheckers(upstream Upstream, uncached Source, metrics Metrics,
+	start func(work func(context.Context)) bool) *Checkers {
 	c := &Checkers{metrics: metrics, seats: newQuestionSeats(), readers: new(atomic.Int64), demand: newDemand()}
 	c.stores = &stores{layout: newLayout(upstream), uncached: uncached}
 	c.stores.make = func(uncached Source) *store { return newStore(metrics, sharedSize, uncached, start) }

@@ -128,7 +128,8 @@ func (c *Checker) byProgressWatch(ctx context.Context) (cache.RV, error) {
 // catchUp brings the lane up to date by one progress watch in the background, after a probe failed. A probe can then
 // confirm the lane for the next reader.
 func (c *Checker) catchUp() {
-	if c.readFromEtcd || !isPast(c.progressWatches.notBefore.Load()) || !isPast(c.progressWatches.catchUpAt.Load()) || !c.progressWatches.catchingUp.CompareAndSwap(false, true) {
+	if c.readFromEtcd || !isPast(c.progressWatches.notBefore.Load()) || !isPast(c.progressWatches.catchUpAt.Load()) ||
+		!c.progressWatches.catchingUp.CompareAndSwap(false, true) {
 		return
 	}
 	if !c.filler.Start(c.openProgressWatch) {

@@ -17,9 +17,11 @@ type Subscription struct {
 
 // Subscription returns the subscription to a resource, identified by the plural name under which the upstream stores
 // it.
-func (c *Checkers) Subscription(resource string, source Source, start func(work func(context.Context)) bool) *Subscription {
+func (c *Checkers) Subscription(resource string, source Source,
+	start func(work func(context.Context)) bool) *Subscription {
 	own := newOwnStore(c.metrics, start)
-	return &Subscription{resource: resource, membership: &membership{source: source, stores: c.stores, own: own}, start: start}
+	return &Subscription{resource: resource, membership: &membership{source: source, stores: c.stores, own: own},
+		start: start}
 }
 
 // Received records that the resource changed at a version. The version counts after comparisons in the background have

@@ -18,14 +18,19 @@ type accessMetrics struct {
 
 func newAccessMetrics() accessMetrics {
 	return accessMetrics{
-		attempts:  counter("authentication_attempts_total", "Requests that were authenticated, by the result of the authentication.", "result"),
-		decisions: counter("authorization_decisions_total", "Requests that were authorized, by the decision and where it came from.", "decision"),
+		attempts: counter("authentication_attempts_total",
+			"Requests that were authenticated, by the result of the authentication.", "result"),
+		decisions: counter("authorization_decisions_total",
+			"Requests that were authorized, by the decision and where it came from.", "decision"),
 		reviews: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "listfacade_review_duration_seconds", Help: "Duration of TokenReview and SubjectAccessReview calls in seconds, by kind and outcome.",
+			Name:    "listfacade_review_duration_seconds",
+			Help:    "Duration of TokenReview and SubjectAccessReview calls in seconds, by kind and outcome.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 3, 10),
 		}, []string{"review", "result"}),
-		terminations: counter("watch_terminations_total", "Watches that ended because their authorization ended, by the reason.", "reason"),
-		changes:      counter("rights_changes_total", "Changes of RBAC objects that caused reviews, by whether permissions were lost or gained.", "change"),
+		terminations: counter("watch_terminations_total",
+			"Watches that ended because their authorization ended, by the reason.", "reason"),
+		changes: counter("rights_changes_total",
+			"Changes of RBAC objects that caused reviews, by whether permissions were lost or gained.", "change"),
 	}
 }
 

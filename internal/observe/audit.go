@@ -16,10 +16,14 @@ func newAuditMetrics() auditMetrics {
 		return prometheus.CounterOpts{Namespace: "apiserver", Subsystem: "audit", Name: name, Help: help}
 	}
 	m := auditMetrics{
-		events:   prometheus.NewCounter(name("event_total", "Audit events that were generated.")),
-		levels:   prometheus.NewCounterVec(name("level_total", "Requests by the level of the audit policy rule that matches them."), []string{"level"}),
-		errors:   prometheus.NewCounterVec(name("error_total", "Audit events that were lost, by plugin: buffered (the buffer was full) or log (the write failed)."), []string{"plugin"}),
-		rejected: prometheus.NewCounter(name("requests_rejected_total", "Requests that were rejected because their audit event could not be written.")),
+		events: prometheus.NewCounter(name("event_total", "Audit events that were generated.")),
+		levels: prometheus.NewCounterVec(name("level_total",
+			"Requests by the level of the audit policy rule that matches them."), []string{"level"}),
+		errors: prometheus.NewCounterVec(name("error_total",
+			"Audit events that were lost, by plugin: buffered (the buffer was full) or log (the write failed)."),
+			[]string{"plugin"}),
+		rejected: prometheus.NewCounter(name("requests_rejected_total",
+			"Requests that were rejected because their audit event could not be written.")),
 	}
 	m.none = m.levels.WithLabelValues("None")
 	return m

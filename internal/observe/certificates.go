@@ -21,8 +21,9 @@ type certificateCollector struct {
 }
 
 func newCertificateCollector(read CertificateSource) *certificateCollector {
-	return &certificateCollector{read: read, expires: prometheus.NewDesc("listfacade_certificate_expiration_timestamp_seconds",
-		"Expiration time of a certificate of the facade in seconds since the Unix epoch, by certificate: serving or upstream.", []string{"certificate"}, nil)}
+	return &certificateCollector{read: read,
+		expires: prometheus.NewDesc("listfacade_certificate_expiration_timestamp_seconds",
+			"Expiration time of a certificate of the facade in seconds since the Unix epoch, by certificate: serving or upstream.", []string{"certificate"}, nil)}
 }
 
 // Describe implements prometheus.Collector.

@@ -38,7 +38,8 @@ const (
 
 // String returns the step's name in logs.
 func (s Step) String() string {
-	return [steps]string{"discovering", "authorizing", "syncing", "queueing", "checking", "asking", "authenticating", "encoding", "writing", "auditing"}[s]
+	return [steps]string{"discovering", "authorizing", "syncing", "queueing", "checking", "asking", "authenticating",
+		"encoding", "writing", "auditing"}[s]
 }
 
 // Event describes one request. The goroutine that answers the request fills it, and it is complete when the request has

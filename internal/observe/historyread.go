@@ -43,7 +43,8 @@ func (h *History) Moments() []Moment {
 }
 
 func (m *moment) show(to *Moment) {
-	to.Cache, to.Upstream, to.Facade, to.Failed, to.Refused = int(m.cache), int(m.upstream), int(m.facade), int(m.failed), int(m.refused)
+	to.Cache, to.Upstream, to.Facade, to.Failed, to.Refused = int(m.cache), int(m.upstream), int(m.facade), int(m.failed),
+		int(m.refused)
 	to.P50Seconds, to.P99Seconds = m.took.quantile(0.5).Seconds(), m.took.quantile(0.99).Seconds()
 	for _, q := range m.asked {
 		to.Asked += int(q.all)
@@ -85,8 +86,9 @@ func (h *History) Questions(window time.Duration) []Question {
 	all := make([]Question, len(sums))
 	for kind, q := range sums {
 		all[kind] = Question{
-			Request: Questions[kind], Count: int(q.all), Unanswered: int(q.unanswered), Throttled: int(q.throttled), Refused: int(q.refused),
-			Failed: int(q.failed), LongestSeconds: q.longest.Seconds(),
+			Request: Questions[kind], Count: int(q.all), Unanswered: int(q.unanswered), Throttled: int(q.throttled),
+			Refused: int(q.refused),
+			Failed:  int(q.failed), LongestSeconds: q.longest.Seconds(),
 		}
 		if answered := q.all - q.unanswered; answered > 0 {
 			all[kind].MeanSeconds = q.took.Seconds() / float64(answered)

@@ -49,34 +49,42 @@ type laneMetric struct {
 func newLaneCollector(lanes LaneSource) *laneCollector {
 	c := &laneCollector{lanes: lanes}
 	gauge, counter := prometheus.GaugeValue, prometheus.CounterValue
-	c.add(gauge, "synced", "1 if the lane (the cache of one resource in one encoding) can serve reads, else 0.", func(s LaneStats) float64 {
-		if s.Synced {
-			return 1
-		}
-		return 0
-	})
-	c.add(gauge, "stale_seconds", "Seconds since the last message of the upstream; 0 while the watch of the lane (the cache of one resource in one encoding) is open and the upstream answers.",
+	c.add(gauge, "synced", "1 if the lane (the cache of one resource in one encoding) can serve reads, else 0.",
+		func(s LaneStats) float64 {
+			if s.Synced {
+				return 1
+			}
+			return 0
+		})
+	c.add(gauge, "stale_seconds",
+		"Seconds since the last message of the upstream; 0 while the watch of the lane (the cache of one resource in one encoding) is open and the upstream answers.",
 		func(s LaneStats) float64 { return s.StaleSeconds })
 	c.add(gauge, "lag_events", "Events of the lane (the cache of one resource in one encoding) that have not been offered to its watches yet.",
 		func(s LaneStats) float64 { return float64(s.Lag) })
 	c.add(gauge, "fill_objects", "Objects received of the list that fills the lane (the cache of one resource in one encoding); 0 once the lane is filled.",
 		func(s LaneStats) float64 { return float64(s.Filled) })
-	c.add(gauge, "fill_expected_objects", "Objects expected in the list that fills the lane (the cache of one resource in one encoding); 0 if unknown.",
+	c.add(gauge, "fill_expected_objects",
+		"Objects expected in the list that fills the lane (the cache of one resource in one encoding); 0 if unknown.",
 		func(s LaneStats) float64 { return float64(s.Expected) })
 	c.add(gauge, "object_bytes", "Bytes of the objects of the lane (the cache of one resource in one encoding) before compression.", func(s LaneStats) float64 { return float64(s.ObjectBytes) })
-	c.add(gauge, "object_memory_bytes", "Bytes of memory of the objects of the lane (the cache of one resource in one encoding), which may be compressed.",
+	c.add(gauge, "object_memory_bytes",
+		"Bytes of memory of the objects of the lane (the cache of one resource in one encoding), which may be compressed.",
 		func(s LaneStats) float64 { return float64(s.ObjectMemory) })
 	c.add(gauge, "indexes", "Indexes of the lane (the cache of one resource in one encoding), those of --index and --label-index included.", func(s LaneStats) float64 { return float64(s.Indexes) })
 	c.add(gauge, "own_indexes", "Indexes that the lane (the cache of one resource in one encoding) has built because of requests.",
 		func(s LaneStats) float64 { return float64(s.OwnIndexes) })
 	c.add(gauge, "index_bytes", "Bytes of memory of the indexes of the lane (the cache of one resource in one encoding), without the objects.", func(s LaneStats) float64 { return float64(s.IndexBytes) })
-	c.add(counter, "built_indexes_total", "Indexes that the lane (the cache of one resource in one encoding) has built because of requests, since the lane started.",
+	c.add(counter, "built_indexes_total",
+		"Indexes that the lane (the cache of one resource in one encoding) has built because of requests, since the lane started.",
 		func(s LaneStats) float64 { return float64(s.Indexed) })
-	c.add(gauge, "history_bytes", "Bytes of memory that only the history of the lane (the cache of one resource in one encoding) references.", func(s LaneStats) float64 { return float64(s.HistoryBytes) })
+	c.add(gauge, "history_bytes",
+		"Bytes of memory that only the history of the lane (the cache of one resource in one encoding) references.",
+		func(s LaneStats) float64 { return float64(s.HistoryBytes) })
 	c.add(gauge, "fill_bytes", "Bytes of memory of the objects received of the list that fills the lane (the cache of one resource in one encoding).",
 		func(s LaneStats) float64 { return float64(s.FillBytes) })
 	c.add(gauge, "feeds", "Feeds of the lane (the cache of one resource in one encoding): groups of open watches with the same selector.", func(s LaneStats) float64 { return float64(s.Feeds) })
-	c.add(gauge, "watchers", "Open watches that the lane (the cache of one resource in one encoding) serves.", func(s LaneStats) float64 { return float64(s.Watchers) })
+	c.add(gauge, "watchers", "Open watches that the lane (the cache of one resource in one encoding) serves.",
+		func(s LaneStats) float64 { return float64(s.Watchers) })
 	return c
 }
 
@@ -96,7 +104,8 @@ func (c *laneCollector) Describe(out chan<- *prometheus.Desc) {
 func (c *laneCollector) Collect(out chan<- prometheus.Metric) {
 	for _, lane := range c.lanes() {
 		for _, m := range c.metrics {
-			out <- prometheus.MustNewConstMetric(m.desc, m.kind, m.read(lane), lane.Group, lane.Version, lane.Resource, lane.Encoding)
+			out <- prometheus.MustNewConstMetric(m.desc, m.kind, m.read(lane), lane.Group, lane.Version, lane.Resource,
+				lane.Encoding)
 		}
 	}
 }

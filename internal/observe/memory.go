@@ -39,7 +39,8 @@ func newMemoryCollector(read MemorySource) *memoryCollector {
 
 // Describe implements prometheus.Collector.
 func (c *memoryCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{c.budget, c.used, c.mapped, c.accounted, c.relieved, c.relievedOf, c.refusals} {
+	for _, desc := range []*prometheus.Desc{c.budget, c.used, c.mapped, c.accounted, c.relieved, c.relievedOf,
+		c.refusals} {
 		out <- desc
 	}
 }
@@ -47,7 +48,8 @@ func (c *memoryCollector) Describe(out chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (c *memoryCollector) Collect(out chan<- prometheus.Metric) {
 	stats := c.read()
-	for desc, bytes := range map[*prometheus.Desc]int64{c.budget: stats.Budget, c.used: stats.Used, c.mapped: stats.Mapped} {
+	for desc, bytes := range map[*prometheus.Desc]int64{c.budget: stats.Budget, c.used: stats.Used,
+		c.mapped: stats.Mapped} {
 		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(bytes))
 	}
 	for account, bytes := range stats.Accounted {

@@ -45,23 +45,31 @@ type Sources struct {
 // NewMetrics creates and registers the metrics.
 func NewMetrics(sources Sources) *Metrics {
 	m := &Metrics{
-		registry: prometheus.NewRegistry(), health: newHealthMetrics(), requests: newRequestMetrics(), underway: newUnderway(),
-		watches: newWatchMetrics(), reads: newReadMetrics(), upstream: newUpstreamMetrics(), access: newAccessMetrics(),
+		registry: prometheus.NewRegistry(), health: newHealthMetrics(), requests: newRequestMetrics(),
+		underway: newUnderway(),
+		watches:  newWatchMetrics(), reads: newReadMetrics(), upstream: newUpstreamMetrics(), access: newAccessMetrics(),
 	}
-	m.relists = counter("upstream_relists_total", "Times that a lane (the cache of one resource in one encoding) was listed again because the upstream no longer had its next events.",
+	m.relists = counter("upstream_relists_total",
+		"Times that a lane (the cache of one resource in one encoding) was listed again because the upstream no longer had its next events.",
 		"group", "resource")
 	m.contradictions = counter("upstream_contradictions_total",
 		"Times that the objects of a lane (the cache of one resource in one encoding) differed from the upstream's at the same resourceVersion.", "group", "resource")
-	m.reconnects = counter("upstream_reconnects_total", "Times that the watch of the upstream by a lane (the cache of one resource in one encoding) ended and was resumed.", "group", "resource")
-	m.questions = counter("upstream_questions_total", "Requests of freshness checks to the upstream, by kind: probe, roll-call, progress-watch or definition.", "kind")
+	m.reconnects = counter("upstream_reconnects_total",
+		"Times that the watch of the upstream by a lane (the cache of one resource in one encoding) ended and was resumed.",
+		"group", "resource")
+	m.questions = counter("upstream_questions_total",
+		"Requests of freshness checks to the upstream, by kind: probe, roll-call, progress-watch or definition.", "kind")
 	m.lostWindows = counter("lost_windows_total",
 		"Times that the upstream no longer had the next events of a lane (the cache of one resource in one encoding), by outcome: replayed if the differences were sent to the watches, else the reason why the watches ended.",
 		"group", "resource", "outcome")
-	m.fills = counter("lane_fills_total", "Times that a lane (the cache of one resource in one encoding) was filled, by the source of its list: upstream, peer or snapshot.", "source")
+	m.fills = counter("lane_fills_total",
+		"Times that a lane (the cache of one resource in one encoding) was filled, by the source of its list: upstream, peer or snapshot.", "source")
 	m.audit, m.selfAudit = newAuditMetrics(), newSelfAuditMetrics()
-	m.ofLanes = newLaneSeries(m.selfAudit.byLane(), []*prometheus.CounterVec{m.relists, m.contradictions, m.reconnects, m.lostWindows})
+	m.ofLanes = newLaneSeries(m.selfAudit.byLane(),
+		[]*prometheus.CounterVec{m.relists, m.contradictions, m.reconnects, m.lostWindows})
 	for _, some := range [][]prometheus.Collector{
-		m.requests.all(), m.reads.all(), m.upstream.all(), m.access.all(), m.audit.all(), m.selfAudit.all(), {m.underway, m.underway.long, m.watches, m.watches.listed},
+		m.requests.all(), m.reads.all(), m.upstream.all(), m.access.all(), m.audit.all(), m.selfAudit.all(),
+		{m.underway, m.underway.long, m.watches, m.watches.listed},
 	} {
 		m.registry.MustRegister(some...)
 	}

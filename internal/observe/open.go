@@ -84,8 +84,10 @@ func (p *Progress) open() Open {
 // describe sets the fields that come from the request itself.
 func (o *Open) describe(e *Event) {
 	o.User, o.Verb = Printable(e.User, mostShown), Printable(e.Verb, mostShown)
-	o.Group, o.Version, o.Resource = Printable(e.Group, mostShown), Printable(e.Version, mostShown), Printable(e.Resource, mostShown)
-	o.Subresource, o.Namespace, o.Name = Printable(e.Subresource, mostShown), Printable(e.Namespace, mostShown), Printable(e.Name, mostShown)
+	o.Group, o.Version, o.Resource = Printable(e.Group, mostShown), Printable(e.Version, mostShown),
+		Printable(e.Resource, mostShown)
+	o.Subresource, o.Namespace, o.Name = Printable(e.Subresource, mostShown), Printable(e.Namespace, mostShown),
+		Printable(e.Name, mostShown)
 	uri := e.URI
 	if len(uri) > mostURI {
 		o.LabelSelector = "(not shown: the URL is long)"

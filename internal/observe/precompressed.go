@@ -27,14 +27,19 @@ func newPrecompressedCollector(read PrecompressedSource) *precompressedCollector
 	gauge, counter := prometheus.GaugeValue, prometheus.CounterValue
 	c.add(gauge, "bytes", "Bytes of precompressed pages.", func(s PrecompressedStats) int64 { return s.Bytes })
 	c.add(gauge, "kept", "Precompressed pages that are kept.", func(s PrecompressedStats) int64 { return s.Kept })
-	c.add(counter, "found_total", "Pages of lists that were sent precompressed.", func(s PrecompressedStats) int64 { return s.Found })
-	c.add(counter, "made_total", "Pages of lists that were compressed and kept.", func(s PrecompressedStats) int64 { return s.Made })
-	c.add(counter, "evicted_total", "Precompressed pages that were evicted to make space for others.", func(s PrecompressedStats) int64 { return s.Evicted })
+	c.add(counter, "found_total", "Pages of lists that were sent precompressed.",
+		func(s PrecompressedStats) int64 { return s.Found })
+	c.add(counter, "made_total", "Pages of lists that were compressed and kept.",
+		func(s PrecompressedStats) int64 { return s.Made })
+	c.add(counter, "evicted_total", "Precompressed pages that were evicted to make space for others.",
+		func(s PrecompressedStats) int64 { return s.Evicted })
 	return c
 }
 
 func (c *precompressedCollector) add(kind prometheus.ValueType, name, help string, of func(PrecompressedStats) int64) {
-	c.metrics = append(c.metrics, precompressedMetric{desc: prometheus.NewDesc("listfacade_precompressed_pages_"+name, help, nil, nil), kind: kind, of: of})
+	c.metrics = append(c.metrics,
+		precompressedMetric{desc: prometheus.NewDesc("listfacade_precompressed_pages_"+name, help, nil, nil), kind: kind,
+			of: of})
 }
 
 // Describe implements prometheus.Collector.

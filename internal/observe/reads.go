@@ -14,21 +14,25 @@ type readMetrics struct {
 
 func newReadMetrics() readMetrics {
 	count := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_" + name, Help: help}, append([]string{"group", "resource"}, labels...))
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_" + name, Help: help},
+			append([]string{"group", "resource"}, labels...))
 	}
 	return readMetrics{
 		wait: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "apiserver_watch_cache_read_wait_seconds", Help: "Time in seconds that a GET or LIST waited for the cache to be fresh enough.",
+			Name:    "apiserver_watch_cache_read_wait_seconds",
+			Help:    "Time in seconds that a GET or LIST waited for the cache to be fresh enough.",
 			Buckets: []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3},
 		}, []string{"group", "resource"}),
 		consistent: count("watch_cache_consistent_read_total",
 			"Consistent lists, by whether they succeeded and whether they fell back to the upstream.",
 			"success", "fallback"),
 		lists: count("storage_list_total", "Lists served from the cache.", "storage", "index"),
-		fetched: count("storage_list_fetched_objects_total", "Objects examined for lists from the cache; indexes reduce their number.",
+		fetched: count("storage_list_fetched_objects_total",
+			"Objects examined for lists from the cache; indexes reduce their number.",
 			"storage", "index"),
-		evaluated: count("storage_list_evaluated_objects_total", "Objects compared with the selectors of lists from the cache.", "storage"),
-		returned:  count("storage_list_returned_objects_total", "Objects returned by lists from the cache.", "storage"),
+		evaluated: count("storage_list_evaluated_objects_total",
+			"Objects compared with the selectors of lists from the cache.", "storage"),
+		returned: count("storage_list_returned_objects_total", "Objects returned by lists from the cache.", "storage"),
 	}
 }
 

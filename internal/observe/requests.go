@@ -45,22 +45,28 @@ var durationBuckets = []float64{
 
 func newRequestMetrics() *requestMetrics {
 	return &requestMetrics{
-		total: kubeCounter("request_total", "Requests answered from any source, refused ones included, by verb, resource, scope and status code.",
+		total: kubeCounter("request_total",
+			"Requests answered from any source, refused ones included, by verb, resource, scope and status code.",
 			"verb", "dry_run", "group", "version", "resource", "subresource", "scope", "code"),
-		durations: kubeHistogram("request_duration_seconds", "Duration of requests in seconds; for watches, their lifetime.", durationBuckets,
+		durations: kubeHistogram("request_duration_seconds", "Duration of requests in seconds; for watches, their lifetime.",
+			durationBuckets,
 			"verb", "dry_run", "group", "version", "resource", "subresource", "scope"),
 		sizes: kubeHistogram("response_sizes", "Size of response bodies of GET and LIST in bytes, after compression.",
 			prometheus.ExponentialBuckets(1000, 10, 7), "verb", "group", "version", "resource", "subresource", "scope"),
 		answers: counter("requests_total", "Requests answered, by source: cache, upstream or facade.",
 			"verb", "group", "version", "resource", "source"),
-		forwarded: counter("forwarded_requests_total", "Requests forwarded to the upstream, by the reason why the cache could not answer.",
+		forwarded: counter("forwarded_requests_total",
+			"Requests forwarded to the upstream, by the reason why the cache could not answer.",
 			"verb", "group", "version", "resource", "reason"),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "listfacade_request_duration_seconds", Help: "Duration of requests in seconds, by source; watches are not counted.",
+			Name:    "listfacade_request_duration_seconds",
+			Help:    "Duration of requests in seconds, by source; watches are not counted.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 18),
 		}, []string{"verb", "source"}),
-		bytes: counter("response_bytes_total", "Bytes of response bodies sent, after compression, by source.", "verb", "source"),
-		stalled: counter("stalled_watches_total", "Watches that were terminated because their clients accepted no data for --write-timeout.",
+		bytes: counter("response_bytes_total", "Bytes of response bodies sent, after compression, by source.", "verb",
+			"source"),
+		stalled: counter("stalled_watches_total",
+			"Watches that were terminated because their clients accepted no data for --write-timeout.",
 			"group", "version", "resource"),
 		displaced: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "listfacade_displaced_answers_total",
@@ -76,12 +82,14 @@ func newRequestMetrics() *requestMetrics {
 
 // newSLI returns the histogram from which the service level objectives of kube-apiserver are computed.
 func newSLI() *prometheus.HistogramVec {
-	return kubeHistogram("request_sli_duration_seconds", "Duration of requests in seconds, without the time in queues.", durationBuckets[2:],
+	return kubeHistogram("request_sli_duration_seconds", "Duration of requests in seconds, without the time in queues.",
+		durationBuckets[2:],
 		"verb", "group", "version", "resource", "subresource", "scope")
 }
 
 func kubeCounter(name, help string, labels ...string) *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_" + name, Help: help, ConstLabels: componentLabel}, labels)
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_" + name, Help: help,
+		ConstLabels: componentLabel}, labels)
 }
 
 func kubeHistogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
@@ -94,7 +102,8 @@ func kubeHistogram(name, help string, buckets []float64, labels ...string) *prom
 var componentLabel = prometheus.Labels{"component": component}
 
 func (r *requestMetrics) all() []prometheus.Collector {
-	return []prometheus.Collector{r.total, r.durations, r.sizes, r.answers, r.forwarded, r.took, r.bytes, r.stalled, r.displaced, r.yielded}
+	return []prometheus.Collector{r.total, r.durations, r.sizes, r.answers, r.forwarded, r.took, r.bytes, r.stalled,
+		r.displaced, r.yielded}
 }
 
 // done counts a request. It allocates memory only for the first request with its labels.
@@ -148,7 +157,8 @@ func (r *requestMetrics) make(k requestKey) *requestSeries {
 	const noDryRun = ""
 	source := string(k.source)
 	s := &requestSeries{
-		total:    r.total.WithLabelValues(k.verb, noDryRun, k.group, k.version, k.resource, k.subresource, k.scope, codeLabel(k.code)),
+		total: r.total.WithLabelValues(k.verb, noDryRun, k.group, k.version, k.resource, k.subresource, k.scope,
+			codeLabel(k.code)),
 		duration: r.durations.WithLabelValues(k.verb, noDryRun, k.group, k.version, k.resource, k.subresource, k.scope),
 		answers:  r.answers.WithLabelValues(k.read, k.group, k.version, k.resource, source),
 		bytes:    r.bytes.WithLabelValues(k.read, source),

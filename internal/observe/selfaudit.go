@@ -15,13 +15,17 @@ type selfAuditMetrics struct {
 func newSelfAuditMetrics() selfAuditMetrics {
 	const group, version, resource, encoding = "group", "version", "resource", "encoding"
 	return selfAuditMetrics{
-		objects: counter("self_audit_objects_total", "Objects of a lane (the cache of one resource in one encoding) that the self-audit compared with the upstream.", group, version, resource, encoding),
-		passes:  counter("self_audit_passes_total", "Times that the self-audit compared all objects of a lane (the cache of one resource in one encoding) with the upstream.", group, version, resource, encoding),
+		objects: counter("self_audit_objects_total",
+			"Objects of a lane (the cache of one resource in one encoding) that the self-audit compared with the upstream.",
+			group, version, resource, encoding),
+		passes: counter("self_audit_passes_total",
+			"Times that the self-audit compared all objects of a lane (the cache of one resource in one encoding) with the upstream.", group, version, resource, encoding),
 		pages: counter("self_audit_pages_total",
 			"Pages of objects that the self-audit compared, by result: same, different, doubtful (compared again), unsure (changed meanwhile) or failed.", "result"),
 		differences: counter("self_audit_differences_total",
 			"Objects of a lane (the cache of one resource in one encoding) that differ from the upstream, by kind: missing, surplus, version (another resourceVersion) or content.", group, version, resource, encoding, "kind"),
-		relists: counter("self_audit_relists_total", "Times that a lane (the cache of one resource in one encoding) was listed again because the self-audit found differences.", group, version, resource, encoding),
+		relists: counter("self_audit_relists_total",
+			"Times that a lane (the cache of one resource in one encoding) was listed again because the self-audit found differences.", group, version, resource, encoding),
 	}
 }
 
@@ -89,7 +93,8 @@ func newSelfAuditCollector(lanes LaneSource, every time.Duration) *selfAuditColl
 			lane, nil),
 		differing: prometheus.NewDesc("listfacade_self_audit_differing_objects",
 			"Objects that differed from the upstream in the last comparison, and for which the lane (the cache of one resource in one encoding) was not listed again.", lane, nil),
-		between: prometheus.NewDesc("listfacade_self_audit_interval_seconds", "Value of --self-audit-interval in seconds.", nil, nil),
+		between: prometheus.NewDesc("listfacade_self_audit_interval_seconds", "Value of --self-audit-interval in seconds.",
+			nil, nil),
 	}
 }
 
@@ -105,7 +110,8 @@ func (c *selfAuditCollector) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(c.between, prometheus.GaugeValue, c.every.Seconds())
 	for _, lane := range c.lanes() {
 		gauge := func(desc *prometheus.Desc, value float64) {
-			out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, lane.Group, lane.Version, lane.Resource, lane.Encoding)
+			out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, lane.Group, lane.Version, lane.Resource,
+				lane.Encoding)
 		}
 		gauge(c.age, lane.AuditAge.Seconds())
 		gauge(c.differing, float64(lane.Differing))

@@ -22,7 +22,8 @@ func newHealthMetrics() healthMetrics {
 			Name: "kubernetes_healthcheck", Help: "1 if a health check succeeded at the last probe, else 0, by check and probe.",
 		}, []string{"name", "type"}),
 		results: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "kubernetes_healthchecks_total", Help: "Results of health checks, by check, probe and status: success or error.",
+			Name: "kubernetes_healthchecks_total",
+			Help: "Results of health checks, by check, probe and status: success or error.",
 		}, []string{"name", "type", "status"}),
 	}
 	h.registry.MustRegister(h.last, h.results)

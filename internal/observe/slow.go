@@ -59,7 +59,8 @@ func (l *SlowLog) Answering(e *Event) {
 
 // Lagging implements Follower.
 func (l *SlowLog) Lagging(e *Event, by Lag) {
-	l.write("Slow watch", e, by.For, zap.Duration("age", time.Since(e.Began)), zap.Duration("behind", by.For), zap.Bool("initialEvents", by.Initial),
+	l.write("Slow watch", e, by.For, zap.Duration("age", time.Since(e.Began)), zap.Duration("behind", by.For),
+		zap.Bool("initialEvents", by.Initial),
 		zap.Int("objectsSent", by.Sent), zap.Uint64("sentRV", by.SentRV), zap.Uint64("laneNowRV", by.LaneRV))
 }
 
@@ -67,7 +68,8 @@ func (l *SlowLog) Lagging(e *Event, by Lag) {
 func (l *SlowLog) Done(e *Event) {
 	switch {
 	case e.LongRunning && e.Lagged > 0:
-		l.write("Slow watch ended", e, e.Lagged, zap.Duration("took", e.Took), zap.Duration("behind", e.Lagged), zap.Bool("brokenOff", e.Stalled))
+		l.write("Slow watch ended", e, e.Lagged, zap.Duration("took", e.Took), zap.Duration("behind", e.Lagged),
+			zap.Bool("brokenOff", e.Stalled))
 	case !e.LongRunning && l.isSlow(e.Took):
 		l.write("Slow request", e, e.Took, zap.Duration("took", e.Took))
 	}
@@ -103,12 +105,15 @@ func slowFields(e *Event) []zap.Field {
 	}
 	fields := []zap.Field{
 		zap.String("auditID", e.AuditID), shortField("user", e.User, maxSlowName),
-		shortField("userAgent", e.UserAgent, maxSlowText), zap.String("srcIP", address), shortField("verb", e.Verb, maxSlowName),
-		shortField("uri", e.URI, maxSlowText), shortField("group", e.Group, maxSlowName), shortField("resource", e.Resource, maxSlowName),
+		shortField("userAgent", e.UserAgent, maxSlowText), zap.String("srcIP", address),
+		shortField("verb", e.Verb, maxSlowName),
+		shortField("uri", e.URI, maxSlowText), shortField("group", e.Group, maxSlowName),
+		shortField("resource", e.Resource, maxSlowName),
 		zap.String("scope", e.Scope), zap.Int("code", e.Code),
 		zap.String("rvMode", e.Plan), zap.String("source", string(e.Source)), zap.String("forwardReason", string(e.Reason)),
 		zap.Int("objectsScanned", e.Looked), zap.Int("objectsReturned", e.Returned), zap.Int64("bytes", e.RawBytes),
-		zap.Int64("wireBytes", e.Bytes), shortField("lane", lane(e), maxSlowName), zap.Uint64("laneRV", e.LaneRV), zap.String("check", e.Check),
+		zap.Int64("wireBytes", e.Bytes), shortField("lane", lane(e), maxSlowName), zap.Uint64("laneRV", e.LaneRV),
+		zap.String("check", e.Check),
 	}
 	return append(fields, zap.Dict("steps", waits(&e.Waits)...))
 }

@@ -87,9 +87,13 @@ func slowOf(what string, took time.Duration, e *Event) Slow {
 	}
 	s := Slow{
 		At: time.Now(), What: what, TookSeconds: took.Seconds(), AuditID: e.AuditID, Client: address,
-		User: Printable(e.User, maxSlowName), UserAgent: Printable(e.UserAgent, shortText), Verb: Printable(e.Verb, maxSlowName),
-		URI: Printable(e.URI, shortText), Resource: Printable(ResourceName(e.Resource, e.Group, e.Subresource), maxSlowName), Scope: e.Scope,
-		Code: e.Code, Mode: e.Plan, Source: string(e.Source), Reason: string(e.Reason), Lane: Printable(lane(e), maxSlowName), Check: e.Check,
+		User: Printable(e.User, maxSlowName), UserAgent: Printable(e.UserAgent, shortText),
+		Verb: Printable(e.Verb, maxSlowName),
+		URI:  Printable(e.URI, shortText), Resource: Printable(ResourceName(e.Resource, e.Group, e.Subresource), maxSlowName),
+		Scope: e.Scope,
+		Code:  e.Code, Mode: e.Plan, Source: string(e.Source), Reason: string(e.Reason),
+		Lane:    Printable(lane(e), maxSlowName),
+		Check:   e.Check,
 		Scanned: e.Looked, Sent: e.Returned, Bytes: e.Bytes,
 	}
 	longest := time.Duration(0)

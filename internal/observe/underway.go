@@ -17,7 +17,8 @@ type underway struct {
 func newUnderway() *underway {
 	return &underway{
 		long: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "apiserver_longrunning_requests", Help: "Open watches, logs and connections, by verb, resource and scope.", ConstLabels: componentLabel,
+			Name: "apiserver_longrunning_requests", Help: "Open watches, logs and connections, by verb, resource and scope.",
+			ConstLabels: componentLabel,
 		}, []string{"verb", "group", "version", "resource", "subresource", "scope"}),
 		inflight: prometheus.NewDesc("apiserver_current_inflight_requests",
 			"Maximum number of concurrent requests in the last second, without long-running ones, by kind: readOnly or mutating.", []string{"request_kind"}, nil),

@@ -18,7 +18,8 @@ func newUpstreamMetrics() upstreamMetrics {
 		requests: counter("upstream_requests_total",
 			"Requests to the upstream, by kind of request and status code; 0 if there was no response.", "request", "code"),
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "listfacade_upstream_request_duration_seconds", Help: "Time in seconds until the upstream began to answer, by kind of request.",
+			Name:    "listfacade_upstream_request_duration_seconds",
+			Help:    "Time in seconds until the upstream began to answer, by kind of request.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 17),
 		}, []string{"request"}),
 	}

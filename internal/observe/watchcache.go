@@ -37,14 +37,18 @@ func newWatchCacheCollector(lanes LaneSource) *watchCacheCollector {
 		return prometheus.NewDesc("apiserver_"+name, help, []string{"group", "resource"}, nil)
 	}
 	return &watchCacheCollector{
-		lanes: lanes, last: map[laneID]laneCounts{}, totals: map[groupResource]laneCounts{}, lifetimes: lifetimes[groupResource]{},
+		lanes: lanes, last: map[laneID]laneCounts{}, totals: map[groupResource]laneCounts{},
+		lifetimes: lifetimes[groupResource]{},
 		version: desc("watch_cache_resource_version",
 			"Last 15 digits of the resourceVersion up to which the cache is complete; of several encodings, the lowest."),
-		objects:         desc("resource_objects", "Cached objects of a resource."),
-		bytes:           desc("resource_size_estimate_bytes", "Bytes of the cached objects as the upstream sent them; of several encodings, in protobuf."),
+		objects: desc("resource_objects", "Cached objects of a resource."),
+		bytes: desc("resource_size_estimate_bytes",
+			"Bytes of the cached objects as the upstream sent them; of several encodings, in protobuf."),
 		initializations: desc("watch_cache_initializations_total", "Times that the cache was filled from a list."),
-		received:        desc("watch_cache_events_received_total", "Events from the upstream that were applied to the cache."),
-		terminated:      desc("terminated_watchers_total", "Watches that ended because their clients read so slowly that the history no longer contained their next event."),
+		received: desc("watch_cache_events_received_total",
+			"Events from the upstream that were applied to the cache."),
+		terminated: desc("terminated_watchers_total",
+			"Watches that ended because their clients read so slowly that the history no longer contained their next event."),
 	}
 }
 
@@ -62,14 +66,18 @@ const versionDigits = 1_000_000_000_000_000
 func (c *watchCacheCollector) Collect(out chan<- prometheus.Metric) {
 	lanes, sums := c.look()
 	for of, lane := range together(lanes) {
-		out <- prometheus.MustNewConstMetric(c.version, prometheus.GaugeValue, float64(lane.ResourceVersion%versionDigits), of.group, of.resource)
+		out <- prometheus.MustNewConstMetric(c.version, prometheus.GaugeValue, float64(lane.ResourceVersion%versionDigits),
+			of.group, of.resource)
 		out <- prometheus.MustNewConstMetric(c.objects, prometheus.GaugeValue, float64(lane.Objects), of.group, of.resource)
 		out <- prometheus.MustNewConstMetric(c.bytes, prometheus.GaugeValue, float64(lane.ObjectBytes), of.group, of.resource)
 	}
 	for of, sum := range sums {
-		out <- prometheus.MustNewConstMetric(c.initializations, prometheus.CounterValue, float64(sum.epochs), of.group, of.resource)
-		out <- prometheus.MustNewConstMetric(c.received, prometheus.CounterValue, float64(sum.received), of.group, of.resource)
-		out <- prometheus.MustNewConstMetric(c.terminated, prometheus.CounterValue, float64(sum.terminated), of.group, of.resource)
+		out <- prometheus.MustNewConstMetric(c.initializations, prometheus.CounterValue, float64(sum.epochs), of.group,
+			of.resource)
+		out <- prometheus.MustNewConstMetric(c.received, prometheus.CounterValue, float64(sum.received), of.group,
+			of.resource)
+		out <- prometheus.MustNewConstMetric(c.terminated, prometheus.CounterValue, float64(sum.terminated), of.group,
+			of.resource)
 	}
 }
 
@@ -95,7 +103,8 @@ func together(lanes []LaneStats) map[groupResource]LaneStats {
 			if other.Encoding == "protobuf" {
 				lane.ObjectBytes = other.ObjectBytes
 			}
-			lane.ResourceVersion, lane.Objects = min(lane.ResourceVersion, other.ResourceVersion), max(lane.Objects, other.Objects)
+			lane.ResourceVersion, lane.Objects = min(lane.ResourceVersion, other.ResourceVersion),
+				max(lane.Objects, other.Objects)
 		}
 		all[of] = lane
 	}

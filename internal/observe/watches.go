@@ -37,10 +37,13 @@ type watchSeries struct {
 func newWatchMetrics() *watchMetrics {
 	labels := []string{"group", "version", "resource"}
 	return &watchMetrics{
-		events: prometheus.NewDesc("apiserver_watch_events_total", "Events sent to watches from the cache, bookmarks included.", labels, nil),
-		sizes:  prometheus.NewDesc("apiserver_watch_events_sizes", "Size of events sent to watches from the cache in bytes, before compression.", labels, nil),
+		events: prometheus.NewDesc("apiserver_watch_events_total",
+			"Events sent to watches from the cache, bookmarks included.", labels, nil),
+		sizes: prometheus.NewDesc("apiserver_watch_events_sizes",
+			"Size of events sent to watches from the cache in bytes, before compression.", labels, nil),
 		listed: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "apiserver_watch_list_duration_seconds", Help: "Time in seconds until a streaming list had sent its initial events.",
+			Name:    "apiserver_watch_list_duration_seconds",
+			Help:    "Time in seconds until a streaming list had sent its initial events.",
 			Buckets: append(durationBuckets[2:len(durationBuckets):len(durationBuckets)], 90, 120, 180, 300),
 		}, append(labels, "scope")),
 		series: map[watchedKey]*watchSeries{},
@@ -78,8 +81,10 @@ func (w *watchMetrics) Collect(out chan<- prometheus.Metric) {
 				buckets[float64(int(1)<<(smallestEvent+i))] = count
 			}
 		}
-		out <- prometheus.MustNewConstMetric(w.events, prometheus.CounterValue, float64(count), key.group, key.version, key.resource)
-		out <- prometheus.MustNewConstHistogram(w.sizes, count, float64(s.bytes.Load()), buckets, key.group, key.version, key.resource)
+		out <- prometheus.MustNewConstMetric(w.events, prometheus.CounterValue, float64(count), key.group, key.version,
+			key.resource)
+		out <- prometheus.MustNewConstHistogram(w.sizes, count, float64(s.bytes.Load()), buckets, key.group, key.version,
+			key.resource)
 	}
 }
 
@@ -100,7 +105,8 @@ func (m *Metrics) Watch(e *Event) *WatchMeter {
 		return nil
 	}
 	return &WatchMeter{
-		series: m.watches.of(e), listed: m.watches.listed.WithLabelValues(e.Group, e.Version, e.Resource, scopeLabel(e)), began: e.Began,
+		series: m.watches.of(e), listed: m.watches.listed.WithLabelValues(e.Group, e.Version, e.Resource, scopeLabel(e)),
+		began: e.Began,
 	}
 }
 

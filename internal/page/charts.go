@@ -70,14 +70,16 @@ func bars(id, title, unit string, moments []observe.Moment, parts []part) chart 
 				continue
 			}
 			y := chartBottom - (below[i]+value)/top*chartHeight
-			fmt.Fprintf(&path, "M%.1f %.1fh%.1fv%.1fh-%.1fz", chartLeft+float64(i)*barWidth, y, barWidth-0.6, value/top*chartHeight, barWidth-0.6)
+			fmt.Fprintf(&path, "M%.1f %.1fh%.1fv%.1fh-%.1fz", chartLeft+float64(i)*barWidth, y, barWidth-0.6,
+				value/top*chartHeight, barWidth-0.6)
 			below[i] += value
 		}
 		shown := short(p.of(last)) + unit
 		c.Series = append(c.Series, series{Name: p.name, Class: p.class, Path: path.String(), Last: shown})
 		now = append(now, p.name+" "+shown)
 	}
-	c.Says = fmt.Sprintf("%s in the last 15 minutes; the maximum was %s%s. In the last ten seconds: %s.", title, short(highest), unit, strings.Join(now, ", "))
+	c.Says = fmt.Sprintf("%s in the last 15 minutes; the maximum was %s%s. In the last ten seconds: %s.", title,
+		short(highest), unit, strings.Join(now, ", "))
 	return c
 }
 
@@ -231,7 +233,8 @@ func figures(s *Status) []figure {
 	}
 	fs := []figure{{Name: "Requests", Value: short(float64(all)/Window.Seconds()) + "/s", Note: "in 5 minutes"}}
 	if all > 0 {
-		fs = append(fs, figure{Name: "From the cache", Value: fmt.Sprintf("%.1f%%", 100*float64(cached)/float64(all)), Note: "in 5 minutes"})
+		fs = append(fs, figure{Name: "From the cache", Value: fmt.Sprintf("%.1f%%", 100*float64(cached)/float64(all)),
+			Note: "in 5 minutes"})
 	}
 	p99 := 0.0
 	for _, m := range recent(s) {
@@ -246,7 +249,8 @@ func figures(s *Status) []figure {
 			synced++
 		}
 	}
-	fs = append(fs, figure{Name: "Lanes synced", Value: fmt.Sprintf("%d of %d", synced, len(s.Lanes))}, figure{Name: "Open watches", Value: count(s.Watches.Total)},
+	fs = append(fs, figure{Name: "Lanes synced", Value: fmt.Sprintf("%d of %d", synced, len(s.Lanes))},
+		figure{Name: "Open watches", Value: count(s.Watches.Total)},
 		figure{Name: "In flight", Value: count(s.Requests.Total), Note: "requests"})
 	memory := figure{Name: "Memory", Value: size(s.Memory.Used), Note: "no budget"}
 	if s.Memory.Budget > 0 {
@@ -257,5 +261,6 @@ func figures(s *Status) []figure {
 	if silent := seconds(s.Upstream.SilentSeconds); silent > 0 {
 		up.Value, up.Class = "silent "+duration(silent), "bad"
 	}
-	return append(fs, up, figure{Name: "Up", Value: duration(s.At.Sub(s.Process.Started).Truncate(time.Second)), Note: "since " + s.Process.Started.UTC().Format("Jan 2 15:04")})
+	return append(fs, up, figure{Name: "Up", Value: duration(s.At.Sub(s.Process.Started).Truncate(time.Second)),
+		Note: "since " + s.Process.Started.UTC().Format("Jan 2 15:04")})
 }

@@ -52,14 +52,16 @@ func laneColumns(now time.Time) []column[Lane] {
 			c.Title = "events of the lane that have not been offered to its watches yet"
 			return c
 		}},
-		{key: "why", title: "Why not synced", of: func(l *Lane) cell { return text(strings.TrimPrefix(cmp.Or(l.Why, filled(l)), ": ")) }},
+		{key: "why", title: "Why not synced",
+			of: func(l *Lane) cell { return text(strings.TrimPrefix(cmp.Or(l.Why, filled(l)), ": ")) }},
 	}
 }
 
 // stateCell returns a cell that sorts the worst state first.
 func stateCell(l *Lane) cell {
 	order := []State{Failing, NoMemory, Stale, Syncing, Relisting, Refused, Synced}
-	class := map[State]string{Synced: "good", Stale: "bad", Failing: "bad", NoMemory: "bad", Refused: "warn", Syncing: "warn", Relisting: "warn"}
+	class := map[State]string{Synced: "good", Stale: "bad", Failing: "bad", NoMemory: "bad", Refused: "warn",
+		Syncing: "warn", Relisting: "warn"}
 	return cell{Text: string(l.State), number: float64(slices.Index(order, l.State)), Class: class[l.State]}
 }
 
@@ -76,7 +78,8 @@ func amount(by string, n int64) string {
 
 func clientColumns(r *accounting.Ranking) []column[accounting.Client] {
 	return []column[accounting.Client]{
-		{title: map[string]string{"bytes": "Bytes", "cpu": "CPU", "objects": "Objects", "forwarded": "Requests", "events": "Events"}[r.By], right: true, of: func(c *accounting.Client) cell {
+		{title: map[string]string{"bytes": "Bytes", "cpu": "CPU", "objects": "Objects", "forwarded": "Requests",
+			"events": "Events"}[r.By], right: true, of: func(c *accounting.Client) cell {
 			shown := cell{Text: amount(r.By, c.Estimate)}
 			if c.Error > 0 {
 				shown.Title = "upper bound; the lower bound is " + amount(r.By, c.Estimate-c.Error)
@@ -89,7 +92,10 @@ func clientColumns(r *accounting.Ranking) []column[accounting.Client] {
 		{title: "User", of: func(c *accounting.Client) cell { return text(c.User) }},
 		{title: "User agent", of: func(c *accounting.Client) cell { return agent(c.UserAgent) }},
 		{title: "Verb", of: func(c *accounting.Client) cell { return text(c.Verb) }},
-		{title: "Resource", of: func(c *accounting.Client) cell { return text(observe.ResourceName(c.Resource, c.Group, c.Subresource)) }},
+		{title: "Resource", of: func(c *accounting.Client) cell {
+			return text(observe.ResourceName(c.Resource, c.Group,
+				c.Subresource))
+		}},
 		{title: "Scope", of: func(c *accounting.Client) cell { return text(c.Scope) }},
 		{title: "Selector", of: func(c *accounting.Client) cell { return text(c.Selector) }},
 		{title: "RV mode", of: func(c *accounting.Client) cell { return text(c.Mode) }},
@@ -120,7 +126,10 @@ func openColumns() []column[observe.Open] {
 		{title: "For", right: true, of: func(o *observe.Open) cell { return lasting(o.StateSeconds) }},
 		{title: "Waits for", of: func(o *observe.Open) cell { return text(o.WaitsFor).as("warn", o.WaitsFor == "client") }},
 		{title: "Verb", of: func(o *observe.Open) cell { return text(o.Verb) }},
-		{title: "Resource", of: func(o *observe.Open) cell { return text(observe.ResourceName(o.Resource, o.Group, o.Subresource)) }},
+		{title: "Resource", of: func(o *observe.Open) cell {
+			return text(observe.ResourceName(o.Resource, o.Group,
+				o.Subresource))
+		}},
 		{title: "Namespace", of: func(o *observe.Open) cell { return text(o.Namespace) }},
 		{title: "Selector", of: selectorCell},
 		{title: "User", of: func(o *observe.Open) cell { return text(o.User) }},
@@ -173,12 +182,14 @@ func watchColumns(slowLag time.Duration) []column[observe.Open] {
 
 func slowColumns(now time.Time) []column[observe.Slow] {
 	return []column[observe.Slow]{
-		{key: "at", title: "When", right: true, of: func(s *observe.Slow) cell { return cell{Text: ago(now, s.At), Title: stamp(s.At)} }},
+		{key: "at", title: "When", right: true,
+			of: func(s *observe.Slow) cell { return cell{Text: ago(now, s.At), Title: stamp(s.At)} }},
 		{key: "took", title: "Took", right: true, of: func(s *observe.Slow) cell { return lasting(s.TookSeconds) }},
 		{title: "Longest step", of: mostOf},
 		{title: "Verb", of: func(s *observe.Slow) cell { return cell{Text: s.Verb, Title: s.What} }},
 		{title: "URI", of: func(s *observe.Slow) cell { return uriCell(s.URI) }},
-		{title: "Code", right: true, of: func(s *observe.Slow) cell { return text(fmt.Sprint(s.Code)).as("bad", s.Code >= 500) }},
+		{title: "Code", right: true,
+			of: func(s *observe.Slow) cell { return text(fmt.Sprint(s.Code)).as("bad", s.Code >= 500) }},
 		{title: "Scanned", right: true, of: func(s *observe.Slow) cell { return number(s.Scanned) }},
 		{title: "Returned", right: true, of: func(s *observe.Slow) cell { return number(s.Sent) }},
 		{title: "Sent", right: true, of: func(s *observe.Slow) cell { return sized(s.Bytes) }},
@@ -230,9 +241,12 @@ func questionColumns() []column[observe.Question] {
 	return []column[observe.Question]{
 		{key: "for", title: "Request", of: func(q *observe.Question) cell { return text(q.Request) }},
 		{key: "count", title: "Count, 5m", right: true, of: func(q *observe.Question) cell { return number(q.Count) }},
-		{key: "mean", title: "Mean", right: true, of: func(q *observe.Question) cell { return lasting(q.MeanSeconds).or(dim("–")) }},
-		{key: "longest", title: "Longest", right: true, of: func(q *observe.Question) cell { return lasting(q.LongestSeconds).or(dim("–")) }},
-		{key: "unanswered", title: "No response", right: true, of: bad(func(q *observe.Question) int { return q.Unanswered })},
+		{key: "mean", title: "Mean", right: true,
+			of: func(q *observe.Question) cell { return lasting(q.MeanSeconds).or(dim("–")) }},
+		{key: "longest", title: "Longest", right: true,
+			of: func(q *observe.Question) cell { return lasting(q.LongestSeconds).or(dim("–")) }},
+		{key: "unanswered", title: "No response", right: true,
+			of: bad(func(q *observe.Question) int { return q.Unanswered })},
 		{key: "throttled", title: "429", right: true, of: bad(func(q *observe.Question) int { return q.Throttled })},
 		{key: "refused", title: "401, 403", right: true, of: bad(func(q *observe.Question) int { return q.Refused })},
 		{key: "failed", title: "5xx", right: true, of: bad(func(q *observe.Question) int { return q.Failed })},
@@ -260,7 +274,8 @@ func limitColumns() []column[Limit] {
 		}},
 		{title: "Maximum", right: true, of: func(l *Limit) cell { return number(l.All).or(dim("none")) }},
 		{title: "Unit", of: func(l *Limit) cell { return dim(l.Unit) }},
-		{title: "Waiting", right: true, of: func(l *Limit) cell { return number(l.Waiting).or(dim("0")).as("bad", l.Waiting > 0) }},
+		{title: "Waiting", right: true,
+			of: func(l *Limit) cell { return number(l.Waiting).or(dim("0")).as("bad", l.Waiting > 0) }},
 		{title: "Flag", of: func(l *Limit) cell { return cell{Text: l.Flag, Class: "code"} }},
 	}
 }

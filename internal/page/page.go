@@ -52,7 +52,8 @@ type Answer struct {
 // Header returns the headers of the response. They forbid browsers to store it, and other sites to embed it.
 func (a *Answer) Header() map[string]string {
 	return map[string]string{
-		"Content-Type": a.ContentType, "Content-Security-Policy": Policy, "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
+		"Content-Type": a.ContentType, "Content-Security-Policy": Policy, "X-Content-Type-Options": "nosniff",
+		"X-Frame-Options": "DENY",
 		"Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
 	}
 }
@@ -79,7 +80,8 @@ var templates = template.Must(template.New("").ParseFS(assets, "assets/*.html"))
 
 // assetTypes are the media types of the page's assets, by file name.
 var assetTypes = map[string]string{
-	"page.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8", "good.svg": "image/svg+xml", "bad.svg": "image/svg+xml",
+	"page.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8", "good.svg": "image/svg+xml",
+	"bad.svg": "image/svg+xml",
 }
 
 // The formats of the page: values of ?output=, and the media types for the Accept header.
@@ -177,7 +179,8 @@ func (s *Status) part(name string) any {
 func (p *Page) gather(q *query) *Status {
 	by := q.one(clients, accounting.Names[:])
 	orders := Orders{
-		Watches: q.one(watches, observe.WatchOrders), Requests: q.one(requests, observe.RequestOrders), Slow: q.one(slow, observe.SlowOrders),
+		Watches: q.one(watches, observe.WatchOrders), Requests: q.one(requests, observe.RequestOrders),
+		Slow: q.one(slow, observe.SlowOrders),
 	}
 	for i, name := range accounting.Names {
 		if name == by {

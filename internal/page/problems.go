@@ -39,7 +39,8 @@ const (
 func judge(s *Status) []Problem {
 	var found []Problem
 	for _, check := range []func(*Status) []Problem{
-		leaving, unready, upstreamWrong, endpointsWrong, lanesWrong, lanesDiffer, watchesWrong, answersWrong, memoryWrong, limitsWrong, certificatesWrong, trustWrong, auditWrong,
+		leaving, unready, upstreamWrong, endpointsWrong, lanesWrong, lanesDiffer, watchesWrong, answersWrong, memoryWrong,
+		limitsWrong, certificatesWrong, trustWrong, auditWrong,
 	} {
 		found = append(found, check(s)...)
 	}
@@ -58,9 +59,11 @@ func one(severity Severity, what, detail, at string) []Problem {
 func leaving(s *Status) []Problem {
 	switch {
 	case s.Process.Draining:
-		return one(Warning, "This replica is shutting down: watches end", "New watches are refused, and requests in flight finish.", operating+"the-operators-page")
+		return one(Warning, "This replica is shutting down: watches end",
+			"New watches are refused, and requests in flight finish.", operating+"the-operators-page")
 	case s.Process.Leaving:
-		return one(Warning, "This replica is shutting down: it is not ready, but still serves while load balancers remove it", "", operating+"the-operators-page")
+		return one(Warning, "This replica is shutting down: it is not ready, but still serves while load balancers remove it",
+			"", operating+"the-operators-page")
 	}
 	return nil
 }
@@ -69,7 +72,8 @@ func leaving(s *Status) []Problem {
 func unready(s *Status) (found []Problem) {
 	for _, check := range s.Health {
 		if check.Error != "" && check.Name != "shutdown" {
-			found = append(found, Problem{Severity: Critical, What: "Not ready: " + check.Name, Detail: check.Error, Runbook: runbook + "listfacadedown"})
+			found = append(found, Problem{Severity: Critical, What: "Not ready: " + check.Name, Detail: check.Error,
+				Runbook: runbook + "listfacadedown"})
 		}
 	}
 	return found
@@ -90,28 +94,35 @@ func upstreamWrong(s *Status) (found []Problem) {
 		if silent > silentLong {
 			severity = Critical
 		}
-		detail := "Its address is " + u.Endpoint + ". Open watches stay open but receive no events, and consistent reads are refused (503)."
+		detail := "Its address is " + u.Endpoint +
+			". Open watches stay open but receive no events, and consistent reads are refused (503)."
 		if s.Bounds.MaxStaleness > 0 {
-			detail += " After " + duration(s.Bounds.MaxStaleness) + " without a message (--max-staleness), all other reads are refused, too."
+			detail += " After " + duration(s.Bounds.MaxStaleness) +
+				" without a message (--max-staleness), all other reads are refused, too."
 		}
 		if u.LastError != "" {
 			detail += " Last error: " + u.LastError
 		}
 		found = append(found, Problem{
-			Severity: severity, What: "kube-apiserver has not responded for " + duration(silent), Detail: detail, Runbook: runbook + "listfacadelanestale",
+			Severity: severity, What: "kube-apiserver has not responded for " + duration(silent), Detail: detail,
+			Runbook: runbook + "listfacadelanestale",
 		})
 	}
 	for _, q := range u.Questions {
 		if q.Throttled > throttledFew {
 			found = append(found, Problem{
-				Severity: Warning, What: fmt.Sprintf("kube-apiserver throttles: %s of %s requests (%s) got 429 in five minutes", count(q.Throttled), count(q.Count), q.Request),
+				Severity: Warning, What: fmt.Sprintf("kube-apiserver throttles: %s of %s requests (%s) got 429 in five minutes",
+					count(q.Throttled), count(q.Count), q.Request),
 				Runbook: runbook + "listfacadeupstreamthrottles",
 			})
 		}
-		if bad := q.Unanswered + q.Refused + q.Failed + q.Throttled; q.Request == "review" && bad*20 > q.Count && u.SilentSeconds == 0 {
+		if bad := q.Unanswered + q.Refused + q.Failed + q.Throttled; q.Request == "review" && bad*20 > q.Count &&
+			u.SilentSeconds == 0 {
 			found = append(found, Problem{
-				Severity: Critical, What: fmt.Sprintf("Reviews of callers fail: %s of %s in five minutes", count(bad), count(q.Count)),
-				Detail:  fmt.Sprintf("No response: %d, 401 or 403: %d, 429: %d, 5xx: %d.", q.Unanswered, q.Refused, q.Throttled, q.Failed),
+				Severity: Critical, What: fmt.Sprintf("Reviews of callers fail: %s of %s in five minutes", count(bad),
+					count(q.Count)),
+				Detail: fmt.Sprintf("No response: %d, 401 or 403: %d, 429: %d, 5xx: %d.", q.Unanswered, q.Refused, q.Throttled,
+					q.Failed),
 				Runbook: runbook + "listfacadereviewsfail",
 			})
 		}
@@ -129,7 +140,8 @@ func endpointsWrong(s *Status) (found []Problem) {
 		if e.InUse {
 			detail = e.Why + ". It is in use, because no other endpoint of --upstream is ready."
 		}
-		found = append(found, Problem{Severity: Warning, What: "kube-apiserver " + e.Host + " is not ready", Detail: detail, Runbook: runbook + "listfacadeendpointnotready"})
+		found = append(found, Problem{Severity: Warning, What: "kube-apiserver " + e.Host + " is not ready", Detail: detail,
+			Runbook: runbook + "listfacadeendpointnotready"})
 	}
 	return found
 }
@@ -151,9 +163,11 @@ func watchesWrong(s *Status) []Problem {
 	if behind == 0 {
 		return nil
 	}
-	detail := fmt.Sprintf("The worst one lags by %s: user %s, resource %s, user agent %s. It waits for: %s.", duration(seconds(worst.LagSeconds)),
+	detail := fmt.Sprintf("The worst one lags by %s: user %s, resource %s, user agent %s. It waits for: %s.",
+		duration(seconds(worst.LagSeconds)),
 		cmp.Or(worst.User, "unknown"), worst.Resource, worst.UserAgent, cmp.Or(worst.WaitsFor, "nothing"))
-	return one(Warning, plural(behind, "watch lags behind", "watches lag behind")+" by more than "+duration(s.Bounds.SlowWatchLag), detail, runbook+"listfacadewatchesexpire")
+	return one(Warning, plural(behind, "watch lags behind", "watches lag behind")+" by more than "+
+		duration(s.Bounds.SlowWatchLag), detail, runbook+"listfacadewatchesexpire")
 }
 
 // Tolerated shares of failed and forwarded requests, and the number of requests below which the share of forwarded ones
@@ -173,18 +187,21 @@ func answersWrong(s *Status) (found []Problem) {
 	}
 	if failed > 0 && float64(failed) > failedShare*float64(all) {
 		found = append(found, Problem{
-			Severity: Warning, What: fmt.Sprintf("%s of %s requests failed (5xx) in five minutes", count(failed), count(all)), Runbook: runbook + "listfacadeerrorbudgetburn",
+			Severity: Warning, What: fmt.Sprintf("%s of %s requests failed (5xx) in five minutes", count(failed), count(all)),
+			Runbook: runbook + "listfacadeerrorbudgetburn",
 		})
 	}
 	if refused > 0 {
 		found = append(found, Problem{
-			Severity: Notice, What: plural(refused, "request was", "requests were") + " refused with 429 in five minutes", Detail: "The tables Limits and Memory show the cause.",
+			Severity: Notice, What: plural(refused, "request was", "requests were") + " refused with 429 in five minutes",
+			Detail:  "The tables Limits and Memory show the cause.",
 			Runbook: runbook + "listfacadeheavylists",
 		})
 	}
 	if all >= enoughAnswers && float64(forwarded) > forwardedShare*float64(all) {
 		found = append(found, Problem{
-			Severity: Notice, What: fmt.Sprintf("%d%% of requests are forwarded to kube-apiserver", 100*forwarded/all), Detail: "The table Top clients, by forwarded, shows the callers.",
+			Severity: Notice, What: fmt.Sprintf("%d%% of requests are forwarded to kube-apiserver", 100*forwarded/all),
+			Detail:  "The table Top clients, by forwarded, shows the callers.",
 			Runbook: runbook + "listfacadeforwardsreads",
 		})
 	}
@@ -205,7 +222,8 @@ func auditWrong(s *Status) []Problem {
 	if lost == 0 {
 		return nil
 	}
-	return one(Critical, "The audit log lost "+plural(lost, "event", "events")+" in five minutes", "The disk below --audit-log-path is full or slow.", operating+"audit-log")
+	return one(Critical, "The audit log lost "+plural(lost, "event", "events")+" in five minutes",
+		"The disk below --audit-log-path is full or slow.", operating+"audit-log")
 }
 
 func plural(n int, single, many string) string {

@@ -26,19 +26,23 @@ func lanesDiffer(s *Status) (found []Problem) {
 				detail = "The resource was not listed again, because that did not help before."
 			}
 			found = append(found, Problem{
-				Severity: Critical, What: name + " differed from kube-apiserver: " + plural(d.Objects, "object", "objects") + ", " + ago(s.At, d.At),
+				Severity: Critical, What: name + " differed from kube-apiserver: " + plural(d.Objects, "object", "objects") + ", " +
+					ago(s.At, d.At),
 				Detail: detail + " The log contains the differences.", Runbook: runbook + "listfacadeselfauditdiffers",
 			})
 		}
 		age := seconds(lane.AuditAgeSeconds)
-		if s.Bounds.SelfAudit > 0 && age > overdueAfter*s.Bounds.SelfAudit && slices.Contains([]State{Synced, Stale, Relisting}, lane.State) {
+		if s.Bounds.SelfAudit > 0 && age > overdueAfter*s.Bounds.SelfAudit &&
+			slices.Contains([]State{Synced, Stale, Relisting}, lane.State) {
 			overdue, oldest = append(overdue, name), max(oldest, age)
 		}
 	}
 	if len(overdue) > 0 {
 		found = append(found, Problem{
-			Severity: Warning, What: plural(len(overdue), "resource has", "resources have") + " not been compared with kube-apiserver for " + duration(oldest),
-			Detail: list(overdue) + ". --self-audit-interval is " + duration(s.Bounds.SelfAudit) + ".", Runbook: runbook + "listfacadeselfauditoverdue",
+			Severity: Warning, What: plural(len(overdue), "resource has", "resources have") +
+				" not been compared with kube-apiserver for " + duration(oldest),
+			Detail:  list(overdue) + ". --self-audit-interval is " + duration(s.Bounds.SelfAudit) + ".",
+			Runbook: runbook + "listfacadeselfauditoverdue",
 		})
 	}
 	return found

@@ -31,7 +31,8 @@ func lanesWrong(s *Status) (found []Problem) {
 		}
 		if lane.Relists > relistsMany {
 			found = append(found, Problem{
-				Severity: Warning, What: fmt.Sprintf("%s was listed again %d times in 30 minutes", name, lane.Relists), Detail: "Last time: " + ago(s.At, lane.LastRelist) + ".",
+				Severity: Warning, What: fmt.Sprintf("%s was listed again %d times in 30 minutes", name, lane.Relists),
+				Detail:  "Last time: " + ago(s.At, lane.LastRelist) + ".",
 				Runbook: runbook + "listfacaderelistloop",
 			})
 		}
@@ -46,7 +47,8 @@ func lanesWrong(s *Status) (found []Problem) {
 			detail += ". This exceeds --max-staleness: reads are refused (503)"
 		}
 		found = append(found, Problem{
-			Severity: severity, What: plural(len(stale), "resource is stale", "resources are stale") + ": no message from kube-apiserver for " + duration(oldest), Detail: detail,
+			Severity: severity, What: plural(len(stale), "resource is stale", "resources are stale") +
+				": no message from kube-apiserver for " + duration(oldest), Detail: detail,
 			Runbook: runbook + "listfacadelanestale",
 		})
 	}
@@ -60,11 +62,13 @@ func laneWrong(lane *Lane, name string) []Problem {
 		if seconds(lane.AgeSeconds) > fillLong && lane.State == Syncing {
 			severity = Warning
 		}
-		return one(severity, name+" is "+map[State]string{Syncing: "being listed", Relisting: "being listed again"}[lane.State]+filled(lane), lane.Why, runbook+"listfacadelanenotfilled")
+		return one(severity, name+" is "+map[State]string{Syncing: "being listed",
+			Relisting: "being listed again"}[lane.State]+filled(lane), lane.Why, runbook+"listfacadelanenotfilled")
 	case Failing:
 		return one(Critical, name+" is not filled", lane.Why, runbook+"listfacadelanenotfilled")
 	case Refused:
-		return one(Warning, "kube-apiserver does not allow the facade to read "+name+"; requests are forwarded", lane.Why, runbook+"listfacademaynotread")
+		return one(Warning, "kube-apiserver does not allow the facade to read "+name+"; requests are forwarded", lane.Why,
+			runbook+"listfacademaynotread")
 	case NoMemory:
 		return one(Critical, "Not enough memory to cache "+name, lane.Why, runbook+"listfacadememorynearbudget")
 	case Synced, Stale:
@@ -76,7 +80,8 @@ func laneWrong(lane *Lane, name string) []Problem {
 func filled(lane *Lane) string {
 	switch {
 	case lane.Expected > 0:
-		return fmt.Sprintf(": %s of about %s objects, about %s left", count(lane.Filled), count(lane.Expected), duration(max(seconds(lane.LeftSeconds), time.Second)))
+		return fmt.Sprintf(": %s of about %s objects, about %s left", count(lane.Filled), count(lane.Expected),
+			duration(max(seconds(lane.LeftSeconds), time.Second)))
 	case lane.Filled > 0:
 		return ": " + count(lane.Filled) + " objects so far"
 	}
@@ -90,8 +95,10 @@ func memoryWrong(s *Status) (found []Problem) {
 	m := &s.Memory
 	if m.Budget > 0 && float64(m.Used) > nearBudget*float64(m.Budget) {
 		found = append(found, Problem{
-			Severity: Warning, What: fmt.Sprintf("Memory is near its budget: %s of %s (%d%%)", size(m.Used), size(m.Budget), 100*m.Used/m.Budget),
-			Detail: "Precompressed pages are dropped first, then history, then the least recently read resource.", Runbook: runbook + "listfacadememorynearbudget",
+			Severity: Warning, What: fmt.Sprintf("Memory is near its budget: %s of %s (%d%%)", size(m.Used), size(m.Budget),
+				100*m.Used/m.Budget),
+			Detail:  "Precompressed pages are dropped first, then history, then the least recently read resource.",
+			Runbook: runbook + "listfacadememorynearbudget",
 		})
 	}
 	refused := int64(0)
@@ -100,7 +107,8 @@ func memoryWrong(s *Status) (found []Problem) {
 	}
 	if refused > 0 {
 		found = append(found, Problem{
-			Severity: Notice, What: plural(int(refused), "request was", "requests were") + " refused for lack of memory since the start", Runbook: runbook + "listfacadememoryrefuses",
+			Severity: Notice, What: plural(int(refused), "request was", "requests were") +
+				" refused for lack of memory since the start", Runbook: runbook + "listfacadememoryrefuses",
 		})
 	}
 	return found
@@ -117,7 +125,8 @@ func limitsWrong(s *Status) (found []Problem) {
 				detail = "The flag of the limit is " + l.Flag + "."
 			}
 			found = append(found, Problem{
-				Severity: Warning, What: fmt.Sprintf("%s: %s of %s in use, %s waiting", l.Name, count(l.Taken), count(l.All), count(l.Waiting)), Detail: detail,
+				Severity: Warning, What: fmt.Sprintf("%s: %s of %s in use, %s waiting", l.Name, count(l.Taken), count(l.All),
+					count(l.Waiting)), Detail: detail,
 				Runbook: runbook + "listfacadeheavylists",
 			})
 		}
@@ -137,7 +146,8 @@ func certificatesWrong(s *Status) (found []Problem) {
 		if left > endsSoon {
 			continue
 		}
-		p := Problem{Severity: Warning, What: "The " + c.Name + " certificate expires in " + duration(left), Detail: "Expires at " + stamp(c.NotAfter) + ".", Runbook: runbook + "listfacadecertificateexpires"}
+		p := Problem{Severity: Warning, What: "The " + c.Name + " certificate expires in " + duration(left),
+			Detail: "Expires at " + stamp(c.NotAfter) + ".", Runbook: runbook + "listfacadecertificateexpires"}
 		if left < endsNow {
 			p.Severity = Critical
 		}
@@ -154,5 +164,6 @@ func trustWrong(s *Status) []Problem {
 	if s.Untrusted == "" {
 		return nil
 	}
-	return one(Warning, "CA certificates that verify callers cannot be read", s.Untrusted, operating+"certificate-authorities")
+	return one(Warning, "CA certificates that verify callers cannot be read", s.Untrusted,
+		operating+"certificate-authorities")
 }

@@ -184,7 +184,8 @@ func (q *query) refresh() int {
 	}
 	every, err := strconv.Atoi(requested)
 	if err != nil || every != 0 && (every < leastRefresh || every > mostRefresh) {
-		q.errs = append(q.errs, "refresh: Invalid value: "+quoted(requested)+": must be 0 for never, or "+strconv.Itoa(leastRefresh)+" to "+
+		q.errs = append(q.errs, "refresh: Invalid value: "+quoted(requested)+": must be 0 for never, or "+
+			strconv.Itoa(leastRefresh)+" to "+
 			strconv.Itoa(mostRefresh)+" seconds")
 	}
 	return every

@@ -31,7 +31,8 @@ func (p *Page) view(q *query) *view {
 	every := q.refresh()
 	s := p.gather(q)
 	v := &view{
-		Status: s, Answered: stamp(s.At), Figures: figures(s), Charts: charts(s), Stack: stackOf(&s.Memory), Refresh: every, Icon: "good.svg", Whole: true, problems: true,
+		Status: s, Answered: stamp(s.At), Figures: figures(s), Charts: charts(s), Stack: stackOf(&s.Memory), Refresh: every,
+		Icon: "good.svg", Whole: true, problems: true,
 		Pause: q.with("refresh", "0"),
 	}
 	if every == 0 {
@@ -73,7 +74,8 @@ func (v *view) Title() string {
 
 // Calm returns the message for a facade without problems.
 func (v *view) Calm() string {
-	return fmt.Sprintf("No problems: kube-apiserver responds, %s synced, no limit is near.", plural(len(v.Lanes), "lane is", "lanes are"))
+	return fmt.Sprintf("No problems: kube-apiserver responds, %s synced, no limit is near.",
+		plural(len(v.Lanes), "lane is", "lanes are"))
 }
 
 // keep removes all tables except one.
@@ -92,7 +94,8 @@ func (v *view) lanesTable(q *query) *table {
 func (v *view) clientsTable(q *query) *table {
 	r := &v.Clients
 	t := listed(q, clients, "Top clients, by "+r.By, clientColumns(r), r.Clients, "")
-	t.Note = fmt.Sprintf("In the last five minutes: %s in total, by %s.", amount(r.By, r.Total), plural(r.Keys, "kind of request", "kinds of requests"))
+	t.Note = fmt.Sprintf("In the last five minutes: %s in total, by %s.", amount(r.By, r.Total),
+		plural(r.Keys, "kind of request", "kinds of requests"))
 	t.Empty = "No requests in the last five minutes."
 	t.JSON = "clients?output=json&by=" + url.QueryEscape(r.By)
 	for _, by := range accounting.Names {
@@ -120,7 +123,8 @@ func (v *view) slowTable(q *query) *table {
 	by := q.one(slow, observe.SlowOrders)
 	t := listed(q, slow, "Slow requests", slowColumns(v.At), v.Slow.Items, by)
 	t.Empty = "No slow requests since the start."
-	t.Note = "The last requests that took longer than " + duration(v.Bounds.SlowRequest) + ", and watches that lagged longer than " + duration(v.Bounds.SlowWatchLag) +
+	t.Note = "The last requests that took longer than " + duration(v.Bounds.SlowRequest) +
+		", and watches that lagged longer than " + duration(v.Bounds.SlowWatchLag) +
 		". " + count(v.Slow.Total) + " since the start. The log contains them with their Audit-Id."
 	if v.Bounds.SlowRequest == 0 && v.Bounds.SlowWatchLag == 0 {
 		t.Note = "Not recorded: --slow-request-threshold and --slow-watch-lag are 0."
@@ -150,7 +154,8 @@ func (v *view) upstreamTable(q *query) *table {
 
 func (v *view) memoryTable(q *query) *table {
 	m := &v.Memory
-	kinds := append(slices.Clone(m.Kinds), Kind{Name: "used in total", Bytes: m.Used}, Kind{Name: "mapped by Go, garbage included", Bytes: m.Mapped})
+	kinds := append(slices.Clone(m.Kinds), Kind{Name: "used in total", Bytes: m.Used},
+		Kind{Name: "mapped by Go, garbage included", Bytes: m.Mapped})
 	if m.Budget > 0 {
 		kinds = append(kinds, Kind{Name: "budget (--memory-budget)", Bytes: m.Budget})
 	}

@@ -43,7 +43,8 @@ func newAccounts(from toolscache.ListerWatcher, pods PodExists, log *zap.Logger)
 		pods = func(_, _, _ string) bool { return true }
 	}
 	accounts, err := follow(kind{
-		resource: "serviceaccounts", example: &metav1.PartialObjectMetadata{}, source: from, indexers: toolscache.Indexers{}, trim: trim,
+		resource: "serviceaccounts", example: &metav1.PartialObjectMetadata{}, source: from, indexers: toolscache.Indexers{},
+		trim: trim,
 	}, log)
 	return &Accounts{accounts: accounts, pods: pods}, err
 }

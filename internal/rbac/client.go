@@ -24,6 +24,7 @@ func NewClient(config *rest.Config) (toolscache.Getter, error) {
 		config.UserAgent = rest.DefaultKubernetesUserAgent() // as in generated clients
 	}
 	config.APIPath, config.GroupVersion = "/apis", &rbacv1.SchemeGroupVersion
-	config.NegotiatedSerializer = rest.CodecFactoryForGeneratedClient(scheme, serializer.NewCodecFactory(scheme)).WithoutConversion()
+	config.NegotiatedSerializer = rest.CodecFactoryForGeneratedClient(scheme,
+		serializer.NewCodecFactory(scheme)).WithoutConversion()
 	return rest.RESTClientFor(config)
 }

@@ -39,7 +39,8 @@ type kind struct {
 }
 
 func follow(k kind, log *zap.Logger) (*followed, error) {
-	f := &followed{resource: k.resource, log: log, informer: toolscache.NewSharedIndexInformer(k.source, k.example, 0, k.indexers)}
+	f := &followed{resource: k.resource, log: log,
+		informer: toolscache.NewSharedIndexInformer(k.source, k.example, 0, k.indexers)}
 	err := errors.Join(f.informer.SetTransform(k.trim), f.informer.SetWatchErrorHandlerWithContext(f.failed))
 	if err == nil && k.handler != nil {
 		_, err = f.informer.AddEventHandler(k.handler)
@@ -52,7 +53,8 @@ func follow(k kind, log *zap.Logger) (*followed, error) {
 
 // failed is called for each list or watch that ended with an error.
 func (f *followed) failed(_ context.Context, _ *toolscache.Reflector, err error) {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || apierrors.IsResourceExpired(err) ||
+		apierrors.IsGone(err) {
 		return // normal ends of watches, which the informer resumes
 	}
 	f.mu.Lock()

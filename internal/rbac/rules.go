@@ -50,9 +50,11 @@ func newRules(from sources, rights Rights, log *zap.Logger) (*Rules, error) {
 	index := toolscache.Indexers{byRole: indexByRole}
 	var errs [4]error
 	r.bindings, errs[0] = follow(kind{"rolebindings", &rbacv1.RoleBinding{}, from.bindings, index, trim, onBinding}, log)
-	r.clusterBindings, errs[1] = follow(kind{"clusterrolebindings", &rbacv1.ClusterRoleBinding{}, from.clusterBindings, index, trim, onBinding}, log)
+	r.clusterBindings, errs[1] = follow(kind{"clusterrolebindings", &rbacv1.ClusterRoleBinding{}, from.clusterBindings,
+		index, trim, onBinding}, log)
 	r.roles, errs[2] = follow(kind{"roles", &rbacv1.Role{}, from.roles, toolscache.Indexers{}, trim, onRole}, log)
-	r.clusterRoles, errs[3] = follow(kind{"clusterroles", &rbacv1.ClusterRole{}, from.clusterRoles, toolscache.Indexers{}, trim, onRole}, log)
+	r.clusterRoles, errs[3] = follow(kind{"clusterroles", &rbacv1.ClusterRole{}, from.clusterRoles, toolscache.Indexers{},
+		trim, onRole}, log)
 	return r, errors.Join(errs[:]...)
 }
 
@@ -100,7 +102,8 @@ func (r *Rules) roleChanged(before, after any) {
 // differently are not equal.
 func contains(others, some []rbacv1.PolicyRule) bool {
 	return !slices.ContainsFunc(some, func(rule rbacv1.PolicyRule) bool {
-		return !slices.ContainsFunc(others, func(other rbacv1.PolicyRule) bool { return equality.Semantic.DeepEqual(rule, other) })
+		return !slices.ContainsFunc(others,
+			func(other rbacv1.PolicyRule) bool { return equality.Semantic.DeepEqual(rule, other) })
 	})
 }
 

@@ -52,7 +52,8 @@ func (a *accountWatch) run(ctx context.Context) {
 		a.last = 0
 		pause.noteUptime(time.Since(began))
 		atLeast := retryAfter(err)
-		if errors.Is(err, fresh.ErrUnsupported) || upstream.HasCode(err, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable) {
+		if errors.Is(err, fresh.ErrUnsupported) || upstream.HasCode(err, http.StatusForbidden, http.StatusNotFound,
+			http.StatusMethodNotAllowed, http.StatusNotAcceptable) {
 			atLeast = accountRefused
 		}
 		pause.sleep(ctx, atLeast)

@@ -84,7 +84,8 @@ func isLost(err error) bool {
 // endsEpoch reports whether the lane has to be listed again, unless it ends.
 func endsEpoch(err error) bool {
 	return isLost(err) || errors.Is(err, errRedefined) || errors.Is(err, errReprinted) || errors.Is(err, errRestored) ||
-		errors.Is(err, errContradicted) || errors.Is(err, errAudited) || errors.Is(err, errReplaced) || errors.Is(err, errUncertain) || errors.Is(err, errElsewhere) ||
+		errors.Is(err, errContradicted) || errors.Is(err, errAudited) || errors.Is(err, errReplaced) ||
+		errors.Is(err, errUncertain) || errors.Is(err, errElsewhere) ||
 		errors.Is(err, ErrTooLarge)
 }
 

@@ -70,9 +70,11 @@ type Lanes struct {
 // NewLanes returns an empty set of lanes. Run must be called before Get.
 func NewLanes(client *upstream.Client, config Config, metrics Metrics, log *zap.Logger) *Lanes {
 	l := &Lanes{
-		client: client, config: config, metrics: metrics, log: log, reflectors: map[laneKey]*Reflector{}, versions: newVersions(client),
+		client: client, config: config, metrics: metrics, log: log, reflectors: map[laneKey]*Reflector{},
+		versions: newVersions(client),
 		clusters: newClusters(client),
-		fills:    &fills{last: map[laneKey]filled{}}, tries: &tries{done: map[laneKey]bool{}}, admission: newMemoryAdmission(), memory: config.Memory, peers: newPeers(config.Peers, config.PeerWait),
+		fills:    &fills{last: map[laneKey]filled{}}, tries: &tries{done: map[laneKey]bool{}},
+		admission: newMemoryAdmission(), memory: config.Memory, peers: newPeers(config.Peers, config.PeerWait),
 	}
 	if l.memory == nil {
 		l.memory = unlimited{}
@@ -109,7 +111,8 @@ func (l *Lanes) Run(ctx context.Context, ready func()) {
 		l.background.Go(func() { newAccounts(l).run(ctx) })
 	}
 	l.background.Go(func() { l.definitions.run(ctx) })
-	janitor, outage, packing, joining := time.NewTicker(janitorEvery), time.NewTicker(outageEvery), time.NewTicker(packEvery), time.NewTicker(joinEvery)
+	janitor, outage, packing, joining := time.NewTicker(janitorEvery), time.NewTicker(outageEvery),
+		time.NewTicker(packEvery), time.NewTicker(joinEvery)
 	defer joining.Stop()
 	defer packing.Stop()
 	defer janitor.Stop()
@@ -230,7 +233,8 @@ func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
 	r.writer = newWriter(l.client, r, l.metrics, l.log.With(
 		zap.String("resource", resource.GVR.GroupResource().String()), zap.String("version", resource.GVR.Version),
 		zap.String("encoding", e.Name())))
-	r.writer.versions, r.writer.clusters, r.writer.otherPasts, r.writer.replays = l.versions, l.clusters, &l.otherPasts, l.config.ReplayLostWindows
+	r.writer.versions, r.writer.clusters, r.writer.otherPasts, r.writer.replays = l.versions, l.clusters, &l.otherPasts,
+		l.config.ReplayLostWindows
 	r.writer.definitions = l.definitions
 	r.writer.fills, r.writer.admission, r.writer.memory, r.writer.peers = l.fills, l.admission, l.memory, l.peers
 	r.writer.memoryLimit = l.config.Resources[resource.GVR.GroupResource()].Memory
@@ -273,7 +277,8 @@ func (l *Lanes) All() []*Reflector {
 		all = append(all, r)
 	}
 	slices.SortFunc(all, func(a, b *Reflector) int {
-		return cmp.Or(strings.Compare(a.Resource.GVR.String(), b.Resource.GVR.String()), strings.Compare(a.Encoding.Name(), b.Encoding.Name()))
+		return cmp.Or(strings.Compare(a.Resource.GVR.String(), b.Resource.GVR.String()),
+			strings.Compare(a.Encoding.Name(), b.Encoding.Name()))
 	})
 	return all
 }
@@ -322,7 +327,8 @@ func (l *Lanes) Exclude(foreign func(schema.GroupVersion) bool) {
 		if l.life != nil && foreign(key.gvr.GroupVersion()) {
 			delete(l.reflectors, key)
 			l.background.Go(r.stop)
-			l.log.Warn("Lane stopped: another server answers for its group version", zap.String("resource", key.gvr.GroupResource().String()),
+			l.log.Warn("Lane stopped: another server answers for its group version",
+				zap.String("resource", key.gvr.GroupResource().String()),
 				zap.String("version", key.gvr.Version))
 		}
 	}

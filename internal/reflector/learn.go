@@ -33,7 +33,8 @@ func (w *writer) discover(ctx context.Context) (discovered, error) {
 		return d, err
 	}
 	d.definition, err = define(ctx, w.client, w.reflector.Resource)
-	if upstream.HasCode(err, http.StatusNotFound) || upstream.HasCode(err, http.StatusForbidden) && w.discovered.definition.uid == "" {
+	if upstream.HasCode(err, http.StatusNotFound) || upstream.HasCode(err, http.StatusForbidden) &&
+		w.discovered.definition.uid == "" {
 		return d, nil // without permission to read CRDs the definition is empty, and reads that need it are forwarded
 	}
 	return d, err
@@ -89,7 +90,8 @@ func (w *writer) description() wire.Description {
 func (w *writer) newListWatch() *listWatch {
 	encoding, ask, kind := w.reflector.Encoding, w.asks[0], w.reflector.Kind()
 	return &listWatch{
-		client: w.client, resource: w.reflector.Resource, kind: kind, about: w.description(), defined: w.discovered.definition, framing: encoding.Framing(), ask: ask,
+		client: w.client, resource: w.reflector.Resource, kind: kind, about: w.description(),
+		defined: w.discovered.definition, framing: encoding.Framing(), ask: ask,
 		reader: encoding.Reader(w.description(), ask, pathsOf(kind)),
 	}
 }

@@ -58,10 +58,12 @@ type page struct {
 	head    wire.ListHead // head of the page of objects
 }
 
-func newListing(client *upstream.Client, resource upstream.Resource, pages wire.Pages, from cache.RV, held int64, grew func(int64)) *listing {
+func newListing(client *upstream.Client, resource upstream.Resource, pages wire.Pages, from cache.RV, held int64,
+	grew func(int64)) *listing {
 	return &listing{
 		client: client, resource: resource, reader: pages.Reader, from: from, held: held, grew: grew,
-		rows: series{ask: pages.Rows, limit: rowsPage, done: pages.Rows == nil}, objects: series{ask: &pages.Objects, limit: firstPage},
+		rows:    series{ask: pages.Rows, limit: rowsPage, done: pages.Rows == nil},
+		objects: series{ask: &pages.Objects, limit: firstPage},
 	}
 }
 

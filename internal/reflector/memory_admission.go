@@ -140,7 +140,8 @@ func (w *writer) fits(bytes int64) error {
 		needs *= float64(all) / float64(objects)
 	}
 	w.admission.note(w.reflector.key(), int64(needs))
-	return fmt.Errorf("%w: filled %d MiB of about %d; --memory-budget limits the memory of all lanes", ErrNoMemory, bytes>>20, int64(needs)>>20)
+	return fmt.Errorf("%w: filled %d MiB of about %d; --memory-budget limits the memory of all lanes", ErrNoMemory,
+		bytes>>20, int64(needs)>>20)
 }
 
 // endLarge ends lanes that have exceeded the memory limit of their resource. Requests for the resource are then

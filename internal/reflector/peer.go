@@ -84,7 +84,8 @@ var (
 
 // agrees returns the version of the peer's lane. It returns an error if the peer's cluster, version or list style
 // differs from the upstream's, which is given by uid, version and style.
-func (p *peer) agrees(ctx context.Context, r upstream.Resource, uid, version string, style jsonwire.Style) (cache.RV, error) {
+func (p *peer) agrees(ctx context.Context, r upstream.Resource, uid, version string,
+	style jsonwire.Style) (cache.RV, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.wait)
 	defer cancel()
 	own, err := p.client.ClusterUID(ctx)

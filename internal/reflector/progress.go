@@ -57,7 +57,8 @@ func (w *writer) logProgressOnce(took time.Duration) {
 	if !listing {
 		return
 	}
-	fields := []zap.Field{zap.Int64("objects", p.Objects), zap.Int64("perSecond", int64(float64(p.Objects)/took.Seconds()))}
+	fields := []zap.Field{zap.Int64("objects", p.Objects),
+		zap.Int64("perSecond", int64(float64(p.Objects)/took.Seconds()))}
 	if p.Expected > 0 {
 		fields = append(fields, zap.Int64("expected", p.Expected), zap.Duration("remaining", p.Left.Round(time.Second)))
 	}

@@ -29,7 +29,8 @@ func (r *Reflector) Confirm(ctx context.Context) error {
 	if was == nil {
 		return errUndefined
 	}
-	body, err := r.writer.client.Get(ctx, upstream.Target{Path: definitionOf(r.Resource)}, upstream.MediaMetadata, definitionLimit)
+	body, err := r.writer.client.Get(ctx, upstream.Target{Path: definitionOf(r.Resource)}, upstream.MediaMetadata,
+		definitionLimit)
 	var now struct{ Metadata definitionMeta }
 	if err == nil {
 		err = json.Unmarshal(body, &now)

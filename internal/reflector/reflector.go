@@ -76,7 +76,8 @@ func (r *Reflector) await(ctx context.Context, wait time.Duration, happened func
 // Recent returns a State that includes every write finished before the request arrived, and the freshness check that
 // confirmed this. It returns fresh.ErrUnproven if no check could confirm a State at a lower cost than the upstream's
 // own answer. ctx is the request's context.
-func (r *Reflector) Recent(ctx context.Context, arrived time.Time, answer fresh.Answer) (*cache.State, fresh.Check, error) {
+func (r *Reflector) Recent(ctx context.Context, arrived time.Time,
+	answer fresh.Answer) (*cache.State, fresh.Check, error) {
 	return r.checker.Recent(ctx, arrived, answer)
 }
 
@@ -127,5 +128,6 @@ func (r *Reflector) overdue(now upstream.Resource) bool {
 	if f.TooLarge() {
 		return r.Resource != now || time.Since(f.When) > tooLargeFor
 	}
-	return r.Resource != now || errors.Is(f.Err, errRedefined) || errors.Is(f.Err, ErrNoMemory) || time.Since(f.When) > refusedFor
+	return r.Resource != now || errors.Is(f.Err, errRedefined) || errors.Is(f.Err, ErrNoMemory) ||
+		time.Since(f.When) > refusedFor
 }

@@ -43,7 +43,8 @@ func (w *writer) judge(ctx context.Context, err error, pause *backoff) error {
 	if w.refusal.begins(err) {
 		pause.reset()
 	}
-	if isUnreadable(err) || errors.Is(err, errRedefined) || errors.Is(err, ErrNoMemory) || errors.Is(err, ErrTooLarge) || isForbidden(err) && w.denied(ctx, err) {
+	if isUnreadable(err) || errors.Is(err, errRedefined) || errors.Is(err, ErrNoMemory) || errors.Is(err, ErrTooLarge) ||
+		isForbidden(err) && w.denied(ctx, err) {
 		return fmt.Errorf("%w: %w", errEnded, err)
 	}
 	return err

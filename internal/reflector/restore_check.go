@@ -31,11 +31,12 @@ func (w *writer) checkFreshness(ctx context.Context, c *recorded, moved func()) 
 		}
 	}
 	var first divergence.Difference
-	found, err := divergence.Compare(nil, laneObjects, p.all(ctx), func() bool { return p.err == nil }, func(d divergence.Difference) {
-		if first.Key == "" {
-			first = d
-		}
-	})
+	found, err := divergence.Compare(nil, laneObjects, p.all(ctx), func() bool { return p.err == nil },
+		func(d divergence.Difference) {
+			if first.Key == "" {
+				first = d
+			}
+		})
 	switch {
 	case p.err != nil:
 		return fmt.Errorf("list the upstream's objects at the snapshot's version: %w", p.err)
@@ -59,7 +60,8 @@ type roll struct {
 // all yields the objects, without their bytes.
 func (p *roll) all(ctx context.Context) iter.Seq[divergence.Object] {
 	return func(yield func(divergence.Object) bool) {
-		query := url.Values{"limit": {strconv.Itoa(checkedObjects)}, "resourceVersion": {p.rv}, "resourceVersionMatch": {"Exact"}}
+		query := url.Values{"limit": {strconv.Itoa(checkedObjects)}, "resourceVersion": {p.rv},
+			"resourceVersionMatch": {"Exact"}}
 		for {
 			body, err := p.client.Get(ctx, upstream.Target{Path: p.resource.Path(""), Query: query}, mediaPartialList, heldBytes)
 			if err != nil {

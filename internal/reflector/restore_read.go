@@ -38,7 +38,8 @@ func newRecorded(by *listWatch, shape wire.Shape, lane *cache.Lane) *recorded {
 // read reads a snapshot by the same code as a stream of the upstream. admit returns an error if the given number of
 // bytes does not fit into memory.
 func (c *recorded) read(ctx context.Context, from *snapshot.Snapshot, admit func(bytes int64) error) error {
-	s := &stream{listWatch: c.by, body: io.NopCloser(from), frames: c.by.framing.Reader(from, wire.FrameLimit), cancel: func() {}}
+	s := &stream{listWatch: c.by, body: io.NopCloser(from), frames: c.by.framing.Reader(from, wire.FrameLimit),
+		cancel: func() {}}
 	c.marked = from.Marked
 	looked := int64(0)
 	for ctx.Err() == nil {

@@ -40,7 +40,8 @@ func (a *auditor) fails(ctx context.Context, r *Reflector, c *course, p *auditPa
 		return
 	}
 	var status *upstream.StatusError
-	if !errors.As(err, &status) || status.Code == http.StatusTooManyRequests || status.Code >= http.StatusInternalServerError {
+	if !errors.As(err, &status) || status.Code == http.StatusTooManyRequests ||
+		status.Code >= http.StatusInternalServerError {
 		a.leave(retryAfter(err))
 	}
 	a.count(r, pageFailed, 0)
@@ -84,7 +85,8 @@ func (a *auditor) reprints(ctx context.Context, r *Reflector, c *course, p *audi
 	if !relisted {
 		c.reprinted = p.by
 	}
-	r.writer.log.Warn("Self-audit found that the upstream's Table columns differ from the lane's", zap.Bool("listedAgain", relisted))
+	r.writer.log.Warn("Self-audit found that the upstream's Table columns differ from the lane's",
+		zap.Bool("listedAgain", relisted))
 	if !relisted {
 		c.due = time.Now() // to compare the objects of this page
 	}
@@ -184,7 +186,8 @@ func (a *auditor) differs(r *Reflector, c *course, p *auditPage, differences []d
 	c.objects.differed = true
 	relisted := a.relists(r, c, &c.objects, errAudited)
 	r.found.Store(&Finding{At: time.Now(), Objects: len(differences), Relisted: relisted})
-	log.Warn("Self-audit found that the lane differs from the upstream", zap.Int("objects", len(differences)), zap.Bool("listedAgain", relisted))
+	log.Warn("Self-audit found that the lane differs from the upstream", zap.Int("objects", len(differences)),
+		zap.Bool("listedAgain", relisted))
 	if !relisted {
 		c.after = p.next
 		a.ends(r, c)

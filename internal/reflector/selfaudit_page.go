@@ -106,7 +106,8 @@ func (p *auditPage) compare(reader wire.PageReader, body []byte, representations
 	in := func(it *wire.Item) func([]byte, string) []byte {
 		return func(dst []byte, representation string) []byte {
 			if representation == asRow {
-				return shape.AppendObject(dst, wire.Representation{Kind: wire.Row, Meta: wire.MetaV1, Include: wire.IncludeNone}, it, now)
+				return shape.AppendObject(dst, wire.Representation{Kind: wire.Row, Meta: wire.MetaV1, Include: wire.IncludeNone},
+					it, now)
 			}
 			return shape.AppendObject(dst, wire.Representation{Kind: wire.Whole}, it, now)
 		}

@@ -58,13 +58,15 @@ func (l *Lanes) leave(ctx context.Context, all map[laneKey]*Reflector) {
 	if len(without) > 0 {
 		log = l.log.Warn
 	}
-	log("Snapshots written", zap.Int("written", written), zap.Int("notWritten", len(without)), zap.Strings("without", without),
+	log("Snapshots written", zap.Int("written", written), zap.Int("notWritten", len(without)),
+		zap.Strings("without", without),
 		zap.Duration("took", time.Since(began)))
 	names := map[string]bool{} // files of running lanes are not removed, because an older snapshot may still match
 	for _, r := range all {
 		names[r.snapshotName()] = true
 	}
-	if err := snapshot.Clean(l.config.SnapshotDir, time.Now().Add(-snapshotAge), func(name string) bool { return names[name] }); err != nil {
+	if err := snapshot.Clean(l.config.SnapshotDir, time.Now().Add(-snapshotAge),
+		func(name string) bool { return names[name] }); err != nil {
 		l.log.Warn("Failed to remove old snapshots", zap.Error(err))
 	}
 }
@@ -135,8 +137,10 @@ func (w *writer) leave(ctx context.Context, dir string) (int, error) {
 	}
 	h := by.header(origin.cluster, origin.version, r.Encoding)
 	h.Marked = r.Marked()
-	h.Base, h.RV, h.Objects, h.Events, h.Taken = uint64(past.Base.RV()), uint64(past.RV), past.Base.Len(), past.Len, time.Now()
-	return h.Objects, snapshot.Write(ctx, dir, r.snapshotName(), h, func(out io.Writer) error { return by.record(out, past, r.Bookmark()) })
+	h.Base, h.RV, h.Objects, h.Events, h.Taken = uint64(past.Base.RV()), uint64(past.RV), past.Base.Len(), past.Len,
+		time.Now()
+	return h.Objects, snapshot.Write(ctx, dir, r.snapshotName(), h,
+		func(out io.Writer) error { return by.record(out, past, r.Bookmark()) })
 }
 
 // header returns the part of a snapshot's header that describes the lane.

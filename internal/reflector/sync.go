@@ -92,7 +92,8 @@ func isUnsupported(err error) bool {
 // initial state. The same stream then continues as the watch.
 func (w *writer) stream(ctx context.Context) (*stream, error) {
 	query := url.Values{
-		"watch": {"1"}, "sendInitialEvents": {"true"}, "resourceVersionMatch": {"NotOlderThan"}, "allowWatchBookmarks": {"true"},
+		"watch": {"1"}, "sendInitialEvents": {"true"}, "resourceVersionMatch": {"NotOlderThan"},
+		"allowWatchBookmarks": {"true"},
 	}
 	asked := time.Now()
 	s, err := w.listWatch.Load().watch(ctx, query, 600)
@@ -178,7 +179,8 @@ func (w *writer) pages(ctx context.Context) error {
 }
 
 // page adds the objects of one page. A page without objects is an error unless it is the last one.
-func (w *writer) page(ctx context.Context, token string, objects map[string]*cache.Object, filling *cache.Filling) (wire.ListHead, error) {
+func (w *writer) page(ctx context.Context, token string, objects map[string]*cache.Object,
+	filling *cache.Filling) (wire.ListHead, error) {
 	query := url.Values{"limit": {strconv.Itoa(pageObjects)}}
 	if token != "" {
 		query.Set("continue", token)

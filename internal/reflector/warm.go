@@ -41,7 +41,8 @@ func (w *writer) warm(ctx context.Context) (*stream, error) {
 		case errors.As(err, &fault):
 			p.fails(w.log, err)
 		default:
-			w.log.Info("Failed to fill the lane from a peer; filling it from the upstream", zap.String("peer", p.client.Host()), zap.Error(err))
+			w.log.Info("Failed to fill the lane from a peer; filling it from the upstream", zap.String("peer", p.client.Host()),
+				zap.Error(err))
 		}
 	}
 	return nil, nil
@@ -57,12 +58,14 @@ func (e *peerError) Unwrap() error { return e.err }
 
 // ofPeer wraps an error of a peer in a *peerError, unless it is about a single resource.
 func ofPeer(err error) error {
-	for _, code := range []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusGone} {
+	for _, code := range []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable,
+		http.StatusGone} {
 		if upstream.HasCode(err, code) {
 			return err
 		}
 	}
-	if errors.Is(err, errOtherLists) || errors.Is(err, errNoVersion) || errors.Is(err, wire.ErrUnaligned) || errors.Is(err, ErrNoMemory) || errors.Is(err, ErrTooLarge) {
+	if errors.Is(err, errOtherLists) || errors.Is(err, errNoVersion) || errors.Is(err, wire.ErrUnaligned) ||
+		errors.Is(err, ErrNoMemory) || errors.Is(err, ErrTooLarge) {
 		return err
 	}
 	return &peerError{err: err}

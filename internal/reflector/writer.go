@@ -57,7 +57,8 @@ type writer struct {
 
 func newWriter(client *upstream.Client, r *Reflector, metrics Metrics, log *zap.Logger) *writer {
 	w := &writer{
-		client: client, reflector: r, metrics: metrics, log: log, streaming: true, pagedFrom: pagedFrom, progressWatched: make(chan step), wrong: make(chan error, 1),
+		client: client, reflector: r, metrics: metrics, log: log, streaming: true, pagedFrom: pagedFrom,
+		progressWatched: make(chan step), wrong: make(chan error, 1),
 		replaced: newReplacement(),
 	}
 	w.origin.Store(newOrigin())

@@ -32,7 +32,8 @@ func Split(username string) (namespace, name string, ok bool) {
 	}
 	// A second colon becomes part of the name, which is then invalid.
 	namespace, name, ok = strings.Cut(namespaced, ":")
-	if !ok || len(validation.ValidateNamespaceName(namespace, false)) > 0 || len(validation.ValidateServiceAccountName(name, false)) > 0 {
+	if !ok || len(validation.ValidateNamespaceName(namespace, false)) > 0 ||
+		len(validation.ValidateServiceAccountName(name, false)) > 0 {
 		return "", "", false
 	}
 	return namespace, name, true

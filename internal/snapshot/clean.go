@@ -16,7 +16,8 @@ func Clean(dir string, before time.Time, keep func(name string) bool) error {
 	return remove(dir, func(entry fs.DirEntry) bool {
 		name := entry.Name()
 		info, err := entry.Info()
-		return err == nil && strings.HasSuffix(name, Suffix) && !strings.HasPrefix(name, ".") && !keep(name) && info.ModTime().Before(before)
+		return err == nil && strings.HasSuffix(name, Suffix) && !strings.HasPrefix(name, ".") && !keep(name) &&
+			info.ModTime().Before(before)
 	})
 }
 

@@ -189,7 +189,7 @@ type Snapshot struct {
 
 // open opens a file for reading. It does not block on a named pipe without a writer.
 func open(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0) //nolint:gosec // the operator chose the directory
+	return os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0) // the operator chose the directory
 }
 
 // Look returns the Header of a file without reading the rest. The caller can then refuse a snapshot of another lane at
@@ -290,7 +290,7 @@ func decode(file io.ReaderAt, size int64) (h Header, frames *zstd.Decoder, err e
 	if _, err := file.ReadAt(end, content); err != nil {
 		return h, nil, err
 	}
-	if binary.BigEndian.Uint64(end) != uint64(content) || string(sum.Sum(nil)) != string(end[8:]) { //nolint:gosec // never below 0
+	if binary.BigEndian.Uint64(end) != uint64(content) || string(sum.Sum(nil)) != string(end[8:]) { // never below 0
 		return h, nil, fmt.Errorf("%w: length or checksum does not match", ErrBroken)
 	}
 	h, framesAt, err := readHeader(file, content)

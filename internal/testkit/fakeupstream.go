@@ -53,7 +53,8 @@ type FakeUpstream struct {
 // NewFakeUpstream starts a fake upstream, which serves until the test ends.
 func NewFakeUpstream(t testing.TB, kind FakeKind) *FakeUpstream {
 	f := &FakeUpstream{
-		FakeKind: kind, network: newMemoryNet(), scripts: map[Ask]http.HandlerFunc{}, asked: map[Ask][]*http.Request{}, store: newFakeStore(),
+		FakeKind: kind, network: newMemoryNet(), scripts: map[Ask]http.HandlerFunc{}, asked: map[Ask][]*http.Request{},
+		store: newFakeStore(),
 	}
 	f.network.serve(t, f)
 	return f
@@ -186,7 +187,8 @@ func (f *FakeUpstream) document(w http.ResponseWriter, path string) {
 		"/api":  `{"kind":"APIVersions","versions":["v1"]}`,
 		"/apis": `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
 		f.root(): fmt.Sprintf(`{"kind":"APIResourceList","apiVersion":"v1","groupVersion":%q,"resources":[`+
-			`{"name":%q,"singularName":"","namespaced":%t,"kind":%q,"verbs":["get","list","watch"]}]}`, gv, f.GVR.Resource, f.Namespaced, f.Kind),
+			`{"name":%q,"singularName":"","namespaced":%t,"kind":%q,"verbs":["get","list","watch"]}]}`, gv, f.GVR.Resource,
+			f.Namespaced, f.Kind),
 		"/apis/apiregistration.k8s.io/v1/apiservices": fmt.Sprintf(`{"kind":"APIServiceList","apiVersion":"apiregistration.k8s.io/v1",`+
 			`"metadata":{},"items":[{"metadata":{"labels":{"kube-aggregator.kubernetes.io/automanaged":%q}},"spec":{"group":%q,"version":%q}}]}`,
 			automanaged, f.GVR.Group, f.GVR.Version),

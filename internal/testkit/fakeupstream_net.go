@@ -33,7 +33,8 @@ func ServeInMemory(t testing.TB, handler http.Handler) *http.Client {
 
 // ServeInMemoryHTTP2 is ServeInMemory over HTTP/2. The client buffers at most 64 KiB per stream.
 func ServeInMemoryHTTP2(t testing.TB, handler http.Handler) *http.Client {
-	transport := &http.Transport{Protocols: new(http.Protocols), HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10}}
+	transport := &http.Transport{Protocols: new(http.Protocols),
+		HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10}}
 	transport.Protocols.SetUnencryptedHTTP2(true)
 	return serveInMemory(t, handler, transport)
 }
@@ -50,7 +51,8 @@ func serveInMemory(t testing.TB, handler http.Handler, transport *http.Transport
 }
 
 func (m *memoryNet) serve(t testing.TB, handler http.Handler) {
-	server := &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0), Protocols: new(http.Protocols)} //nolint:gosec // reachable in this process only
+	server := &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0),
+		Protocols: new(http.Protocols)} //nolint:gosec // reachable in this process only
 	server.Protocols.SetHTTP1(true)
 	server.Protocols.SetUnencryptedHTTP2(true)
 	served := make(chan struct{})

@@ -36,7 +36,8 @@ type fakeEvent struct {
 }
 
 func newFakeStore() fakeStore {
-	return fakeStore{rv: 1, objects: map[string]string{}, columns: DefaultColumns, changed: make(chan struct{}), dropped: make(chan struct{})}
+	return fakeStore{rv: 1, objects: map[string]string{}, columns: DefaultColumns, changed: make(chan struct{}),
+		dropped: make(chan struct{})}
 }
 
 // RV returns the resourceVersion of the last write.
@@ -204,7 +205,8 @@ func (f *FakeUpstream) listOf(objects []string, whole, remaining int, rv uint64,
 		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		return fmt.Sprintf(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":%s,"columnDefinitions":%s,"rows":[%s]}`+"\n",
+		return fmt.Sprintf(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":%s,"columnDefinitions":%s,"rows":[%s]}`+
+			"\n",
 			meta, f.store.columns, strings.Join(rows, ","))
 	}
 	items, gv := "["+strings.Join(objects, ",")+"]", f.GVR.GroupVersion().String()

@@ -66,7 +66,8 @@ func (f *FakeUpstream) tooLarge(w http.ResponseWriter, r *http.Request) bool {
 // TooLargeText returns the Status for a future resourceVersion, with details as in Ways.TooLarge.
 func TooLargeText(wanted, current uint64, details string) string {
 	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",`+
-		`"message":"Timeout: Too large resource version: %d, current: %d","reason":"Timeout"%s,"code":504}`+"\n", wanted, current, details)
+		`"message":"Timeout: Too large resource version: %d, current: %d","reason":"Timeout"%s,"code":504}`+"\n", wanted,
+		current, details)
 }
 
 // objectKey returns the key of the object that a path names.

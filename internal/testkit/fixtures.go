@@ -27,7 +27,8 @@ import (
 )
 
 // foundations are the fixture files that other fixtures depend on, in this order.
-var foundations = []string{"apiextensions.k8s.io_customresourcedefinitions.yaml", "core_namespaces.yaml", "core_services.yaml"}
+var foundations = []string{"apiextensions.k8s.io_customresourcedefinitions.yaml", "core_namespaces.yaml",
+	"core_services.yaml"}
 
 // furnisher applies fixtures.
 type furnisher struct {
@@ -59,7 +60,8 @@ func FurnishFiles(ctx context.Context, config *rest.Config, files fs.FS, names .
 	if err != nil {
 		return err
 	}
-	f := &furnisher{objects: objects, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discover))}
+	f := &furnisher{objects: objects,
+		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discover))}
 	for _, name := range names {
 		if err := f.file(ctx, files, name); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -158,7 +160,9 @@ func builtIn(group string) bool {
 // namespace is missing, the server's caches are not filled, or a controller has not created a service account.
 func tooEarly(err error) bool {
 	if apierrors.IsForbidden(err) {
-		return strings.Contains(err.Error(), "error looking up service account") || strings.Contains(err.Error(), "status unknown for quota")
+		return strings.Contains(err.Error(), "error looking up service account") ||
+			strings.Contains(err.Error(), "status unknown for quota")
 	}
-	return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err)
+	return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) || apierrors.IsTooManyRequests(err) ||
+		apierrors.IsServiceUnavailable(err)
 }

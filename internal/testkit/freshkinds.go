@@ -23,7 +23,8 @@ type FreshKind struct {
 // FreshKinds returns ten kinds of several groups, namespaced and cluster-scoped, that no controller writes.
 func FreshKinds() []FreshKind {
 	kind := func(group, version, resource, name string, content map[string]any) FreshKind {
-		return FreshKind{GVR: schema.GroupVersionResource{Group: group, Version: version, Resource: resource}, Kind: name, Content: content}
+		return FreshKind{GVR: schema.GroupVersionResource{Group: group, Version: version, Resource: resource}, Kind: name,
+			Content: content}
 	}
 	clusterWide := func(k FreshKind) FreshKind { k.Cluster = true; return k }
 	selector := map[string]any{"matchLabels": map[string]any{"app": "fresh"}}
@@ -36,11 +37,14 @@ func FreshKinds() []FreshKind {
 			"clusterIP": "None", "ports": []any{map[string]any{"port": int64(80)}}}}),
 		kind("", "v1", "limitranges", "LimitRange", map[string]any{"spec": map[string]any{"limits": []any{}}}),
 		kind("networking.k8s.io", "v1", "ingresses", "Ingress", map[string]any{"spec": map[string]any{
-			"defaultBackend": map[string]any{"service": map[string]any{"name": "fresh", "port": map[string]any{"number": int64(80)}}}}}),
-		kind("networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy", map[string]any{"spec": map[string]any{"podSelector": selector}}),
+			"defaultBackend": map[string]any{"service": map[string]any{"name": "fresh",
+				"port": map[string]any{"number": int64(80)}}}}}),
+		kind("networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy",
+			map[string]any{"spec": map[string]any{"podSelector": selector}}),
 		kind("rbac.authorization.k8s.io", "v1", "roles", "Role", map[string]any{"rules": []any{}}),
 		clusterWide(kind("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", map[string]any{"value": int64(1)})),
-		clusterWide(kind("storage.k8s.io", "v1", "storageclasses", "StorageClass", map[string]any{"provisioner": "fresh.example.com/none"})),
+		clusterWide(kind("storage.k8s.io", "v1", "storageclasses", "StorageClass",
+			map[string]any{"provisioner": "fresh.example.com/none"})),
 	}
 }
 

@@ -110,7 +110,8 @@ func (g *Grammar) watch(subject Subject) Question {
 	default:
 		path = g.collection(subject, subject.Root)
 	}
-	return Question{Path: path + "?" + word + "timeoutSeconds=1&" + g.query(g.with(subject, watchParameters)), Header: g.header(watchHeaders)}
+	return Question{Path: path + "?" + word + "timeoutSeconds=1&" + g.query(g.with(subject, watchParameters)),
+		Header: g.header(watchHeaders)}
 }
 
 // collection returns the path of all objects or of one namespace, sometimes with the wrong scope.

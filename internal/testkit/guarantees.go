@@ -98,7 +98,8 @@ func newStory(r *Recording, m *Model) (*story, error) {
 	case !f.within(m.scope):
 		return nil, fmt.Errorf("%s: the watch selects objects that the model lacks", r.Question)
 	case s.started < m.from || s.reached > m.to:
-		return nil, fmt.Errorf("%s: the watch covers versions %d to %d, the model only %d to %d", r.Question, s.started, s.reached, m.from, m.to)
+		return nil, fmt.Errorf("%s: the watch covers versions %d to %d, the model only %d to %d", r.Question, s.started,
+			s.reached, m.from, m.to)
 	}
 	return s, nil
 }
@@ -255,7 +256,8 @@ func (s *story) same(want, got []Event, frames []int) error {
 			return err
 		}
 		if !bytes.Equal(object, got[i].Object) {
-			return broken(Reliable, frames[i], "%s has other bytes\n%s", e, strings.ReplaceAll(around(object, got[i].Object), "upstream", "model   "))
+			return broken(Reliable, frames[i], "%s has other bytes\n%s", e,
+				strings.ReplaceAll(around(object, got[i].Object), "upstream", "model   "))
 		}
 	}
 	return nil

@@ -44,7 +44,8 @@ type change struct {
 func NewModel(r *Recording) (*Model, error) {
 	scope, err := newFilter(r.Question)
 	if err != nil || !scope.fields.Empty() || !scope.marked {
-		return nil, fmt.Errorf("%s: a model needs a watch with initial events and bookmarks, of all fields (%w)", r.Question, err)
+		return nil, fmt.Errorf("%s: a model needs a watch with initial events and bookmarks, of all fields (%w)", r.Question,
+			err)
 	}
 	events, err := r.Events()
 	if err != nil {
@@ -179,7 +180,8 @@ func (m *Model) after(f *filter, from, to uint64) []Event {
 // at returns the version's content with another resourceVersion. The first match is the one in metadata: only names,
 // labels and annotations come before it, and quotes in them are escaped.
 func (v *version) at(rv uint64) []byte {
-	return bytes.Replace(v.raw, fmt.Appendf(nil, `"resourceVersion":"%d"`, v.rv), fmt.Appendf(nil, `"resourceVersion":"%d"`, rv), 1)
+	return bytes.Replace(v.raw, fmt.Appendf(nil, `"resourceVersion":"%d"`, v.rv),
+		fmt.Appendf(nil, `"resourceVersion":"%d"`, rv), 1)
 }
 
 // partial returns an object's PartialObjectMetadata.

@@ -20,8 +20,9 @@ func WriteInsecureKubeconfig(t testing.TB, server string) string {
 func WriteKubeconfig(t testing.TB, config *rest.Config) string {
 	t.Helper()
 	user := &api.AuthInfo{
-		ClientCertificate: config.CertFile, ClientCertificateData: config.CertData, ClientKey: config.KeyFile, ClientKeyData: config.KeyData,
-		Token: config.BearerToken,
+		ClientCertificate: config.CertFile, ClientCertificateData: config.CertData, ClientKey: config.KeyFile,
+		ClientKeyData: config.KeyData,
+		Token:         config.BearerToken,
 	}
 	if user.Token == "" && user.ClientCertificate == "" && user.ClientCertificateData == nil {
 		user.Token = "none" // without credentials kubectl prompts for a password

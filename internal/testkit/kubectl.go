@@ -29,7 +29,8 @@ func NewKubectl(t testing.TB, binary string, config *rest.Config) *Kubectl {
 }
 
 func (k *Kubectl) command(ctx context.Context, args []string) *exec.Cmd {
-	return exec.CommandContext(ctx, k.binary, append([]string{"--kubeconfig", k.kubeconfig, "--cache-dir", k.cache}, args...)...)
+	return exec.CommandContext(ctx, k.binary,
+		append([]string{"--kubeconfig", k.kubeconfig, "--cache-dir", k.cache}, args...)...)
 }
 
 // Run runs a command and returns stdout, stderr and exit code.
@@ -105,7 +106,8 @@ func (k *Kubectls) CompareMasked(t testing.TB, mask func(string) string, args ..
 			return
 		}
 		if before == after || time.Now().After(deadline) {
-			t.Errorf("kubectl %s (-upstream +facade):\n%s", strings.Join(args, " "), cmp.Diff(strings.Split(after, "\n"), strings.Split(got, "\n")))
+			t.Errorf("kubectl %s (-upstream +facade):\n%s", strings.Join(args, " "),
+				cmp.Diff(strings.Split(after, "\n"), strings.Split(got, "\n")))
 			return
 		}
 		before = after

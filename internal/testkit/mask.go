@@ -37,7 +37,8 @@ var maskedText = []struct {
 	by      string
 	reason  string
 }{
-	{regexp.MustCompile(`(Too large resource version: \d+, current: )\d+`), "${1}N", "each server names its own current version"},
+	{regexp.MustCompile(`(Too large resource version: \d+, current: )\d+`), "${1}N",
+		"each server names its own current version"},
 	{regexp.MustCompile(`(too old resource version: \d+ )\(\d+\)`), "${1}(N)", "each server names its own window"},
 }
 
@@ -67,7 +68,8 @@ func maskBody(body []byte) []byte {
 func maskList(body []byte) []byte {
 	if isListEnvelope(body) {
 		body = inside(body, inListMeta(body, listRV), func([]byte) []byte { return []byte("N") })
-		return inside(body, inListMeta(body, listToken), func(token []byte) []byte { return []byte(maskToken(string(token))) })
+		return inside(body, inListMeta(body, listToken),
+			func(token []byte) []byte { return []byte(maskToken(string(token))) })
 	}
 	rv, token, ok := listVersion(body)
 	if !ok {

@@ -263,5 +263,6 @@ func around(want, got []byte) string {
 		at++
 	}
 	cut := func(body []byte) []byte { return body[max(0, min(at-120, len(body))):min(len(body), at+200)] }
-	return fmt.Sprintf("  differ at byte %d (lengths %d and %d)\n  upstream ...%s...\n  facade   ...%s...\n", at, len(want), len(got), cut(want), cut(got))
+	return fmt.Sprintf("  differ at byte %d (lengths %d and %d)\n  upstream ...%s...\n  facade   ...%s...\n", at,
+		len(want), len(got), cut(want), cut(got))
 }

@@ -27,7 +27,8 @@ func isBlank(value string) bool { return strings.HasPrefix(value, "{") }
 // If the collection has one object, tokens are empty.
 func (o *Oracle) Fill(t testing.TB, q Question) Question {
 	t.Helper()
-	for blank, asker := range map[string]*Asker{blankVersion: o.Facade, blankUpstreamToken: o.Upstream, blankFacadeToken: o.Facade} {
+	for blank, asker := range map[string]*Asker{blankVersion: o.Facade, blankUpstreamToken: o.Upstream,
+		blankFacadeToken: o.Facade} {
 		if strings.Contains(q.Path, blank) {
 			q.Path = strings.ReplaceAll(q.Path, blank, asker.know(t, q, blank))
 		}

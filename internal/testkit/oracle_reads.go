@@ -34,7 +34,8 @@ func (r reads) mayBeOld() bool { return r.kind == someAge }
 // masksVersion reports whether the lists of the two servers may have different resourceVersions.
 func (r reads) masksVersion() bool { return r.list && r.kind != exactly }
 
-var pathResolver = &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
+var pathResolver = &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"),
+	GrouplessAPIPrefixes: sets.NewString("api")}
 
 // info returns kube-apiserver's RequestInfo of the question, and its query. It is nil if the path is not of a resource.
 // The only parameter that affects it is "watch".

@@ -19,7 +19,8 @@ func (o *Oracle) Answered(t testing.TB, source string) int {
 	total := 0.0
 	for lines := bufio.NewScanner(bytes.NewReader(metrics.Body)); lines.Scan(); {
 		series, value, ok := strings.Cut(lines.Text(), "} ")
-		if !ok || !strings.HasPrefix(series, "listfacade_requests_total{") || !strings.Contains(series, fmt.Sprintf("source=%q", source)) {
+		if !ok || !strings.HasPrefix(series, "listfacade_requests_total{") ||
+			!strings.Contains(series, fmt.Sprintf("source=%q", source)) {
 			continue
 		}
 		n, err := strconv.ParseFloat(value, 64)

@@ -66,7 +66,8 @@ func brokeOff(err error) bool { return errors.Is(err, io.EOF) && !errors.Is(err,
 // leftToChance reports whether a watch timed out while it waited for its version. kube-apiserver then may or may not
 // send the error that the version is too large (semantics 4.2). The facade always sends it.
 func leftToChance(want, got *Recording) bool {
-	return want.Code == got.Code && len(want.answer().Body) == 0 && bytes.Contains(got.answer().Body, []byte("ResourceVersionTooLarge"))
+	return want.Code == got.Code && len(want.answer().Body) == 0 &&
+		bytes.Contains(got.answer().Body, []byte("ResourceVersionTooLarge"))
 }
 
 // answer returns a recorded stream as an Answer.

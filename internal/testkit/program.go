@@ -41,7 +41,8 @@ func Quickly() []string {
 // Compile compiles a command of the module in a directory. It uses the Makefile's flags for builds without the race
 // detector, and further ones.
 func Compile(ctx context.Context, module, program, pkg string, flags ...string) error {
-	build := exec.CommandContext(ctx, "go", append(append([]string{"build", "-trimpath", "-o", program}, flags...), pkg)...)
+	build := exec.CommandContext(ctx, "go",
+		append(append([]string{"build", "-trimpath", "-o", program}, flags...), pkg)...)
 	build.Dir, build.Env = module, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", filepath.Base(program), err, out)

@@ -108,7 +108,8 @@ const (
 // (metav1beta1.PartialObjectMetadataList).
 func inListMeta(envelope []byte, field protowire.Number) path {
 	var unknown runtime.Unknown
-	if isEnvelope(envelope) && unknown.Unmarshal(envelope[len(envelopeMagic):]) == nil && unknown.APIVersion == "meta.k8s.io/v1beta1" {
+	if isEnvelope(envelope) && unknown.Unmarshal(envelope[len(envelopeMagic):]) == nil &&
+		unknown.APIVersion == "meta.k8s.io/v1beta1" {
 		return path{2, field}
 	}
 	return path{1, field}

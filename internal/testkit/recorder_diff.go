@@ -61,7 +61,8 @@ func (r *Recording) Through(rv uint64) *Recording {
 			continue
 		}
 		if len(cut.Frames) == 0 && len(columns) > 0 {
-			frame = Frame{Line: bytes.Replace(frame.Line, []byte(noColumns), fmt.Appendf(nil, `"columnDefinitions":%s,"rows":`, columns), 1), At: frame.At}
+			frame = Frame{Line: bytes.Replace(frame.Line, []byte(noColumns),
+				fmt.Appendf(nil, `"columnDefinitions":%s,"rows":`, columns), 1), At: frame.At}
 		}
 		cut.Frames = append(cut.Frames, frame)
 	}

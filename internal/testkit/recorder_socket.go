@@ -64,7 +64,7 @@ func (s *socket) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		if isProtobufFrame(message) {
-			message = append(binary.BigEndian.AppendUint32(nil, uint32(len(message))), message...) //nolint:gosec // a message is small
+			message = append(binary.BigEndian.AppendUint32(nil, uint32(len(message))), message...) // a message is small
 		}
 		s.rest = message
 	}

@@ -59,6 +59,7 @@ func (a *Asker) listed(ctx context.Context, q Question) (*Recording, uint64, err
 	}
 	version := answer.listVersion()
 	begun.Frames = append(begun.Frames, Frame{Line: fmt.Appendf(nil,
-		`{"type":"BOOKMARK","object":{%s"metadata":{"resourceVersion":"%d","annotations":{%q:"true"}}}}`, kind, version, initialEventsEnd)})
+		`{"type":"BOOKMARK","object":{%s"metadata":{"resourceVersion":"%d","annotations":{%q:"true"}}}}`, kind, version,
+		initialEventsEnd)})
 	return begun, version, nil
 }

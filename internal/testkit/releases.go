@@ -30,7 +30,8 @@ func (r release) answers(q Question, want, got *Answer) (*Answer, *Answer) {
 	if r == today {
 		return want, got
 	}
-	if query := q.query(); r == v1_30 && query.Has("continue") && query.Get("resourceVersion") == "0" && query.Has("limit") &&
+	if query := q.query(); r == v1_30 && query.Has("continue") && query.Get("resourceVersion") == "0" &&
+		query.Has("limit") &&
 		want.Code == http.StatusOK && got.Code == http.StatusOK {
 		return got, got // only one of the two applies the limit
 	}
@@ -48,7 +49,8 @@ func (r release) answers(q Question, want, got *Answer) (*Answer, *Answer) {
 		w.Body = zeroShares.ReplaceAll(w.Body, nil)
 	}
 	if q.badVersion() && want.Code == http.StatusInternalServerError && got.Code == http.StatusBadRequest &&
-		(q.method() == http.MethodHead || bytes.Contains(want.Body, []byte(badVersion)) && bytes.Contains(got.Body, []byte("invalid resource version: "+badVersion))) {
+		(q.method() == http.MethodHead || bytes.Contains(want.Body, []byte(badVersion)) &&
+			bytes.Contains(got.Body, []byte("invalid resource version: "+badVersion))) {
 		w.Code, w.Body = g.Code, g.Body
 	}
 	return &w, &g
@@ -88,7 +90,8 @@ func (r release) marks(q Question) bool { return r != v1_30 || q.query().Has("se
 // knownOnlyHere reports whether the release timed out on a version that the cache of a quiet resource has not reached.
 // The facade answers, because it has confirmed that no event is missing.
 func (q Question) knownOnlyHere(want, got *Answer) bool {
-	known := q.reads().kind == someAge && want.Code == http.StatusGatewayTimeout && bytes.Contains(want.Body, []byte("Too large resource version"))
+	known := q.reads().kind == someAge && want.Code == http.StatusGatewayTimeout &&
+		bytes.Contains(want.Body, []byte("Too large resource version"))
 	if got.Code == http.StatusOK && q.reads().list {
 		return known && got.listVersion() >= q.reads().floor
 	}

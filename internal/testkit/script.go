@@ -28,7 +28,8 @@ const (
 )
 
 // words is the number of arguments of each action without a question.
-var words = map[Action]int{Put: 4, Delete: 2, Clear: 2, Hold: 2, Release: 2, Bind: 3, Redefine: 2, Recreate: 1, Destroy: 0, Resume: 1}
+var words = map[Action]int{Put: 4, Delete: 2, Clear: 2, Hold: 2, Release: 2, Bind: 3, Redefine: 2, Recreate: 1,
+	Destroy: 0, Resume: 1}
 
 // Step is one line of a script.
 type Step struct {

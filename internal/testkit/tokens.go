@@ -29,7 +29,8 @@ func (c *Cluster) Token(t testing.TB, namespace, account string, o TokenOptions)
 	t.Helper()
 	clients := c.admin(t)
 	accounts := clients.CoreV1().ServiceAccounts(namespace)
-	_, err := accounts.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}}, metav1.CreateOptions{})
+	_, err := accounts.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}},
+		metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
@@ -42,7 +43,8 @@ func (c *Cluster) Token(t testing.TB, namespace, account string, o TokenOptions)
 
 // ConfigWithToken returns a client configuration with a token, for kube-apiserver.
 func (c *Cluster) ConfigWithToken(token string) *rest.Config {
-	return &rest.Config{Host: c.Server, BearerToken: token, QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAFile: c.CAFile}}
+	return &rest.Config{Host: c.Server, BearerToken: token, QPS: -1,
+		TLSClientConfig: rest.TLSClientConfig{CAFile: c.CAFile}}
 }
 
 // WhoAmI returns the user as whom a server authenticates a client.
@@ -52,7 +54,8 @@ func WhoAmI(t testing.TB, config *rest.Config) (authenticationv1.UserInfo, error
 	if err != nil {
 		t.Fatal(err)
 	}
-	review, err := clients.AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	review, err := clients.AuthenticationV1().SelfSubjectReviews().Create(t.Context(),
+		&authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil {
 		return authenticationv1.UserInfo{}, err
 	}

@@ -21,7 +21,8 @@ type aggregation struct {
 // Follow watches APIServices until the context ends. After each change it calls changed with the function foreign. The
 // function foreign reports whether another server than the upstream itself serves a group version, or may serve it.
 // Follow calls failed with the reason while APIServices cannot be followed, and with nil when the watch is open.
-func (c *Catalog) Follow(ctx context.Context, changed func(foreign func(schema.GroupVersion) bool), failed func(error)) {
+func (c *Catalog) Follow(ctx context.Context, changed func(foreign func(schema.GroupVersion) bool),
+	failed func(error)) {
 	a := &aggregation{catalog: c, changed: changed, failed: failed, refresh: func() { _ = c.Refresh(ctx) }}
 	c.client.Follow(ctx, Followed{
 		Path: apiServicesPath, List: MediaJSON, Watch: MediaJSON, Listed: a.listed, Changed: a.receives, Failed: a.fails,

@@ -78,7 +78,8 @@ func NewClient(config *rest.Config, hop Hop, observers ...Observer) (*Client, er
 	}
 	clock := &outage{}
 	return &Client{
-		base: base, outage: clock, hop: hop, anonymous: outageTransport{RoundTripper: anonymous, outage: clock, observers: observers},
+		base: base, outage: clock, hop: hop,
+		anonymous: outageTransport{RoundTripper: anonymous, outage: clock, observers: observers},
 		http: &http.Client{
 			Transport: outageTransport{RoundTripper: transport, outage: clock, observers: observers},
 			// A redirect would send the facade's credentials to another server.

@@ -31,7 +31,8 @@ const (
 func ContinueBehind(rv int64, key string, style ContinueStyle) string {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b) // escapes HTML, as kube-apiserver does
-	if err := encoder.Encode(ContinueToken{Version: ContinueVersion, RV: rv, Start: string(style) + key + "\x00"}); err != nil {
+	if err := encoder.Encode(ContinueToken{Version: ContinueVersion, RV: rv,
+		Start: string(style) + key + "\x00"}); err != nil {
 		panic("BUG: encode continue token: " + err.Error())
 	}
 	return base64.RawURLEncoding.EncodeToString(bytes.TrimSuffix(b.Bytes(), []byte("\n")))

@@ -46,7 +46,8 @@ func unsigned(http.Header) {}
 
 // String describes the credentials without any secret.
 func (s Credentials) String() string {
-	return [...]string{"no credentials", "the kubeconfig user", "the facade's own user", "a token", "an anonymous caller", "impersonated "}[s.kind] + s.name
+	return [...]string{"no credentials", "the kubeconfig user", "the facade's own user", "a token", "an anonymous caller",
+		"impersonated "}[s.kind] + s.name
 }
 
 // Anonymously returns the credentials of an anonymous request.

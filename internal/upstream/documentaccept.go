@@ -30,8 +30,10 @@ var discoveryMedia = serializer.NewCodecFactory(runtime.NewScheme()).SupportedMe
 // openAPIMedia are the media types of OpenAPI, which has two spellings of its protobuf type
 // (k8s.io/kube-openapi/pkg/handler and handler3).
 var openAPIMedia = map[string][]string{
-	"v2": {MediaJSON, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf", "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"},
-	"v3": {MediaJSON, "application/com.github.proto-openapi.spec.v3.v1.0+protobuf", "application/com.github.proto-openapi.spec.v3@v1.0+protobuf"},
+	"v2": {MediaJSON, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+		"application/com.github.proto-openapi.spec.v2.v1.0+protobuf"},
+	"v3": {MediaJSON, "application/com.github.proto-openapi.spec.v3.v1.0+protobuf",
+		"application/com.github.proto-openapi.spec.v3@v1.0+protobuf"},
 }
 
 // accepted is the Accept header that replaces a client's. Every supported kube-apiserver sends the same response for
@@ -116,11 +118,13 @@ func discoveryAccept(path, header string) (a accepted, certain bool) {
 // aggregatedAccept returns a header that accepts versions of aggregated discovery, and plain discovery from servers
 // that have none of them. certain is true only for common headers: all versions have one media type, and the
 // alternative is JSON.
-func aggregatedAccept(versions []*negotiation.MediaTypeOptions, plain *negotiation.MediaTypeOptions, exact bool) (a accepted, certain bool) {
+func aggregatedAccept(versions []*negotiation.MediaTypeOptions, plain *negotiation.MediaTypeOptions,
+	exact bool) (a accepted, certain bool) {
 	first := versions[0]
 	var all []string
 	for _, v := range versions {
-		if v.Accepted.MediaType != first.Accepted.MediaType || v.Pretty != first.Pretty || v.Profile != "" && v.Profile != noPeer {
+		if v.Accepted.MediaType != first.Accepted.MediaType || v.Pretty != first.Pretty || v.Profile != "" &&
+			v.Profile != noPeer {
 			return accepted{}, false
 		}
 		clause := v.Accepted.MediaType + ";g=" + v.Convert.Group + ";v=" + v.Convert.Version + ";as=" + v.Convert.Kind
@@ -171,7 +175,8 @@ func (f discoveryVersions) AllowsMediaTypeTransform(_, _ string, target *schema.
 	if target == nil {
 		return f == nil
 	}
-	return target.Group == "apidiscovery.k8s.io" && target.Kind == "APIGroupDiscoveryList" && slices.Contains(f, target.Version)
+	return target.Group == "apidiscovery.k8s.io" && target.Kind == "APIGroupDiscoveryList" &&
+		slices.Contains(f, target.Version)
 }
 
 // AllowsServerVersion implements negotiation.EndpointRestrictions.

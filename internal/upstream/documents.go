@@ -60,7 +60,8 @@ type Documents struct {
 // NewDocuments returns an empty cache of documents of the client's upstream.
 func NewDocuments(client *Client) *Documents {
 	return &Documents{
-		client: client, flights: newFlights(documentSeats), kept: newDocumentStore(documentBudget), odd: newDocumentStore(oddBudget),
+		client: client, flights: newFlights(documentSeats), kept: newDocumentStore(documentBudget),
+		odd:      newDocumentStore(oddBudget),
 		oddities: limit.NewRates(limit.Rate{PerSecond: 1, Burst: 20}), reading: semaphore.NewWeighted(readingBudget),
 	}
 }
@@ -87,7 +88,8 @@ func (d *Documents) document(r DocumentRequest) document {
 	if representation.odd {
 		store = d.odd
 	}
-	return document{target: Target{Path: r.Path, Query: representation.query(hash)}, representation: representation, key: representation.key(r.Path, hash), store: store}
+	return document{target: Target{Path: r.Path, Query: representation.query(hash)}, representation: representation,
+		key: representation.key(r.Path, hash), store: store}
 }
 
 // Get returns the upstream's response to a GET with the path, query and headers. While the upstream cannot be reached

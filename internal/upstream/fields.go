@@ -133,7 +133,8 @@ func (f *Fields) ask(ctx context.Context, r Resource, label string) error {
 	if r.Namespaced {
 		namespace = "default"
 	}
-	query := url.Values{"fieldSelector": {"metadata.name=" + nowhere + "," + label + "=x"}, "resourceVersion": {"0"}, "limit": {"1"}}
+	query := url.Values{"fieldSelector": {"metadata.name=" + nowhere + "," + label + "=x"}, "resourceVersion": {"0"},
+		"limit": {"1"}}
 	_, err := f.client.Get(ctx, Target{Path: r.Path(namespace), Query: query}, MediaJSON, maxErrorBody)
 	if err != nil && !HasCode(err, http.StatusBadRequest) {
 		return err

@@ -17,7 +17,8 @@ import (
 // on Credentials instead. Connection headers are dropped, because the client could do more than read on an upgraded
 // connection.
 var forwardedHeaders = []string{
-	"Accept", "Accept-Encoding", "Audit-Id", "If-Match", "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since",
+	"Accept", "Accept-Encoding", "Audit-Id", "If-Match", "If-Modified-Since", "If-None-Match", "If-Range",
+	"If-Unmodified-Since",
 	"Range", "User-Agent",
 }
 
@@ -25,8 +26,10 @@ var forwardedHeaders = []string{
 // host or connection, and clients would apply them to the facade (Set-Cookie, Alt-Svc, Strict-Transport-Security).
 // After WWW-Authenticate, which kube-apiserver never sends, clients would send credentials to the facade.
 var answerHeaders = []string{
-	"Accept-Ranges", "Allow", "Audit-Id", "Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language", "Content-Length",
-	"Content-Range", "Content-Type", "Date", "Etag", "Expires", "Last-Modified", "Retry-After", "Vary", "Warning", "X-Content-Type-Options",
+	"Accept-Ranges", "Allow", "Audit-Id", "Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language",
+	"Content-Length",
+	"Content-Range", "Content-Type", "Date", "Etag", "Expires", "Last-Modified", "Retry-After", "Vary", "Warning",
+	"X-Content-Type-Options",
 }
 
 // kubernetesHeader is the prefix of kube-apiserver's own headers, such as those of priority and fairness.
@@ -138,7 +141,8 @@ func (p *PassThrough) rewrite(r *http.Request, as Credentials) (*http.Request, e
 	u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/")+r.URL.Path, "" // the same escaping, whichever the client used
 	u.RawQuery = r.URL.Query().Encode()
 	out := (&http.Request{
-		Method: r.Method, URL: &u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Body: http.NoBody,
+		Method: r.Method, URL: &u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{},
+		Body: http.NoBody,
 	}).WithContext(passing(r.Context()))
 	names := forwardedHeaders
 	if len(body) > 0 {
@@ -169,7 +173,8 @@ func (p *PassThrough) redirect(answer *http.Response) (string, error) {
 		return "", nil
 	}
 	location, err := url.Parse(answer.Header.Get("Location"))
-	if err != nil || (location.Host != "" && location.Host != p.client.base.Host) || !strings.HasPrefix(path.Clean(location.Path), "/openapi/") {
+	if err != nil || (location.Host != "" && location.Host != p.client.base.Host) ||
+		!strings.HasPrefix(path.Clean(location.Path), "/openapi/") {
 		return "", errors.New("the upstream redirected to another address")
 	}
 	location.Scheme, location.User, location.Host = "", nil, ""

@@ -25,7 +25,8 @@ const QuestionLimit = 64 << 10
 // IsQuestion reports whether a POST to a path is a review and changes nothing.
 func IsQuestion(path string) bool {
 	parts := strings.Split(path, "/") // "", apis, group, version, resource
-	return len(parts) == 5 && parts[0] == "" && parts[1] == "apis" && parts[3] != "" && slices.Contains(questions, [2]string{parts[2], parts[4]})
+	return len(parts) == 5 && parts[0] == "" && parts[1] == "apis" && parts[3] != "" &&
+		slices.Contains(questions, [2]string{parts[2], parts[4]})
 }
 
 // bodyOf returns the body to forward: the complete body of a review, and no body for a GET or HEAD. It returns an error

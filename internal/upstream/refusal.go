@@ -11,7 +11,8 @@ import (
 func (s Credentials) refused(answer *http.Response) error {
 	code := answer.StatusCode
 	switch {
-	case code != http.StatusUnauthorized && code != http.StatusForbidden, s.kind == kubeconfigUser, s.kind == bearer, s.kind == anonymous:
+	case code != http.StatusUnauthorized && code != http.StatusForbidden, s.kind == kubeconfigUser, s.kind == bearer,
+		s.kind == anonymous:
 		return nil
 	case s.kind == facadeUser || code == http.StatusUnauthorized: // an impersonated user has no own credentials
 		return &RefusedError{Code: code, Body: beginning(answer)}

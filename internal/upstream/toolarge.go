@@ -34,7 +34,8 @@ func nameCause(response *http.Response) error {
 	}
 	named := withCause(body)
 	if named == nil { // the rest of the body has not been read yet
-		response.Body = &ownedBody{ReadCloser: io.NopCloser(io.MultiReader(bytes.NewReader(body), rest)), release: func() { rest.Close() }}
+		response.Body = &ownedBody{ReadCloser: io.NopCloser(io.MultiReader(bytes.NewReader(body), rest)),
+			release: func() { rest.Close() }}
 		return nil
 	}
 	rest.Close()
@@ -47,7 +48,8 @@ func nameCause(response *http.Response) error {
 // returns nil when there is nothing to add.
 func withCause(body []byte) []byte {
 	var status metav1.Status
-	if err := json.Unmarshal(body, &status); err != nil || status.Kind != "Status" || !strings.Contains(status.Message, tooLarge) {
+	if err := json.Unmarshal(body, &status); err != nil || status.Kind != "Status" ||
+		!strings.Contains(status.Message, tooLarge) {
 		return nil
 	}
 	if status.Details == nil {

@@ -50,14 +50,18 @@ func Command() *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.StringVar(&against, "against", "", "kubeconfig `file` of the kube-apiserver that the facade reads from")
-	flags.StringVar(&context, "against-context", "", "`name` of the context in the --against file; its current context when empty")
-	flags.StringVar(&rules.ExplicitPath, clientcmd.RecommendedConfigPathFlag, "", "kubeconfig `file` of the facade; $KUBECONFIG or ~/.kube/config when empty")
+	flags.StringVar(&context, "against-context", "",
+		"`name` of the context in the --against file; its current context when empty")
+	flags.StringVar(&rules.ExplicitPath, clientcmd.RecommendedConfigPathFlag, "",
+		"kubeconfig `file` of the facade; $KUBECONFIG or ~/.kube/config when empty")
 	clientcmd.BindOverrideFlags(&overrides, flags, clientcmd.RecommendedConfigOverrideFlags(""))
-	flags.StringSliceVar(&o.Encodings, "encodings", []string{"json", "protobuf"}, "`encodings` to compare: json, protobuf or both")
+	flags.StringSliceVar(&o.Encodings, "encodings", []string{"json", "protobuf"},
+		"`encodings` to compare: json, protobuf or both")
 	flags.IntVar(&o.Limit, "limit", 500, "maximum `number` of objects per page")
 	flags.IntVar(&o.Shown, "shown", 10, "maximum `number` of differences printed per resource; 0 prints only their count")
 	command.SetUsageFunc(func(cmd *cobra.Command) error { // the parent command has its own usage function
-		_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s\n\nFlags:\n%s", cmd.UseLine(), cmd.Flags().FlagUsagesWrapped(120))
+		_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s\n\nFlags:\n%s", cmd.UseLine(),
+			cmd.Flags().FlagUsagesWrapped(120))
 		return err
 	})
 	return command
@@ -70,7 +74,8 @@ func configOf(file, context string) (*rest.Config, error) {
 		return nil, errors.New("--against is required: kubeconfig of the kube-apiserver that the facade reads from")
 	}
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
-		&clientcmd.ClientConfigLoadingRules{ExplicitPath: file}, &clientcmd.ConfigOverrides{CurrentContext: context}).ClientConfig()
+		&clientcmd.ClientConfigLoadingRules{ExplicitPath: file},
+		&clientcmd.ConfigOverrides{CurrentContext: context}).ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("read --against %s: %w", file, err)
 	}

@@ -25,7 +25,8 @@ const line = "%-9s %-9s %10s %12s %10s %9s  %s\n"
 func (r *report) add(o outcome) error {
 	if !r.begun {
 		r.begun = true
-		if _, err := fmt.Fprintf(r.out, line, "RESULT", "ENCODING", "VERSION", "BYTES", "OBJECTS", "DIFFERENT", "RESOURCE"); err != nil {
+		if _, err := fmt.Fprintf(r.out, line, "RESULT", "ENCODING", "VERSION", "BYTES", "OBJECTS", "DIFFERENT",
+			"RESOURCE"); err != nil {
 			return err
 		}
 	}
@@ -54,7 +55,8 @@ func (r *report) add(o outcome) error {
 		r.objects += o.compared.Objects
 	}
 	name := fmt.Sprintf("%s (%s)", o.resource.GroupResource(), o.resource.Version)
-	objects, different, bytes := strconv.Itoa(o.compared.Objects), strconv.Itoa(o.compared.Different), strconv.FormatInt(o.bytes, 10)
+	objects, different, bytes := strconv.Itoa(o.compared.Objects), strconv.Itoa(o.compared.Different),
+		strconv.FormatInt(o.bytes, 10)
 	if o.err != nil || o.skipped {
 		objects, different, bytes = "-", "-", "-"
 	}

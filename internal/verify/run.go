@@ -106,7 +106,8 @@ func (v *verification) compare(ctx context.Context, r resource, encoding string)
 
 // lacks reports whether neither server supports the encoding, after one of them returned 406. Otherwise err is the
 // reason why the result is unknown.
-func (v *verification) lacks(ctx context.Context, r resource, encoding string, refused error) (neither bool, err error) {
+func (v *verification) lacks(ctx context.Context, r resource, encoding string,
+	refused error) (neither bool, err error) {
 	for _, s := range []*server{v.facade, v.upstream} {
 		_, err := s.get(ctx, r.path(), url.Values{"fieldSelector": {nothing}, "resourceVersion": {"0"}}, accepts[encoding])
 		if err == nil {
@@ -137,14 +138,15 @@ func (v *verification) once(ctx context.Context, r resource, encoding string) ou
 	facade.useless = func() bool { return upstream.err != nil }
 	upstream.useless = func() bool { return facade.err != nil }
 	whole := func() bool { return upstream.err == nil }
-	o.compared, o.err = divergence.Compare([]string{"object"}, facade.all(ctx), upstream.all(ctx), whole, func(d divergence.Difference) {
-		if r.isSecret() {
-			d.Hide()
-		}
-		if len(o.differences) < v.options.Shown {
-			o.differences = append(o.differences, d)
-		}
-	})
+	o.compared, o.err = divergence.Compare([]string{"object"}, facade.all(ctx), upstream.all(ctx), whole,
+		func(d divergence.Difference) {
+			if r.isSecret() {
+				d.Hide()
+			}
+			if len(o.differences) < v.options.Shown {
+				o.differences = append(o.differences, d)
+			}
+		})
 	// When one side fails, the remaining objects of the other side are not differences.
 	if err := errors.Join(facade.err, upstream.err); err != nil {
 		o.err = err
@@ -175,7 +177,8 @@ func (v *verification) version(ctx context.Context, r resource, encoding string)
 	ctx, cancel := context.WithTimeout(ctx, fillWait)
 	defer cancel()
 	for first := true; ; first = false {
-		a, err := v.facade.ask(ctx, r.path(), url.Values{"fieldSelector": {nothing}, "resourceVersion": {"0"}}, accepts[encoding])
+		a, err := v.facade.ask(ctx, r.path(), url.Values{"fieldSelector": {nothing}, "resourceVersion": {"0"}},
+			accepts[encoding])
 		if err == nil {
 			l, err := readers[encoding](a.body)
 			if err == nil && l.version == "" {

@@ -126,7 +126,8 @@ func (s *server) ask(ctx context.Context, path string, query url.Values, accept 
 		return answer{}, fmt.Errorf("read response of %s: %w", s.name, err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return answer{}, &refusal{server: s.name, code: response.StatusCode, retryAfter: response.Header.Get("Retry-After"), body: body}
+		return answer{}, &refusal{server: s.name, code: response.StatusCode, retryAfter: response.Header.Get("Retry-After"),
+			body: body}
 	}
 	return answer{body: body, flows: response.Header.Get(flowHeader) != ""}, nil
 }

@@ -22,7 +22,8 @@ const (
 // run is to be written item by item. before is the number of bytes of the list before the run.
 func (l *listWriter) precompressed(r Run, before int) *Deflated {
 	precompressed, page := l.body.precompressed, r.Page.Precompressed()
-	if precompressed == nil || page == nil || r.Selector == nil && r.isShort() || l.list.Representation.Kind == Row && time.Since(l.list.Now) > agedList {
+	if precompressed == nil || page == nil || r.Selector == nil && r.isShort() || l.list.Representation.Kind == Row &&
+		time.Since(l.list.Now) > agedList {
 		return nil
 	}
 	key, s := keyOf(l.list.Representation, inList, r), page.on(precompressed)
@@ -82,8 +83,10 @@ func (l *listWriter) textOf(dst []byte, r Run) uncompressedText {
 // PrecompressedEvents returns the compressed text of a run as ADDED events, in representation Whole or Partial. The
 // frames of these representations do not depend on earlier frames. The text is made if it is not cached.
 // PrecompressedEvents returns nil when the run should be sent event by event.
-func PrecompressedEvents(precompressed *Precompressed, shape Shape, representation Representation, r Run, now time.Time) *Deflated {
-	if precompressed == nil || !precompressed.keeps() || r.Page.Precompressed() == nil || representation.Kind == Row || r.isShort() {
+func PrecompressedEvents(precompressed *Precompressed, shape Shape, representation Representation, r Run,
+	now time.Time) *Deflated {
+	if precompressed == nil || !precompressed.keeps() || r.Page.Precompressed() == nil || representation.Kind == Row ||
+		r.isShort() {
 		return nil
 	}
 	key, s := keyOf(representation, inStream, r), r.Page.Precompressed().on(precompressed)

@@ -31,7 +31,8 @@ type Precompressed struct {
 
 // NewPrecompressed returns a cache with a budget in bytes. A budget of 0 disables precompression.
 func NewPrecompressed(budget int64) *Precompressed {
-	f := &Precompressed{budget: budget, began: time.Now(), seed: maphash.MakeSeed(), kept: map[*precompressedRun]struct{}{}}
+	f := &Precompressed{budget: budget, began: time.Now(), seed: maphash.MakeSeed(),
+		kept: map[*precompressedRun]struct{}{}}
 	f.bound.Store(budget)
 	return f
 }
@@ -73,7 +74,8 @@ func (f *Precompressed) Stats() PrecompressedStats {
 	f.mu.Lock()
 	bytes, kept := f.bytes, int64(len(f.kept))
 	f.mu.Unlock()
-	return PrecompressedStats{Bytes: bytes, Kept: kept, Found: f.counts.found.Load(), Made: f.counts.made.Load(), Evicted: f.counts.evicted.Load()}
+	return PrecompressedStats{Bytes: bytes, Kept: kept, Found: f.counts.found.Load(), Made: f.counts.made.Load(),
+		Evicted: f.counts.evicted.Load()}
 }
 
 // precompressedKey identifies a run within its page.
@@ -188,7 +190,8 @@ type uncompressedText struct {
 
 // precompress makes the run of a key. If another caller is already making it, precompress waits for that caller. text
 // appends the uncompressed text.
-func (f *Precompressed) precompress(s *pageRuns, key precompressedKey, now time.Time, text func(dst []byte) uncompressedText) *Deflated {
+func (f *Precompressed) precompress(s *pageRuns, key precompressedKey, now time.Time,
+	text func(dst []byte) uncompressedText) *Deflated {
 	run, created := f.begin(s, key, now)
 	if !created {
 		return f.use(run, now)

@@ -48,9 +48,10 @@ func Flagz(flags map[string]string) *Page {
 	}
 	text := flagsText(flags)
 	return &Page{
-		Name: "flagz", Codecs: newCodecs(scheme), Restrictions: negotiate.FlagzEndpointRestrictions{RecognizedStructuredKinds: kinds},
-		Text:   func() []byte { return text },
-		Object: func(kind schema.GroupVersionKind) runtime.Object { return flagsObject(flags, kind) },
+		Name: "flagz", Codecs: newCodecs(scheme),
+		Restrictions: negotiate.FlagzEndpointRestrictions{RecognizedStructuredKinds: kinds},
+		Text:         func() []byte { return text },
+		Object:       func(kind schema.GroupVersionKind) runtime.Object { return flagsObject(flags, kind) },
 	}
 }
 

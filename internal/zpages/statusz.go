@@ -34,8 +34,9 @@ func Statusz(p Process) *Page {
 		v1alpha1.SchemeGroupVersion.WithKind("Statusz"): true, v1beta1.SchemeGroupVersion.WithKind("Statusz"): true,
 	}
 	return &Page{
-		Name: "statusz", Codecs: newCodecs(scheme), Restrictions: negotiate.StatuszEndpointRestrictions{RecognizedStructuredKinds: kinds},
-		Text: p.text, Object: p.object,
+		Name: "statusz", Codecs: newCodecs(scheme),
+		Restrictions: negotiate.StatuszEndpointRestrictions{RecognizedStructuredKinds: kinds},
+		Text:         p.text, Object: p.object,
 	}
 }
 
@@ -45,15 +46,19 @@ func (p Process) text() []byte {
 	up := int64(time.Since(p.Started).Seconds())
 	value := func(name, value string) string { return name + between + " " + html.EscapeString(value) + "\n" }
 	return []byte(fmt.Sprintf("\n%s statusz\n%s\n", component, warning) +
-		value("Started", p.Started.Format(time.UnixDate)) + value("Up", fmt.Sprintf("%d hr %02d min %02d sec", up/3600, up/60%60, up%60)) +
-		value("Go version", goVersion()) + value("Binary version", p.Version) + "\n" + value("Paths", strings.Join(p.folders(), " ")))
+		value("Started", p.Started.Format(time.UnixDate)) +
+		value("Up", fmt.Sprintf("%d hr %02d min %02d sec", up/3600, up/60%60, up%60)) +
+		value("Go version", goVersion()) + value("Binary version", p.Version) + "\n" +
+		value("Paths", strings.Join(p.folders(), " ")))
 }
 
 // object returns an object of the requested kind. The kinds differ only in their version.
 func (p Process) object(kind schema.GroupVersionKind) runtime.Object {
 	status := v1beta1.Statusz{
-		TypeMeta: metav1.TypeMeta{Kind: kind.Kind, APIVersion: kind.GroupVersion().String()}, ObjectMeta: metav1.ObjectMeta{Name: component},
-		StartTime: metav1.Time{Time: p.Started}, UptimeSeconds: int64(time.Since(p.Started).Seconds()), GoVersion: goVersion(), BinaryVersion: p.Version,
+		TypeMeta:   metav1.TypeMeta{Kind: kind.Kind, APIVersion: kind.GroupVersion().String()},
+		ObjectMeta: metav1.ObjectMeta{Name: component},
+		StartTime:  metav1.Time{Time: p.Started}, UptimeSeconds: int64(time.Since(p.Started).Seconds()),
+		GoVersion: goVersion(), BinaryVersion: p.Version,
 		Paths: p.folders(),
 	}
 	if kind.Version == deprecated {

@@ -18,7 +18,8 @@ type statusText struct{}
 func (statusText) Encode(runtime.Object, io.Writer) error { return errNoText }
 
 // Decode implements runtime.Decoder.
-func (statusText) Decode([]byte, *schema.GroupVersionKind, runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+func (statusText) Decode([]byte, *schema.GroupVersionKind,
+	runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	return nil, nil, errNoText
 }
 

@@ -12,11 +12,13 @@ func admit(r *rand.Rand, spec *corev1.PodSpec) {
 	spec.Priority, spec.PreemptionPolicy = new(int32), new(corev1.PreemptLowerPriority)
 	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
 		spec.Tolerations = append(spec.Tolerations, corev1.Toleration{
-			Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(300)),
+			Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute,
+			TolerationSeconds: new(int64(300)),
 		})
 	}
 	volume := tokenVolume("kube-api-access-" + text(r, suffixLetters, 5))
-	mount := corev1.VolumeMount{Name: volume.Name, MountPath: "/var/run/secrets/kubernetes.io/serviceaccount", ReadOnly: true}
+	mount := corev1.VolumeMount{Name: volume.Name, MountPath: "/var/run/secrets/kubernetes.io/serviceaccount",
+		ReadOnly: true}
 	spec.Volumes = append(spec.Volumes, volume)
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {

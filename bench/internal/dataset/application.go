@@ -9,11 +9,14 @@ import (
 )
 
 var (
-	domains = []string{"checkout", "billing", "search", "catalog", "shipping", "identity", "ledger", "media", "pricing", "session",
+	domains = []string{"checkout", "billing", "search", "catalog", "shipping", "identity", "ledger", "media", "pricing",
+		"session",
 		"telemetry", "inventory", "recommend", "gateway", "notify", "archive", "fraud", "loyalty", "routing", "tariff"}
-	roles    = []string{"api", "worker", "consumer", "scheduler", "frontend", "indexer", "sync", "exporter", "cache", "proxy"}
+	roles = []string{"api", "worker", "consumer", "scheduler", "frontend", "indexer", "sync", "exporter", "cache",
+		"proxy"}
 	stages   = []string{"production", "staging", "canary"}
-	settings = []string{"DATABASE_URL", "CACHE_ADDRESS", "QUEUE_TOPIC", "FEATURE_FLAGS", "REQUEST_TIMEOUT", "MAX_CONNECTIONS",
+	settings = []string{"DATABASE_URL", "CACHE_ADDRESS", "QUEUE_TOPIC", "FEATURE_FLAGS", "REQUEST_TIMEOUT",
+		"MAX_CONNECTIONS",
 		"OBJECT_STORE"}
 )
 
@@ -82,11 +85,13 @@ func (a *application) environment(r *rand.Rand) []corev1.EnvVar {
 			LocalObjectReference: corev1.LocalObjectReference{Name: a.name + "-tokens"}, Key: "token"}}},
 	}
 	for _, name := range settings {
-		value := fmt.Sprintf("%s-%s.%s.svc.cluster.local:%d", pick(r, domains), pick(r, roles), pick(r, stages), 1024+r.IntN(60000))
+		value := fmt.Sprintf("%s-%s.%s.svc.cluster.local:%d", pick(r, domains), pick(r, roles), pick(r, stages),
+			1024+r.IntN(60000))
 		env = append(env, corev1.EnvVar{Name: name, Value: value})
 	}
 	for i := range r.IntN(7) {
-		env = append(env, corev1.EnvVar{Name: fmt.Sprintf("EXTRA_%s_%d", text(r, "ABCDEFGH", 4), i), Value: text(r, hexDigits, 8+r.IntN(53))})
+		env = append(env, corev1.EnvVar{Name: fmt.Sprintf("EXTRA_%s_%d", text(r, "ABCDEFGH", 4), i),
+			Value: text(r, hexDigits, 8+r.IntN(53))})
 	}
 	return env
 }

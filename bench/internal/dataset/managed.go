@@ -22,7 +22,8 @@ var listKeys = map[string][]string{
 func templateSet(template *corev1.Pod) string {
 	return fieldSet(map[string]any{
 		"metadata": map[string]any{
-			"generateName": "", "labels": template.Labels, "annotations": template.Annotations, "ownerReferences": template.OwnerReferences,
+			"generateName": "", "labels": template.Labels, "annotations": template.Annotations,
+			"ownerReferences": template.OwnerReferences,
 		},
 		"spec": template.Spec,
 	})
@@ -33,7 +34,8 @@ func (a *application) managers(r *rand.Rand, p *corev1.Pod) []metav1.ManagedFiel
 	created := p.CreationTimestamp
 	return []metav1.ManagedFieldsEntry{
 		entry("kube-controller-manager", "", created, a.owned),
-		entry("mesh-network-agent", "status", after(r, created, 10), `{"f:metadata":{"f:annotations":{"f:network.example.com/status":{}}}}`),
+		entry("mesh-network-agent", "status", after(r, created, 10),
+			`{"f:metadata":{"f:annotations":{"f:network.example.com/status":{}}}}`),
 		entry("kubelet", "status", after(r, created, 100), statusSet(p.Status.PodIP)),
 	}
 }

@@ -45,7 +45,8 @@ func (a *application) run(r *rand.Rand, p *corev1.Pod) {
 		Phase:              corev1.PodRunning,
 		Conditions: []corev1.PodCondition{
 			condition(corev1.PodReadyToStartContainers, initialized), condition(corev1.PodInitialized, initialized),
-			condition(corev1.PodReady, ready), condition(corev1.ContainersReady, ready), condition(corev1.PodScheduled, scheduled),
+			condition(corev1.PodReady, ready), condition(corev1.ContainersReady, ready),
+			condition(corev1.PodScheduled, scheduled),
 		},
 		PodIP:                 fmt.Sprintf("10.%d.%d.%d", 64+r.IntN(64), r.IntN(256), 1+r.IntN(254)),
 		HostIP:                fmt.Sprintf("172.16.%d.%d", r.IntN(256), 1+r.IntN(254)),
@@ -65,10 +66,12 @@ func condition(kind corev1.PodConditionType, since metav1.Time) corev1.PodCondit
 }
 
 // running returns the status of a running container. One of ten was restarted after a crash.
-func (a *application) running(r *rand.Rand, c corev1.Container, digest string, since metav1.Time) corev1.ContainerStatus {
+func (a *application) running(r *rand.Rand, c corev1.Container, digest string,
+	since metav1.Time) corev1.ContainerStatus {
 	started := true
 	status := corev1.ContainerStatus{
-		Name: c.Name, Ready: true, Started: &started, Image: c.Image, ImageID: "registry.example.com/" + c.Name + "@sha256:" + digest,
+		Name: c.Name, Ready: true, Started: &started, Image: c.Image,
+		ImageID:     "registry.example.com/" + c.Name + "@sha256:" + digest,
 		ContainerID: "containerd://" + text(r, hexDigits, 64),
 		State:       corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: since}},
 	}
@@ -86,7 +89,8 @@ func (a *application) finished(r *rand.Rand, c corev1.Container, at metav1.Time)
 	started := false
 	id := "containerd://" + text(r, hexDigits, 64)
 	return corev1.ContainerStatus{
-		Name: c.Name, Ready: true, Started: &started, Image: c.Image, ImageID: "registry.example.com/" + c.Name + "@sha256:" + a.digests[2],
+		Name: c.Name, Ready: true, Started: &started, Image: c.Image,
+		ImageID:     "registry.example.com/" + c.Name + "@sha256:" + a.digests[2],
 		ContainerID: id,
 		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
 			Reason: "Completed", StartedAt: at, FinishedAt: at, ContainerID: id,

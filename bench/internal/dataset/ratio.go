@@ -28,7 +28,8 @@ type RatioError struct{ Ratio Ratio }
 
 // Error implements error.
 func (e *RatioError) Error() string {
-	return fmt.Sprintf("the list shrinks %.2f times under gzip level 1; real ones shrink %g to %g times", e.Ratio.Value(), minRatio, maxRatio)
+	return fmt.Sprintf("the list shrinks %.2f times under gzip level 1; real ones shrink %g to %g times", e.Ratio.Value(),
+		minRatio, maxRatio)
 }
 
 // CheckRatio compresses the pods' JSON as one stream with the standard library, like kube-apiserver. It returns a

@@ -33,7 +33,8 @@ func (a *application) volumes() []corev1.Volume {
 	return []corev1.Volume{
 		{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
 			LocalObjectReference: corev1.LocalObjectReference{Name: a.name + "-config"}, DefaultMode: &mode}}},
-		{Name: "tls", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: a.name + "-tls", DefaultMode: &mode}}},
+		{Name: "tls", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: a.name + "-tls",
+			DefaultMode: &mode}}},
 		{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 	}
 }
@@ -51,7 +52,8 @@ func (a *application) main(r *rand.Rand) corev1.Container {
 		Name:    a.name,
 		Image:   "registry.example.com/" + a.name + ":" + text(r, hexDigits, 12),
 		Command: []string{"/usr/local/bin/" + a.name},
-		Args:    []string{"--config=/etc/" + a.name + "/config.yaml", "--listen=:8080", fmt.Sprintf("--workers=%d", 1+r.IntN(64))},
+		Args: []string{"--config=/etc/" + a.name + "/config.yaml", "--listen=:8080",
+			fmt.Sprintf("--workers=%d", 1+r.IntN(64))},
 		Ports: []corev1.ContainerPort{
 			{Name: "http", ContainerPort: 8080, Protocol: corev1.ProtocolTCP},
 			{Name: "metrics", ContainerPort: 9102, Protocol: corev1.ProtocolTCP},
@@ -61,10 +63,12 @@ func (a *application) main(r *rand.Rand) corev1.Container {
 			Limits:   quantities(fmt.Sprintf("%d", 1+r.IntN(8)), fmt.Sprintf("%dMi", 512+64*r.IntN(64))),
 			Requests: quantities(fmt.Sprintf("%dm", 50*(1+r.IntN(20))), fmt.Sprintf("%dMi", 64*(1+r.IntN(8)))),
 		},
-		VolumeMounts:             a.mounts(),
-		LivenessProbe:            probe("/livez", 8080, int32(10+r.IntN(20))),
-		ReadinessProbe:           probe("/readyz", 8080, int32(5+r.IntN(5))),
-		Lifecycle:                &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"sleep", "5"}}}},
+		VolumeMounts:   a.mounts(),
+		LivenessProbe:  probe("/livez", 8080, int32(10+r.IntN(20))),
+		ReadinessProbe: probe("/readyz", 8080, int32(5+r.IntN(5))),
+		Lifecycle: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{
+			Exec: &corev1.ExecAction{Command: []string{"sleep", "5"}},
+		}},
 		TerminationMessagePath:   corev1.TerminationMessagePathDefault,
 		TerminationMessagePolicy: corev1.TerminationMessageReadFile,
 		ImagePullPolicy:          corev1.PullIfNotPresent,
@@ -76,7 +80,8 @@ func (a *application) sidecar(r *rand.Rand) corev1.Container {
 	return corev1.Container{
 		Name:  "mesh-proxy",
 		Image: fmt.Sprintf("registry.example.com/mesh/proxy:1.%d.%d", 20+r.IntN(3), r.IntN(10)),
-		Args:  []string{"proxy", "sidecar", "--domain", "$(POD_NAMESPACE).svc.cluster.local", "--log-level=warning", "--concurrency=2"},
+		Args: []string{"proxy", "sidecar", "--domain", "$(POD_NAMESPACE).svc.cluster.local", "--log-level=warning",
+			"--concurrency=2"},
 		Ports: []corev1.ContainerPort{{Name: "mesh-admin", ContainerPort: 15090, Protocol: corev1.ProtocolTCP}},
 		Env: []corev1.EnvVar{
 			{Name: "POD_NAMESPACE", ValueFrom: fieldRef("metadata.namespace")},
@@ -109,7 +114,8 @@ func (a *application) migrate(r *rand.Rand) corev1.Container {
 }
 
 func quantities(cpu, memory string) corev1.ResourceList {
-	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}
+	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu),
+		corev1.ResourceMemory: resource.MustParse(memory)}
 }
 
 func probe(path string, port, every int32) *corev1.Probe {

@@ -43,7 +43,8 @@ func (c Chart) SVG() []byte {
 	groupHeight := barHeight*len(c.Series) + groupGap
 	height := headSpace + groupHeight*len(c.Groups) + margin
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img">`+"\n<title>%s</title>\n<style>%s</style>\n",
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img">`+
+		"\n<title>%s</title>\n<style>%s</style>\n",
 		width, height, escape(c.Title), style)
 	fmt.Fprintf(&b, `<rect class="back" width="%d" height="%d" rx="6"/>`+"\n", width, height)
 	write(&b, "title", margin, 22, c.Title)

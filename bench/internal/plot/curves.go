@@ -41,7 +41,8 @@ const curveStyle = `.l{fill:none;stroke-width:2}.c0{stroke:#b35900}.c1{stroke:#0
 // SVG draws the curves.
 func (c Curves) SVG() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img">`+"\n<title>%s</title>\n<style>%s%s</style>\n",
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img">`+
+		"\n<title>%s</title>\n<style>%s%s</style>\n",
 		width, curvesHeight, escape(c.Title), style, curveStyle)
 	fmt.Fprintf(&b, `<rect class="back" width="%d" height="%d" rx="6"/>`+"\n", width, curvesHeight)
 	write(&b, "title", margin, 22, c.Title)
@@ -49,7 +50,8 @@ func (c Curves) SVG() []byte {
 	for _, line := range c.Lines {
 		values = append(values, line.Values...)
 	}
-	x, y := axis{powersOf(c.X), curvesLeft, width - curvesRight}, axis{powersOf(values), curvesHeight - curvesBottom, curvesTop}
+	x, y := axis{powersOf(c.X), curvesLeft, width - curvesRight},
+		axis{powersOf(values), curvesHeight - curvesBottom, curvesTop}
 	c.axes(&b, x, y)
 	names := curvesTop
 	for i, line := range c.Lines {

@@ -103,7 +103,8 @@ func (g Growth) Publish(dir string) error {
 	if err != nil {
 		return fmt.Errorf("write results: %w", err)
 	}
-	files := map[string][]byte{GrowthFile: append(data, '\n'), "growth-memory.svg": g.memory().SVG(), "growth-time.svg": g.times().SVG()}
+	files := map[string][]byte{GrowthFile: append(data, '\n'), "growth-memory.svg": g.memory().SVG(),
+		"growth-time.svg": g.times().SVG()}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
 			return fmt.Errorf("write results: %w", err)
@@ -134,7 +135,8 @@ func (g Growth) Markdown(w io.Writer) error {
 		}
 		lines = append(lines, line)
 	}
-	_, err := fmt.Fprintf(w, "%s\n\nMeasured in %s by\n\n    %s\n\n%s", wrap(g.Machine), Duration(g.Took), g.Command, grid(head, lines))
+	_, err := fmt.Fprintf(w, "%s\n\nMeasured in %s by\n\n    %s\n\n%s", wrap(g.Machine), Duration(g.Took), g.Command,
+		grid(head, lines))
 	return err
 }
 
@@ -145,7 +147,8 @@ func (s Grown) rows() []grownRow {
 		{"load average, before / after", func(s Grown) string { return s.Load }},
 		{"filled: time", func(s Grown) string { return Duration(s.Fill) }},
 		{"filled: CPU of the facade", func(s Grown) string { return Duration(s.FillCPU) }},
-		{"filled: CPU of the facade, for each object", func(s Grown) string { return Duration(s.FillCPU / time.Duration(s.Objects)) }},
+		{"filled: CPU of the facade, for each object",
+			func(s Grown) string { return Duration(s.FillCPU / time.Duration(s.Objects)) }},
 		{"resident, the most while it was filled", func(s Grown) string { return Size(s.Peak) }},
 		{"resident, after a collection", func(s Grown) string { return Size(s.Resident) }},
 		{"live heap", func(s Grown) string { return Size(s.Live) }},
@@ -185,9 +188,11 @@ func (g Growth) times() plot.Curves {
 		lines = append(lines, grownLine{read.Title, func(s Grown) float64 { return float64(s.Reads[i].P50) }})
 	}
 	for i, watches := range g.Sizes[0].Watches {
-		lines = append(lines, grownLine{"an event to " + watches.Title, func(s Grown) float64 { return float64(s.Watches[i].P50) }})
+		lines = append(lines, grownLine{"an event to " + watches.Title,
+			func(s Grown) float64 { return float64(s.Watches[i].P50) }})
 	}
-	return g.curves("Time over objects (medians), both logarithmic", func(v float64) string { return Duration(time.Duration(v)) }, lines)
+	return g.curves("Time over objects (medians), both logarithmic",
+		func(v float64) string { return Duration(time.Duration(v)) }, lines)
 }
 
 // grownLine is one curve.
@@ -197,7 +202,8 @@ type grownLine struct {
 }
 
 func (g Growth) curves(title string, label func(float64) string, lines []grownLine) plot.Curves {
-	c := plot.Curves{Title: title, LabelY: label, LabelX: func(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) }}
+	c := plot.Curves{Title: title, LabelY: label,
+		LabelX: func(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) }}
 	for _, size := range g.Sizes {
 		c.X = append(c.X, float64(size.Objects))
 	}

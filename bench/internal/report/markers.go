@@ -23,7 +23,8 @@ func Replace(text, section []byte) ([]byte, error) {
 	if !begins || !ends || bytes.Contains(after, []byte(endMarker)) || bytes.Contains(rest, []byte(beginMarker)) {
 		return nil, ErrNoMarkers
 	}
-	return bytes.Join([][]byte{before, []byte(beginMarker + "\n\n"), bytes.TrimSpace(section), []byte("\n\n" + endMarker + "\n"), after}, nil), nil
+	return bytes.Join([][]byte{before, []byte(beginMarker + "\n\n"), bytes.TrimSpace(section),
+		[]byte("\n\n" + endMarker + "\n"), after}, nil), nil
 }
 
 // replaceIn applies Replace to a file.

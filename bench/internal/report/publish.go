@@ -27,15 +27,17 @@ type picture struct {
 }
 
 var pictures = []picture{
-	{"cpu.svg", "Server CPU for one answer, logarithmic; the facade's with that of kube-apiserver behind it", func(f *Figures) time.Duration {
-		return f.CPU.Median + f.Behind
-	}},
-	{"time.svg", "Time until the client has the whole answer (herds: until the last has), logarithmic", func(f *Figures) time.Duration {
-		if f.Until > 0 {
-			return f.Until
-		}
-		return f.P50
-	}},
+	{"cpu.svg", "Server CPU for one answer, logarithmic; the facade's with that of kube-apiserver behind it",
+		func(f *Figures) time.Duration {
+			return f.CPU.Median + f.Behind
+		}},
+	{"time.svg", "Time until the client has the whole answer (herds: until the last has), logarithmic",
+		func(f *Figures) time.Duration {
+			if f.Until > 0 {
+				return f.Until
+			}
+			return f.P50
+		}},
 }
 
 // Publish writes the results below a directory: JSON, plots, the section of the document, and the details.
@@ -79,9 +81,10 @@ func (r Results) publishDetails(path string) error {
 
 // chart collects the bars of a plot.
 func (r Results) chart(p picture) plot.Chart {
-	chart := plot.Chart{Title: p.title, Series: []string{"kube-apiserver", "listfacade", "file server"}, Label: func(v float64) string {
-		return Duration(time.Duration(v))
-	}}
+	chart := plot.Chart{Title: p.title, Series: []string{"kube-apiserver", "listfacade", "file server"},
+		Label: func(v float64) string {
+			return Duration(time.Duration(v))
+		}}
 	for _, one := range r.Results {
 		group := plot.Group{Name: one.Title}
 		for _, f := range []*Figures{one.Direct, one.Facade, one.Files} {

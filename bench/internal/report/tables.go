@@ -65,7 +65,8 @@ func (r Results) prices() string {
 		}
 	}
 	return grid([]string{
-		"scenario", "kube-apiserver", "listfacade", "kube-apiserver behind it", "file server", "ratio", "must", "aim", "reached",
+		"scenario", "kube-apiserver", "listfacade", "kube-apiserver behind it", "file server", "ratio", "must", "aim",
+		"reached",
 		"listfacade / file server",
 	}, lines)
 }

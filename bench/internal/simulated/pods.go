@@ -35,7 +35,8 @@ type Pods struct {
 // NewPods prepares the given number of pods, at least 1000. It takes one millisecond for every 100 pods.
 func NewPods(count int) (*Pods, error) {
 	namespaces := (count + perNamespace - 1) / perNamespace
-	spec := dataset.Spec{Pods: count, Namespaces: namespaces, Nodes: (count + perNode - 1) / perNode, Applications: applications * namespaces, Seed: 1}
+	spec := dataset.Spec{Pods: count, Namespaces: namespaces, Nodes: (count + perNode - 1) / perNode,
+		Applications: applications * namespaces, Seed: 1}
 	templates, err := templatesOf(spec)
 	if err != nil {
 		return nil, err

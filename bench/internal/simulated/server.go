@@ -61,7 +61,8 @@ func (s *Server) nothing(w http.ResponseWriter, r *http.Request) {
 		kind = "EventList"
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = fmt.Fprintf(w, `{"kind":%q,"apiVersion":"v1","metadata":{"resourceVersion":"%d"},"items":[]}`+"\n", kind, s.store.now())
+	_, _ = fmt.Fprintf(w, `{"kind":%q,"apiVersion":"v1","metadata":{"resourceVersion":"%d"},"items":[]}`+"\n", kind,
+		s.store.now())
 }
 
 // documents are the responses of discovery and probes.

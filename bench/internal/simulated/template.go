@@ -110,8 +110,9 @@ func newTemplate(pod *corev1.Pod) (*template, error) {
 func spotsOf(pod *corev1.Pod, text []byte) ([]spot, error) {
 	var spots []spot
 	for value, part := range map[string]part{
-		pod.Name: partName, string(pod.UID): partUID, versionMark: partVersion, stampMark: partStamp, pod.Spec.NodeName: partNode,
-		pod.Status.PodIP: partIP, pod.Status.HostIP: partHostIP, volumeSuffix(pod): partVolume,
+		pod.Name: partName, string(pod.UID): partUID, versionMark: partVersion, stampMark: partStamp,
+		pod.Spec.NodeName: partNode,
+		pod.Status.PodIP:  partIP, pod.Status.HostIP: partHostIP, volumeSuffix(pod): partVolume,
 	} {
 		for at := 0; value != ""; {
 			next := bytes.Index(text[at:], []byte(value))

@@ -93,7 +93,8 @@ func (f *frames) event(b []byte, e event) []byte {
 
 // row begins a Table with one row.
 func (f *frames) row(b []byte, version uint64) []byte {
-	b = fmt.Appendf(append(b, tableBegin...), `"metadata":{"resourceVersion":"%d"},"columnDefinitions":%s,"rows":[`, version, f.columns)
+	b = fmt.Appendf(append(b, tableBegin...), `"metadata":{"resourceVersion":"%d"},"columnDefinitions":%s,"rows":[`,
+		version, f.columns)
 	f.columns = "null"
 	return b
 }
@@ -108,8 +109,9 @@ func (f *frames) end(b []byte) []byte {
 func (f *frames) bookmark(b []byte, version uint64, initial bool) []byte {
 	b = append(b, `{"type":"BOOKMARK","object":`...)
 	if f.table {
-		b = append(f.row(b, version), `{"cells":["","0/0","","0","\u003cunknown\u003e","\u003cnone\u003e","\u003cnone\u003e","\u003cnone\u003e",`+
-			`"\u003cnone\u003e"],"object":`...)
+		b = append(f.row(b, version),
+			`{"cells":["","0/0","","0","\u003cunknown\u003e","\u003cnone\u003e","\u003cnone\u003e","\u003cnone\u003e",`+
+				`"\u003cnone\u003e"],"object":`...)
 	}
 	b = fmt.Appendf(append(b, typeMeta...), `"metadata":{"resourceVersion":"%d"`, version)
 	if initial {

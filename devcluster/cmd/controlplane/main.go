@@ -35,7 +35,8 @@ func main() {
 	case binaries.Kwok:
 		kwok()
 	default:
-		fmt.Fprintf(os.Stderr, "controlplane: unknown program name %q; call it through a link with the name of a server\n", name)
+		fmt.Fprintf(os.Stderr, "controlplane: unknown program name %q; call it through a link with the name of a server\n",
+			name)
 		os.Exit(2)
 	}
 }

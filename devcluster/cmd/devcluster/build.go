@@ -59,7 +59,8 @@ const optimizedUsage = "compile the programs with the options of releases, for m
 type sourceFlags struct{ moduleDir, release, cacheDir *string }
 
 func addSourceFlags(flags *pflag.FlagSet, f sourceFlags) {
-	flags.StringVar(f.moduleDir, "module-dir", "", "directory of the devcluster module (default: searched from the working directory upwards)")
+	flags.StringVar(f.moduleDir, "module-dir", "",
+		"directory of the devcluster module (default: searched from the working directory upwards)")
 	flags.StringVar(f.release, "release", "", "older release of Kubernetes for the servers, such as 1.30; "+
 		"the directory releases of the module has the supported ones (default: the release in the module's go.mod)")
 	flags.StringVar(f.cacheDir, "cache-dir", os.Getenv(cacheVariable), "directory for built programs, "+

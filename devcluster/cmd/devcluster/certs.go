@@ -33,7 +33,8 @@ func newCerts() *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&f.dir, "dir", "", "directory for the certificates")
 	flags.StringSliceVar(&f.hosts, "host", nil, "names and addresses of the servers, in addition to localhost")
-	flags.StringToStringVar(&f.kubeconfigs, "kubeconfigs", nil, "NAME=URL: create a directory NAME with a kubeconfig of every user for the server URL; may be repeated")
+	flags.StringToStringVar(&f.kubeconfigs, "kubeconfigs", nil,
+		"NAME=URL: create a directory NAME with a kubeconfig of every user for the server URL; may be repeated")
 	_ = command.MarkFlagRequired("dir") // fails only for a flag that does not exist
 	command.RunE = func(command *cobra.Command, _ []string) error { return f.run(command) }
 	return command

@@ -17,7 +17,8 @@ func newObjects() *cobra.Command {
 		Args:  cobra.NoArgs,
 	}
 	flags := command.Flags()
-	flags.StringVar(&kubeconfigs, "kubeconfigs", "", "directory with the users' kubeconfigs, as created by the command certs")
+	flags.StringVar(&kubeconfigs, "kubeconfigs", "",
+		"directory with the users' kubeconfigs, as created by the command certs")
 	flags.BoolVar(&demo, "demo", false, "create a few demo objects")
 	_ = command.MarkFlagRequired("kubeconfigs") // fails only for a flag that does not exist
 	command.RunE = func(command *cobra.Command, _ []string) error {

@@ -39,15 +39,19 @@ func newUp() *cobra.Command {
 	}
 	flags := command.Flags()
 	addSourceFlags(flags, sourceFlags{&o.ModuleDir, &o.Release, &o.CacheDir})
-	flags.StringSliceVar(&f.components, "components", []string{"all"}, "components in addition to etcd and kube-apiserver: "+
-		"kube-controller-manager, kube-scheduler, kwok; or all, or none")
+	flags.StringSliceVar(&f.components, "components", []string{"all"},
+		"components in addition to etcd and kube-apiserver: "+
+			"kube-controller-manager, kube-scheduler, kwok; or all, or none")
 	flags.IntVar(&o.Nodes, "nodes", 3, "number of nodes that kwok simulates")
 	flags.StringVar(&o.Dir, "dir", "", "directory for all files; it is not removed (default: a temporary directory)")
 	flags.StringArrayVar(&o.APIServer, "apiserver-arg", nil, "additional flag of kube-apiserver; may be repeated")
 	flags.StringArrayVar(&o.Etcd, "etcd-arg", nil, "additional flag of etcd; may be repeated")
-	flags.IntVar(&o.APIServers, "apiservers", 1, "number of kube-apiservers on the same etcd; further ones are named kube-apiserver-2 and up")
-	flags.BoolVar(&f.eventsEtcd, "events-etcd", false, "store events in a separate etcd, etcd-2; short for --separate-etcd events")
-	flags.StringArrayVar(&o.SeparateEtcd, "separate-etcd", nil, "resource to store in etcd-2, such as events or coordination.k8s.io/leases; may be repeated")
+	flags.IntVar(&o.APIServers, "apiservers", 1,
+		"number of kube-apiservers on the same etcd; further ones are named kube-apiserver-2 and up")
+	flags.BoolVar(&f.eventsEtcd, "events-etcd", false,
+		"store events in a separate etcd, etcd-2; short for --separate-etcd events")
+	flags.StringArrayVar(&o.SeparateEtcd, "separate-etcd", nil,
+		"resource to store in etcd-2, such as events or coordination.k8s.io/leases; may be repeated")
 	flags.BoolVar(&f.optimized, "optimized", false, optimizedUsage)
 	flags.BoolVar(&f.json, "json", false, "print one line of JSON when the cluster is ready")
 	flags.BoolVar(&f.keep, "keep", false, "keep the temporary directory")

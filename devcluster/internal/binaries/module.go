@@ -13,7 +13,8 @@ import (
 const modulePath = "github.com/listfacade/listfacade/devcluster"
 
 // ErrNoModule is returned when no checkout of the module was found.
-var ErrNoModule = errors.New("no go.mod of " + modulePath + " in the working directory, its parents, or their subdirectories devcluster; set --module-dir")
+var ErrNoModule = errors.New("no go.mod of " + modulePath +
+	" in the working directory, its parents, or their subdirectories devcluster; set --module-dir")
 
 // FindModule searches for the module from dir upwards, at each level also in a subdirectory devcluster.
 func FindModule(dir string) (string, error) {

@@ -35,7 +35,8 @@ func WaitUntilMay(ctx context.Context, kubeconfig string, what authorizationv1.R
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("wait for the permission to %s %s: %w (last error: %v)", what.Verb, what.Resource, context.Cause(ctx), err)
+			return fmt.Errorf("wait for the permission to %s %s: %w (last error: %v)", what.Verb, what.Resource,
+				context.Cause(ctx), err)
 		case <-retry.C:
 		}
 	}

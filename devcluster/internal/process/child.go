@@ -68,7 +68,8 @@ func (p *Process) wait(c *child) {
 }
 
 func (p *Process) death(c *child) error {
-	return &DeathError{Name: p.spec.Name, Status: c.command.ProcessState.String(), LogFile: p.spec.LogFile, Tail: tail(p.spec.LogFile)}
+	return &DeathError{Name: p.spec.Name, Status: c.command.ProcessState.String(), LogFile: p.spec.LogFile,
+		Tail: tail(p.spec.LogFile)}
 }
 
 // end sends a signal that ends the child, and records that the end is intended.

@@ -53,7 +53,7 @@ func StartComponent(t testing.TB, own *testkit.Cluster, name string, flags ...st
 		}
 	})
 	client := &http.Client{Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true, //nolint:gosec // the test's own server
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true, // the test's own server
 	}}
 	testkit.Eventually(t, name+" is healthy", func() error {
 		answer, err := client.Get("https://" + address + "/healthz")

@@ -88,7 +88,8 @@ func NewFacade(t testing.TB, kubeconfig string, changes ...func(*facade.Config))
 	warnings, logs := observer.New(zap.WarnLevel)
 	all, lines := observer.New(zap.InfoLevel)
 	tee := zap.WrapCore(func(c zapcore.Core) zapcore.Core { return zapcore.NewTee(c, warnings, all) })
-	f, err := facade.New(t.Context(), c, config, zaptest.NewLogger(t, zaptest.Level(zap.WarnLevel), zaptest.WrapOptions(tee)))
+	f, err := facade.New(t.Context(), c, config,
+		zaptest.NewLogger(t, zaptest.Level(zap.WarnLevel), zaptest.WrapOptions(tee)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +111,8 @@ func (f *Facade) Listen(t testing.TB) {
 		return err
 	})
 	f.URL = "https://" + listener.Addr().String()
-	f.Config = &rest.Config{Host: f.URL, TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(c.CertDir, "listfacade.crt")}, QPS: -1}
+	f.Config = &rest.Config{Host: f.URL,
+		TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(c.CertDir, "listfacade.crt")}, QPS: -1}
 	ctx, stop := context.WithCancel(context.Background())
 	f.stop = stop
 	go func() { f.stopped <- f.Serve(ctx, listener) }()
@@ -134,7 +136,7 @@ func (f *Facade) Close(t testing.TB) {
 func (f *Facade) AwaitReady(t testing.TB) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true, //nolint:gosec // the test's own server
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true, // the test's own server
 	}}
 	testkit.Eventually(t, "the facade is ready", func() error {
 		response, err := client.Get(f.URL + "/readyz?verbose")

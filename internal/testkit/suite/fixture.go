@@ -115,9 +115,11 @@ func (f *Fixture) Put(t testing.TB, gvr schema.GroupVersionResource, name, label
 }
 
 // Create creates an object of any kind.
-func (f *Fixture) Create(t testing.TB, gvr schema.GroupVersionResource, content map[string]any, subresources ...string) {
+func (f *Fixture) Create(t testing.TB, gvr schema.GroupVersionResource, content map[string]any,
+	subresources ...string) {
 	t.Helper()
-	if _, err := f.In(gvr).Create(t.Context(), &unstructured.Unstructured{Object: content}, metav1.CreateOptions{}, subresources...); err != nil {
+	if _, err := f.In(gvr).Create(t.Context(), &unstructured.Unstructured{Object: content}, metav1.CreateOptions{},
+		subresources...); err != nil {
 		t.Fatalf("create: %v", err)
 	}
 }
@@ -131,9 +133,11 @@ func (f *Fixture) Remove(t testing.TB, gvr schema.GroupVersionResource, name str
 }
 
 // Patch applies a merge patch to an object, and returns its resourceVersion.
-func (f *Fixture) Patch(t testing.TB, gvr schema.GroupVersionResource, name, patch string, subresources ...string) uint64 {
+func (f *Fixture) Patch(t testing.TB, gvr schema.GroupVersionResource, name, patch string,
+	subresources ...string) uint64 {
 	t.Helper()
-	o, err := f.In(gvr).Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
+	o, err := f.In(gvr).Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{},
+		subresources...)
 	if err != nil {
 		t.Fatalf("patch %s: %v", name, err)
 	}

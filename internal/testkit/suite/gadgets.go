@@ -34,7 +34,8 @@ func (f *Fixture) DefineGadgets(t testing.TB) {
 			}},
 		},
 	}}
-	if _, err := f.Client.Resource(CRDs).Create(t.Context(), crd, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+	if _, err := f.Client.Resource(CRDs).Create(t.Context(), crd, metav1.CreateOptions{}); err != nil &&
+		!apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
 	testkit.Eventually(t, "gadgets are served", func() error {
@@ -58,9 +59,11 @@ func NewObject(gvr schema.GroupVersionResource, name, labels, value string) *uns
 	if len(set) > 0 {
 		metadata["labels"] = set
 	}
-	content := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": map[string]any{"value": value}}
+	content := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata,
+		"data": map[string]any{"value": value}}
 	if gvr == Gadgets {
-		content = map[string]any{"apiVersion": "watch.example.com/v1", "kind": "Gadget", "metadata": metadata, "spec": map[string]any{"value": value}}
+		content = map[string]any{"apiVersion": "watch.example.com/v1", "kind": "Gadget", "metadata": metadata,
+			"spec": map[string]any{"value": value}}
 	}
 	return &unstructured.Unstructured{Object: content}
 }

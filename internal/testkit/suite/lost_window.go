@@ -11,7 +11,8 @@ import (
 
 // LostWindows returns the replayed lost windows of a resource's lanes by encoding, as the facade logs them. others are
 // the outcomes of lost windows that were not replayed.
-func (f *Facade) LostWindows(gvr schema.GroupVersionResource) (bridged map[string][]testkit.LostWindow, others []string) {
+func (f *Facade) LostWindows(gvr schema.GroupVersionResource) (bridged map[string][]testkit.LostWindow,
+	others []string) {
 	bridged = map[string][]testkit.LostWindow{}
 	for _, entry := range f.Lines.FilterMessage("Upstream lost the events after the lane's version").All() {
 		said := entry.ContextMap()

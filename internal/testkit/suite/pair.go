@@ -25,7 +25,8 @@ func ReachIn(t testing.TB, o *testkit.Oracle, path, accept string, rv uint64) {
 	}
 	for _, asker := range []*testkit.Asker{o.Upstream, o.Facade} {
 		testkit.Eventually(t, "the cache has the objects", func() error {
-			answer, err := asker.Ask(t.Context(), testkit.Question{Path: fmt.Sprintf("%s?resourceVersion=%d", path, rv), Header: header})
+			answer, err := asker.Ask(t.Context(),
+				testkit.Question{Path: fmt.Sprintf("%s?resourceVersion=%d", path, rv), Header: header})
 			if err == nil && answer.Code != http.StatusOK {
 				err = fmt.Errorf("%d: %s", answer.Code, answer.Body)
 			}

@@ -28,11 +28,13 @@ var servingAt = regexp.MustCompile(`https://127\.0\.0\.1:\d+`)
 
 // StartProcess compiles the program and runs it with further flags until the test ends. The test fails if it ends
 // before. line may change the command line; it may be nil.
-func StartProcess(t testing.TB, line func(program string, args ...string) []string, kubeconfig string, flags ...string) *Process {
+func StartProcess(t testing.TB, line func(program string, args ...string) []string, kubeconfig string,
+	flags ...string) *Process {
 	t.Helper()
 	dir := t.TempDir()
 	program := testkit.Program(t)
-	args := append([]string{"--kubeconfig", kubeconfig, "--secure-port", "0", "--cert-dir", dir, "--anonymous-acts-as-kubeconfig", "--shutdown-delay-duration", "0"}, flags...)
+	args := append([]string{"--kubeconfig", kubeconfig, "--secure-port", "0", "--cert-dir", dir,
+		"--anonymous-acts-as-kubeconfig", "--shutdown-delay-duration", "0"}, flags...)
 	command := append([]string{program}, args...)
 	if line != nil {
 		command = line(program, args...)
@@ -51,7 +53,8 @@ func StartProcess(t testing.TB, line func(program string, args ...string) []stri
 		defer close(address)
 		for lines := bufio.NewScanner(stderr); lines.Scan(); {
 			p.note(lines.Text())
-			if at := servingAt.FindString(lines.Text()); at != "" && len(address) == 0 && strings.Contains(lines.Text(), "Serving") {
+			if at := servingAt.FindString(lines.Text()); at != "" && len(address) == 0 &&
+				strings.Contains(lines.Text(), "Serving") {
 				address <- at
 			}
 		}
@@ -70,7 +73,8 @@ func StartProcess(t testing.TB, line func(program string, args ...string) []stri
 	if !ok {
 		t.Fatal("the facade does not serve")
 	}
-	p.Config = &rest.Config{Host: host, TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(dir, "listfacade.crt")}, QPS: -1}
+	p.Config = &rest.Config{Host: host,
+		TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(dir, "listfacade.crt")}, QPS: -1}
 	return p
 }
 

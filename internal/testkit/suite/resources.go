@@ -20,7 +20,8 @@ var (
 	Events     = schema.GroupVersionResource{Version: "v1", Resource: "events"}
 	Namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	Gadgets    = schema.GroupVersionResource{Group: "watch.example.com", Version: "v1", Resource: "gadgets"}
-	CRDs       = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	CRDs       = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
+		Resource: "customresourcedefinitions"}
 )
 
 // Collection returns the path of a collection. An empty namespace means all namespaces.

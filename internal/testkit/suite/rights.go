@@ -54,8 +54,9 @@ func allowReading(t testing.TB, c *testkit.Cluster) {
 		{NonResourceURLs: []string{"*"}, Verbs: []string{"get", "head"}},
 	}}
 	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
-		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: facadeUser}},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: facadeUser}},
 	}
 	_, err := admin.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
@@ -68,9 +69,12 @@ func allowReading(t testing.TB, c *testkit.Cluster) {
 	for _, server := range c.Servers { // each server receives the binding by its own watch
 		user := clientsOf(t, c, facadeUser, server)
 		testkit.Eventually(t, "the facade's user may read", func() error {
-			review, err := user.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), &authorizationv1.SelfSubjectAccessReview{
-				Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "list", Resource: "secrets"}},
-			}, metav1.CreateOptions{})
+			review, err := user.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(),
+				&authorizationv1.SelfSubjectAccessReview{
+					Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+						ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "list", Resource: "secrets"},
+					},
+				}, metav1.CreateOptions{})
 			if err == nil && !review.Status.Allowed {
 				err = errors.New(review.Status.Reason)
 			}

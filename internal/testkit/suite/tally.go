@@ -83,7 +83,8 @@ func Forward(t testing.TB, config *rest.Config) http.Handler {
 		t.Fatal(err)
 	}
 	return &httputil.ReverseProxy{
-		Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(target) }, Transport: transport, FlushInterval: -1, ErrorLog: quiet,
+		Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(target) }, Transport: transport, FlushInterval: -1,
+		ErrorLog: quiet,
 	}
 }
 
@@ -101,7 +102,8 @@ func Serve(t testing.TB, handler http.Handler) (kubeconfig string) {
 	return testkit.WriteInsecureKubeconfig(t, s.URL)
 }
 
-var tallied = &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
+var tallied = &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"),
+	GrouplessAPIPrefixes: sets.NewString("api")}
 
 // what describes a request.
 func what(r *http.Request) Asked {
@@ -110,7 +112,8 @@ func what(r *http.Request) Asked {
 	if err != nil || !info.IsResourceRequest || info.Subresource != "" {
 		return Asked{Way: Other}
 	}
-	a := Asked{Way: Other, Resource: strings.TrimSuffix(info.Resource+"."+info.APIGroup, "."), Protobuf: strings.HasPrefix(accept, "application/vnd.kubernetes.protobuf")}
+	a := Asked{Way: Other, Resource: strings.TrimSuffix(info.Resource+"."+info.APIGroup, "."),
+		Protobuf: strings.HasPrefix(accept, "application/vnd.kubernetes.protobuf")}
 	named := info.Name != "" || strings.HasPrefix(query.Get("fieldSelector"), "metadata.name=")
 	switch {
 	case info.Verb == "list" && !named && !strings.Contains(accept, "as=PartialObjectMetadataList"):

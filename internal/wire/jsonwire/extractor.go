@@ -35,7 +35,8 @@ const (
 // NewExtractor returns an extractor for a kind with these selectable fields.
 func NewExtractor(fields []wire.Path) *Extractor {
 	e := &Extractor{paths: fields, root: newBranch()}
-	for _, path := range []string{"metadata.name", "metadata.namespace", "metadata.resourceVersion", "metadata.labels", "metadata"} {
+	for _, path := range []string{"metadata.name", "metadata.namespace", "metadata.resourceVersion", "metadata.labels",
+		"metadata"} {
 		e.want(path)
 	}
 	for _, field := range fields {

@@ -46,9 +46,11 @@ func plain(names ...string) order {
 var metadataOrder = append(plain(
 	"name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp",
 	"deletionTimestamp", "deletionGracePeriodSeconds", "labels", "annotations"),
-	field{name: "ownerReferences", elements: plain("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")},
+	field{name: "ownerReferences",
+		elements: plain("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")},
 	field{name: "finalizers"},
-	field{name: "managedFields", elements: plain("manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource")},
+	field{name: "managedFields", elements: plain("manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1",
+		"subresource")},
 )
 
 // appendOrdered appends an object with its members in this order. It omits nulls, and members that the type does not

@@ -37,7 +37,8 @@ func (Encoding) Covers(d wire.Description, fields []wire.Path) bool {
 // Pages implements wire.Encoding. It uses lists, because the initial events of a watch cost kube-apiserver 1.5 times as
 // much.
 func (e Encoding) Pages(d wire.Description, ask wire.Ask, fields []wire.Path) wire.Pages {
-	return wire.Pages{Objects: ask, Reader: &pageReader{reader: &reader{extractor: newExtractor(d.Kind, fields), shape: newShape(d)}}}
+	return wire.Pages{Objects: ask,
+		Reader: &pageReader{reader: &reader{extractor: newExtractor(d.Kind, fields), shape: newShape(d)}}}
 }
 
 // Reader implements wire.Encoding. It panics if Covers returns false.

@@ -59,7 +59,8 @@ func cutExtension(message []byte) (raw []byte, err error) {
 
 // knownType returns a constant for the known types, to avoid an allocation for each event.
 func knownType(name []byte) string {
-	for _, known := range []string{wire.TypeAdded, wire.TypeModified, wire.TypeDeleted, wire.TypeBookmark, wire.TypeError} {
+	for _, known := range []string{wire.TypeAdded, wire.TypeModified, wire.TypeDeleted, wire.TypeBookmark,
+		wire.TypeError} {
 		if string(name) == known {
 			return known
 		}

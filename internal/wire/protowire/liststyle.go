@@ -83,7 +83,8 @@ func (s *listStyle) AppendTail(dst []byte, meta wire.ListMeta, _ wire.Content) [
 
 // metaField returns the encoded metadata field of the list.
 func (s *listStyle) metaField(meta wire.ListMeta) []byte {
-	list := metav1.ListMeta{ResourceVersion: meta.ResourceVersion, Continue: meta.Continue, RemainingItemCount: meta.RemainingItemCount}
+	list := metav1.ListMeta{ResourceVersion: meta.ResourceVersion, Continue: meta.Continue,
+		RemainingItemCount: meta.RemainingItemCount}
 	message, err := list.Marshal()
 	if err != nil {
 		panic("BUG: encode list metadata: " + err.Error())

@@ -28,7 +28,8 @@ func Main() {
 		os.Exit(1)
 	}
 	config.ContentType = os.Args[3]
-	factory := informers.NewSharedInformerFactoryWithOptions(kubernetes.NewForConfigOrDie(config), 0, informers.WithNamespace(os.Args[2]))
+	factory := informers.NewSharedInformerFactoryWithOptions(kubernetes.NewForConfigOrDie(config), 0,
+		informers.WithNamespace(os.Args[2]))
 	informer := factory.Core().V1().ConfigMaps().Informer()
 	events := &lineWriter{out: bufio.NewWriter(os.Stdout)}
 	informer.AddEventHandler(handler(events))

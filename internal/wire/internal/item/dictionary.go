@@ -69,7 +69,8 @@ func dictionaryOf(contents [][]byte) *Dictionary {
 	made, err := tablesOf(contents, history)
 	if err != nil {
 		return &Dictionary{
-			bytes: history, encoding: zstd.WithEncoderDictRaw(dictionaryID, history), decoding: zstd.WithDecoderDictRaw(dictionaryID, history),
+			bytes: history, encoding: zstd.WithEncoderDictRaw(dictionaryID, history),
+			decoding: zstd.WithDecoderDictRaw(dictionaryID, history),
 		}
 	}
 	return &Dictionary{bytes: made, encoding: zstd.WithEncoderDict(made), decoding: zstd.WithDecoderDicts(made)}
