@@ -91,11 +91,11 @@ func applyConfig(text []byte, groups []flagGroup, c *facade.Config) error {
 	}
 	keys := map[string]json.RawMessage{}
 	if err := json.Unmarshal(object, &keys); err != nil {
-		return errors.New("content is not an object")
+		return errors.New("content must be a YAML mapping of keys to values")
 	}
 	var typeMeta metav1.TypeMeta
 	if err := json.Unmarshal(object, &typeMeta); err != nil || typeMeta != configType {
-		return fmt.Errorf("content must have apiVersion: %s and kind: %s", configType.APIVersion, configType.Kind)
+		return fmt.Errorf("got apiVersion %q and kind %q, want %s and %s", typeMeta.APIVersion, typeMeta.Kind, configType.APIVersion, configType.Kind)
 	}
 	if err := applyResources(keys["resources"], c); err != nil {
 		return err

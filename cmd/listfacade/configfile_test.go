@@ -168,9 +168,9 @@ func TestConfigDirectoryErrorsNameTheFile(t *testing.T) {
 // TestConfigFileErrorsNameFileAndKey: an invalid file is an error that names the file and the key.
 func TestConfigFileErrorsNameFileAndKey(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
-		"empty file":                  {"", "content must have apiVersion: config.listfacade/v1alpha1"},
-		"list instead of object":      {"- a", "content is not an object"},
-		"another kind":                {"apiVersion: v1\nkind: Config\n", "content must have"},
+		"empty file":                  {"", `got apiVersion "" and kind "", want config.listfacade/v1alpha1`},
+		"list instead of object":      {"- a", "content must be a YAML mapping"},
+		"another kind":                {"apiVersion: v1\nkind: Config\n", `got apiVersion "v1" and kind "Config", want`},
 		"invalid YAML":                {head + "a: [", "yaml"},
 		"unknown key":                 {head + "sekurePort: 1\n", "sekurePort: unknown key"},
 		"key in lower case":           {head + "secureport: 1\n", "secureport: unknown key"},

@@ -151,7 +151,8 @@ func observingFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.DurationVar(&c.Slow.Request, "slow-request-threshold", c.Slow.Request,
 		"Duration above which a request is logged, with its caller and the time per step. 0 logs none.")
 	f.DurationVar(&c.Slow.WatchLag, "slow-watch-lag", c.Slow.WatchLag,
-		"Time a watch may lag behind before it is logged, and again each time that as much has passed. 0 logs none.")
+		"Maximum time that a watch may lag behind. A watch that lags longer is logged, and logged again after each further period of this "+
+			"length. 0 logs none.")
 	f.StringVar(&c.DebugSocket, "debug-socket-path", c.DebugSocket,
 		"Unix socket (a `path`) that serves /metrics, /debug/pprof, the log level, the tables of callers and requests, and the "+
 			"operator's page (/debug/status). It needs no authentication, and only the user of the process can connect. If empty, no "+

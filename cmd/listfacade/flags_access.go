@@ -35,8 +35,8 @@ func authenticationFlags(c *facade.Config, f *pflag.FlagSet) {
 		"How long to cache TokenReview results, positive and negative.")
 	f.Float64Var(&a.FailureRate, "authn-failure-rate", a.FailureRate,
 		"Maximum `number` of failed authentications per second and source address, with a burst of five times as many. All addresses together "+
-			"may fail ten times as often, at least 100 per second, and take turns. Above the limits, a token waits or is rejected with 429, "+
-			"unless kube-apiserver accepted it in the last ten minutes.")
+			"may fail ten times as often, at least 100 per second. Above its limit, an address is rejected with 429. Above the total limit, "+
+			"addresses take turns. Tokens that kube-apiserver accepted in the last ten minutes are exempt.")
 }
 
 func authorizationFlags(c *facade.Config, f *pflag.FlagSet) {
