@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// absenceGrace is how long a CA bundle stays trusted after it disappeared. Replacing a file, or kube-apiserver
-// rewriting the ConfigMap, takes far less.
+// absenceGrace is how long a CA bundle stays trusted after it disappeared. The replacement of a file, or of the
+// ConfigMap by kube-apiserver, takes far less time.
 const absenceGrace = 10 * time.Minute
 
 // errAbsent is returned when there is no bundle. An empty bundle is different: it withdraws trust.

@@ -90,7 +90,7 @@ func (a *anonymous) run(ctx context.Context) {
 			continue
 		}
 		if before := a.allowed.Swap(allowed); before != allowed || !known {
-			a.log.Info("Anonymous requests are treated as by the upstream", zap.Bool("accepted", allowed))
+			a.log.Info("Adopted the upstream's treatment of anonymous requests", zap.Bool("accepted", allowed))
 		}
 		if !known {
 			close(a.known)

@@ -133,7 +133,7 @@ func (t *Trust) warn(ctx context.Context, err error) {
 	}
 	t.warned = text
 	if err == nil {
-		t.config.Log.Info("Read all certificate authorities again")
+		t.config.Log.Info("Certificate authorities can be read again")
 		return
 	}
 	now := t.current()

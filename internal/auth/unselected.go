@@ -11,7 +11,7 @@ import (
 
 // unselected returns the attributes of a list or watch without its selectors and name, and reports whether to review
 // these first. A user who may read all objects may also read a selection of them (KEP-4601), so one review serves all
-// selectors (docs/adr/0026-who-may-read-all-may-select.md). Nodes are excluded, because they never may read all
+// selectors (docs/adr/0026-who-may-read-all-may-select.md). Nodes are excluded, because they may never read all
 // objects.
 func (a Attributes) unselected() (Attributes, bool) {
 	selects := len(a.Fields) > 0 || len(a.Labels) > 0 || a.Name != ""
@@ -25,8 +25,9 @@ func (a Attributes) unselected() (Attributes, bool) {
 	return a, true
 }
 
-// decideUnselected decides by the permission to read without selectors. If that is refused, the caller must decide by
-// the attributes with selectors. It sends no review if a recent verdict on either question makes one unnecessary.
+// decideUnselected decides by the permission to read without selectors. If that permission is refused, the calling
+// function must decide by the attributes with selectors. decideUnselected sends no review if a recent verdict on either
+// question is enough.
 func (r *Reviews) decideUnselected(ctx context.Context, all, a Attributes, key string) (answer, Outcome, error) {
 	q := newQuestion(all, all.key())
 	known, ok := r.known(q)
