@@ -21,9 +21,9 @@ func lanesDiffer(s *Status) (found []Problem) {
 		lane := &s.Lanes[i]
 		name := lane.Name() + " (" + lane.Encoding + ")"
 		if d := lane.Differed; d != nil && (!d.Relisted || s.At.Sub(d.At) < differedFor) {
-			detail := "The resource was listed again because of it."
+			detail := "The resource was listed again because of the difference."
 			if !d.Relisted {
-				detail = "The resource was not listed again, because that did not help before."
+				detail = "The resource was not listed again, because an earlier list did not remove the differences."
 			}
 			found = append(found, Problem{
 				Severity: Critical, What: name + " differed from kube-apiserver: " + plural(d.Objects, "object", "objects") + ", " +
