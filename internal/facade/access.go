@@ -118,8 +118,8 @@ func (a *access) authenticate(c Authentication, reviewer *upstream.Reviewer, s s
 	return nil
 }
 
-// authorize sets up access reviews. It also adds two watches: of roles and bindings, because their changes may change
-// permissions, and of service accounts, because the deletion of one ends its identity.
+// authorize sets up access reviews. It also adds two watches. The one of roles and bindings shows changes of
+// permissions. The one of service accounts shows deletions, which end identities.
 func (a *access) authorize(c Authorization, reviewer *upstream.Reviewer, s surroundings) error {
 	config := s.hop.Config(s.config)
 	objects, err := metadata.NewForConfig(config)

@@ -15,8 +15,8 @@ type demand struct {
 
 func newDemand() *demand { return &demand{missed: make(chan struct{}, 1)} }
 
-// Missed returns a channel that receives a value when a probe did not confirm the lane for a costly read, because no
-// lane had received a version of the store. One value may stand for many reads.
+// Missed returns a channel that receives a value when a probe could not confirm a lane for a costly read. The reason is
+// a version of the store that no lane had received. One value may stand for many reads.
 func (c *Checkers) Missed() <-chan struct{} { return c.demand.missed }
 
 // WantedSince reports whether a costly read arrived after the given moment. A read is costly if its answer costs the

@@ -60,8 +60,8 @@ func newOwnStore(metrics Metrics, start func(func(context.Context)) bool) *store
 // with another counter.
 //
 // While the upstream throttles, no probe is sent. After the pause, all readers share one probe that shows whether the
-// upstream answers again. If probes rotate, a throttled probe does not stop the others: kube-apiserver may throttle a
-// single resource while it fills the watch cache of that resource.
+// upstream answers again. If probes rotate, a throttled probe does not stop the others. kube-apiserver may throttle
+// only one resource, while it fills the watch cache of that resource.
 func (s *store) current(ctx context.Context, source Source) (reading, error) {
 	if err := s.paused(); err != nil {
 		return reading{}, err

@@ -14,8 +14,8 @@ const (
 	accountsFor = 10 * time.Minute
 	// accountsEvery is the interval at which the set of account watches is updated.
 	accountsEvery = 2 * time.Second
-	// keepUpEvery is the interval of KeepUp for each lane. It is longer than the transit of an event, because KeepUp
-	// ignores events in transit.
+	// keepUpEvery is the interval of KeepUp for each lane. It is longer than the transit of an event: a version that no
+	// lane received at two successive calls is not in transit.
 	keepUpEvery = 200 * time.Millisecond
 	// maxOpeningAccounts is how many account watches are opened at a time.
 	maxOpeningAccounts = 4

@@ -16,7 +16,7 @@ const definitionLimit = 8 << 20
 type definition struct {
 	uid        string
 	version    string            // resourceVersion of the CRD
-	listKind   string            // list kind in the status, which is not part of the generation
+	listKind   string            // list kind in the status; its changes do not raise the generation
 	generation int64             // rises with every change of the CRD's spec
 	bytes      int               // size of the CRD as JSON
 	selectable []string          // JSONPaths of selectable fields, without the leading dot

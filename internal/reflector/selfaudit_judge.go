@@ -116,8 +116,8 @@ func (a *auditor) judge(ctx context.Context, r *Reflector, c *course, p *auditPa
 	}
 }
 
-// again returns the differences that count: those in objects that also differed in the last read, or all differences if
-// the page has differed auditLooks times.
+// again returns the differences that count: those in objects that also differed in the last read. If the page has
+// differed auditLooks times, all differences count.
 func (c *course) again(differences []divergence.Difference) (again []divergence.Difference) {
 	if c.looks >= auditLooks {
 		return differences

@@ -5,11 +5,11 @@
 // A directory belongs to one process. A process may therefore remove the unfinished files of an earlier process
 // (CleanUnfinished).
 //
-// A file is complete or it does not exist under its name: Write creates a temporary file with mode 0600, syncs it to
-// the disk and renames it. The file ends with its length and the SHA-256 of its content. Open verifies both before it
-// uses other parts of the file. The checksum detects damage, but not forgery, because anyone who can write to the
-// directory can create a valid file. So the caller has to compare the content with the upstream. Open refuses a file
-// that other users may read or write.
+// A file under its final name is always complete. Write creates a temporary file with mode 0600, syncs it to the disk
+// and renames it. The file ends with its length and the SHA-256 of its content. Open verifies both before it uses other
+// parts of the file. The checksum detects damage, but not forgery, because anyone who can write to the directory can
+// create a valid file. So the caller has to compare the content with the upstream. Open refuses a file that other users
+// may read or write.
 //
 //	listfacade snapshot 1\n
 //	length of the header, 4 bytes, big-endian

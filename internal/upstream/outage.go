@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// fairWait is the minimum time for an answer: a timeout of the caller after a shorter time does not count as a failure
-// of the upstream.
+// fairWait is the minimum time that the upstream has to answer. A caller's timeout after a shorter time does not count
+// as a failure of the upstream.
 const fairWait = time.Second
 
 // outage is the clock of the upstream's outages, shared by all requests of a Client. It measures the time since the
