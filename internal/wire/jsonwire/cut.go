@@ -68,7 +68,7 @@ func (c *cutter) list(each func(Row) error) (ListBody, error) {
 		})
 	})
 	if err == nil && (!items || list.Kind == "") {
-		return ListBody{}, c.Fail("not a list")
+		return ListBody{}, c.Fail("body is not a list")
 	}
 	return list, err
 }
@@ -122,7 +122,7 @@ func (c *cutter) row(each func(Row) error) error {
 	if c.bare && string(r.Object) == "null" {
 		r.Object = nil
 	} else if c.bare || len(r.Object) == 0 || r.Object[0] != '{' {
-		return c.Fail("row has no object, or an object that was not requested")
+		return c.Fail("row without a requested object, or with an object that was not requested")
 	}
 	if len(r.Cells) == 0 || r.Cells[0] != '[' {
 		return c.Fail("row without cells")

@@ -59,7 +59,7 @@ func (f *Frame) open(c *cutter) error {
 		return nil
 	})
 	if err == nil && rows != 1 {
-		return c.Fail(fmt.Sprintf("watch frame with %d rows", rows))
+		return c.Fail(fmt.Sprintf("watch frame with %d rows, want 1", rows))
 	}
 	f.Columns = table.Columns
 	return err

@@ -126,7 +126,7 @@ func (p *pageReader) Objects(page []byte, each func(wire.Item, wire.Facts) error
 			return err
 		}
 		if !p.names(row.Cells, facts.Name) {
-			return fmt.Errorf("%w: next row is not the row of %q", wire.ErrUnaligned, facts.Name)
+			return fmt.Errorf("%w: next row does not contain the name %q", wire.ErrUnaligned, facts.Name)
 		}
 		return each(item, facts)
 	})

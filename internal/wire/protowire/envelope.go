@@ -53,7 +53,7 @@ func (e envelope) open(body []byte) ([]byte, error) {
 // unwrap opens an envelope of any kind. It returns the bytes before the message, and the message.
 func unwrap(body []byte) (head envelope, message []byte, err error) {
 	if !bytes.HasPrefix(body, magic) {
-		return nil, nil, malformed("missing envelope")
+		return nil, nil, malformed("body does not begin with the envelope of a Kubernetes object")
 	}
 	s := scanner{data: body, pos: len(magic)}
 	found := false
@@ -70,12 +70,12 @@ func unwrap(body []byte) (head envelope, message []byte, err error) {
 			head, found = body[:f.tag], true
 		case unknownContentEncoding:
 			if f.end > f.start {
-				return nil, nil, malformed("message has a content encoding")
+				return nil, nil, malformed("envelope has a content encoding, want none")
 			}
 		}
 	}
 	if !found {
-		return nil, nil, malformed("empty envelope")
+		return nil, nil, malformed("envelope without a message")
 	}
 	return head, message, nil
 }

@@ -129,7 +129,7 @@ func textOf(p location, f field, data []byte, texts *wire.Texts) (string, error)
 	case f.end == 0:
 		return "", nil
 	case f.wireType != want:
-		return "", malformed("field %d has wire type %d", f.number, f.wireType)
+		return "", malformed("field %d has wire type %d, want %d", f.number, f.wireType, want)
 	case p.value == text:
 		return texts.Of(data[f.start:f.end]), nil
 	case p.omitted && f.varint == 0:

@@ -31,7 +31,7 @@ func (p *pageReader) Head(page []byte) (wire.ListHead, error) {
 
 // Rows implements wire.PageReader.
 func (*pageReader) Rows([]byte) (wire.ListHead, error) {
-	return wire.ListHead{}, malformed("protobuf has no Table rows")
+	return wire.ListHead{}, malformed("page of Table rows in protobuf, want none")
 }
 
 // Rest implements wire.PageReader.

@@ -80,14 +80,14 @@ func (s *Scanner) Skip() ([]byte, error) {
 	return s.Data[start:s.Pos], err
 }
 
-// skipNested consumes an object or an array. It does not recurse, because hostile nesting would need much stack.
+// skipNested consumes an object or an array. It does not recurse, because deep nesting in hostile input would need a large stack.
 func (s *Scanner) skipNested() error {
 	open := nesting{}
 	for {
 		switch c := s.Peek(); c {
 		case '{', '[':
 			if open.depth == maxDepth {
-				return s.Fail("nested too deeply")
+				return s.Fail(fmt.Sprintf("nested deeper than %d levels", maxDepth))
 			}
 			open.push(c)
 			s.Pos++
@@ -247,7 +247,7 @@ func (s *Scanner) next(closing byte) (done bool, err error) {
 // End returns an error unless only white space remains.
 func (s *Scanner) End() error {
 	if s.space(); s.Pos < len(s.Data) {
-		return s.Fail("more than one value")
+		return s.Fail("data after the end of the value")
 	}
 	return nil
 }

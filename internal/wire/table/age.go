@@ -9,7 +9,7 @@ import (
 // Ages renders the cells of one kind that show how long ago something happened. All other cells are served as the
 // upstream sent them. Immutable; safe for concurrent use. A nil Ages changes no cells.
 type Ages struct {
-	cells  []staleCell // cells with ages, in ascending order of index
+	cells  []staleCell // cells with ages, sorted by index
 	frozen []string
 }
 
