@@ -114,7 +114,7 @@ func (l *learned) annotated(value string) error {
 		case text == endAnnotation:
 			l.kind = InitialEventsEnd
 		case m.key == endKey:
-			return malformed("annotation %s is not \"true\"", m.key)
+			return malformed("annotation %s has value %.20q, want \"true\"", m.key, m.value)
 		case strings.HasPrefix(m.value, `"`):
 			l.extra = append(l.extra, text)
 		default:
