@@ -12,7 +12,7 @@ import (
 type fieldTerm struct {
 	label    string
 	location Location
-	equal    bool   // whether the value must be equal to value; if false, it must not be in not
+	equal    bool   // whether the object's value must equal value; if false, it must not be in not
 	value    string // required value, if equal is true
 	not      valueSet
 }
