@@ -34,7 +34,7 @@ type packer struct {
 	recent recent
 	epoch  *epoch // epoch whose history was packed up to position upTo
 	upTo   int64
-	by     *wire.Packer // wire.Packer in use; nil while there is nothing to pack
+	by     *wire.Packer // packer for the lane's dictionary; nil while there is nothing to pack
 	count  int64        // number of objects that were processed
 }
 
