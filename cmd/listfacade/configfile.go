@@ -95,7 +95,8 @@ func applyConfig(text []byte, groups []flagGroup, c *facade.Config) error {
 	}
 	var typeMeta metav1.TypeMeta
 	if err := json.Unmarshal(object, &typeMeta); err != nil || typeMeta != configType {
-		return fmt.Errorf("got apiVersion %q and kind %q, want %s and %s", typeMeta.APIVersion, typeMeta.Kind, configType.APIVersion, configType.Kind)
+		return fmt.Errorf("got apiVersion %q and kind %q, want %s and %s", typeMeta.APIVersion, typeMeta.Kind,
+			configType.APIVersion, configType.Kind)
 	}
 	if err := applyResources(keys["resources"], c); err != nil {
 		return err

@@ -32,7 +32,9 @@ func readCluster(ctx context.Context, upstream Getter) (clusterTrust, error) {
 	case err != nil:
 		return clusterTrust{unread: true}, fmt.Errorf("read ConfigMap of trusted CA bundles: %w", err)
 	case code == http.StatusNotFound, code == http.StatusForbidden:
-		return clusterTrust{unread: code == http.StatusForbidden}, fmt.Errorf("%w (status code %d); the Role extension-apiserver-authentication-reader grants the permission", errNoConfigMap, code)
+		return clusterTrust{unread: code == http.StatusForbidden},
+			fmt.Errorf("%w (status code %d); the Role extension-apiserver-authentication-reader grants the permission",
+				errNoConfigMap, code)
 	case code != http.StatusOK:
 		return clusterTrust{unread: true}, fmt.Errorf("read ConfigMap of trusted CA bundles: unexpected status code %d", code)
 	}
