@@ -80,8 +80,7 @@ func (s *Scanner) Skip() ([]byte, error) {
 	return s.Data[start:s.Pos], err
 }
 
-// skipNested consumes an object or an array. It does not recurse, because deep nesting in hostile input would need a
-// large stack.
+// skipNested consumes an object or an array. It does not recurse, because deep nesting would need a large stack.
 func (s *Scanner) skipNested() error {
 	open := nesting{}
 	for {
