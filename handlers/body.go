@@ -19,6 +19,7 @@ func (o *reply) body(m media) *wire.Body {
 	}}
 	header.Set("Content-Type", m.encoding.MediaType())
 	switch m.conversion {
+	case unconverted:
 	case indented:
 		options.Filter = func(w io.Writer) io.WriteCloser { return wire.NewIndenter(w) }
 	case inYAML:
