@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -214,9 +215,10 @@ func TestRollCallDuringReplayIsNoSetBack(t *testing.T) {
 		watcher := watchAll(t, lane)
 		r.Put("ns/b", "2") // otherwise the version of the list would count as forgotten too soon
 		elapse(time.Second)
-		learned, rolls, lists := "", r.Asked(testkit.AskRoll), r.Asked(testkit.AskList)
+		var learned atomic.Uint64 // by the last probe
+		rolls, lists := r.Asked(testkit.AskRoll), r.Asked(testkit.AskList)
 		r.Script(testkit.AskProbe, func(w http.ResponseWriter, request *http.Request) {
-			learned = fmt.Sprint(r.RV())
+			learned.Store(r.RV())
 			answer := httptest.NewRecorder()
 			r.Truth(answer, request)
 			r.Elsewhere()
@@ -226,7 +228,8 @@ func TestRollCallDuringReplayIsNoSetBack(t *testing.T) {
 		r.Script(testkit.AskList, func(w http.ResponseWriter, request *http.Request) {
 			answer := httptest.NewRecorder()
 			r.Truth(answer, request)
-			_, _ = w.Write(bytes.Replace(answer.Body.Bytes(), fmt.Appendf(nil, `"resourceVersion":"%d"`, r.RV()), fmt.Appendf(nil, `"resourceVersion":%q`, learned), 1))
+			_, _ = w.Write(bytes.Replace(answer.Body.Bytes(), fmt.Appendf(nil, `"resourceVersion":"%d"`, r.RV()),
+				fmt.Appendf(nil, `"resourceVersion":"%d"`, learned.Load()), 1))
 		})
 		r.Script(testkit.AskWatch, testkit.Refuse(http.StatusGone, "Expired"))
 		r.DropWatches()
