@@ -28,15 +28,15 @@ func encodingsOf(names []string) []wire.Encoding {
 	return named
 }
 
-// checkEncodings returns an error for a name that no encoding has. What is the flag or key with the names.
-func checkEncodings(what string, names []string) error {
+// checkEncodings returns an error for a name that no encoding has. The error begins with setting, the flag or key.
+func checkEncodings(setting string, names []string) error {
 	known := make([]string, 0, len(encodings()))
 	for _, e := range encodings() {
 		known = append(known, e.Name())
 	}
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("%s %q: %s", what, name, strings.Join(known, " or "))
+			return fmt.Errorf("%s %q: must be %s", setting, name, strings.Join(known, " or "))
 		}
 	}
 	return nil

@@ -71,5 +71,3 @@ func ago(now, at time.Time) string {
 }
 
 func stamp(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05 UTC") }
-
-func clock(at time.Time) string { return at.UTC().Format("15:04:05") }

@@ -16,6 +16,7 @@ func TestCommitMessageIsChecked(t *testing.T) {
 		{"comments of git", "docs: fix a link\n\n# Please enter\n", "2", ""},
 		{"a merge", "Merge branch 'main'\n", "500", ""},
 		{"a verb that ends like a participle", "cache: feed watchers in order" + reason, "200", ""},
+		{"a verb that ends with s", "cache: bypass the queue" + reason, "200", ""},
 		{"no body", "cache: send the version with refusals\n", "11", "the body with the reason is missing"},
 		{"an empty body", "cache: send the version with refusals\n\n \n", "11", "the body with the reason is missing"},
 		{"no package", "send the version with refusals" + reason, "200", `the subject is not "package: do something"`},
