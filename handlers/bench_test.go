@@ -72,7 +72,7 @@ func (f *benched) newHandler(b *testing.B, configure ...func(*Config)) http.Hand
 	})
 	config := Config{
 		Catalog: upstream.NewCatalog(client), Lanes: LanesOf(lanes.Get), Encodings: allEncodings, Offers: reflector.Offers, Documents: upstream.NewDocuments(client), Fields: upstream.NewFields(client), Upstream: upstream.NewPassThrough(client),
-		Authenticator: authenticated{}, Authorizer: auth.NewSelf(granted, 0), Sink: observe.Sinks{metrics, observe.NewRequestLog(zap.NewNop())}, Metrics: metrics.Handler(), SLIs: metrics.SLIs(), Live: metrics, Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
+		Authenticator: authenticated{}, Authorizer: auth.NewSelf(granted, 0), Observer: observe.Observers{metrics, observe.NewRequestLog(zap.NewNop())}, Metrics: metrics.Handler(), SLIs: metrics.SLIs(), Counters: metrics, Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
 		BookmarkInterval: time.Minute, WriteTimeout: 30 * time.Second, Draining: ctx,
 	}
 	for _, set := range configure {

@@ -22,7 +22,7 @@ func reporting(t *testing.T, test func(*testing.T, *facade)) {
 	inBubble(t, test, func(c *Config) {
 		c.Inflight = new(observe.Inflight)
 		c.Clients = accounting.NewClients(c.Inflight)
-		c.Sink = c.Clients
+		c.Observer = observe.Observers{c.Clients, c.Inflight}
 		c.BookmarkInterval = time.Hour
 	})
 }

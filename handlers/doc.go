@@ -25,7 +25,7 @@
 //     and to forwarded ones (forwarded_watch.go).
 //   - Only reads are served. All other requests get kube-apiserver's 405.
 //   - Only errors.go creates a metav1.Status.
-//   - Each request fills one observe.Event, which the sinks receive at its end. Live receives it earlier (live.go).
+//   - Each request fills one observe.Event, which Observers receive at each stage of the request.
 //   - Each request records its state in its Progress. /debug/clients, /debug/requests, /debug/watches (debug.go) and
 //     the operator's page (status.go) show both.
 //

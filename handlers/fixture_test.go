@@ -51,11 +51,12 @@ type facade struct {
 
 // eventRecorder keeps the Event of each request.
 type eventRecorder struct {
+	observe.Ignore
 	mu  sync.Mutex
 	all []observe.Event
 }
 
-// Done implements observe.Sink.
+// Done implements observe.Observer.
 func (r *eventRecorder) Done(e *observe.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -109,7 +110,7 @@ func newFacadeOf(t *testing.T, kind testkit.FakeKind, configure ...func(*Config)
 	t.Cleanup(drain)
 	config := Config{
 		Catalog: upstream.NewCatalog(client), Lanes: LanesOf(f.lanes.Get), Encodings: allEncodings, Offers: reflector.Offers, Documents: upstream.NewDocuments(client), Fields: upstream.NewFields(client), Upstream: upstream.NewPassThrough(client),
-		Authenticator: authenticated{}, Authorizer: scriptedAuthorizer{facade: f}, Sink: observe.Sinks{metrics, &f.events}, Metrics: metrics.Handler(), SLIs: metrics.SLIs(), Live: metrics, Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
+		Authenticator: authenticated{}, Authorizer: scriptedAuthorizer{facade: f}, Observer: observe.Observers{metrics, &f.events}, Metrics: metrics.Handler(), SLIs: metrics.SLIs(), Counters: metrics, Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
 		BookmarkInterval: time.Minute, WriteTimeout: 30 * time.Second, Draining: draining,
 	}
 	for _, set := range configure {

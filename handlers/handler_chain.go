@@ -20,11 +20,9 @@ type answer func(ctx context.Context, out *reply, q *Request, lane Lane) (route,
 func (s *Server) handlerChain(about subject, answer answer) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		out := newReply(w, r, s.log, s.times.write)
-		out.yamlSeats, out.precompressed, out.follower = s.yamlSeats, s.precompressed, s.follower
-		s.inflight.Enter(&out.progress)
-		defer s.inflight.Leave(&out.progress) // runs after the sink, which may wait for the audit log
-		defer func() { s.sink.Done(out.finish()) }()
-		defer s.left(out)
+		out.yamlSeats, out.precompressed, out.observer = s.yamlSeats, s.precompressed, s.observer
+		s.observer.Began(out.event)
+		defer func() { s.observer.Done(out.finish()) }()
 		defer s.recover(out)
 		defer out.leave()
 		err := s.process(out, r, about, answer)
@@ -54,7 +52,7 @@ func (s *Server) process(out *reply, r *http.Request, about subject, answer answ
 		return err
 	}
 	out.progress.Known()
-	if err := s.received(q); err != nil {
+	if err := s.observer.Received(q.Event); err != nil {
 		return err
 	}
 	switch {
@@ -74,7 +72,8 @@ func (s *Server) process(out *reply, r *http.Request, about subject, answer answ
 		}
 	}
 	s.resolver.discover(ctx, q, r)
-	s.entered(out)
+	q.Event.Admitted = true
+	s.observer.Admitted(q.Event)
 	err = s.respond(ctx, out, q, answer)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil:
@@ -96,14 +95,6 @@ func (s *Server) respond(ctx context.Context, out *reply, q *Request, answer ans
 	}
 	q.Event.Reason = to.reason
 	return s.forward(ctx, out, q, lane)
-}
-
-// received notifies the follower that the caller is known. An error refuses the request.
-func (s *Server) received(q *Request) error {
-	if s.follower == nil {
-		return nil
-	}
-	return s.follower.Received(q.Event)
 }
 
 // enter authorizes the request, and opens the lane that it may read, if there is one. Only authorized callers receive

@@ -136,7 +136,7 @@ func TestOwnPathsAreAuthorized(t *testing.T) {
 	})
 	ok := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	handler := New(Config{
-		Log: zap.NewNop(), Sink: observe.Sinks{}, Authenticator: authenticated{}, Authorizer: authorizer, Draining: t.Context(), Metrics: ok, Profiles: ok,
+		Log: zap.NewNop(), Observer: observe.Observers{}, Authenticator: authenticated{}, Authorizer: authorizer, Draining: t.Context(), Metrics: ok, Profiles: ok,
 		Inflight: new(observe.Inflight), Clients: accounting.NewClients(nil),
 	})
 	for _, path := range []string{"/metrics", "/debug/pprof", "/debug/pprof/heap", "/debug/clients", "/debug/requests", "/debug/watches", "/healthz", "/livez/ping"} {

@@ -74,7 +74,7 @@ func (s *Server) run(probe string, checks []Check) (lines string, healthy bool) 
 	healthy = true
 	for _, check := range checks {
 		err := check.Healthy()
-		s.live.Checked(check.Name, probe, err)
+		s.counters.Checked(check.Name, probe, err)
 		if err != nil {
 			healthy = false
 			s.log.Info("Health check failed", zap.String("probe", probe), zap.String("check", check.Name), zap.Error(err))

@@ -15,7 +15,7 @@ import (
 func TestHealth(t *testing.T) {
 	var broken error
 	progress := ""
-	handler := New(Config{Log: zap.NewNop(), Sink: observe.Sinks{}, Authenticator: authenticated{}, Authorizer: allower{}, Draining: t.Context(), Checks: []Check{
+	handler := New(Config{Log: zap.NewNop(), Observer: observe.Observers{}, Authenticator: authenticated{}, Authorizer: allower{}, Draining: t.Context(), Checks: []Check{
 		{Name: "ping", Probes: []string{"healthz", "livez", "readyz"}, Healthy: func() error { return nil }},
 		{Name: "discovery", Probes: []string{"readyz"}, Healthy: func() error { return broken }, Progress: func() string { return progress }},
 	}})

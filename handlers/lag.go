@@ -63,10 +63,10 @@ func (l *lag) look(now time.Time, writing bool) time.Duration {
 	return l.bound
 }
 
-// lagging notifies the follower of a watch that is behind, while the watch's goroutine waits for the client.
+// lagging notifies the Observer of a watch that is behind, while the watch's goroutine waits for the client.
 func (s *Server) lagging(event *observe.Event, stream *watchStream, lane Lane, behind time.Duration) {
 	event.Lagged = max(event.Lagged, behind)
-	if s.follower == nil || stream.watcher == nil { // the stream consists of an error only
+	if stream.watcher == nil { // the stream consists of an error only
 		return
 	}
 	by := observe.Lag{For: behind, Sent: stream.events.sent, SentRV: uint64(stream.watcher.Progress()),
@@ -74,7 +74,7 @@ func (s *Server) lagging(event *observe.Event, stream *watchStream, lane Lane, b
 	if state, err := lane.Store().State(); err == nil {
 		by.LaneRV = uint64(state.RV())
 	}
-	s.follower.Lagging(event, by)
+	s.observer.Lagging(event, by)
 }
 
 // notifyLag calls notify while a watch is behind for longer than the bound; 0 disables it.

@@ -16,7 +16,7 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// followed records the calls of a Follower.
+// followed records the calls of an Observer.
 type followed struct {
 	eventRecorder
 	mu        sync.Mutex
@@ -108,7 +108,7 @@ func TestLaggingWatchIsReported(t *testing.T) {
 		if e := follower.last(); e.Verb != "watch" {
 			t.Errorf("got %+v", e)
 		}
-	}, func(c *Config) { c.Sink, c.SlowWatchLag = follower, bound })
+	}, func(c *Config) { c.Observer, c.SlowWatchLag = follower, bound })
 }
 
 // A stream that never catches up is behind, although each piece is accepted in time. A stream that catches up between
@@ -164,8 +164,8 @@ func TestLagDoesNotDelayWriteTimeout(t *testing.T) {
 	})
 }
 
-// A follower receives the caller before any work is done, and the start of each long-running response, even a refusal.
-func TestFollowerIsNotified(t *testing.T) {
+// An Observer receives the caller before any work is done, and the start of each long-running response, even a refusal.
+func TestObserverIsNotified(t *testing.T) {
 	follower := &followed{}
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
@@ -183,7 +183,7 @@ func TestFollowerIsNotified(t *testing.T) {
 				t.Errorf("%s: got codes %v, want %v", target, follower.answering, want)
 			}
 		}
-	}, func(c *Config) { c.Sink = follower })
+	}, func(c *Config) { c.Observer = follower })
 }
 
 // The time for writing a response is counted separately from the time for encoding it.
@@ -233,6 +233,6 @@ func TestSlowWatchIsLogged(t *testing.T) {
 		}
 	}, func(c *Config) {
 		limits := observe.SlowLimits{WatchLag: 5 * time.Second}
-		c.Sink, c.SlowWatchLag = observe.NewSlowLog(zap.New(core), limits), limits.WatchLag
+		c.Observer, c.SlowWatchLag = observe.NewSlowLog(zap.New(core), limits), limits.WatchLag
 	})
 }

@@ -23,8 +23,8 @@ import (
 // pricedGet is the measured request: an object as large as a pod, from a filled cache.
 const pricedGet = "/api/v1/namespaces/ns/configmaps/7?resourceVersion=0"
 
-// pricedSinks are the sinks that receive each request, from none to all of them.
-var pricedSinks = []struct {
+// pricedObservers are the observers that receive each request, from none to all of them.
+var pricedObservers = []struct {
 	name                              string
 	metrics, slow, accounting, audits bool
 }{
@@ -36,27 +36,27 @@ var pricedSinks = []struct {
 	{name: "all", metrics: true, slow: true, accounting: true, audits: true},
 }
 
-// BenchmarkPrice measures the cost of each sink for a GET from a filled cache. It measures the handlers alone, and the
-// process when the request comes from another process over HTTP/2 and TLS. Audit lines are written in batches.
+// BenchmarkPrice measures the cost of each observer for a GET from a filled cache. It measures the handlers alone, and
+// the process when the request comes from another process over HTTP/2 and TLS. Audit lines are written in batches.
 func BenchmarkPrice(b *testing.B) {
-	for _, priced := range pricedSinks {
+	for _, priced := range pricedObservers {
 		f := newBenched(b, func(c *Config) {
-			sinks := observe.Sinks{}
+			observers := observe.Observers{}
 			if priced.metrics {
-				sinks = append(sinks, c.Live.(*observe.Metrics), observe.NewHistory())
+				observers = append(observers, c.Counters.(*observe.Metrics), observe.NewHistory())
 			}
 			if priced.slow {
-				sinks = append(sinks, observe.NewSlowLog(zap.NewNop(), observe.SlowLimits{Request: time.Second, WatchLag: time.Second}))
+				observers = append(observers, observe.NewSlowLog(zap.NewNop(), observe.SlowLimits{Request: time.Second, WatchLag: time.Second}))
 			}
 			if priced.accounting {
 				c.Inflight = new(observe.Inflight)
 				c.Clients = accounting.NewClients(c.Inflight)
-				sinks = append(sinks, c.Clients)
+				observers = append(observers, c.Clients, c.Inflight)
 			}
 			if priced.audits {
-				sinks = append(sinks, auditEverything(b, c.Live.(*observe.Metrics)))
+				observers = append(observers, auditEverything(b, c.Counters.(*observe.Metrics)))
 			}
-			c.Sink = sinks
+			c.Observer = observers
 		})
 		f.open(b, f.client(b), "/api/v1/configmaps?resourceVersion=0") // fill the lane
 		b.Run(priced.name+"/handlers", f.handle)

@@ -26,13 +26,12 @@ type reply struct {
 	w             middleware.WrapResponseWriter
 	r             *http.Request // for the handshake of a websocket, and the media type of an error
 	event         *observe.Event
-	follower      observe.Follower // receives the request while it is in flight; may be nil
+	observer      observe.Observer
 	log           *zap.Logger
 	timeout       time.Duration       // for each piece
 	until         time.Time           // end of the request's timeout; zero for a long-running request
 	yamlSeats     *semaphore.Weighted // limit conversions to YAML
 	precompressed *wire.Precompressed // of pages in compressed lists
-	entered       bool                // Live was notified of the request
 	out           timedWriter
 	seat          seat
 	answers       bool // the start of a long-running response was reported
@@ -57,7 +56,7 @@ func newReply(w http.ResponseWriter, r *http.Request, log *zap.Logger, timeout t
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	}
 	o := &reply{
-		w: middleware.NewWrapResponseWriter(w, r.ProtoMajor), r: r, log: log, timeout: timeout,
+		w: middleware.NewWrapResponseWriter(w, r.ProtoMajor), r: r, log: log, timeout: timeout, observer: observe.Ignore{},
 		event: &observe.Event{
 			AuditID: id, Client: r.RemoteAddr, UserAgent: r.UserAgent(), Header: r.Header, Method: r.Method,
 			URI:    r.URL.RequestURI(),
@@ -160,9 +159,7 @@ func (o *reply) answering(code int) {
 	}
 	o.answers = true
 	o.event.Code, o.event.Started = code, time.Since(o.event.Began)
-	if o.follower != nil {
-		o.follower.Answering(o.event)
-	}
+	o.observer.Answering(o.event)
 }
 
 // header returns the headers of the response.

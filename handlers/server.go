@@ -36,10 +36,10 @@ type Config struct {
 	// SelfReviewer answers reviews about the caller; nil if every caller acts as the kubeconfig's user.
 	SelfReviewer  SelfReviewer
 	Precompressed *wire.Precompressed // compressed pages of lists
-	// Sink receives each request at its end. If it is an observe.Follower, it receives requests in flight too.
-	Sink observe.Sink
-	// Inflight lists requests in flight. If it is nil, /debug/requests and /debug/watches are forwarded. Clients serves
-	// /debug/clients; nil forwards it.
+	// Observer receives each request at each stage of its life.
+	Observer observe.Observer
+	// Inflight lists requests in flight, which it receives as one of the Observers. If it is nil, /debug/requests and
+	// /debug/watches are forwarded. Clients serves /debug/clients; nil forwards it.
 	Inflight *observe.Inflight
 	Clients  *accounting.Clients
 	// Page serves /debug/status and the paths below it, and receives the limits; nil forwards the paths.
@@ -47,7 +47,7 @@ type Config struct {
 	ZPages   []*zpages.Page // serve /statusz and /flagz; a missing page is forwarded
 	Metrics  http.Handler   // serves /metrics
 	SLIs     http.Handler   // serves /metrics/slis; nil forwards the path
-	Live     Live           // receives requests in flight; may be nil
+	Counters Counters       // may be nil
 	Profiles http.Handler   // serves paths below /debug/pprof/; nil forwards them
 	Level    *observe.Level // log level that authorized callers may change; nil forwards its paths
 	Log      *zap.Logger
@@ -67,7 +67,7 @@ type Config struct {
 	WatchMaxAge time.Duration
 	// BookmarkInterval is the time between bookmarks of a watch.
 	BookmarkInterval time.Duration
-	// SlowWatchLag is how long a watch may be behind before a Follower is notified; 0 means never.
+	// SlowWatchLag is how long a watch may be behind before the Observer is notified; 0 means never.
 	SlowWatchLag time.Duration
 	// Limits are the maximum work for callers.
 	Limits Limits
@@ -97,7 +97,7 @@ type Server struct {
 	fields        *upstream.Fields
 	upstream      *upstream.PassThrough
 	metrics, slis http.Handler
-	live          Live
+	counters      Counters
 	profiles      http.Handler
 	level         *observe.Level
 	checks        []Check
@@ -107,8 +107,7 @@ type Server struct {
 	yamlSeats     *semaphore.Weighted // limit conversions to YAML
 	termination   *watchTermination
 	drainCheck    drainCheck
-	sink          observe.Sink
-	follower      observe.Follower // the sink, if it is a Follower
+	observer      observe.Observer
 
 	inflight *observe.Inflight
 	clients  *accounting.Clients
@@ -131,7 +130,7 @@ func New(c Config) http.Handler {
 		limiter: newLimiter(c.Draining, c.RequestTimeout),
 		authorization: authorizationCheck{authorizer: c.Authorizer, catalog: c.Catalog, lanes: c.Lanes,
 			waiting: limit.NewConcurrencyLimit(waitBounds), draining: c.Draining},
-		documents: c.Documents, fields: c.Fields, upstream: c.Upstream, metrics: c.Metrics, slis: c.SLIs, live: c.Live,
+		documents: c.Documents, fields: c.Fields, upstream: c.Upstream, metrics: c.Metrics, slis: c.SLIs, counters: c.Counters,
 		profiles: c.Profiles, level: c.Level, checks: c.Checks,
 		times: times{
 			maxStaleness: c.MaxStaleness, minWatch: c.MinWatch, watchAge: c.WatchMaxAge, bookmarks: c.BookmarkInterval,
@@ -142,11 +141,11 @@ func New(c Config) http.Handler {
 		yamlSeats:     semaphore.NewWeighted(maxYAMLConversions),
 		termination:   newWatchTermination(c.Draining, c.WatchTermination),
 		drainCheck:    drainCheck{leaving: c.Leaving, goaway: c.GoawayChance},
-		sink:          c.Sink, inflight: c.Inflight, clients: c.Clients, page: c.Page, zpages: c.ZPages,
+		observer:      c.Observer, inflight: c.Inflight, clients: c.Clients, page: c.Page, zpages: c.ZPages,
 		log: observe.Few(c.Log),
 	}
-	if s.live == nil {
-		s.live = discardLive{}
+	if s.counters == nil {
+		s.counters = discardCounters{}
 	}
 	s.limiter.shares = newShares(c.Limits)
 	s.limiter.memory = c.Memory
@@ -154,7 +153,6 @@ func New(c Config) http.Handler {
 	stalls.Bytes = c.Memory.Share(stallShare, stalls.Bytes)
 	s.limiter.stalls = limit.NewStalls(stalls)
 	s.limiter.buffered = semaphore.NewWeighted(c.Memory.Share(bufferedShare, bufferedOverall))
-	s.follower, _ = c.Sink.(observe.Follower)
 	if s.page != nil {
 		s.page.ShowLimits(s.limits)
 	}

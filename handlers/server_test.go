@@ -161,7 +161,7 @@ func TestPanicBecomes500(t *testing.T) {
 
 func TestPanicInTheMiddleOfAResponse(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *facade) {
-		s := &Server{log: zap.NewNop(), sink: observe.Sinks{}, authenticator: authenticated{}, live: discardLive{}, limiter: newLimiter(t.Context(), time.Minute), authorization: authorizationCheck{authorizer: allower{}}}
+		s := &Server{log: zap.NewNop(), observer: observe.Observers{}, authenticator: authenticated{}, counters: discardCounters{}, limiter: newLimiter(t.Context(), time.Minute), authorization: authorizationCheck{authorizer: allower{}}}
 		client := testkit.ServeInMemory(t, s.handlerChain(aboutHealth, own(func(out *reply, _ *Request) error {
 			_, _ = io.WriteString(out.w, `{"items":[`)
 			_ = http.NewResponseController(out.w).Flush()

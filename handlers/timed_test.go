@@ -155,7 +155,7 @@ func TestStartOfLongRunningResponseIsReported(t *testing.T) {
 	} {
 		follower := &followed{}
 		o := replyTo(httptest.NewRecorder())
-		o.follower, o.event.LongRunning = follower, true
+		o.observer, o.event.LongRunning = follower, true
 		o.hand(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			begin(w)
 			begin(w)

@@ -44,7 +44,7 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane Lane) (
 	}
 	event := q.Event // the stream must not refer to the Request
 	out.atEnd(func() { stream.close(); event.Returned = stream.events.sent })
-	stream.initial, stream.events.meter, stream.caughtUp = sent, s.live.Watch(event), out.caughtUp
+	stream.initial, stream.events.meter, stream.caughtUp = sent, s.counters.Watch(event), out.caughtUp
 	if stream.watcher != nil {
 		out.progress.Watching(stream.watcher)
 	} else {

@@ -53,7 +53,7 @@ func BenchmarkProgress(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		p.Follow(e)
-		inflight.Enter(p)
+		inflight.Began(e)
 		p.Known()
 		for step := range observe.Step(5) {
 			e.Waited(step, e.Waiting(step))
@@ -61,7 +61,7 @@ func BenchmarkProgress(b *testing.B) {
 		p.Answering()
 		p.Writes(time.Now())
 		p.Wrote(2000)
-		inflight.Leave(p)
+		inflight.Done(e)
 	}
 }
 
@@ -71,9 +71,10 @@ func BenchmarkTop(b *testing.B) {
 	c := NewClients(inflight)
 	watches := make([]observe.Progress, 10_000)
 	for i := range watches {
-		watches[i].Follow(event(fmt.Sprint("system:node:", i), "kubelet", 0))
+		e := event(fmt.Sprint("system:node:", i), "kubelet", 0)
+		watches[i].Follow(e)
 		watches[i].Answering()
-		inflight.Enter(&watches[i])
+		inflight.Began(e)
 	}
 	for b.Loop() {
 		for i := range watches {

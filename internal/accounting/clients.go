@@ -49,6 +49,7 @@ func (m *minute) begin(number int64) {
 
 // Clients contains the costs of the last minutes by Key. Safe for concurrent use.
 type Clients struct {
+	observe.Ignore
 	inflight *observe.Inflight
 	seed     maphash.Seed
 	began    time.Time
@@ -67,7 +68,7 @@ func NewClients(inflight *observe.Inflight) *Clients {
 	return c
 }
 
-// Done implements observe.Sink.
+// Done implements observe.Observer.
 func (c *Clients) Done(e *observe.Event) { c.add(e, e.Charge()) }
 
 // collectEvery is the interval at which requests in flight are counted.

@@ -109,7 +109,7 @@ func TestRequestsInFlightAreCounted(t *testing.T) {
 		e.Verb, e.Took = "watch", 0
 		var p observe.Progress
 		p.Follow(e)
-		inflight.Enter(&p)
+		inflight.Began(e)
 		send := func(bytes, events int) {
 			p.Wakes()
 			p.Writes(time.Now())
@@ -136,7 +136,7 @@ func TestRequestsInFlightAreCounted(t *testing.T) {
 		time.Sleep(time.Hour) //nolint:forbidigo // virtual time
 		total(CPU, 0)         // it was idle
 		send(500, 5)
-		inflight.Leave(&p)
+		inflight.Done(e)
 		e.Took, e.Bytes, e.Returned = time.Hour, 2500, 5
 		c.Done(e)
 		total(Bytes, 500)
@@ -151,14 +151,15 @@ func TestRunCountsAtAnInterval(t *testing.T) {
 		inflight := new(observe.Inflight)
 		c := NewClients(inflight)
 		var p observe.Progress
-		p.Follow(event("amy", "informer", 0))
-		inflight.Enter(&p)
+		e := event("amy", "informer", 0)
+		p.Follow(e)
+		inflight.Began(e)
 		p.Answering()
 		p.Writes(time.Now())
 		p.Wrote(1000)
 		go c.Run(t.Context())
 		time.Sleep(collectEvery + time.Second) //nolint:forbidigo // virtual time
-		inflight.Leave(&p)
+		inflight.Done(e)
 		if got := c.Top(Bytes, time.Minute, 1).Total; got != 1000 {
 			t.Errorf("got %d bytes", got)
 		}

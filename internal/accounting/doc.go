@@ -15,6 +15,6 @@
 //     visible with its user.
 //   - Requests in flight are counted before they end: every ten seconds, and for each Ranking.
 //
-// Clients is an observe.Sink. The package starts no goroutine: Run blocks, and counts requests in flight until its
+// Clients is an observe.Observer. The package starts no goroutine: Run blocks, and counts requests in flight until its
 // context ends. One mutex guards the summaries.
 package accounting

@@ -9,7 +9,7 @@
 //
 // docs/divergences.md lists the differences from kube-apiserver's log, apart from times and addresses.
 //
-// A Log is an observe.Follower. The goroutines of requests encode their own lines. In batch mode the goroutine of Run
+// A Log is an observe.Observer. The goroutines of requests encode their own lines. In batch mode the goroutine of Run
 // writes them. In the other modes the goroutine of the request writes its line, under the lock of the output. When its
 // context ends, Run waits at most ten seconds for the remaining writes. Rotation starts one more goroutine, which
 // compresses files. Closing the file waits for that goroutine.

@@ -55,8 +55,9 @@ var errEnded = errors.New("audit log is closed")
 // errNotStored is the error of rejected requests in mode blocking-strict, as in kube-apiserver.
 var errNotStored = errors.New("failed to store audit event")
 
-// Log writes the audit log. It is an observe.Follower.
+// Log writes the audit log. It is an observe.Observer.
 type Log struct {
+	observe.Ignore
 	rules  rules
 	config Config
 	counts Counts
@@ -88,7 +89,7 @@ func New(c Config, counts Counts, log *zap.Logger) (*Log, error) {
 		out: out}, nil
 }
 
-// Received implements observe.Follower.
+// Received implements observe.Observer.
 func (l *Log) Received(e *observe.Event) error {
 	l.evaluate(e)
 	if l.record(e, auditinternal.StageRequestReceived) || l.config.Mode != BlockingStrict {
@@ -99,17 +100,14 @@ func (l *Log) Received(e *observe.Event) error {
 	return errNotStored
 }
 
-// Answering implements observe.Follower.
+// Answering implements observe.Observer.
 func (l *Log) Answering(e *observe.Event) {
 	if e.Caller != nil {
 		l.record(e, auditinternal.StageResponseStarted)
 	}
 }
 
-// Lagging implements observe.Follower.
-func (*Log) Lagging(*observe.Event, observe.Lag) {}
-
-// Done implements observe.Sink. For a request that failed authentication, the log contains only the event of this
+// Done implements observe.Observer. For a request that failed authentication, the log contains only the event of this
 // stage.
 func (l *Log) Done(e *observe.Event) {
 	if e.Caller == nil {

@@ -122,9 +122,9 @@ func (f *Facade) newHandler() http.Handler {
 		Upstream: upstream.NewPassThrough(f.client), Hop: f.hop, Precompressed: f.precompressed, Memory: f.memory,
 		Authenticator: f.access.authenticator, Authorizer: f.access.authorizer, SelfReviewer: f.access.selfReviewer,
 		Limits: f.limits(), PassAs: passAs[c.Authorization.PassThrough], WatchMaxAge: c.Authorization.WatchMaxAge,
-		Sink:     f.sinks(),
+		Observer: f.observers(),
 		Inflight: f.inflight, Clients: f.clients, Page: f.page, ZPages: f.zpages(),
-		Metrics: f.metrics.Handler(), SLIs: f.metrics.SLIs(), Live: f.metrics, Profiles: profiles(c), Level: c.Level,
+		Metrics: f.metrics.Handler(), SLIs: f.metrics.SLIs(), Counters: f.metrics, Profiles: profiles(c), Level: c.Level,
 		Log: f.log, Checks: f.checks(),
 		Uncached: c.uncached(), MaxStaleness: c.MaxStaleness, RequestTimeout: c.RequestTimeout, MinWatch: c.MinWatch,
 		BookmarkInterval: c.BookmarkInterval, WriteTimeout: c.WriteTimeout, SlowWatchLag: c.Slow.WatchLag,
@@ -133,13 +133,14 @@ func (f *Facade) newHandler() http.Handler {
 	}))
 }
 
-// sinks returns the receivers of notifications about each request.
-func (f *Facade) sinks() observe.Sinks {
-	sinks := observe.Sinks{f.metrics, f.clients, f.history, observe.NewRequestLog(f.log), f.slow}
+// observers returns the observers of each request. The requests in flight are the last one, because a request that
+// waits for the audit log is still in flight.
+func (f *Facade) observers() observe.Observers {
+	observers := observe.Observers{f.metrics, f.clients, f.history, observe.NewRequestLog(f.log), f.slow}
 	if f.audit != nil {
-		sinks = append(sinks, f.audit)
+		observers = append(observers, f.audit)
 	}
-	return sinks
+	return append(observers, f.inflight)
 }
 
 // limits returns the limits of authenticated callers.

@@ -89,6 +89,8 @@ type Event struct {
 	// Audited is the audit policy's verdict on the request. Only the audit log uses it.
 	Audited Audited
 
+	// Admitted reports whether the request passed the first limits (Observer.Admitted).
+	Admitted bool
 	Code     int
 	Bytes    int64 // of the body, after compression
 	RawBytes int64 // of the body, before compression; 0 if the upstream compressed it
@@ -146,67 +148,4 @@ func (e *Event) Waited(step Step, since time.Time) {
 // is the value of Waits[Writing] when the encoding began.
 func (e *Event) Encoded(since time.Time, written time.Duration) {
 	e.Waits[Encoding] += time.Since(since) - (e.Waits[Writing] - written)
-}
-
-// Sink receives the Event of each request when the request has ended. It must not keep the Event, and must be safe for
-// concurrent use.
-type Sink interface {
-	Done(e *Event)
-}
-
-// Follower is a Sink that also receives requests in flight. Its methods must not keep the Event, and must be safe for
-// concurrent use.
-type Follower interface {
-	Sink
-	// Received is called after authentication, before any other work for the request. An error rejects the request.
-	Received(e *Event) error
-	// Answering is called when the response to a long-running request begins.
-	Answering(e *Event)
-	// Lagging is called repeatedly while a watch lags behind. Another goroutine calls it, because the goroutine of the
-	// request then waits for its client.
-	Lagging(e *Event, by Lag)
-}
-
-// Lag is the distance of a watch from its lane.
-type Lag struct {
-	For    time.Duration // time since the watch had sent all events
-	Sent   int           // events sent, bookmarks included; the client may not have received the last ones
-	SentRV uint64        // resourceVersion up to which all events are sent; 0 while unknown
-	LaneRV uint64        // resourceVersion of the lane
-	// Initial reports whether the initial events are still being sent.
-	Initial bool
-}
-
-// Sinks passes Events to several sinks. If a sink is a Follower, Sinks also calls its other methods.
-type Sinks []Sink
-
-// Received implements Follower. It calls every Follower and returns the first error.
-func (s Sinks) Received(e *Event) (err error) {
-	s.follow(func(f Follower) {
-		if refused := f.Received(e); err == nil {
-			err = refused
-		}
-	})
-	return err
-}
-
-// Answering implements Follower.
-func (s Sinks) Answering(e *Event) { s.follow(func(f Follower) { f.Answering(e) }) }
-
-// Lagging implements Follower.
-func (s Sinks) Lagging(e *Event, by Lag) { s.follow(func(f Follower) { f.Lagging(e, by) }) }
-
-func (s Sinks) follow(call func(Follower)) {
-	for _, sink := range s {
-		if follower, ok := sink.(Follower); ok {
-			call(follower)
-		}
-	}
-}
-
-// Done implements Sink.
-func (s Sinks) Done(e *Event) {
-	for _, sink := range s {
-		sink.Done(e)
-	}
 }

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,46 +11,35 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// sinkFunc is a Sink.
-type sinkFunc func(*Event)
-
-// Done implements Sink.
-func (f sinkFunc) Done(e *Event) { f(e) }
-
-// Every sink receives every request.
-func TestSinksReceiveEveryRequest(t *testing.T) {
-	calls := map[string]string{}
-	sinks := Sinks{
-		sinkFunc(func(e *Event) { calls["one"] = e.AuditID }), sinkFunc(func(e *Event) { calls["two"] = e.AuditID }),
-	}
-	sinks.Done(&Event{AuditID: "x"})
-	if calls["one"] != "x" || calls["two"] != "x" {
-		t.Errorf("got calls %v", calls)
-	}
+// calls counts the calls of the methods of an Observer.
+type calls struct {
+	Ignore
+	all []string
+	err error
 }
 
-// Followers among the sinks receive requests in flight, and each of them can refuse a request.
-func TestFollowersCanRefuse(t *testing.T) {
-	first, second := &follower{}, &follower{err: errors.New("no")}
-	sinks := Sinks{first, sinkFunc(func(*Event) {}), second}
-	err := sinks.Received(&Event{})
-	sinks.Answering(&Event{})
-	sinks.Lagging(&Event{}, Lag{})
-	if !errors.Is(err, second.err) || first.calls != 3 || second.calls != 3 {
-		t.Errorf("got %v, and %d and %d calls", err, first.calls, second.calls)
+func (c *calls) Began(*Event)          { c.all = append(c.all, "began") }
+func (c *calls) Received(*Event) error { c.all = append(c.all, "received"); return c.err }
+func (c *calls) Admitted(*Event)       { c.all = append(c.all, "admitted") }
+func (c *calls) Answering(*Event)      { c.all = append(c.all, "answering") }
+func (c *calls) Lagging(*Event, Lag)   { c.all = append(c.all, "lagging") }
+func (c *calls) Done(*Event)           { c.all = append(c.all, "done") }
+
+// Each of several observers receives every stage, and can refuse a request. Ignore lets it pass.
+func TestEveryObserverReceivesEveryStage(t *testing.T) {
+	first, second := &calls{}, &calls{err: errors.New("no")}
+	observers, e := Observers{first, Ignore{}, second, Ignore{}}, &Event{}
+	observers.Began(e)
+	err := observers.Received(e)
+	observers.Admitted(e)
+	observers.Answering(e)
+	observers.Lagging(e, Lag{})
+	observers.Done(e)
+	want := []string{"began", "received", "admitted", "answering", "lagging", "done"}
+	if !errors.Is(err, second.err) || !slices.Equal(first.all, want) || !slices.Equal(second.all, want) {
+		t.Errorf("got %v, and calls %q and %q, want %q", err, first.all, second.all, want)
 	}
 }
-
-// follower counts the calls of its methods.
-type follower struct {
-	calls int
-	err   error
-}
-
-func (f *follower) Done(*Event)           {}
-func (f *follower) Received(*Event) error { f.calls++; return f.err }
-func (f *follower) Answering(*Event)      { f.calls++ }
-func (f *follower) Lagging(*Event, Lag)   { f.calls++ }
 
 // The time of encoding does not include the time that the client takes to accept bytes.
 func TestEncoded(t *testing.T) {

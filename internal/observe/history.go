@@ -15,6 +15,7 @@ const (
 // History records the last minutes: requests with their durations, requests to the upstream with their results, and
 // relists. It uses 60 KB of memory at all times. Safe for concurrent use. A nil History records nothing.
 type History struct {
+	Ignore
 	mu      sync.Mutex // guards the fields below; a report holds it for some tens of nanoseconds
 	ring    [HistorySteps]moment
 	relists map[relisted][]time.Time // the last relists of each resource, oldest first
@@ -71,7 +72,7 @@ func (h *History) now(at time.Time) *moment {
 	return m
 }
 
-// Done implements Sink. It ignores requests about the facade itself, such as health and metrics.
+// Done implements Observer. It ignores requests about the facade itself, such as health and metrics.
 func (h *History) Done(e *Event) {
 	if h == nil || e.Source == FromFacade && e.Resource == "" {
 		return

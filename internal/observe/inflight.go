@@ -8,6 +8,7 @@ import (
 // Inflight is the set of requests in flight. The zero Inflight is empty; a nil one stays empty. Safe for concurrent
 // use.
 type Inflight struct {
+	Ignore
 	shards [inflightShards]inflightShard
 }
 
@@ -27,11 +28,9 @@ type links struct {
 	previous, next *Progress
 }
 
-// Enter adds a request.
-func (i *Inflight) Enter(p *Progress) {
-	if i == nil {
-		return
-	}
+// Began implements Observer.
+func (i *Inflight) Began(e *Event) {
+	p := e.Progress
 	p.shard = uint8(rand.Uint32N(inflightShards)) //nolint:gosec // needs no secure randomness
 	s := &i.shards[p.shard]
 	s.mu.Lock()
@@ -42,11 +41,9 @@ func (i *Inflight) Enter(p *Progress) {
 	s.first = p
 }
 
-// Leave removes a request.
-func (i *Inflight) Leave(p *Progress) {
-	if i == nil {
-		return
-	}
+// Done implements Observer.
+func (i *Inflight) Done(e *Event) {
+	p := e.Progress
 	s := &i.shards[p.shard]
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,12 +19,15 @@ func Few(log *zap.Logger) *zap.Logger {
 }
 
 // requestLog logs each request.
-type requestLog struct{ log *zap.Logger }
+type requestLog struct {
+	Ignore
+	log *zap.Logger
+}
 
-// NewRequestLog returns a Sink that logs the Event of each request at level debug.
-func NewRequestLog(log *zap.Logger) Sink { return requestLog{log: log} }
+// NewRequestLog returns an Observer that logs the Event of each request at level debug.
+func NewRequestLog(log *zap.Logger) Observer { return requestLog{log: log} }
 
-// Done implements Sink.
+// Done implements Observer.
 func (l requestLog) Done(e *Event) {
 	entry := l.log.Check(zap.DebugLevel, "Answered request")
 	if entry == nil {

@@ -11,6 +11,7 @@ import (
 
 // Metrics contains all metrics of one facade in its own registry. Safe for concurrent use.
 type Metrics struct {
+	Ignore
 	registry       *prometheus.Registry
 	health         healthMetrics
 	requests       *requestMetrics
@@ -168,8 +169,9 @@ func (m *Metrics) ExposeSLI() {
 	m.registry.MustRegister(m.requests.sli)
 }
 
-// Done implements Sink.
+// Done implements Observer.
 func (m *Metrics) Done(e *Event) {
+	m.left(e)
 	m.requests.done(e)
 	m.reads.done(e)
 }

@@ -48,7 +48,7 @@ func filled() *Metrics {
 	m.Done(&Event{Method: "BREW", Scope: "namespace", Verb: "brew", Source: FromFacade, Code: 4711})
 	watch := deployments
 	watch.Verb = "watch"
-	m.Entered(&watch)
+	m.Admitted(&watch)
 	meter := m.Watch(&watch)
 	meter.Add(2, 4000)
 	meter.Add(1, 1)

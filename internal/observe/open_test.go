@@ -32,7 +32,7 @@ func newOpen(inflight *Inflight, verb, uri string) (*Event, *Progress) {
 	e := &Event{AuditID: "id", Client: "1.2.3.4:5", UserAgent: "agent", Method: "GET", URI: uri, Source: FromFacade, Began: time.Now()}
 	p := new(Progress)
 	p.Follow(e)
-	inflight.Enter(p)
+	inflight.Began(e)
 	e.User, e.Verb, e.Resource, e.Version, e.Namespace = "amy", verb, "pods", "v1", "ns"
 	return e, p
 }
@@ -86,7 +86,7 @@ func TestOpenRequest(t *testing.T) {
 		if busy := p.busy(time.Since(e.Began)); busy != time.Second+writeWork+100*writtenByte {
 			t.Errorf("got a busy time of %s", busy)
 		}
-		inflight.Leave(p)
+		inflight.Done(e)
 		if list := inflight.Requests("age", 10); list.Total != 0 {
 			t.Errorf("got %+v", list)
 		}
@@ -245,7 +245,7 @@ func TestInflightConcurrently(t *testing.T) {
 					p.Wrote(bytes)
 					p.Sent(i + 1)
 				}
-				inflight.Leave(p)
+				inflight.Done(e)
 				e.Took, e.Bytes, e.Returned = time.Since(e.Began), 3*bytes, 3
 				charge(e.Charge())
 			}

@@ -24,8 +24,8 @@ func warmGet() *Event {
 
 // count makes the calls for a request that is not long-running.
 func count(m *Metrics, e *Event) {
-	m.Entered(e)
-	m.Left(e)
+	e.Admitted = true
+	m.Admitted(e)
 	m.Done(e)
 }
 

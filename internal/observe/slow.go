@@ -34,6 +34,7 @@ const (
 // SlowLog logs each slow request at level info. It keeps the last slow requests (Recent), including those that it did
 // not log because of the rate limit.
 type SlowLog struct {
+	Ignore
 	log    *zap.Logger
 	limits SlowLimits
 	rate   *rate.Limiter
@@ -41,30 +42,27 @@ type SlowLog struct {
 	kept   slowRing
 }
 
-// NewSlowLog returns a Follower that logs slow requests. It omits lines above a rate limit. The next line that it
+// NewSlowLog returns an Observer that logs slow requests. It omits lines above a rate limit. The next line that it
 // writes contains the number of omitted ones.
 func NewSlowLog(log *zap.Logger, limits SlowLimits) *SlowLog {
 	return &SlowLog{log: log, limits: limits, rate: rate.NewLimiter(slowLines, slowLinesAtOne)}
 }
 
-// Received implements Follower.
-func (*SlowLog) Received(*Event) error { return nil }
-
-// Answering implements Follower. A long-running request is slow if its response takes long to begin.
+// Answering implements Observer. A long-running request is slow if its response takes long to begin.
 func (l *SlowLog) Answering(e *Event) {
 	if l.isSlow(e.Started) {
 		l.write("Slow request", e, e.Started, zap.Duration("took", e.Started))
 	}
 }
 
-// Lagging implements Follower.
+// Lagging implements Observer.
 func (l *SlowLog) Lagging(e *Event, by Lag) {
 	l.write("Slow watch", e, by.For, zap.Duration("age", time.Since(e.Began)), zap.Duration("behind", by.For),
 		zap.Bool("initialEvents", by.Initial),
 		zap.Int("objectsSent", by.Sent), zap.Uint64("sentRV", by.SentRV), zap.Uint64("laneNowRV", by.LaneRV))
 }
 
-// Done implements Sink.
+// Done implements Observer.
 func (l *SlowLog) Done(e *Event) {
 	switch {
 	case e.LongRunning && e.Lagged > 0:

@@ -45,8 +45,8 @@ func (u *underway) gauge(e *Event) prometheus.Gauge {
 	return u.long.WithLabelValues(k.verb, k.group, k.version, k.resource, k.subresource, k.scope)
 }
 
-// Entered counts a request as in flight. The fields of its path must be in the Event.
-func (m *Metrics) Entered(e *Event) {
+// Admitted implements Observer. It counts the request as in flight.
+func (m *Metrics) Admitted(e *Event) {
 	if runsLong(e) {
 		m.underway.gauge(e).Inc()
 		return
@@ -54,8 +54,11 @@ func (m *Metrics) Entered(e *Event) {
 	m.underway.of(e).enter(time.Now())
 }
 
-// Left ends the counting of a request that Entered counted.
-func (m *Metrics) Left(e *Event) {
+// left ends the counting of a request that Admitted counted.
+func (m *Metrics) left(e *Event) {
+	if !e.Admitted {
+		return
+	}
 	if runsLong(e) {
 		m.underway.gauge(e).Dec()
 		return
