@@ -24,7 +24,9 @@ import (
 
 	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/frames"
+	"github.com/listfacade/listfacade/internal/metrics"
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/oplog"
 	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/upstream"
@@ -60,8 +62,8 @@ func (f *benched) newHandler(b *testing.B, configure ...func(*Config)) http.Hand
 		b.Fatal(err)
 	}
 	b.Cleanup(client.CloseIdle)
-	metrics := observe.NewMetrics(observe.Sources{})
-	lanes := reflector.NewLanes(client, reflector.Config{}, metrics, zap.NewNop())
+	counted := metrics.New(metrics.Sources{})
+	lanes := reflector.NewLanes(client, reflector.Config{}, counted, zap.NewNop())
 	ctx, stop := context.WithCancel(context.Background())
 	ready, ended := make(chan struct{}), make(chan struct{})
 	go func() { defer close(ended); lanes.Run(ctx, func() { close(ready) }) }()
@@ -72,7 +74,7 @@ func (f *benched) newHandler(b *testing.B, configure ...func(*Config)) http.Hand
 	})
 	config := Config{
 		Catalog: upstream.NewCatalog(client), Lanes: LanesOf(lanes.Get), Encodings: allEncodings, Offers: reflector.Offers, Documents: upstream.NewDocuments(client), Fields: upstream.NewFields(client), Upstream: upstream.NewPassThrough(client),
-		Authenticator: authenticated{}, Authorizer: auth.NewSelf(granted, 0), Observer: observe.Observers{metrics, observe.NewRequestLog(zap.NewNop())}, Metrics: metrics.Handler(), SLIs: metrics.SLIs(), Counters: metrics, Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
+		Authenticator: authenticated{}, Authorizer: auth.NewSelf(granted, 0), Observer: observe.Observers{counted, oplog.NewRequestLog(zap.NewNop())}, Metrics: counted.Handler(), SLIs: counted.SLIs(), Counters: counted, Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
 		BookmarkInterval: time.Minute, WriteTimeout: 30 * time.Second, Draining: ctx,
 	}
 	for _, set := range configure {

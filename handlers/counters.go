@@ -1,11 +1,14 @@
 package handlers
 
-import "github.com/listfacade/listfacade/internal/observe"
+import (
+	"github.com/listfacade/listfacade/internal/metrics"
+	"github.com/listfacade/listfacade/internal/observe"
+)
 
 // Counters counts what is not a stage of a request. Its methods are safe for concurrent use.
 type Counters interface {
 	// Watch returns the meter of a watch that the cache serves; nil counts nothing.
-	Watch(e *observe.Event) *observe.WatchMeter
+	Watch(e *observe.Event) *metrics.WatchMeter
 	// Checked receives the result of a health check in a probe.
 	Checked(check, probe string, err error)
 }
@@ -14,7 +17,7 @@ type Counters interface {
 type discardCounters struct{}
 
 // Watch implements Counters.
-func (discardCounters) Watch(*observe.Event) *observe.WatchMeter { return nil }
+func (discardCounters) Watch(*observe.Event) *metrics.WatchMeter { return nil }
 
 // Checked implements Counters.
 func (discardCounters) Checked(string, string, error) {}

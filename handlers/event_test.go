@@ -15,6 +15,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/oplog"
 )
 
 // Each request creates one Event with the caller, the request, the source of the response, the reason and the cost.
@@ -127,5 +128,5 @@ func TestAuditIDsAreLogged(t *testing.T) {
 				t.Errorf("%s: got %d lines with %q, want %d", target, lines, id, want)
 			}
 		}
-	}, func(c *Config) { c.Log, c.Observer = zap.New(core), observe.NewRequestLog(zap.New(core)) })
+	}, func(c *Config) { c.Log, c.Observer = zap.New(core), oplog.NewRequestLog(zap.New(core)) })
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/listfacade/listfacade/bookmarks"
 	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/metrics"
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/wire"
 )
@@ -33,7 +34,7 @@ type events struct {
 	frames         *bytes.Buffer  // nil when there are none
 	alone          *cache.Frame   // a single pending frame, sent without a copy unless others follow; nil if none
 	sent           int
-	meter          *observe.WatchMeter // counts frames and their bytes before compression
+	meter          *metrics.WatchMeter // counts frames and their bytes before compression
 
 	progress *observe.Progress // receives the number of events sent
 	// maySend is called before frames are sent. Its error ends the stream, and pending frames are dropped.

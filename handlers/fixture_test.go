@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/listfacade/listfacade/internal/auth"
+	"github.com/listfacade/listfacade/internal/metrics"
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/testkit"
@@ -94,12 +95,12 @@ func newFacadeOf(t *testing.T, kind testkit.FakeKind, configure ...func(*Config)
 	}
 	t.Cleanup(client.CloseIdle)
 	f.asker = client
-	metrics := observe.NewMetrics(observe.Sources{})
+	counted := metrics.New(metrics.Sources{})
 	var wanted Config
 	for _, set := range configure {
 		set(&wanted)
 	}
-	f.lanes = reflector.NewLanes(client, reflector.Config{Memory: wanted.Memory}, metrics, zap.NewNop())
+	f.lanes = reflector.NewLanes(client, reflector.Config{Memory: wanted.Memory}, counted, zap.NewNop())
 	ctx, stop := context.WithCancel(t.Context())
 	ready, ended := make(chan struct{}), make(chan struct{})
 	go func() { defer close(ended); f.lanes.Run(ctx, func() { close(ready) }) }()
@@ -110,7 +111,7 @@ func newFacadeOf(t *testing.T, kind testkit.FakeKind, configure ...func(*Config)
 	t.Cleanup(drain)
 	config := Config{
 		Catalog: upstream.NewCatalog(client), Lanes: LanesOf(f.lanes.Get), Encodings: allEncodings, Offers: reflector.Offers, Documents: upstream.NewDocuments(client), Fields: upstream.NewFields(client), Upstream: upstream.NewPassThrough(client),
-		Authenticator: authenticated{}, Authorizer: scriptedAuthorizer{facade: f}, Observer: observe.Observers{metrics, &f.events}, Metrics: metrics.Handler(), SLIs: metrics.SLIs(), Counters: metrics, Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
+		Authenticator: authenticated{}, Authorizer: scriptedAuthorizer{facade: f}, Observer: observe.Observers{counted, &f.events}, Metrics: counted.Handler(), SLIs: counted.SLIs(), Counters: counted, Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
 		BookmarkInterval: time.Minute, WriteTimeout: 30 * time.Second, Draining: draining,
 	}
 	for _, set := range configure {

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/oplog"
 )
 
 // followed records the calls of an Observer.
@@ -232,7 +233,7 @@ func TestSlowWatchIsLogged(t *testing.T) {
 			t.Errorf("got %v", logs.All())
 		}
 	}, func(c *Config) {
-		limits := observe.SlowLimits{WatchLag: 5 * time.Second}
-		c.Observer, c.SlowWatchLag = observe.NewSlowLog(zap.New(core), limits), limits.WatchLag
+		limits := oplog.SlowLimits{WatchLag: 5 * time.Second}
+		c.Observer, c.SlowWatchLag = oplog.NewSlowLog(zap.New(core), limits), limits.WatchLag
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/listfacade/listfacade/internal/auth"
-	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/oplog"
 )
 
 // askedAuthorizer allows everything or nothing, and records the attributes.
@@ -33,7 +33,7 @@ func (a *askedAuthorizer) Authorize(ctx context.Context, of auth.Attributes) (au
 // The log level is neither shown nor changed before the authorizer has allowed that verb on that path.
 func TestLevelIsAuthorized(t *testing.T) {
 	atomic := zap.NewAtomicLevelAt(zap.InfoLevel)
-	level := observe.NewLevel(atomic, zap.NewNop(), func(uint32) {})
+	level := oplog.NewLevel(atomic, zap.NewNop(), func(uint32) {})
 	inBubble(t, func(t *testing.T, f *facade) {
 		put := func(target, body string) *http.Response {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://facade.test"+target, strings.NewReader(body))
@@ -54,7 +54,7 @@ func TestLevelIsAuthorized(t *testing.T) {
 			if allowed {
 				code, wanted = http.StatusOK, zap.DebugLevel
 			}
-			for path, body := range map[string]string{observe.VerbosityPath: "4", observe.LevelPath: `{"level":"debug"}`} {
+			for path, body := range map[string]string{oplog.VerbosityPath: "4", oplog.LevelPath: `{"level":"debug"}`} {
 				level.SetLevel("the test", zap.InfoLevel, 0)
 				asker.asked = nil
 				if got := put(path, body).StatusCode; got != code || atomic.Level() != wanted || !slices.Equal(asker.asked, []string{"put " + path}) {
@@ -62,7 +62,7 @@ func TestLevelIsAuthorized(t *testing.T) {
 				}
 			}
 			asker.asked = nil
-			if response, _ := f.get(t, observe.LevelPath); response.StatusCode != code || !slices.Equal(asker.asked, []string{"get " + observe.LevelPath}) {
+			if response, _ := f.get(t, oplog.LevelPath); response.StatusCode != code || !slices.Equal(asker.asked, []string{"get " + oplog.LevelPath}) {
 				t.Errorf("allowed %t: got %d for reading the level, authorized %q", allowed, response.StatusCode, asker.asked)
 			}
 		}

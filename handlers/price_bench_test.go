@@ -17,7 +17,9 @@ import (
 
 	"github.com/listfacade/listfacade/internal/accounting"
 	"github.com/listfacade/listfacade/internal/audit"
+	"github.com/listfacade/listfacade/internal/metrics"
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/oplog"
 )
 
 // pricedGet is the measured request: an object as large as a pod, from a filled cache.
@@ -43,10 +45,10 @@ func BenchmarkPrice(b *testing.B) {
 		f := newBenched(b, func(c *Config) {
 			observers := observe.Observers{}
 			if priced.metrics {
-				observers = append(observers, c.Counters.(*observe.Metrics), observe.NewHistory())
+				observers = append(observers, c.Counters.(*metrics.Metrics), oplog.NewHistory())
 			}
 			if priced.slow {
-				observers = append(observers, observe.NewSlowLog(zap.NewNop(), observe.SlowLimits{Request: time.Second, WatchLag: time.Second}))
+				observers = append(observers, oplog.NewSlowLog(zap.NewNop(), oplog.SlowLimits{Request: time.Second, WatchLag: time.Second}))
 			}
 			if priced.accounting {
 				c.Inflight = new(observe.Inflight)
@@ -54,7 +56,7 @@ func BenchmarkPrice(b *testing.B) {
 				observers = append(observers, c.Clients, c.Inflight)
 			}
 			if priced.audits {
-				observers = append(observers, auditEverything(b, c.Counters.(*observe.Metrics)))
+				observers = append(observers, auditEverything(b, c.Counters.(*metrics.Metrics)))
 			}
 			c.Observer = observers
 		})

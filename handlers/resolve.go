@@ -15,6 +15,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/oplog"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/selectors"
 )
@@ -142,7 +143,7 @@ func (q *Request) allowsMethod() bool {
 
 // isAboutLevel reports whether a path changes the log level.
 func isAboutLevel(path string) bool {
-	return path == observe.VerbosityPath || path == observe.LevelPath
+	return path == oplog.VerbosityPath || path == oplog.LevelPath
 }
 
 // discoverRead looks up the resource of a request for objects, or sets the reason why the cache is not used.

@@ -8,6 +8,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/oplog"
 	"github.com/listfacade/listfacade/internal/page"
 )
 
@@ -54,7 +55,7 @@ func (s *Server) routes() http.Handler {
 	}
 	if s.level != nil {
 		level := facade(s.setLevel)
-		for _, path := range []string{"/debug/flags", "/debug/flags/", observe.VerbosityPath, observe.LevelPath} {
+		for _, path := range []string{"/debug/flags", "/debug/flags/", oplog.VerbosityPath, oplog.LevelPath} {
 			r.Handle(path, level)
 		}
 	}

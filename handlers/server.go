@@ -13,6 +13,7 @@ import (
 	"github.com/listfacade/listfacade/internal/budget"
 	"github.com/listfacade/listfacade/internal/limit"
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/oplog"
 	"github.com/listfacade/listfacade/internal/page"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
@@ -49,7 +50,7 @@ type Config struct {
 	SLIs     http.Handler   // serves /metrics/slis; nil forwards the path
 	Counters Counters       // may be nil
 	Profiles http.Handler   // serves paths below /debug/pprof/; nil forwards them
-	Level    *observe.Level // log level that authorized callers may change; nil forwards its paths
+	Level    *oplog.Level   // log level that authorized callers may change; nil forwards its paths
 	Log      *zap.Logger
 	Checks   []Check
 
@@ -99,7 +100,7 @@ type Server struct {
 	metrics, slis http.Handler
 	counters      Counters
 	profiles      http.Handler
-	level         *observe.Level
+	level         *oplog.Level
 	checks        []Check
 
 	precompressed *wire.Precompressed
@@ -142,7 +143,7 @@ func New(c Config) http.Handler {
 		termination:   newWatchTermination(c.Draining, c.WatchTermination),
 		drainCheck:    drainCheck{leaving: c.Leaving, goaway: c.GoawayChance},
 		observer:      c.Observer, inflight: c.Inflight, clients: c.Clients, page: c.Page, zpages: c.ZPages,
-		log: observe.Few(c.Log),
+		log: oplog.Few(c.Log),
 	}
 	if s.counters == nil {
 		s.counters = discardCounters{}

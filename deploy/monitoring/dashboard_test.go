@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	prom "github.com/prometheus/client_golang/prometheus"
 
-	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/metrics"
 )
 
 // TestDashboardIsAsWritten checks that dashboard.json is the output of the command.
@@ -92,10 +92,10 @@ func TestQueriesNameMetrics(t *testing.T) {
 
 // registered returns the metrics of a facade, and those of Prometheus itself.
 func registered() map[string]bool {
-	metrics := observe.NewMetrics(observe.Sources{
-		Lanes: func() []observe.LaneStats { return nil }, Precompressed: func() observe.PrecompressedStats { return observe.PrecompressedStats{} },
-		Memory: func() observe.MemoryStats { return observe.MemoryStats{} }, Certificates: func() []observe.Certificate { return nil },
-		Audit: func() (observe.AuditBacklog, bool) { return observe.AuditBacklog{}, false }, Endpoints: func() []observe.Endpoint { return nil },
+	metrics := metrics.New(metrics.Sources{
+		Lanes: func() []metrics.LaneStats { return nil }, Precompressed: func() metrics.PrecompressedStats { return metrics.PrecompressedStats{} },
+		Memory: func() metrics.MemoryStats { return metrics.MemoryStats{} }, Certificates: func() []metrics.Certificate { return nil },
+		Audit: func() (metrics.AuditBacklog, bool) { return metrics.AuditBacklog{}, false }, Endpoints: func() []metrics.Endpoint { return nil },
 		SelfAudit: time.Hour,
 	})
 	known, descriptions := map[string]bool{"up": true}, make(chan *prom.Desc)

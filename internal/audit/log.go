@@ -15,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/oplog"
 )
 
 // Counts counts the events of the log.
@@ -85,7 +86,7 @@ func New(c Config, counts Counts, log *zap.Logger) (*Log, error) {
 	if bodies {
 		log.Warn("Audit policy has rules of level RequestResponse; events are written with level Request, without response bodies")
 	}
-	return &Log{rules: rules, config: c, counts: counts, log: observe.Few(log), queue: make(chan *[]byte, mostWaiting),
+	return &Log{rules: rules, config: c, counts: counts, log: oplog.Few(log), queue: make(chan *[]byte, mostWaiting),
 		out: out}, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/oplog"
 )
 
 // counted records the counts of a Log.
@@ -194,7 +195,7 @@ func TestFullDisk(t *testing.T) {
 func TestEventsAboveLimitAreDropped(t *testing.T) {
 	core, logged := observer.New(zap.InfoLevel)
 	l, counts := logOf(t, everything, func(*Config) {})
-	l.log = observe.Few(zap.New(core))
+	l.log = oplog.Few(zap.New(core))
 	e := eventOf("list", "pods")
 	l.evaluate(e)
 	for range mostWaiting + 100 {
@@ -359,7 +360,7 @@ func TestShippedPolicy(t *testing.T) {
 		want  int
 	}{
 		"list": {eventOf("list", "pods"), 1}, "watch": {eventOf("watch", "pods"), 2}, "get": {eventOf("get", "pods"), 0}, "leases": {leases, 0},
-		"level":  {&observe.Event{Verb: "put", Path: observe.LevelPath, Caller: &user.DefaultInfo{}, Code: 200}, 1},
+		"level":  {&observe.Event{Verb: "put", Path: oplog.LevelPath, Caller: &user.DefaultInfo{}, Code: 200}, 1},
 		"health": {&observe.Event{Verb: "get", Path: "/readyz", Caller: &user.DefaultInfo{}, Code: 200}, 0},
 	} {
 		l, _ := logOf(t, string(text), func(*Config) {})

@@ -13,7 +13,8 @@ import (
 
 	"github.com/listfacade/listfacade/handlers"
 	"github.com/listfacade/listfacade/internal/auth"
-	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/metrics"
+	"github.com/listfacade/listfacade/internal/oplog"
 	"github.com/listfacade/listfacade/internal/rbac"
 	"github.com/listfacade/listfacade/internal/upstream"
 )
@@ -36,8 +37,8 @@ type surroundings struct {
 	client  *upstream.Client // client of that upstream
 	hop     upstream.Hop
 	pods    rbac.PodExists
-	metrics *observe.Metrics
-	history *observe.History
+	metrics *metrics.Metrics
+	history *oplog.History
 	log     *zap.Logger
 }
 
@@ -76,7 +77,7 @@ func (a *access) reviewer(kubeconfig string, s surroundings) (*upstream.Reviewer
 			return nil, err
 		}
 	}
-	reviewer, err := upstream.NewReviewer(config, s.hop, s.metrics, s.history, observe.NewUpstreamLog(s.log))
+	reviewer, err := upstream.NewReviewer(config, s.hop, s.metrics, s.history, oplog.NewUpstreamLog(s.log))
 	if err == nil {
 		a.clients = append(a.clients, reviewer)
 	}

@@ -6,12 +6,12 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/listfacade/listfacade/internal/auth"
-	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/metrics"
 	"github.com/listfacade/listfacade/internal/rbac"
 )
 
 // authenticationCounts counts the outcomes of authentication in metrics. It implements auth.Outcomes.
-type authenticationCounts struct{ metrics *observe.Metrics }
+type authenticationCounts struct{ metrics *metrics.Metrics }
 
 // Attempted implements auth.Outcomes.
 func (c authenticationCounts) Attempted(result auth.Result) { c.metrics.Attempted(string(result)) }
@@ -24,7 +24,7 @@ func (c authenticationCounts) Reviewed(result auth.Result, took time.Duration) {
 // countedRights is an rbac.Rights that counts its calls in metrics and passes them to another rbac.Rights.
 type countedRights struct {
 	rbac.Rights
-	metrics *observe.Metrics
+	metrics *metrics.Metrics
 }
 
 // Gained implements rbac.Rights.
@@ -40,7 +40,7 @@ func (c countedRights) Lost(affected func(user.Info) bool) {
 }
 
 // authorizationCounts counts the outcomes of authorization in metrics. It implements auth.Observer.
-type authorizationCounts struct{ metrics *observe.Metrics }
+type authorizationCounts struct{ metrics *metrics.Metrics }
 
 // Decided implements auth.Observer.
 func (c authorizationCounts) Decided(outcome auth.Outcome) { c.metrics.Decided(string(outcome)) }

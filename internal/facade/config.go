@@ -9,7 +9,7 @@ import (
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/handlers"
 	"github.com/listfacade/listfacade/internal/audit"
-	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/oplog"
 )
 
 // Config contains every setting of the process. Names follow kube-apiserver's.
@@ -109,11 +109,11 @@ type Config struct {
 	// If SLIMetrics is true, the histogram apiserver_request_sli_duration_seconds is part of the metrics.
 	SLIMetrics bool
 	// Slow are the thresholds above which requests and watches are logged as slow. A threshold of 0 is disabled.
-	Slow observe.SlowLimits
+	Slow oplog.SlowLimits
 	// Audit configures the audit log.
 	Audit audit.Config
 	// Level changes the log level at runtime; nil if the level cannot be changed. Run sets it when it creates the log.
-	Level *observe.Level
+	Level *oplog.Level
 	// DebugSocket is the path of a unix socket that serves profiles and changes the log level; empty for none. Only the
 	// process's own user can open it.
 	DebugSocket string
@@ -140,7 +140,7 @@ func Defaults() Config {
 		MemoryBudget: OwnMemory, MemoryMarks: defaultMemoryMarks(),
 		SelfAuditInterval: 6 * time.Hour, ReplayLostWindows: true, AccountWatches: true,
 		PagedFrom: 50, BookmarkInterval: time.Minute, LogFormat: "console", LogLevel: "info",
-		Slow:  observe.SlowLimits{Request: 500 * time.Millisecond, WatchLag: 5 * time.Second},
+		Slow:  oplog.SlowLimits{Request: 500 * time.Millisecond, WatchLag: 5 * time.Second},
 		Audit: audit.DefaultConfig(),
 	}
 }

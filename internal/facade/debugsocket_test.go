@@ -15,13 +15,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
-	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/oplog"
 )
 
 // socketed serves with a debug socket until the returned function is called.
 func socketed(t *testing.T, path string) (f *Facade, end func()) {
 	t.Helper()
-	level := observe.NewLevel(zap.NewAtomicLevelAt(zap.InfoLevel), zap.NewNop(), setVerbosity)
+	level := oplog.NewLevel(zap.NewAtomicLevelAt(zap.InfoLevel), zap.NewNop(), setVerbosity)
 	f = alone(t, func(c *Config) { c.DebugSocket, c.Level = path, level })
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
@@ -75,14 +75,14 @@ func TestDebugSocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "debug.sock")
 	_, end := socketed(t, path)
 	client := through(t, path)
-	if code, text := askSocket(t, client, http.MethodPut, observe.VerbosityPath, "7"); code != http.StatusOK || !klog.V(7).Enabled() || klog.V(8).Enabled() {
+	if code, text := askSocket(t, client, http.MethodPut, oplog.VerbosityPath, "7"); code != http.StatusOK || !klog.V(7).Enabled() || klog.V(8).Enabled() {
 		t.Errorf("%d %s; klog at 7: %t", code, text, klog.V(7).Enabled())
 	}
-	if code, text := askSocket(t, client, http.MethodPut, observe.VerbosityPath, "0"); code != http.StatusOK || klog.V(1).Enabled() {
+	if code, text := askSocket(t, client, http.MethodPut, oplog.VerbosityPath, "0"); code != http.StatusOK || klog.V(1).Enabled() {
 		t.Errorf("got %d %s", code, text)
 	}
 	for target, want := range map[string]int{
-		"/debug/pprof/": 200, "/debug/pprof/goroutine?debug=1": 200, "/debug/pprof/cmdline": 200, observe.LevelPath: 200, "/debug/flags": 200,
+		"/debug/pprof/": 200, "/debug/pprof/goroutine?debug=1": 200, "/debug/pprof/cmdline": 200, oplog.LevelPath: 200, "/debug/flags": 200,
 		"/metrics": 200, "/debug/clients?by=cpu": 200, "/debug/requests": 200, "/debug/watches?output=json": 200, "/debug/watches?by=name": 400,
 		"/debug/status": 200, "/debug/status?output=json": 200, "/debug/status/lanes": 200, "/debug/status/page.css": 200, "/debug/status?lanes=x": 400, "/debug/status/x": 404,
 		"/api/v1/pods": 404, "/readyz": 404,
@@ -128,7 +128,7 @@ func TestDebugSocketIsReplaced(t *testing.T) {
 	left.(*net.UnixListener).SetUnlinkOnClose(false)
 	_ = left.Close()
 	_, end := socketed(t, path)
-	if code, _ := askSocket(t, through(t, path), http.MethodGet, observe.LevelPath, ""); code != http.StatusOK {
+	if code, _ := askSocket(t, through(t, path), http.MethodGet, oplog.LevelPath, ""); code != http.StatusOK {
 		t.Errorf("got %d", code)
 	}
 	end()

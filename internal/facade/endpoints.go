@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 	"k8s.io/client-go/rest"
 
-	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/metrics"
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
@@ -55,12 +55,12 @@ func hostOf(address string) string {
 }
 
 // endpointStates returns the endpoints' states for metrics; empty if the upstream has one address.
-func (f *Facade) endpointStates() (all []observe.Endpoint) {
+func (f *Facade) endpointStates() (all []metrics.Endpoint) {
 	if f.endpoints == nil {
 		return nil
 	}
 	for _, one := range f.endpoints.States() {
-		shown := observe.Endpoint{Host: one.Host, InUse: one.InUse, Ready: one.Ready}
+		shown := metrics.Endpoint{Host: one.Host, InUse: one.InUse, Ready: one.Ready}
 		if one.Why != nil {
 			shown.Why = reason(one.Why)
 		}

@@ -15,7 +15,9 @@ import (
 	"github.com/listfacade/listfacade/internal/accounting"
 	"github.com/listfacade/listfacade/internal/audit"
 	"github.com/listfacade/listfacade/internal/budget"
+	"github.com/listfacade/listfacade/internal/metrics"
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/oplog"
 	"github.com/listfacade/listfacade/internal/page"
 	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
@@ -35,11 +37,11 @@ type Facade struct {
 	precompressed *wire.Precompressed
 	memory        *budget.Budget
 	lanes         *reflector.Lanes
-	metrics       *observe.Metrics
+	metrics       *metrics.Metrics
 	inflight      *observe.Inflight
 	clients       *accounting.Clients
-	history       *observe.History
-	slow          *observe.SlowLog
+	history       *oplog.History
+	slow          *oplog.SlowLog
 	page          *page.Page
 	preload       *preload
 	access        *access
@@ -52,8 +54,8 @@ type Facade struct {
 // New creates and connects the parts, but starts none. It uses the context's values and ignores its cancellation. The
 // Config must be valid.
 func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*Facade, error) {
-	hop, f := upstream.NewHop(), &Facade{config: c, started: time.Now(), log: log, history: observe.NewHistory(),
-		slow: observe.NewSlowLog(log, c.Slow)}
+	hop, f := upstream.NewHop(), &Facade{config: c, started: time.Now(), log: log, history: oplog.NewHistory(),
+		slow: oplog.NewSlowLog(log, c.Slow)}
 	f.metrics = f.newMetrics(config)
 	f.page = page.New(f.status(config))
 	var err error
@@ -63,7 +65,7 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	if f.endpoints, config, err = newEndpoints(c, config, hop, log); err != nil {
 		return nil, err
 	}
-	client, err := upstream.NewClient(config, hop, f.metrics, f.history, observe.NewUpstreamLog(log))
+	client, err := upstream.NewClient(config, hop, f.metrics, f.history, oplog.NewUpstreamLog(log))
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +138,7 @@ func (f *Facade) newHandler() http.Handler {
 // observers returns the observers of each request. The requests in flight are the last one, because a request that
 // waits for the audit log is still in flight.
 func (f *Facade) observers() observe.Observers {
-	observers := observe.Observers{f.metrics, f.clients, f.history, observe.NewRequestLog(f.log), f.slow}
+	observers := observe.Observers{f.metrics, f.clients, f.history, oplog.NewRequestLog(f.log), f.slow}
 	if f.audit != nil {
 		observers = append(observers, f.audit)
 	}

@@ -1,13 +1,14 @@
 package facade
 
 import (
-	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/metrics"
+	"github.com/listfacade/listfacade/internal/oplog"
 )
 
 // laneMetrics sends lane events to the metrics and to the history of the operator's page.
 type laneMetrics struct {
-	*observe.Metrics
-	history *observe.History
+	*metrics.Metrics
+	history *oplog.History
 }
 
 // Relisted implements reflector.Metrics.
@@ -18,8 +19,8 @@ func (m laneMetrics) Relisted(group, resource string) {
 
 // auditMetrics sends audit events to the metrics and to the history of the operator's page.
 type auditMetrics struct {
-	*observe.Metrics
-	history *observe.History
+	*metrics.Metrics
+	history *oplog.History
 }
 
 // AuditErrors implements audit.Metrics.

@@ -1,16 +1,18 @@
 package facade
 
-import "github.com/listfacade/listfacade/internal/observe"
+import (
+	"github.com/listfacade/listfacade/internal/metrics"
+)
 
 // Lanes returns the statistics of all running lanes.
-func (f *Facade) Lanes() []observe.LaneStats {
-	var all []observe.LaneStats
+func (f *Facade) Lanes() []metrics.LaneStats {
+	var all []metrics.LaneStats
 	for _, lane := range f.lanes.All() {
 		s := lane.Cache.Stats()
 		_, err := lane.Cache.State()
 		gvr := lane.Resource.GVR
 		progress, _ := lane.Progress()
-		all = append(all, observe.LaneStats{
+		all = append(all, metrics.LaneStats{
 			Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource, Encoding: lane.Encoding.Name(), Began: lane.Began(),
 			Synced:   err == nil,
 			AuditAge: lane.Unaudited(), Differing: lane.Differing(),

@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap"
 	"k8s.io/klog/v2"
 
-	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/oplog"
 )
 
 // This project does not control the messages of libraries. Most of them are about single requests and connections, and
@@ -83,7 +83,7 @@ func bounded(s string) string { return s[:min(len(s), maxRecord)] }
 // level debug. A failing listener or a panicking handler is logged as a warning, a few times a minute at most.
 func newServerLog(to *zap.Logger) *log.Logger {
 	to = to.Named("http")
-	return log.New(&serverLog{debug: to, warn: observe.Few(to)}, "", 0)
+	return log.New(&serverLog{debug: to, warn: oplog.Few(to)}, "", 0)
 }
 
 // grave are the prefixes of net/http's messages that are not about one connection.

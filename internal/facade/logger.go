@@ -6,11 +6,11 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/oplog"
 )
 
 // newLogger returns a log to stderr in the configured format, and its level.
-func newLogger(c Config) (*zap.Logger, *observe.Level, error) {
+func newLogger(c Config) (*zap.Logger, *oplog.Level, error) {
 	level, err := zapcore.ParseLevel(c.LogLevel)
 	if err != nil {
 		return nil, nil, fmt.Errorf("--log-level: %w", err)
@@ -31,5 +31,5 @@ func newLogger(c Config) (*zap.Logger, *observe.Level, error) {
 	}
 	settings.Level = zap.NewAtomicLevelAt(level)
 	log, err := settings.Build()
-	return log, observe.NewLevel(settings.Level, notices, setVerbosity), err
+	return log, oplog.NewLevel(settings.Level, notices, setVerbosity), err
 }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/listfacade/listfacade/internal/budget"
-	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/metrics"
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
@@ -139,7 +139,7 @@ func newMemory(f *Facade, c Config) *budget.Budget {
 
 // accounts returns the functions that measure each kind of memory that counts for the budget.
 func (f *Facade) accounts() []budget.Account {
-	ofLanes := func(read func(observe.LaneStats) int64) func() int64 {
+	ofLanes := func(read func(metrics.LaneStats) int64) func() int64 {
 		return func() (bytes int64) {
 			for _, lane := range f.Lanes() {
 				bytes += read(lane)
@@ -148,20 +148,20 @@ func (f *Facade) accounts() []budget.Account {
 		}
 	}
 	return []budget.Account{
-		{Name: "lanes", Bytes: ofLanes(func(s observe.LaneStats) int64 {
+		{Name: "lanes", Bytes: ofLanes(func(s metrics.LaneStats) int64 {
 			return s.ObjectMemory + s.IndexBytes +
 				s.FillBytes
 		})},
-		{Name: "history", Bytes: ofLanes(func(s observe.LaneStats) int64 { return s.HistoryBytes })},
+		{Name: "history", Bytes: ofLanes(func(s metrics.LaneStats) int64 { return s.HistoryBytes })},
 		{Name: "precompressed", Bytes: func() int64 { return f.precompressed.Stats().Bytes }},
 		{Name: "unpacked", Bytes: wire.OpenBytes},
 	}
 }
 
 // memoryStats returns the statistics of the memory budget.
-func (f *Facade) memoryStats() observe.MemoryStats {
+func (f *Facade) memoryStats() metrics.MemoryStats {
 	s := f.memory.Stats()
-	stats := observe.MemoryStats{
+	stats := metrics.MemoryStats{
 		Budget: s.Limit, Used: s.Used, Mapped: s.Mapped, Accounted: map[string]int64{}, Relieved: map[string]int64{},
 		RelievedOf: map[string]int64{}, Refused: map[string]int64{},
 	}

@@ -8,45 +8,45 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/metrics"
 )
 
 // newMetrics returns the metrics of a facade whose upstream is the server of config. Its sources read fields of f that
 // New sets later, before the first scrape.
-func (f *Facade) newMetrics(config *rest.Config) *observe.Metrics {
-	metrics := observe.NewMetrics(observe.Sources{
+func (f *Facade) newMetrics(config *rest.Config) *metrics.Metrics {
+	m := metrics.New(metrics.Sources{
 		Lanes: f.Lanes, Memory: f.memoryStats,
-		Precompressed: func() observe.PrecompressedStats {
-			return observe.PrecompressedStats(f.precompressed.Stats())
+		Precompressed: func() metrics.PrecompressedStats {
+			return metrics.PrecompressedStats(f.precompressed.Stats())
 		},
-		Certificates: func() []observe.Certificate { return f.certificates(config) }, Endpoints: f.endpointStates,
+		Certificates: func() []metrics.Certificate { return f.certificates(config) }, Endpoints: f.endpointStates,
 		Audit:     f.auditBacklog,
 		SelfAudit: f.config.SelfAuditInterval,
 	})
 	if f.config.SLIMetrics {
-		metrics.ExposeSLI()
+		m.ExposeSLI()
 	}
-	return metrics
+	return m
 }
 
 // Answered returns the number of requests that a source has answered so far. The source is cache, upstream or facade.
 func (f *Facade) Answered(source string) int { return f.metrics.Answered(source) }
 
 // auditBacklog returns the backlog of unwritten audit lines. The second result is false if there is no audit log.
-func (f *Facade) auditBacklog() (observe.AuditBacklog, bool) {
+func (f *Facade) auditBacklog() (metrics.AuditBacklog, bool) {
 	if f.audit == nil {
-		return observe.AuditBacklog{}, false
+		return metrics.AuditBacklog{}, false
 	}
 	lines, bytes := f.audit.Waiting()
-	return observe.AuditBacklog{Lines: lines, Bytes: bytes}, true
+	return metrics.AuditBacklog{Lines: lines, Bytes: bytes}, true
 }
 
 // certificates returns the facade's certificates: the serving one, and the client certificate for the upstream if there
 // is one.
-func (f *Facade) certificates(config *rest.Config) []observe.Certificate {
-	all := []observe.Certificate{{Name: "serving", NotAfter: f.pair.now.Load().Leaf.NotAfter}}
+func (f *Facade) certificates(config *rest.Config) []metrics.Certificate {
+	all := []metrics.Certificate{{Name: "serving", NotAfter: f.pair.now.Load().Leaf.NotAfter}}
 	if until, ok := clientCertificateEnd(config); ok {
-		all = append(all, observe.Certificate{Name: "upstream", NotAfter: until})
+		all = append(all, metrics.Certificate{Name: "upstream", NotAfter: until})
 	}
 	return all
 }

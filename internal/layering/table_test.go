@@ -64,17 +64,21 @@ var layers = []layer{
 	{dir: "internal/limit"},
 	// Its users report their memory and release it. It imports none of them.
 	{dir: "internal/budget", never: pure},
-	{dir: "internal/observe"},
+	{dir: "internal/observe", never: []string{"go.uber.org/zap"}},
+	// It receives Events.
+	{dir: "internal/metrics", ours: []string{"internal/observe"}},
+	// It receives Events.
+	{dir: "internal/oplog", ours: []string{"internal/observe"}},
 	// It receives Events.
 	{dir: "internal/accounting", ours: []string{"internal/observe"}, never: pure},
 	// It evaluates and renders the data that the caller passes.
-	{dir: "internal/page", ours: []string{"internal/observe", "internal/accounting"}, never: pure},
+	{dir: "internal/page", ours: []string{"internal/observe", "internal/metrics", "internal/oplog", "internal/accounting"}, never: pure},
 	{dir: "internal/zpages", never: []string{"net/http"}},
 	// A client of a facade. accounting: the format of the response.
 	{dir: "internal/top", ours: []string{"internal/accounting"}},
 	// A client of a facade and of its upstream.
 	{dir: "internal/verify", ours: []string{"internal/divergence", "internal/discovery"}},
-	{dir: "internal/audit", ours: []string{"internal/observe"}},
+	{dir: "internal/audit", ours: []string{"internal/observe", "internal/oplog"}},
 	{dir: "internal/testkit", ours: []string{"*"}},
 	{dir: "internal/layering"},
 	// Suites that need a real cluster: test files, and a doc.go with their purpose.
@@ -92,13 +96,13 @@ var confined = []struct {
 	to     []string
 }{
 	{"go.uber.org/zap", []string{
-		"internal/facade", "handlers", "internal/reflector", "internal/auth", "internal/rbac", "internal/limit", "internal/observe", "internal/audit", "internal/testkit",
+		"internal/facade", "handlers", "internal/reflector", "internal/auth", "internal/rbac", "internal/limit", "internal/oplog", "internal/audit", "internal/testkit",
 	}},
 	{"k8s.io/client-go", []string{
 		"internal/facade", "internal/upstream", "internal/auth", "internal/rbac", "internal/top", "internal/verify", "internal/testkit", "bench",
 	}},
 	// A package that cannot import it cannot register metrics.
-	{"github.com/prometheus", []string{"internal/observe"}},
+	{"github.com/prometheus", []string{"internal/metrics"}},
 	{"github.com/go-chi/chi", []string{"handlers"}},
 	{"github.com/google/go-cmp", []string{"internal/testkit"}},
 	{"go.uber.org/goleak", []string{"internal/testkit"}},

@@ -6,9 +6,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"go.uber.org/zap"
-	"go.uber.org/zap/zaptest/observer"
 )
 
 // calls counts the calls of the methods of an Observer.
@@ -63,24 +60,4 @@ func TestWaitedAddsUp(t *testing.T) {
 			t.Errorf("waited %s", got)
 		}
 	})
-}
-
-// The log contains the steps that took time, and nothing above its level.
-func TestRequestLog(t *testing.T) {
-	e := &Event{AuditID: "x", Source: FromUpstream, Reason: Unproven}
-	e.Waits[Asking] = time.Second
-	core, logs := observer.New(zap.DebugLevel)
-	NewRequestLog(zap.New(core)).Done(e)
-	if logs.Len() != 1 {
-		t.Fatalf("got %d lines", logs.Len())
-	}
-	fields := logs.All()[0].ContextMap()
-	if fields["auditID"] != "x" || fields["reason"] != "unproven" || fields["asking"] != time.Second || fields["checking"] != nil {
-		t.Errorf("got %v", fields)
-	}
-	core, logs = observer.New(zap.InfoLevel)
-	NewRequestLog(zap.New(core)).Done(e)
-	if logs.Len() != 0 {
-		t.Errorf("got %v", logs.All())
-	}
 }

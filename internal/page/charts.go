@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/oplog"
 )
 
 // chart is a chart of the last 15 minutes. Its positions are in units of the viewBox of its SVG element.
@@ -37,14 +37,14 @@ const (
 	chartLeft, chartRight  = 44.0, 398.0
 	chartTop, chartBottom  = 8.0, 100.0
 	chartHeight            = chartBottom - chartTop
-	barWidth               = (chartRight - chartLeft) / observe.HistorySteps
+	barWidth               = (chartRight - chartLeft) / oplog.HistorySteps
 	shortestDrawn, decades = 1e-3, 5 // range of latencies: 1 ms to 100 s
 )
 
 // bars draws one bar for each moment, which stacks the values of the parts.
-func bars(id, title, unit string, moments []observe.Moment, parts []part) chart {
+func bars(id, title, unit string, moments []oplog.Moment, parts []part) chart {
 	c := chart{ID: id, Title: title}
-	highest, last := 0.0, &observe.Moment{}
+	highest, last := 0.0, &oplog.Moment{}
 	if len(moments) > 1 {
 		last = &moments[len(moments)-2] // the last one has not ended
 	}
@@ -86,16 +86,16 @@ func bars(id, title, unit string, moments []observe.Moment, parts []part) chart 
 // part is one series of a chart: its name, its CSS class, and its value in a moment.
 type part struct {
 	name, class string
-	of          func(*observe.Moment) float64
+	of          func(*oplog.Moment) float64
 }
 
 // perSecond converts the count of a moment to a rate.
-func perSecond(count func(*observe.Moment) int) func(*observe.Moment) float64 {
-	return func(m *observe.Moment) float64 { return float64(count(m)) / observe.HistoryStep.Seconds() }
+func perSecond(count func(*oplog.Moment) int) func(*oplog.Moment) float64 {
+	return func(m *oplog.Moment) float64 { return float64(count(m)) / oplog.HistoryStep.Seconds() }
 }
 
 // times draws each part, a duration, as a line on a logarithmic scale from 1 ms to 100 s.
-func times(id, title string, moments []observe.Moment, parts []part) chart {
+func times(id, title string, moments []oplog.Moment, parts []part) chart {
 	c := chart{ID: id, Title: title, Kind: "line"}
 	for decade, name := range []string{"1ms", "10ms", "100ms", "1s", "10s", "100s"} {
 		c.Lines = append(c.Lines, line{Y: chartBottom - float64(decade)/decades*chartHeight, Text: name})
@@ -135,21 +135,21 @@ func times(id, title string, moments []observe.Moment, parts []part) chart {
 func charts(s *Status) []chart {
 	return []chart{
 		bars("rate", "Requests per second", "/s", s.History, []part{
-			{"cache", "c1", perSecond(func(m *observe.Moment) int { return m.Cache })},
-			{"kube-apiserver", "c2", perSecond(func(m *observe.Moment) int { return m.Upstream })},
-			{"refused by the facade", "c3", perSecond(func(m *observe.Moment) int { return m.Facade })},
+			{"cache", "c1", perSecond(func(m *oplog.Moment) int { return m.Cache })},
+			{"kube-apiserver", "c2", perSecond(func(m *oplog.Moment) int { return m.Upstream })},
+			{"refused by the facade", "c3", perSecond(func(m *oplog.Moment) int { return m.Facade })},
 		}),
 		times("latency", "Request duration", s.History, []part{
-			{"99 %", "c2", func(m *observe.Moment) float64 { return m.P99Seconds }},
-			{"median", "c1", func(m *observe.Moment) float64 { return m.P50Seconds }},
+			{"99 %", "c2", func(m *oplog.Moment) float64 { return m.P99Seconds }},
+			{"median", "c1", func(m *oplog.Moment) float64 { return m.P50Seconds }},
 		}),
 		bars("asked", "Requests to kube-apiserver per second", "/s", s.History, []part{
-			{"answered", "c1", perSecond(func(m *observe.Moment) int { return m.Asked - m.Unanswered - m.Throttled })},
-			{"429", "c2", perSecond(func(m *observe.Moment) int { return m.Throttled })},
-			{"no response", "cbad", perSecond(func(m *observe.Moment) int { return m.Unanswered })},
+			{"answered", "c1", perSecond(func(m *oplog.Moment) int { return m.Asked - m.Unanswered - m.Throttled })},
+			{"429", "c2", perSecond(func(m *oplog.Moment) int { return m.Throttled })},
+			{"no response", "cbad", perSecond(func(m *oplog.Moment) int { return m.Unanswered })},
 		}),
 		times("waited", "Response time of kube-apiserver", s.History, []part{
-			{"99 %", "c2", func(m *observe.Moment) float64 { return m.AskedP99Seconds }},
+			{"99 %", "c2", func(m *oplog.Moment) float64 { return m.AskedP99Seconds }},
 		}),
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/accounting"
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/oplog"
 )
 
 // Names of the tables in links, queries and paths.
@@ -180,34 +181,34 @@ func watchColumns(slowLag time.Duration) []column[observe.Open] {
 	}, slices.DeleteFunc(openColumns(), func(c column[observe.Open]) bool { return c.title == "Verb" }))
 }
 
-func slowColumns(now time.Time) []column[observe.Slow] {
-	return []column[observe.Slow]{
+func slowColumns(now time.Time) []column[oplog.Slow] {
+	return []column[oplog.Slow]{
 		{key: "at", title: "When", right: true,
-			of: func(s *observe.Slow) cell { return cell{Text: ago(now, s.At), Title: stamp(s.At)} }},
-		{key: "took", title: "Took", right: true, of: func(s *observe.Slow) cell { return lasting(s.TookSeconds) }},
+			of: func(s *oplog.Slow) cell { return cell{Text: ago(now, s.At), Title: stamp(s.At)} }},
+		{key: "took", title: "Took", right: true, of: func(s *oplog.Slow) cell { return lasting(s.TookSeconds) }},
 		{title: "Longest step", of: mostOf},
-		{title: "Verb", of: func(s *observe.Slow) cell { return cell{Text: s.Verb, Title: s.What} }},
-		{title: "URI", of: func(s *observe.Slow) cell { return uriCell(s.URI) }},
+		{title: "Verb", of: func(s *oplog.Slow) cell { return cell{Text: s.Verb, Title: s.What} }},
+		{title: "URI", of: func(s *oplog.Slow) cell { return uriCell(s.URI) }},
 		{title: "Code", right: true,
-			of: func(s *observe.Slow) cell { return text(fmt.Sprint(s.Code)).as("bad", s.Code >= 500) }},
-		{title: "Scanned", right: true, of: func(s *observe.Slow) cell { return number(s.Scanned) }},
-		{title: "Returned", right: true, of: func(s *observe.Slow) cell { return number(s.Sent) }},
-		{title: "Sent", right: true, of: func(s *observe.Slow) cell { return sized(s.Bytes) }},
-		{title: "Answered by", of: func(s *observe.Slow) cell {
+			of: func(s *oplog.Slow) cell { return text(fmt.Sprint(s.Code)).as("bad", s.Code >= 500) }},
+		{title: "Scanned", right: true, of: func(s *oplog.Slow) cell { return number(s.Scanned) }},
+		{title: "Returned", right: true, of: func(s *oplog.Slow) cell { return number(s.Sent) }},
+		{title: "Sent", right: true, of: func(s *oplog.Slow) cell { return sized(s.Bytes) }},
+		{title: "Answered by", of: func(s *oplog.Slow) cell {
 			c := source(s.Source)
 			if s.Reason != "" {
 				c.Text += " (" + s.Reason + ")"
 			}
 			return c
 		}},
-		{title: "User", of: func(s *observe.Slow) cell { return text(s.User) }},
-		{title: "User agent", of: func(s *observe.Slow) cell { return agent(s.UserAgent) }},
-		{title: "Audit-Id", of: func(s *observe.Slow) cell { return cell{Text: s.AuditID, Class: "code"} }},
+		{title: "User", of: func(s *oplog.Slow) cell { return text(s.User) }},
+		{title: "User agent", of: func(s *oplog.Slow) cell { return agent(s.UserAgent) }},
+		{title: "Audit-Id", of: func(s *oplog.Slow) cell { return cell{Text: s.AuditID, Class: "code"} }},
 	}
 }
 
 // mostOf returns a cell with the longest step. Its title lists all steps.
-func mostOf(s *observe.Slow) cell {
+func mostOf(s *oplog.Slow) cell {
 	switch {
 	case s.What != "Slow request":
 		return text("lags behind its lane")
@@ -234,22 +235,22 @@ func uriCell(uri string) cell {
 	return cell{Text: strings.ToValidUTF8(uri[:most], "") + "…", Title: uri, Class: "code"}
 }
 
-func questionColumns() []column[observe.Question] {
-	bad := func(read func(*observe.Question) int) func(*observe.Question) cell {
-		return func(q *observe.Question) cell { n := read(q); return number(n).or(dim("0")).as("bad", n > 0) }
+func questionColumns() []column[oplog.Question] {
+	bad := func(read func(*oplog.Question) int) func(*oplog.Question) cell {
+		return func(q *oplog.Question) cell { n := read(q); return number(n).or(dim("0")).as("bad", n > 0) }
 	}
-	return []column[observe.Question]{
-		{key: "for", title: "Request", of: func(q *observe.Question) cell { return text(q.Request) }},
-		{key: "count", title: "Count, 5m", right: true, of: func(q *observe.Question) cell { return number(q.Count) }},
+	return []column[oplog.Question]{
+		{key: "for", title: "Request", of: func(q *oplog.Question) cell { return text(q.Request) }},
+		{key: "count", title: "Count, 5m", right: true, of: func(q *oplog.Question) cell { return number(q.Count) }},
 		{key: "mean", title: "Mean", right: true,
-			of: func(q *observe.Question) cell { return lasting(q.MeanSeconds).or(dim("–")) }},
+			of: func(q *oplog.Question) cell { return lasting(q.MeanSeconds).or(dim("–")) }},
 		{key: "longest", title: "Longest", right: true,
-			of: func(q *observe.Question) cell { return lasting(q.LongestSeconds).or(dim("–")) }},
+			of: func(q *oplog.Question) cell { return lasting(q.LongestSeconds).or(dim("–")) }},
 		{key: "unanswered", title: "No response", right: true,
-			of: bad(func(q *observe.Question) int { return q.Unanswered })},
-		{key: "throttled", title: "429", right: true, of: bad(func(q *observe.Question) int { return q.Throttled })},
-		{key: "refused", title: "401, 403", right: true, of: bad(func(q *observe.Question) int { return q.Refused })},
-		{key: "failed", title: "5xx", right: true, of: bad(func(q *observe.Question) int { return q.Failed })},
+			of: bad(func(q *oplog.Question) int { return q.Unanswered })},
+		{key: "throttled", title: "429", right: true, of: bad(func(q *oplog.Question) int { return q.Throttled })},
+		{key: "refused", title: "401, 403", right: true, of: bad(func(q *oplog.Question) int { return q.Refused })},
+		{key: "failed", title: "5xx", right: true, of: bad(func(q *oplog.Question) int { return q.Failed })},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/accounting"
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/oplog"
 )
 
 // noon is the time of the tests' pages.
@@ -41,7 +42,7 @@ func wellStatus() *Status {
 			{AgeSeconds: 0.8, User: "system:serviceaccount:team-a:poller", UserAgent: "python-requests/2.32", Verb: "list", Resource: "pods", State: "writing", StateSeconds: 0.2, WaitsFor: "client", Bytes: 96_000_000, Client: "10.0.3.7:51122", Source: "cache"},
 			{AgeSeconds: 0.01, User: "alice", UserAgent: "kubectl/v1.37.1", Verb: "get", Resource: "secrets", Namespace: "team-a", Name: "db", State: "asking", StateSeconds: 0.01, WaitsFor: "upstream", Client: "10.0.3.9:40100", Source: "upstream"},
 		}},
-		Slow: observe.SlowList{Total: 19, Items: []observe.Slow{
+		Slow: oplog.SlowList{Total: 19, Items: []oplog.Slow{
 			{At: noon.Add(-42 * time.Second), What: "Slow request", TookSeconds: 2.81, Verb: "list", URI: "/api/v1/pods?labelSelector=app%3Dweb", Code: 200, Source: "cache", Scanned: 150_000, Sent: 12, Bytes: 60_211, User: "system:serviceaccount:team-a:poller", UserAgent: "python-requests/2.32", AuditID: "7c1b8e52-5a9e-4c0e-9c1e-3f0c1e3a7d11", Steps: map[string]float64{"checking": 1.9, "encoding": 0.7}, Longest: "checking"},
 			{At: noon.Add(-9 * time.Minute), What: "Slow watch", TookSeconds: 6, Verb: "watch", URI: "/api/v1/namespaces/team-a/pods?watch=true", Code: 200, Source: "cache", User: "system:serviceaccount:team-a:slow", UserAgent: hostile, AuditID: "0b8fd7a4-0d4f-46cf-8f68-7f0a6d8a2c55"},
 		}},
@@ -52,7 +53,7 @@ func wellStatus() *Status {
 			{Name: "requests in flight", Unit: "requests", Taken: 2, All: 400, Flag: "--max-requests-inflight"}, {Name: "lists in flight", Unit: "MiB", Taken: 1_250, All: 65_536, Flag: "--max-list-bytes-inflight"},
 			{Name: "open watches", Unit: "watches", Taken: 20_408, All: 50_000, Flag: "--max-watches"}, {Name: "forwarded lists", Unit: "MiB", All: 1536}, {Name: "requests waiting for lanes", Unit: "requests"},
 		},
-		Upstream: Upstream{Endpoint: "10.96.0.1:443", Questions: []observe.Question{
+		Upstream: Upstream{Endpoint: "10.96.0.1:443", Questions: []oplog.Question{
 			{Request: "document", Count: 5, MeanSeconds: 0.004, LongestSeconds: 0.011}, {Request: "passthrough", Count: 612, MeanSeconds: 0.012, LongestSeconds: 0.3}, {Request: "probe", Count: 1_493, MeanSeconds: 0.002, LongestSeconds: 0.02},
 			{Request: "read", Count: 1, MeanSeconds: 0.09, LongestSeconds: 0.09}, {Request: "review", Count: 902, MeanSeconds: 0.003, LongestSeconds: 0.04}, {Request: "watch", Count: 3, MeanSeconds: 0.005, LongestSeconds: 0.009},
 		}},
@@ -75,12 +76,12 @@ func watch(user, agent, resource, namespace string, lag float64, behind int64) o
 	return o
 }
 
-func wellHistory() []observe.Moment {
-	var all []observe.Moment
-	for i := range observe.HistorySteps {
+func wellHistory() []oplog.Moment {
+	var all []oplog.Moment
+	for i := range oplog.HistorySteps {
 		wave := math.Sin(float64(i) / 9)
-		all = append(all, observe.Moment{
-			At: noon.Add(time.Duration(i-observe.HistorySteps+1) * observe.HistoryStep), Cache: 3400 + int(700*wave), Upstream: 60 + i%7, Facade: i % 3,
+		all = append(all, oplog.Moment{
+			At: noon.Add(time.Duration(i-oplog.HistorySteps+1) * oplog.HistoryStep), Cache: 3400 + int(700*wave), Upstream: 60 + i%7, Facade: i % 3,
 			P50Seconds: 0.004 + 0.001*wave, P99Seconds: 0.11 + 0.06*math.Cos(float64(i)/5), Asked: 100 + i%11, AskedP99Seconds: 0.009 + 0.003*wave,
 		})
 	}
@@ -91,7 +92,7 @@ func wellHistory() []observe.Moment {
 func illStatus() *Status {
 	s := wellStatus()
 	s.Upstream.SilentSeconds, s.Upstream.LastError, s.Upstream.LastErrorAt = 73, `Get "https://10.96.0.1:443/api/v1/pods?watch=1": dial tcp 10.96.0.1:443: connect: connection refused`, noon.Add(-2*time.Second)
-	s.Upstream.LastFailure = &observe.UpstreamFailure{At: noon.Add(-2 * time.Second), Request: "watch"}
+	s.Upstream.LastFailure = &oplog.UpstreamFailure{At: noon.Add(-2 * time.Second), Request: "watch"}
 	for i := range s.Lanes {
 		s.Lanes[i].State, s.Lanes[i].StaleSeconds, s.Lanes[i].Why = Stale, 73, "reach the upstream: connection refused"
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/accounting"
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/oplog"
 )
 
 // Path is the path of the page. Its tables and assets are below it.
@@ -180,7 +181,7 @@ func (p *Page) gather(q *query) *Status {
 	by := q.one(clients, accounting.Names[:])
 	orders := Orders{
 		Watches: q.one(watches, observe.WatchOrders), Requests: q.one(requests, observe.RequestOrders),
-		Slow: q.one(slow, observe.SlowOrders),
+		Slow: q.one(slow, oplog.SlowOrders),
 	}
 	for i, name := range accounting.Names {
 		if name == by {

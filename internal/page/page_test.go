@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/metrics"
 )
 
 // of returns a page of one Status.
@@ -225,7 +225,7 @@ func TestProblemsAreReported(t *testing.T) {
 		"queue":             {func(s *Status) { s.Limits[0].Waiting = 3 }, Warning, "3 waiting"},
 		"an endpoint": {
 			func(s *Status) {
-				s.Upstream.Endpoints = []observe.Endpoint{{Host: "a:1", InUse: true, Ready: true}, {Host: "b:1", Why: "belongs to another cluster"}}
+				s.Upstream.Endpoints = []metrics.Endpoint{{Host: "a:1", InUse: true, Ready: true}, {Host: "b:1", Why: "belongs to another cluster"}}
 			}, Warning, "kube-apiserver b:1 is not ready",
 		},
 		"audit": {func(s *Status) { s.History[len(s.History)-2].AuditLost = 5 }, Critical, "The audit log lost 5 events"},

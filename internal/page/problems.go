@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/oplog"
 )
 
 // Severity is the urgency of a problem.
@@ -209,8 +210,8 @@ func answersWrong(s *Status) (found []Problem) {
 }
 
 // recent returns the moments of the last five minutes.
-func recent(s *Status) []observe.Moment {
-	return s.History[max(0, len(s.History)-int(Window/observe.HistoryStep)):]
+func recent(s *Status) []oplog.Moment {
+	return s.History[max(0, len(s.History)-int(Window/oplog.HistoryStep)):]
 }
 
 // auditWrong reports lost audit events.

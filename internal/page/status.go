@@ -4,7 +4,9 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/internal/accounting"
+	"github.com/listfacade/listfacade/internal/metrics"
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/oplog"
 )
 
 // Status is the state of one facade at one moment.
@@ -20,7 +22,7 @@ type Status struct {
 	// Behind are the watches with the largest lag, independent of the order of Watches.
 	Behind   []observe.Open   `json:"-"`
 	Requests observe.OpenList `json:"requests"` // in flight, without watches
-	Slow     observe.SlowList `json:"slow"`
+	Slow     oplog.SlowList   `json:"slow"`
 
 	Memory       Memory        `json:"memory"`
 	Limits       []Limit       `json:"limits"`
@@ -31,8 +33,8 @@ type Status struct {
 	// Health are the readiness checks.
 	Health []Check `json:"health"`
 	// History is the last 15 minutes in steps of ten seconds, oldest first.
-	History []observe.Moment `json:"history"`
-	Bounds  Bounds           `json:"bounds"`
+	History []oplog.Moment `json:"history"`
+	Bounds  Bounds         `json:"bounds"`
 }
 
 // Process identifies the replica that answers.
@@ -150,16 +152,16 @@ type Limit struct {
 type Upstream struct {
 	Endpoint string `json:"endpoint"` // address of the endpoint in use
 	// Endpoints are the endpoints of --upstream, if there are several.
-	Endpoints []observe.Endpoint `json:"endpoints,omitempty"`
+	Endpoints []metrics.Endpoint `json:"endpoints,omitempty"`
 	// SilentSeconds is the time without a response; 0 while the upstream responds.
 	SilentSeconds float64 `json:"unheardSeconds"`
 	// LastError is the error of the last request without a response, and LastErrorAt its time.
 	LastError   string    `json:"lastError,omitempty"`
 	LastErrorAt time.Time `json:"lastErrorAt,omitzero"`
 	// LastFailure is the last request with no response, 401, 403, 429 or 5xx; null if there was none.
-	LastFailure *observe.UpstreamFailure `json:"lastFailure"`
+	LastFailure *oplog.UpstreamFailure `json:"lastFailure"`
 	// Questions are the requests to the upstream in the last five minutes, by kind.
-	Questions []observe.Question `json:"questions"`
+	Questions []oplog.Question `json:"questions"`
 }
 
 // Certificate is a certificate that the facade presents.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/accounting"
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/oplog"
 )
 
 // view is the data of the template.
@@ -120,7 +121,7 @@ func (v *view) requestsTable(q *query) *table {
 }
 
 func (v *view) slowTable(q *query) *table {
-	by := q.one(slow, observe.SlowOrders)
+	by := q.one(slow, oplog.SlowOrders)
 	t := listed(q, slow, "Slow requests", slowColumns(v.At), v.Slow.Items, by)
 	t.Empty = "No slow requests since the start."
 	t.Note = "The last requests that took longer than " + duration(v.Bounds.SlowRequest) +

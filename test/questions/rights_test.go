@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/metrics"
 	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
@@ -21,7 +21,7 @@ func TestRights(t *testing.T) {
 	for _, resource := range fixturesOf(t) {
 		path := suite.Collection(resource.GroupVersionResource, "")
 		cached := func() bool {
-			return slices.ContainsFunc(run.Lanes(), func(s observe.LaneStats) bool {
+			return slices.ContainsFunc(run.Lanes(), func(s metrics.LaneStats) bool {
 				return s.Synced && s.Group == resource.Group && s.Version == resource.Version && s.Resource == resource.Resource
 			})
 		}

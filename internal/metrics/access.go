@@ -1,0 +1,56 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// accessMetrics count authentications, authorization decisions, and the reviews that the upstream answers for them.
+// Users are not labels, because their number is not bounded.
+type accessMetrics struct {
+	attempts     *prometheus.CounterVec
+	decisions    *prometheus.CounterVec
+	reviews      *prometheus.HistogramVec
+	terminations *prometheus.CounterVec
+	changes      *prometheus.CounterVec
+}
+
+func newAccessMetrics() accessMetrics {
+	return accessMetrics{
+		attempts: counter("authentication_attempts_total",
+			"Requests that were authenticated, by the result of the authentication.", "result"),
+		decisions: counter("authorization_decisions_total",
+			"Requests that were authorized, by the decision and where it came from.", "decision"),
+		reviews: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "listfacade_review_duration_seconds",
+			Help:    "Duration of TokenReview and SubjectAccessReview calls in seconds, by kind and outcome.",
+			Buckets: prometheus.ExponentialBuckets(0.0005, 3, 10),
+		}, []string{"review", "result"}),
+		terminations: counter("watch_terminations_total",
+			"Watches that ended because their authorization ended, by the reason.", "reason"),
+		changes: counter("rights_changes_total",
+			"Changes of RBAC objects that caused reviews, by whether permissions were lost or gained.", "change"),
+	}
+}
+
+func (m accessMetrics) all() []prometheus.Collector {
+	return []prometheus.Collector{m.attempts, m.decisions, m.reviews, m.terminations, m.changes}
+}
+
+// Attempted counts an authentication by its result.
+func (m *Metrics) Attempted(result string) { m.access.attempts.WithLabelValues(result).Inc() }
+
+// Decided counts an authorization by its decision.
+func (m *Metrics) Decided(decision string) { m.access.decisions.WithLabelValues(decision).Inc() }
+
+// Reviewed counts a review that was sent to the upstream.
+func (m *Metrics) Reviewed(review, result string, took time.Duration) {
+	m.access.reviews.WithLabelValues(review, result).Observe(took.Seconds())
+}
+
+// RightsChanged counts a change of roles or bindings that caused reviews.
+func (m *Metrics) RightsChanged(change string) { m.access.changes.WithLabelValues(change).Inc() }
+
+// Terminated counts a watch authorization that ended before its watch.
+func (m *Metrics) Terminated(reason string) { m.access.terminations.WithLabelValues(reason).Inc() }

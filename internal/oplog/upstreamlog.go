@@ -1,0 +1,34 @@
+package oplog
+
+import (
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// UpstreamLog logs failed requests to the upstream, a few per minute for each kind of failure and request. Safe for
+// concurrent use.
+type UpstreamLog struct{ log *zap.Logger }
+
+// NewUpstreamLog returns an UpstreamLog that logs warnings.
+func NewUpstreamLog(log *zap.Logger) UpstreamLog { return UpstreamLog{log: Few(log)} }
+
+// passedThrough is the kind of requests that are forwarded with a client's credentials.
+const passedThrough = "passthrough"
+
+// Asked logs a request to the upstream if it failed. Its arguments are those of Metrics.Asked.
+func (l UpstreamLog) Asked(request string, code int, took time.Duration) {
+	message := ""
+	switch {
+	case code == 0:
+		message = "No response from the upstream: "
+	case code == http.StatusTooManyRequests:
+		message = "Throttled by the upstream with 429: "
+	case code == http.StatusUnauthorized && request != passedThrough:
+		message = "Credentials of the facade rejected by the upstream: "
+	default:
+		return
+	}
+	l.log.Warn(message+request, zap.Duration("took", took)) // Few limits lines by message, which contains the kind
+}
