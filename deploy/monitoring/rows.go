@@ -30,7 +30,7 @@ func requests() row {
 
 func lanes() row {
 	return row{"Cached resources", []graph{
-		{"Staleness", "Time without anything from the upstream. 0 while the watch is open and the upstream answers.", "s",
+		{"Staleness", "Time without a message from the upstream. 0 while the watch is open and the upstream answers.", "s",
 			[]query{{"max by (pod, resource) (listfacade_lane_stale_seconds{" + of + "})", "{{pod}} {{resource}}"}}},
 		{"Lanes being filled", "1 while a resource is being listed.", "short",
 			[]query{{"1 - min by (pod, resource) (listfacade_lane_synced{" + of + "})", "{{pod}} {{resource}}"}}},
@@ -44,7 +44,7 @@ func lanes() row {
 				"{{pod}} {{resource}}"}}},
 		{"Events received", "", "short",
 			[]query{{rate("resource", "apiserver_watch_cache_events_received_total", of), "{{resource}}"}}},
-		{"Events not yet dispatched", "Received events that are not yet offered to watches.", "short",
+		{"Events not yet dispatched", "Received events that were not dispatched to watches yet.", "short",
 			[]query{{"max by (pod, resource) (listfacade_lane_lag_events{" + of + "})", "{{pod}} {{resource}}"}}},
 		{"Objects", "", "short", []query{{"max by (resource) (apiserver_resource_objects{" + of + "})", "{{resource}}"}}},
 		{"Memory of objects", "", "bytes",
@@ -89,10 +89,10 @@ func freshness() row {
 func selfAudit() row {
 	const lane = "pod, resource, encoding"
 	return row{"Self-audit", []graph{
-		{"Time since the last complete comparison", "Without one, time since the resource is cached.", "s", []query{
+		{"Time since the last complete comparison", "Before the first one, time since the resource was first cached.", "s", []query{
 			{"max by (" + lane + ") (listfacade_self_audit_age_seconds{" + of + "})", "{{pod}} {{resource}} {{encoding}}"},
 			{"max(listfacade_self_audit_interval_seconds{" + pods + "})", "--self-audit-interval"}}},
-		{"Differing objects", "With the relists that follow.", "short", []query{
+		{"Differing objects", "And the relists that follow.", "short", []query{
 			{"sum by (" + lane + ", kind) (increase(listfacade_self_audit_differences_total{" + of + "}[$__rate_interval]))",
 				"{{pod}} {{resource}} {{encoding}} {{kind}}"},
 			{"sum by (" + lane + ") (increase(listfacade_self_audit_relists_total{" + of + "}[$__rate_interval]))",

@@ -21,7 +21,7 @@ func newAccessMetrics() accessMetrics {
 		attempts: counter("authentication_attempts_total",
 			"Requests that were authenticated, by the result of the authentication.", "result"),
 		decisions: counter("authorization_decisions_total",
-			"Requests that were authorized, by the decision and where it came from.", "decision"),
+			"Requests that were authorized, by decision and source of the decision.", "decision"),
 		reviews: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "listfacade_review_duration_seconds",
 			Help:    "Duration of TokenReview and SubjectAccessReview calls in seconds, by kind and outcome.",

@@ -46,10 +46,13 @@ type laneMetric struct {
 	read func(LaneStats) float64
 }
 
+// laneHelp ends the help of metrics about lanes, because their readers may not know the word.
+const laneHelp = " A lane is the cache of one resource in one encoding."
+
 func newLaneCollector(lanes LaneSource) *laneCollector {
 	c := &laneCollector{lanes: lanes}
 	gauge, counter := prometheus.GaugeValue, prometheus.CounterValue
-	c.add(gauge, "synced", "1 if the lane (the cache of one resource in one encoding) can serve reads, else 0.",
+	c.add(gauge, "synced", "1 if the lane can serve reads, else 0.",
 		func(s LaneStats) float64 {
 			if s.Synced {
 				return 1
@@ -57,39 +60,43 @@ func newLaneCollector(lanes LaneSource) *laneCollector {
 			return 0
 		})
 	c.add(gauge, "stale_seconds",
-		"Seconds since the last message of the upstream; 0 while the watch of the lane (the cache of one resource in one encoding) is open and the upstream answers.",
+		"Seconds since the last message of the upstream; 0 while the lane's watch is open and the upstream answers.",
 		func(s LaneStats) float64 { return s.StaleSeconds })
-	c.add(gauge, "lag_events", "Events of the lane (the cache of one resource in one encoding) that have not been offered to its watches yet.",
+	c.add(gauge, "lag_events", "Events of the lane that were not dispatched to its watches yet.",
 		func(s LaneStats) float64 { return float64(s.Lag) })
-	c.add(gauge, "fill_objects", "Objects received of the list that fills the lane (the cache of one resource in one encoding); 0 once the lane is filled.",
+	c.add(gauge, "fill_objects", "Objects received so far of the list that fills the lane; 0 once the lane is filled.",
 		func(s LaneStats) float64 { return float64(s.Filled) })
 	c.add(gauge, "fill_expected_objects",
-		"Objects expected in the list that fills the lane (the cache of one resource in one encoding); 0 if unknown.",
+		"Objects expected in the list that fills the lane; 0 if unknown.",
 		func(s LaneStats) float64 { return float64(s.Expected) })
-	c.add(gauge, "object_bytes", "Bytes of the objects of the lane (the cache of one resource in one encoding) before compression.", func(s LaneStats) float64 { return float64(s.ObjectBytes) })
+	c.add(gauge, "object_bytes", "Bytes of the objects of the lane before compression.",
+		func(s LaneStats) float64 { return float64(s.ObjectBytes) })
 	c.add(gauge, "object_memory_bytes",
-		"Bytes of memory of the objects of the lane (the cache of one resource in one encoding), which may be compressed.",
+		"Bytes of memory of the objects of the lane, which may be compressed.",
 		func(s LaneStats) float64 { return float64(s.ObjectMemory) })
-	c.add(gauge, "indexes", "Indexes of the lane (the cache of one resource in one encoding), those of --index and --label-index included.", func(s LaneStats) float64 { return float64(s.Indexes) })
-	c.add(gauge, "own_indexes", "Indexes that the lane (the cache of one resource in one encoding) has built because of requests.",
+	c.add(gauge, "indexes", "Indexes of the lane, those of --index and --label-index included.",
+		func(s LaneStats) float64 { return float64(s.Indexes) })
+	c.add(gauge, "own_indexes", "Indexes that the lane has built because of requests.",
 		func(s LaneStats) float64 { return float64(s.OwnIndexes) })
-	c.add(gauge, "index_bytes", "Bytes of memory of the indexes of the lane (the cache of one resource in one encoding), without the objects.", func(s LaneStats) float64 { return float64(s.IndexBytes) })
+	c.add(gauge, "index_bytes", "Bytes of memory of the indexes of the lane, without the objects.",
+		func(s LaneStats) float64 { return float64(s.IndexBytes) })
 	c.add(counter, "built_indexes_total",
-		"Indexes that the lane (the cache of one resource in one encoding) has built because of requests, since the lane started.",
+		"Indexes that the lane has built because of requests, since the lane started.",
 		func(s LaneStats) float64 { return float64(s.Indexed) })
 	c.add(gauge, "history_bytes",
-		"Bytes of memory that only the history of the lane (the cache of one resource in one encoding) references.",
+		"Bytes of memory that only the history of the lane references.",
 		func(s LaneStats) float64 { return float64(s.HistoryBytes) })
-	c.add(gauge, "fill_bytes", "Bytes of memory of the objects received of the list that fills the lane (the cache of one resource in one encoding).",
+	c.add(gauge, "fill_bytes", "Bytes of memory of the objects received so far of the list that fills the lane.",
 		func(s LaneStats) float64 { return float64(s.FillBytes) })
-	c.add(gauge, "feeds", "Feeds of the lane (the cache of one resource in one encoding): groups of open watches with the same selector.", func(s LaneStats) float64 { return float64(s.Feeds) })
-	c.add(gauge, "watchers", "Open watches that the lane (the cache of one resource in one encoding) serves.",
+	c.add(gauge, "feeds", "Feeds of the lane: groups of open watches with the same selector.",
+		func(s LaneStats) float64 { return float64(s.Feeds) })
+	c.add(gauge, "watchers", "Open watches that the lane serves.",
 		func(s LaneStats) float64 { return float64(s.Watchers) })
 	return c
 }
 
 func (c *laneCollector) add(kind prometheus.ValueType, name, help string, read func(LaneStats) float64) {
-	desc := prometheus.NewDesc("listfacade_lane_"+name, help, []string{"group", "version", "resource", "encoding"}, nil)
+	desc := prometheus.NewDesc("listfacade_lane_"+name, help+laneHelp, []string{"group", "version", "resource", "encoding"}, nil)
 	c.metrics = append(c.metrics, laneMetric{desc: desc, kind: kind, read: read})
 }
 

@@ -53,20 +53,20 @@ func New(sources Sources) *Metrics {
 		watches:  newWatchMetrics(), reads: newReadMetrics(), upstream: newUpstreamMetrics(), access: newAccessMetrics(),
 	}
 	m.relists = counter("upstream_relists_total",
-		"Times that a lane (the cache of one resource in one encoding) was listed again because the upstream no longer had its next events.",
+		"Times that a lane was listed again because the upstream no longer had its next events."+laneHelp,
 		"group", "resource")
 	m.contradictions = counter("upstream_contradictions_total",
-		"Times that the objects of a lane (the cache of one resource in one encoding) differed from the upstream's at the same resourceVersion.", "group", "resource")
+		"Times that the objects of a lane differed from the upstream's at the same resourceVersion."+laneHelp, "group", "resource")
 	m.reconnects = counter("upstream_reconnects_total",
-		"Times that the watch of the upstream by a lane (the cache of one resource in one encoding) ended and was resumed.",
+		"Times that a lane's watch of the upstream ended and was resumed."+laneHelp,
 		"group", "resource")
 	m.questions = counter("upstream_questions_total",
 		"Requests of freshness checks to the upstream, by kind: probe, roll-call, progress-watch or definition.", "kind")
 	m.lostWindows = counter("lost_windows_total",
-		"Times that the upstream no longer had the next events of a lane (the cache of one resource in one encoding), by outcome: replayed if the differences were sent to the watches, else the reason why the watches ended.",
+		"Times that the upstream no longer had the next events of a lane, by outcome. Outcome replayed: the watches received the differences. Any other outcome is the reason why the watches ended."+laneHelp,
 		"group", "resource", "outcome")
 	m.fills = counter("lane_fills_total",
-		"Times that a lane (the cache of one resource in one encoding) was filled, by the source of its list: upstream, peer or snapshot.", "source")
+		"Times that a lane was filled, by the source of its list: upstream, peer or snapshot."+laneHelp, "source")
 	m.audit, m.selfAudit = newAuditMetrics(), newSelfAuditMetrics()
 	m.ofLanes = newLaneSeries(m.selfAudit.byLane(),
 		[]*prometheus.CounterVec{m.relists, m.contradictions, m.reconnects, m.lostWindows})

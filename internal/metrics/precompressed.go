@@ -26,10 +26,10 @@ func newPrecompressedCollector(read PrecompressedSource) *precompressedCollector
 	c := &precompressedCollector{read: read}
 	gauge, counter := prometheus.GaugeValue, prometheus.CounterValue
 	c.add(gauge, "bytes", "Bytes of precompressed pages.", func(s PrecompressedStats) int64 { return s.Bytes })
-	c.add(gauge, "kept", "Precompressed pages that are kept.", func(s PrecompressedStats) int64 { return s.Kept })
+	c.add(gauge, "kept", "Precompressed pages in memory.", func(s PrecompressedStats) int64 { return s.Kept })
 	c.add(counter, "found_total", "Pages of lists that were sent precompressed.",
 		func(s PrecompressedStats) int64 { return s.Found })
-	c.add(counter, "made_total", "Pages of lists that were compressed and kept.",
+	c.add(counter, "made_total", "Pages of lists that were compressed and stored in memory.",
 		func(s PrecompressedStats) int64 { return s.Made })
 	c.add(counter, "evicted_total", "Precompressed pages that were evicted to make space for others.",
 		func(s PrecompressedStats) int64 { return s.Evicted })

@@ -16,16 +16,16 @@ func newSelfAuditMetrics() selfAuditMetrics {
 	const group, version, resource, encoding = "group", "version", "resource", "encoding"
 	return selfAuditMetrics{
 		objects: counter("self_audit_objects_total",
-			"Objects of a lane (the cache of one resource in one encoding) that the self-audit compared with the upstream.",
+			"Objects of a lane that the self-audit compared with the upstream."+laneHelp,
 			group, version, resource, encoding),
 		passes: counter("self_audit_passes_total",
-			"Times that the self-audit compared all objects of a lane (the cache of one resource in one encoding) with the upstream.", group, version, resource, encoding),
+			"Times that the self-audit compared all objects of a lane with the upstream."+laneHelp, group, version, resource, encoding),
 		pages: counter("self_audit_pages_total",
 			"Pages of objects that the self-audit compared, by result: same, different, doubtful (compared again), unsure (changed meanwhile) or failed.", "result"),
 		differences: counter("self_audit_differences_total",
-			"Objects of a lane (the cache of one resource in one encoding) that differ from the upstream, by kind: missing, surplus, version (another resourceVersion) or content.", group, version, resource, encoding, "kind"),
+			"Objects of a lane that differ from the upstream, by kind: missing, surplus, version (another resourceVersion) or content."+laneHelp, group, version, resource, encoding, "kind"),
 		relists: counter("self_audit_relists_total",
-			"Times that a lane (the cache of one resource in one encoding) was listed again because the self-audit found differences.", group, version, resource, encoding),
+			"Times that a lane was listed again because the self-audit found differences."+laneHelp, group, version, resource, encoding),
 	}
 }
 
@@ -89,10 +89,10 @@ func newSelfAuditCollector(lanes LaneSource, every time.Duration) *selfAuditColl
 	return &selfAuditCollector{
 		lanes: lanes, every: every,
 		age: prometheus.NewDesc("listfacade_self_audit_age_seconds",
-			"Seconds since the self-audit last compared all objects of a lane (the cache of one resource in one encoding) with the upstream; if it never did, since the lane was created.",
+			"Seconds since the self-audit last compared all objects of a lane with the upstream; if it never did, since the lane was created."+laneHelp,
 			lane, nil),
 		differing: prometheus.NewDesc("listfacade_self_audit_differing_objects",
-			"Objects that differed from the upstream in the last comparison, and for which the lane (the cache of one resource in one encoding) was not listed again.", lane, nil),
+			"Objects that differed from the upstream in the last comparison, if the lane was not listed again since."+laneHelp, lane, nil),
 		between: prometheus.NewDesc("listfacade_self_audit_interval_seconds", "Value of --self-audit-interval in seconds.",
 			nil, nil),
 	}

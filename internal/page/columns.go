@@ -50,7 +50,7 @@ func laneColumns(now time.Time) []column[Lane] {
 		{key: "watches", title: "Watches", right: true, of: func(l *Lane) cell { return number(l.Watches) }},
 		{key: "lag", title: "Not offered", right: true, of: func(l *Lane) cell {
 			c := number(l.LagEvents).or(dim("0"))
-			c.Title = "events of the lane that have not been offered to its watches yet"
+			c.Title = "events of the lane that were not dispatched to its watches yet"
 			return c
 		}},
 		{key: "why", title: "Why not synced",
