@@ -36,17 +36,17 @@ var (
 	errElsewhere = errors.New("the upstream is another cluster than before")
 	// errUncertain is the error if it is unknown which version of kube-apiserver sent the lane's list. It may be the
 	// current version, so a new list is compared with the lane.
-	errUncertain = errors.New("the upstream version from which the lane was listed is unknown")
+	errUncertain = errors.New("the version of the kube-apiserver that sent the lane's list is unknown")
 	// errEnded is wrapped by an error that ends the lane, together with the cause.
 	errEnded = errors.New("lane ended")
 )
 
 // errForgotten is the error if the upstream cannot send the next event, because etcd has compacted the object's
 // previous version.
-var errForgotten = errors.New("the upstream has compacted the previous object of the next event")
+var errForgotten = errors.New("the upstream has compacted the previous version of the object in the next event")
 
 // errSilent is the error if a watch has received bookmarks, but then nothing for too long.
-var errSilent = errors.New("the upstream's watch sent no expected bookmark")
+var errSilent = errors.New("the upstream's watch did not send an expected bookmark")
 
 // errEndless is the error if no bookmark ends the initial events of a streaming list. The server does not support
 // streaming lists, and opened a plain watch instead.

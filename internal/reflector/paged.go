@@ -98,8 +98,8 @@ func (w *writer) firstRows(ctx context.Context, l *listing) error {
 	return nil
 }
 
-// listing returns a listing that fills the lane, of at least version at. The memory of its pages counts as memory of
-// the lane.
+// listing returns a listing that fills the lane, with a version not below the argument at. The memory of its pages
+// counts as memory of the lane.
 func (w *writer) listing(from *upstream.Client, at cache.RV) *listing {
 	r := w.reflector
 	r.fill.pages.Store(0)
@@ -160,7 +160,7 @@ func (w *writer) readPage(l *listing, p page, add func(wire.Item, wire.Facts) er
 	}
 	head, err := l.reader.Objects(p.objects.Bytes(), add)
 	if err == nil && (head.Continue != p.head.Continue || head.ResourceVersion != p.head.ResourceVersion) {
-		err = errors.New("the head of a page changed between two reads")
+		err = errors.New("the metadata of a page changed between two reads")
 	}
 	return err
 }

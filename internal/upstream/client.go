@@ -89,7 +89,7 @@ func NewClient(config *rest.Config, hop Hop, observers ...Observer) (*Client, er
 }
 
 // apart returns a copy of config whose clients use separate connections. client-go shares connections between
-// configurations that dial alike.
+// configurations with the same dial function and TLS settings.
 func apart(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	dial := config.Dial
@@ -159,7 +159,7 @@ func (c *Client) Open(ctx context.Context, t Target, accept string) (*http.Respo
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxErrorBody))
 	if err != nil {
-		return nil, fmt.Errorf("read the upstream's %d: %w", response.StatusCode, err)
+		return nil, fmt.Errorf("read the upstream's %d response: %w", response.StatusCode, err)
 	}
 	return nil, &StatusError{Code: response.StatusCode, Header: response.Header, Body: body}
 }
