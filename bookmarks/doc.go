@@ -20,6 +20,6 @@
 // the kind's Go type. A Template is therefore learned from a bookmark of the upstream, and rendered for any
 // resourceVersion.
 //
-// The package starts no goroutine and no timer, takes no lock, and writes nothing. Of this module it imports only the
-// JSON scanner. A Schedule is not safe for concurrent use. A Template is immutable and safe for concurrent use.
+// The package starts no goroutine and no timer, takes no lock, and writes nothing. It imports only the JSON scanner of
+// this module. A Schedule is not safe for concurrent use. A Template is immutable and safe for concurrent use.
 package bookmarks

@@ -44,7 +44,7 @@ func Learn(object []byte) (*Template, error) {
 	return t, nil
 }
 
-// styleOf returns the style that the first key shows, and checks the type meta.
+// styleOf derives the style from the first key, and checks the type meta.
 func styleOf(top []member) (Style, error) {
 	for _, key := range []string{"kind", "apiVersion"} {
 		m, ok := find(top, key)

@@ -34,7 +34,7 @@ type Options struct {
 	// InitialEvents says whether the watch starts as a streaming list.
 	InitialEvents InitialEvents
 	// Floor is the higher of the requested resourceVersion and that of the last replayed event. The client has both, so
-	// plain bookmarks are above it. The initial-events-end bookmark replaces it by its own resourceVersion.
+	// plain bookmarks are above it. After the initial-events-end bookmark, Floor is the resourceVersion of that bookmark.
 	Floor uint64
 }
 
@@ -47,8 +47,8 @@ const (
 	steady                // one bookmark every interval and one before the deadline
 )
 
-// Schedule says when the next bookmark of one watch is due. The zero value never has one due; use NewSchedule. It is
-// not safe for concurrent use.
+// Schedule says when the next bookmark of one watch is due. In the zero value, no bookmark is ever due; use
+// NewSchedule. It is not safe for concurrent use.
 type Schedule struct {
 	deadline time.Time
 	interval time.Duration
@@ -72,8 +72,8 @@ func NewSchedule(o Options) Schedule {
 	return s
 }
 
-// Next returns the time when the next bookmark is due; ok is false when no more will be. For an initial-events-end
-// bookmark it is the start of the watch: send it as soon as the initial events are written.
+// Next returns the time when the next bookmark is due; ok is false if no bookmark will be due again. An
+// initial-events-end bookmark is due at the start of the watch: send it as soon as the initial events are written.
 func (s *Schedule) Next() (due time.Time, ok bool) {
 	return s.next, !s.next.IsZero()
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// anchor is the rarest requirement of a feed's predicate (sample.anchor), by which the feeds for an event are found. An
-// event concerns only feeds whose anchor its object matches or matched, so it is not compared with most feeds. Like an
-// index, an anchor only proposes feeds; the predicate decides (I9).
+// anchor is the rarest requirement of a feed's predicate (sample.anchor), and is used to find the feeds that an event
+// may concern. An event concerns only feeds whose anchor its object matches or matched, so no other feeds are compared
+// with it. Like an index, an anchor only proposes feeds; the predicate decides (I9).
 type anchor struct {
 	by       anchorKind
 	property selectors.Property // property of the anchors byValue and byPresence
@@ -101,8 +101,8 @@ func (at *anchor) postings() int {
 	return 1
 }
 
-// visit calls do once for each filing of the feed, with the posting that the filing belongs to. It creates missing
-// postings and drops empty ones.
+// For each filing of the feed, visit calls the function do once, with the posting that the filing belongs to. It
+// creates missing postings and drops empty ones.
 func (a *anchors) visit(d *feed, do func(*posting, *filing)) {
 	switch at := &d.anchor; at.by {
 	case byNothing:

@@ -6,8 +6,8 @@ import "github.com/listfacade/listfacade/internal/wire"
 // objects of these blocks are moved to new blocks.
 const gatherAt = 8
 
-// leaves records that neither the State nor history has an object any more. The object's bytes may share a block of
-// memory with other objects, and one remaining object keeps the complete block alive.
+// leaves records that an object is no longer in the State or in history. The object's bytes may share a block of memory
+// with other objects, and one remaining object keeps the complete block alive.
 func (l *Lane) leaves(o *Object) {
 	if o.Item().Leave() {
 		l.counters.sparse.Add(1)

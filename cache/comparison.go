@@ -34,9 +34,9 @@ type difference struct {
 	audience    audience
 }
 
-// compare finds the differences between s and a list at rv. Readers have seen every event up to from. Objects without a
-// difference are equal byte for byte. A client that has the content of s and receives all differences therefore has the
-// content of the list, whatever happened upstream in between.
+// compare finds the differences between s and a list at rv. Readers have seen every event up to the RV from. Objects
+// without a difference are equal byte for byte. A client that has the content of s and receives all differences
+// therefore has the content of the list, whatever happened upstream in between.
 func (s *State) compare(from, rv RV, list []*Object) (*comparison, error) {
 	if rv < from {
 		return nil, ErrSetBack
@@ -86,8 +86,8 @@ func (c *comparison) both(from RV, was, now *Object) error {
 	return nil
 }
 
-// verify rejects differences that the upstream cannot have written since from. Each write has its own RV, except the
-// deletions when an etcd lease ends.
+// verify rejects differences that the upstream cannot have written after the RV from. Each write has its own RV, except
+// the deletions when an etcd lease ends.
 func (c *comparison) verify(from, rv RV) error {
 	last := from
 	for _, d := range c.changes {
@@ -102,14 +102,15 @@ func (c *comparison) verify(from, rv RV) error {
 	return nil
 }
 
-// exact reports whether the window between from and rv can contain only the events found: there was at most one write.
+// exact reports whether the window between the RVs from and rv contains no events except those found, because there was
+// at most one write.
 func (c *comparison) exact(from, rv RV) bool {
 	return rv-from <= 1 && len(c.deletions)+len(c.changes) <= 1
 }
 
 // events returns the differences in the order in which watchers receive them. The RV at which an object was deleted or
 // left a selector is unknown, because the list may show a later change. Deletions therefore precede changes, and all
-// deletions have the RV given by the argument first. A client that received a change has then received every deletion.
+// deletions have the same RV, the argument first. A client that received a change has then received every deletion.
 func (c *comparison) events(from, first, rv RV) []difference {
 	if c.exact(from, rv) {
 		if len(c.deletions) > 0 {

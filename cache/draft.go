@@ -73,7 +73,8 @@ func without(indexes []index, d *demand) []index {
 	return slices.DeleteFunc(slices.Clone(indexes), func(i index) bool { return d != nil && i.demand == d })
 }
 
-// reindex replaces the indexes of the written State s, and of the State that readers see if it has the same content.
+// reindex replaces the indexes of the written State s. If the State that readers see has the same content, reindex
+// replaces its indexes, too.
 func (l *Lane) reindex(s *State, indexes []index) {
 	next := *s
 	next.indexes = indexes

@@ -23,8 +23,8 @@ const (
 	evaluatedAtOnce = 128 // feeds evaluated in a round
 )
 
-// follow offers to a follower's feeds some of the events before a position that they lack. It reports whether they lack
-// more.
+// follow offers the follower's feeds some of the events before a position that they have not received. It reports
+// whether more are left.
 func (f *feeds) follow(w *follower, h *history, upTo int64) (more bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -86,8 +86,8 @@ func (f *feeds) begin(w *follower, h *history) {
 	}
 }
 
-// lose continues at first, the first position that history still has. Each feed gets an entry for the dropped position
-// before first. A slow watcher that reads this entry finds its position expired (I6).
+// lose continues at the argument first, which is the first position that history still has. Each feed gets an entry for
+// the dropped position before the argument first. A slow watcher that reads this entry finds its position expired (I6).
 func (f *feeds) lose(w *follower, first int64) {
 	for _, d := range f.byPredicate {
 		if d.follower == w {
@@ -98,8 +98,8 @@ func (f *feeds) lose(w *follower, first int64) {
 	w.next = first
 }
 
-// offer evaluates up to most feeds for the event and returns how many. It evaluates each feed once, even when the feed
-// matches both the old and the new object.
+// offer evaluates the next feeds for the event, at most as many as the argument most, and returns their number. It
+// evaluates each feed once, even when the feed matches both the old and the new object.
 func (f *feeds) offer(w *follower, most int) (evaluated int) {
 	for ; evaluated < most && w.offering(); evaluated++ {
 		if w.at == nil {

@@ -19,8 +19,8 @@ type frames struct {
 	slots [frameSlots]atomic.Pointer[frameSlot]
 }
 
-// frameSlots is the number of frames that can be shared at a time. Watchers share frames when they are less than half
-// as many events apart, because each event has a slot for each of two representations.
+// frameSlots is the number of frames that can be shared at a time. Each event has one slot for each of two
+// representations. Watchers therefore share frames when they are less than frameSlots/2 events apart.
 const frameSlots = 64
 
 // frameSlot is a frame and the event that it encodes. It is immutable. The fields seq, kind and representation identify

@@ -11,7 +11,7 @@ import (
 // garbage immediately, and a late reader finds its position expired (I6).
 type history struct {
 	keep    retention
-	forgets func(*Object) // called for each object that neither an event nor the State has any more
+	forgets func(*Object) // called for each object that is no longer in an event or in the State
 
 	held  atomic.Pointer[window]
 	end   atomic.Int64 // position after the last event; stored after the event is in place

@@ -6,9 +6,9 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// Index names a property by which a lane keeps a second order of its objects. A list whose selector requires exactly
-// one value of the property reads only the objects with this value. A lane also builds indexes when lists need them
-// (indexer). An index only proposes candidates; the predicate decides (I9).
+// Index names a property by which a lane also orders its objects. A list whose selector requires exactly one value of
+// the property reads only the objects with this value. A lane also builds indexes when lists need them (indexer). An
+// index only proposes candidates; the predicate decides (I9).
 type Index struct{ property selectors.Property }
 
 // FieldIndex returns an index of a selectable field at a location (Kind.Location).

@@ -111,8 +111,8 @@ func (x *indexer) demandOf(property selectors.Property, now time.Time) *demand {
 	return d
 }
 
-// price returns how many comparisons an index of this many objects must save to be worth its cost. The comparisons are
-// those that a meter has not forgotten.
+// price returns how many comparisons an index of this many objects must save to be worth its cost. A meter counts the
+// comparisons, so older ones count less.
 func (x *indexer) price(objects int, now time.Time) float64 {
 	if applied := x.lane.counters.applied.Load(); applied != x.applied {
 		x.writes.add(float64(applied-x.applied), now, maxEvents)
@@ -124,8 +124,8 @@ func (x *indexer) price(objects int, now time.Time) float64 {
 // maxEvents bounds the value of a meter of events.
 const maxEvents = 1e9
 
-// admits reports whether another index may be built, and which existing one it replaces, if any. A replaced index must
-// have less than half of the demand d.
+// admits reports whether another index may be built, and which existing one it replaces, if any. An index is replaced
+// only if its demand is less than half of d.
 func (x *indexer) admits(s *State, d *demand, now time.Time) (drop *demand, ok bool) {
 	const entry = pageBytes/fill + 8
 	bytes, count := int64(entry*s.Len()), 1

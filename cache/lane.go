@@ -23,9 +23,9 @@ type Options struct {
 	// compactions of the upstream (semantics 2.3).
 	HistoryWindow time.Duration
 	// HistoryBytes limits the memory that only history keeps alive, in bytes. The default is 256 MiB. Events that
-	// kube-apiserver would keep are kept in any case. These are the events of the last 75 s, up to 102,400, and the
-	// last 100 however old (semantics 4.1). A lane with 1,000 events a second of 15 KB objects can therefore take 1.1
-	// GB.
+	// kube-apiserver would keep are kept in any case. These are the events of the last 75 s, up to 102,400, and the last
+	// 100 events, however old they are (semantics 4.1). A lane with 1,000 events a second of 15 KB objects can therefore
+	// take 1.1 GB.
 	HistoryBytes int64
 	// Packing says which objects are kept compressed. By default none are.
 	Packing Packing
@@ -60,7 +60,7 @@ type Lane struct {
 	packing    sync.Mutex              // held while changed objects are packed; taken before writing
 	packer     packer                  // guarded by packing
 
-	writing    sync.Mutex // held by every writer; of the readers only Vouch takes it
+	writing    sync.Mutex // held by every writer, and by readers in Vouch
 	expecting  bool       // whether a list is expected: see Expect
 	verifying  bool       // whether to check the lane after writes: see verifyAfterEvent
 	unverified int        // events since the last check
@@ -168,7 +168,7 @@ func (s *State) record(rv RV, before, now, deletion *Object) *State {
 	return next
 }
 
-// countSaved updates the bytes that packing saves of the State when now replaces before. Either may be nil.
+// countSaved updates the number of bytes that packing saves in the State, when now replaces before. Either may be nil.
 func (l *Lane) countSaved(before, now *Object) {
 	if before != nil {
 		l.counters.saved.Add(-before.saved())

@@ -75,8 +75,8 @@ func (h *history) lastLostWindow(rv RV) (found lostWindow, ok bool) {
 // mostVouched is the maximum number of vouched RVs that are remembered.
 const mostVouched = 256
 
-// vouchedFor lists the RVs above that of the written State at which a caller vouched for the same content. Clients may
-// have read at these RVs and may watch from them. The next event clears the list. Guarded by Lane.writing.
+// vouchedFor lists the vouched RVs that are above the RV of the written State and have its content. Clients may have
+// read at these RVs and may watch from them. The next event clears the list. Guarded by Lane.writing.
 type vouchedFor []RV
 
 // add inserts an RV. When there are too many, the oldest are dropped.

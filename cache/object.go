@@ -43,7 +43,7 @@ func (o *Object) memory() int {
 	return o.Item().Memory() + o.OwnBytes() + objectOverhead
 }
 
-// saved returns how many bytes packing saves of the object.
+// saved returns the number of bytes that packing the object saves.
 func (o *Object) saved() int64 { return int64(o.Size() - o.memory()) }
 
 // at returns a copy of the object with another RV. It is for the last content that a selector matched, at the RV of the

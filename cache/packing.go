@@ -30,7 +30,7 @@ const (
 // packer keeps a lane's objects compressed. Filling packs the objects of a list when they arrive. Lane.Pack packs
 // changed objects after a while, whether they are in the State or only in history. Guarded by Lane.packing.
 type packer struct {
-	latest shrinkage // of objects packed with the lane's dictionary
+	latest shrinkage // shrinkage of the objects packed with the lane's dictionary
 	recent recent
 	epoch  *epoch // epoch whose history was packed up to position upTo
 	upTo   int64

@@ -11,8 +11,8 @@ const (
 	judged = 512
 	// lasting is the minimum lifetime of a dictionary.
 	lasting = 10 * time.Minute
-	// fallen is a factor. When packed bytes divided by plain bytes have grown by it since the dictionary was made,
-	// another dictionary is made.
+	// fallen is a factor. Packed bytes divided by plain bytes is a ratio. When this ratio has grown by the factor since
+	// the dictionary was made, another dictionary is made.
 	fallen = 2
 )
 

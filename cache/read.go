@@ -57,8 +57,8 @@ func (c *Chunk) Bytes() int64 {
 	return bytes
 }
 
-// Chunk returns the first limit objects that p matches, from the key from on. It costs O(limit) when p selects
-// everything in its namespace. The limit must be at least 1.
+// Chunk returns the first objects that p matches, at or after the key from. The argument limit is their maximum number.
+// It costs O(limit) when p selects everything in its namespace. The limit must be at least 1.
 func (s *State) Chunk(p *selectors.Predicate, from string, limit int) Chunk {
 	selection := s.Selection(p, from)
 	selection.limit = limit

@@ -55,10 +55,10 @@ func (r *Restoration) record(rv RV, before, now, deletion *Object) {
 	r.filling.count(h.bytes.Load() - counted + r.last.indexBytes() - indexed)
 }
 
-// Show makes the restored content the lane's, complete up to rv, in one step. Readers see the State after the last
-// event; watches may start after any of the events. It starts a new epoch, as Replace does. It returns ErrOutOfOrder
-// when rv is below the last event, and then changes nothing. It returns ErrClosed after Close. Unless it returned
-// ErrOutOfOrder, the Restoration must not be used again.
+// In one step, Show makes the restored content the content of the lane, complete up to rv. Readers see the State after
+// the last event; watches may start after any of the events. It starts a new epoch, as Replace does. It returns
+// ErrOutOfOrder when rv is below the last event, and then changes nothing. It returns ErrClosed after Close. Unless it
+// returned ErrOutOfOrder, the Restoration must not be used again.
 func (r *Restoration) Show(rv RV) error {
 	if r.last == nil {
 		panic("BUG: cache: second call of Restoration.Show")

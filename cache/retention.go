@@ -3,8 +3,8 @@ package cache
 import "time"
 
 // retention says which events history keeps. The bounds of age and bytes are the lane's options. The floor below both
-// is not configurable: it is what kube-apiserver's watch cache keeps (semantics 4.1). A client that kube-apiserver
-// would let resume a watch can therefore resume it here.
+// is not configurable: it is what kube-apiserver's watch cache keeps (semantics 4.1). If kube-apiserver would let a
+// client resume its watch, the facade therefore does, too.
 //
 // The floor can keep every object in memory that changed within floor.age. As in kube-apiserver, only the number of
 // events limits this memory.

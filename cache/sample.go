@@ -15,7 +15,7 @@ type sample struct {
 }
 
 const (
-	sampleSize = 64  // maximum; a value that no object of the sample has concerns about one event in 64
+	sampleSize = 64  // maximum; if no object of the sample has a value, about one event in 64 concerns it
 	sampleLife = 512 // in events
 )
 
@@ -42,7 +42,7 @@ func (e *epoch) sample() *sample {
 
 func (s *sample) add(objects ...*Object) { s.objects = append(s.objects, objects...) }
 
-// some returns up to most objects from all parts of the tree.
+// some returns objects from all parts of the tree, at most as many as the argument most.
 func (t *tree) some(most int) []*Object {
 	if t.count <= most {
 		most = t.count

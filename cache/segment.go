@@ -88,8 +88,8 @@ func (j *joint) is(from, to int, following []weak.Pointer[Page]) bool {
 	return j != nil && j.from == from && j.to == to && slices.Equal(j.following, following)
 }
 
-// joint returns the representations of the segment that begins at object from of the page and ends on another page.
-// Only lists with a limit have several such segments on one page; then the last one is kept.
+// joint returns the representations of the segment that begins at the object with the index from in the page and ends
+// on another page. Only lists with a limit have several such segments on one page; then the last one is kept.
 func (p *Page) joint(from, to int, following []weak.Pointer[Page]) *wire.PrecompressedPage {
 	kept := p.segment.Load()
 	if kept.is(from, to, following) {

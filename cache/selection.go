@@ -22,9 +22,9 @@ type Selection struct {
 	more       bool    // whether candidates follow after the limit
 }
 
-// Selection returns an iteration over the objects that p matches, in key order, from the key from on. The candidates
-// are all objects that p can match. An index or p's key range reduces the number of other candidates. The predicate
-// decides (I9).
+// Selection returns an iteration over the objects that p matches, in key order, at or after the key from. The
+// candidates include all objects that p can match. An index, or p's key range, excludes most other objects. The
+// predicate decides (I9).
 func (s *State) Selection(p *selectors.Predicate, from string) *Selection {
 	t, in, by := s.narrow(p, from)
 	indexed := t != &s.objects
@@ -64,7 +64,7 @@ func (s *Selection) Candidates() iter.Seq[Run] {
 	}
 }
 
-// report sends to the indexer the comparisons that an index would have saved, or that an index has saved.
+// report sends the indexer the number of comparisons that an index saved, or would have saved.
 func (s *Selection) report() {
 	switch x := s.state.epoch.indexer; {
 	case s.predicate.Everything():

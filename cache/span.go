@@ -26,7 +26,7 @@ func (span Span) keys() interval {
 	return in
 }
 
-// of returns the interval of span among the objects that an index has under value.
+// of returns the interval of span in an index, for the objects with this value.
 func (span Span) of(value string) interval {
 	in := interval{from: position{value, max(span.Prefix, span.From)}}
 	end, open := successor(span.Prefix)
@@ -38,7 +38,8 @@ func (span Span) of(value string) interval {
 	return in
 }
 
-// only returns the interval of one key in a tree without values. It is empty when the key sorts before from.
+// only returns the interval of one key in a tree without values. It is empty when the key sorts before the argument
+// from.
 func only(key, from string) interval {
 	return interval{from: position{key: max(key, from)}, to: position{key: key + "\x00"}}
 }

@@ -40,7 +40,7 @@ func newState(e *epoch, rv RV, shape wire.Shape, objects []*Object) *State {
 	return s
 }
 
-// saved returns how many bytes packing saves of the State's objects.
+// saved returns the number of bytes that packing the State's objects saves.
 func (s *State) saved() (bytes int64) {
 	for o := range s.Objects(Span{}) {
 		bytes += o.saved()

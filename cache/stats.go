@@ -29,7 +29,7 @@ type counters struct {
 	feeds, watchers           atomic.Int64
 	applied, relists, expired atomic.Uint64
 	replayed                  atomic.Uint64
-	saved                     atomic.Int64 // bytes that packing saves of the State; written while Lane.writing is held
+	saved                     atomic.Int64 // bytes that packing saves in the State; written while Lane.writing is held
 	sparse                    atomic.Int64 // blocks that became sparse since the last call of gather
 	filling                   atomic.Int64 // bytes of a list that is arriving
 	indexed                   atomic.Uint64

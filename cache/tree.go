@@ -130,7 +130,7 @@ func (t *tree) object(at spot) *Object {
 	return t.page(at).objects[at.object]
 }
 
-// rank returns the number of objects before at.
+// rank returns the number of objects before a spot.
 func (t *tree) rank(at spot) int {
 	n := at.object
 	for _, c := range t.chunks[:at.chunk] {

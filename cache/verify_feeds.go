@@ -74,7 +74,7 @@ func (a *anchors) filed() (map[*feed]int, error) {
 	return counts, nil
 }
 
-// verifyAnchors checks for some objects that every feed that selects the object is found by it (I9).
+// verifyAnchors checks, for some objects, that the anchors find every feed that selects the object (I9).
 func (f *feeds) verifyAnchors(s *State) error {
 	const some = 4
 	for _, o := range s.objects.some(some) {

@@ -11,8 +11,8 @@ package cache
 //
 //   - the State is of a past epoch, or a list is expected (Expect): readers might later see a lower RV (I1)
 //   - rv is inside a lost window that was replayed in the meantime
-//   - rv is below another vouched State that events have not reached and that has other content: a watch from rv might
-//     miss events that led to it
+//   - rv is below the RV of another vouched State, which has other content and is ahead of the events: a watch from rv
+//     might miss events that led to it
 func (l *Lane) Vouch(s *State, rv RV) *State {
 	if rv <= s.whole() {
 		return s

@@ -8,7 +8,7 @@ type WatchOptions struct {
 	Predicate *selectors.Predicate
 	Start     Start
 	// Exact ends the watcher with *ExpiredError at a replayed lost window. It is for a client that builds its own lane
-	// from the events and takes them as complete up to their RV.
+	// from the events and assumes that they are complete up to their RV.
 	Exact bool
 }
 

@@ -30,7 +30,7 @@ type Watcher struct {
 	seq         int64 // position in history of the next event to read
 	joined      int64 // position up to which the watcher reads history; later events come from the feed
 	skip        RV    // events up to this RV are dropped, because the watch started after it
-	ahead       bool  // whether the watch started at skip, and the lane may not have reached it
+	ahead       bool  // whether the watch started at skip and the lane may still be below it
 	exact       bool  // whether the watch ends at a replayed lost window
 	lostWindows int64 // number of the epoch's lost windows that were checked and do not end the watch
 	endOfReplay RV    // end of the last event's lost window; 0 if it was in none
@@ -54,8 +54,8 @@ func (w *Watcher) Next() (Event, bool) {
 	if w.err != nil || w.closed.Load() {
 		return Event{}, false
 	}
-	// Loaded before looking for events. Everything declared complete by now is already in history or in the feed. If
-	// none of it is left, every matching event up to here was returned (I4).
+	// Loaded before the search for events. All events up to this RV are already in history or in the feed. If none of them
+	// is left, every matching event up to this RV was returned (I4).
 	complete := RV(w.feed.follower.complete.Load())
 	event, ok := w.look()
 	switch {
@@ -82,13 +82,13 @@ func (w *Watcher) Position() uint64 { return w.notified.Load() }
 // Behind returns about how many existing events Next has not returned yet, without initial events. Events from before
 // the watch began count even if they are not selected. It is safe for concurrent use.
 func (w *Watcher) Behind() int64 {
-	passed := w.passed.Load() // loaded before the number offered, which only grows
+	passed := w.passed.Load() // loaded before the number offered, because that number only grows
 	return max(w.feed.offered()-passed, 0) + w.replay.Load()
 }
 
 // endsAtLostWindow reports whether a replayed lost window ends the watch, and ends it. This concerns exact watches, and
-// watches that started at an RV inside the window before it was known as lost. Their clients may know objects that were
-// created inside the window, and the lane cannot say whether these still exist.
+// watches that started at an RV inside the window before it was known to be lost. Their clients may know objects that
+// were created inside the window, and the lane cannot say whether these still exist.
 func (w *Watcher) endsAtLostWindow(complete RV) bool {
 	if lost := w.epoch.lostWindows.Load(); lost != w.lostWindows {
 		w.lostWindows = lost

@@ -14,7 +14,7 @@ type builtin struct {
 	group    string
 	kind     string
 	versions []string // other versions have the default table
-	metadata []string // which of metadata.name and metadata.namespace requests may use
+	metadata []string // those of metadata.name and metadata.namespace that selectors of the kind may use
 	fields   []offer
 	aliases  map[string]string // additional labels of requests -> canonical label
 	refuse   refusal

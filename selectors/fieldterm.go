@@ -12,9 +12,10 @@ import (
 type fieldTerm struct {
 	label    string
 	location Location
-	equal    bool   // whether the object's value must equal value; if false, it must not be in not
-	value    string // required value, if equal is true
-	not      valueSet
+	// Whether the object's value must be that in value; if false, the object's value must be none of those in not.
+	equal bool
+	value string // required value, if equal is true
+	not   valueSet
 }
 
 // compileFields compiles a converted selector. All excluded values of a field become one term. Each required value is a
