@@ -75,7 +75,7 @@ func isSpaced(header http.Header) bool {
 const protocolToken = "base64url.bearer.authorization.k8s.io."
 
 // bearerToken returns the token in the Authorization header. It returns "" if there is none. It also returns "" if a
-// websocket protocol contains a token, because that one may have been reviewed.
+// websocket protocol contains a token, because the authenticator may have reviewed that token instead.
 func bearerToken(header http.Header) string {
 	if strings.Contains(strings.Join(header.Values("Sec-Websocket-Protocol"), ","), protocolToken) {
 		return ""

@@ -68,8 +68,8 @@ func (q *Request) decided(decision auth.Decision, denied *auth.DeniedError, err 
 	}
 }
 
-// open returns the lane that an authorized request may read, or nil if no lane serves it. If a lane comes with the
-// route to the upstream and is ready by then, the lane answers instead.
+// open returns the lane that an authorized request may read, or nil if no lane serves it. While the upstream may still
+// serve an older definition, open returns the lane and also the route to the upstream (forward).
 func (g *authorizationCheck) open(ctx context.Context, q *Request) (Lane, route, error) {
 	switch {
 	case q.reason != "":
@@ -103,7 +103,7 @@ func (g *authorizationCheck) open(ctx context.Context, q *Request) (Lane, route,
 	return lane, route{}, nil
 }
 
-// refused decides about a request for a lane that cannot be filled.
+// refused returns the route or the error for a request whose lane cannot be filled.
 func (g *authorizationCheck) refused(q *Request, failure *reflector.Failure) (route, error) {
 	switch {
 	case failure.NoMemory():

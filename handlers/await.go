@@ -12,7 +12,7 @@ const (
 	// fillWait is how long a request waits for a lane that is being filled. Forwarding the request would cost the
 	// upstream as much as filling the lane. Many clients treat a 429 as a failure.
 	fillWait = 10 * time.Second
-	// cheapWait is that time for requests that cost the upstream little. Most resources sync in a few milliseconds.
+	// cheapWait is used instead for requests that cost the upstream little. Most resources sync in a few milliseconds.
 	cheapWait = time.Second
 )
 

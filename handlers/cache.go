@@ -62,9 +62,9 @@ func (s *Server) read(ctx context.Context, out *reply, q *Request, lane Lane) (r
 	return s.list(ctx, out, q, lane)
 }
 
-// unready decides about a request for a lane without a State, like kube-apiserver's uninitialized cache. A request that
-// costs the upstream little is forwarded. Every other request gets the cause, so that its client retries (semantics
-// 2.1).
+// unready returns the route or the error for a request whose lane has no State, as kube-apiserver does while its cache
+// is not initialized. A request that costs the upstream little is forwarded. Every other request gets the cause, so
+// that its client retries (semantics 2.1).
 func unready(q *Request, cause error) (route, error) {
 	if q.verb() == verbGet || q.readsEtcdWhileUnready() {
 		return forwardFor(observe.NotReady), nil

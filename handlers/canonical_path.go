@@ -29,8 +29,8 @@ func isCanonical(p string) bool {
 // trimmed are the prefixes below which kube-apiserver ignores slashes at the end of a path.
 var trimmed = []string{"/api/", "/apis/", "/version/", "/.well-known/openid-configuration/", "/openid/v1/jwks/"}
 
-// spelled returns a URL in the only spelling that is forwarded. It encodes only the characters that need it. Where
-// kube-apiserver ignores slashes at the end, it leaves at most one.
+// spelled returns a URL in the only spelling that is forwarded. In this spelling, only the characters that need it are
+// encoded. Where kube-apiserver ignores slashes at the end, there is at most one.
 func spelled(u *url.URL) *url.URL {
 	s := *u
 	s.RawPath = ""

@@ -67,7 +67,7 @@ func (s *Server) now(ctx context.Context, q *Request, lane Lane) (cache.RV, rout
 }
 
 // fills reports whether another facade reads a list to fill a lane or to make a roll call. All readers of that facade
-// share the lane, so a freshness check is worth more than the upstream's work that it saves.
+// share the lane, so a freshness check saves more work of the upstream than for one reader.
 func (q *Request) fills() bool {
 	return q.fromFacade() && !q.namesOne()
 }
@@ -100,9 +100,9 @@ func answerTo(q *Request, lane Lane, p plan) fresh.Answer {
 // resources, so a freshness check advances it. If the upstream has not reached rv either, reached waits (semantics
 // 2.2).
 //
-// It forwards the request if that is better than waiting. Either the response is small, or the lane cannot find out
-// that it is at rv. Otherwise reached waits for a lane that lags, because the upstream must not send large lists for
-// all waiting requests. A small page is forwarded after the wait, so that the client can read its list to the end.
+// It forwards the request if that is better than waiting. That is so if the response is small, or if no check can
+// confirm that the lane is at rv. Otherwise reached waits for the lane, because the upstream must not send large lists
+// for all waiting requests. A small page is forwarded after the wait, so that the client can read its list to the end.
 func (s *Server) reached(ctx context.Context, q *Request, lane Lane, rv cache.RV,
 	answer fresh.Answer) (*cache.State, route, error) {
 	for deadline := time.Now().Add(freshWait); ; {

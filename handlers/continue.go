@@ -25,7 +25,8 @@ type resumption struct {
 	rv    int64
 }
 
-// decodeToken parses a continue token. Its errors are kube-apiserver's. It forwards a token whose error it cannot word.
+// decodeToken parses a continue token. Its errors are kube-apiserver's. It forwards a token if only the upstream can
+// produce the error message.
 func decodeToken(s, prefix string) (resumption, route, error) {
 	fail := func(why string) (resumption, route, error) {
 		return resumption{}, route{}, badRequest("invalid continue token: continue key is not valid: " + why)

@@ -130,7 +130,7 @@ func (p *parameters) inJSON(accept string) (bool, error) {
 	return chosen == reportTypes[1], nil
 }
 
-// report writes the report that of returns. It calls of only if the query is valid.
+// report writes the report that the function of returns. It calls this function only if the query is valid.
 func (o *reply) report(q *Request, p parameters, of func() report) error {
 	asJSON, err := p.inJSON(q.header.Get("Accept"))
 	switch {

@@ -16,9 +16,9 @@ func (s *watchStream) owesReplayBookmark() bool {
 	return s.bookmarking && s.watcher.EndOfReplay() > s.replayed
 }
 
-// sendReplayBookmark sends that bookmark after the last event of the replay, even if the upstream does not respond. It
-// returns false if the client needs none. Until it is sent, no other bookmark is sent: its version would precede the
-// lost window.
+// sendReplayBookmark sends the bookmark that the client needs after the last event of a replay, even if the upstream
+// does not respond. It returns false if the client needs none. Until it is sent, no other bookmark is sent: its version
+// would precede the lost window.
 func (s *watchStream) sendReplayBookmark() bool {
 	if !s.owesReplayBookmark() {
 		return false

@@ -87,8 +87,8 @@ var errURITooLong = &apierrors.StatusError{ErrStatus: metav1.Status{
 	Message: fmt.Sprintf("the request's URL is longer than %d bytes", maxURL),
 }}
 
-// errNoPath is the 404 of a path that kube-apiserver does not serve. errNoDocument is that of an OpenAPI document that
-// it does not have. Both responses have no Status (semantics 8.4).
+// errNoPath is the 404 of a path that kube-apiserver does not serve. errNoDocument is the 404 of an OpenAPI document
+// that kube-apiserver does not have. Neither response contains a Status (semantics 8.4).
 var (
 	errNoPath     = errors.New("no such path")
 	errNoDocument = errors.New("no such document")
@@ -112,13 +112,13 @@ var errBusy = errors.New("too many concurrent requests")
 // errUnfilled replaces the reason why a lane is not filled. The reason itself may contain addresses and is only logged.
 var errUnfilled = errors.New("the upstream cannot be read at the moment")
 
-// invalidRVError is a resourceVersion that GET and WATCH cannot parse. kube-apiserver responds with a 500 without a
-// reason (semantics 1.5).
+// invalidRVError reports a resourceVersion that GET and WATCH cannot parse. kube-apiserver responds with a 500 without
+// a reason (semantics 1.5).
 type invalidRVError struct{ text string }
 
 func (e *invalidRVError) Error() string { return e.text }
 
-// invalidKeyError is a namespace that cannot be part of a key. kube-apiserver responds with a 500 without a reason
+// invalidKeyError reports a namespace that cannot be part of a key. kube-apiserver responds with a 500 without a reason
 // (semantics 8.6).
 type invalidKeyError struct{ key string }
 
@@ -143,7 +143,8 @@ const maxRetryAfter = 30
 // retryAfter returns a Retry-After in whole seconds, rounded up, between 1 and maxRetryAfter.
 func retryAfter(d time.Duration) int { return max(1, min(int(math.Ceil(d.Seconds())), maxRetryAfter)) }
 
-// forgottenError is a version that is too old for a watch that kube-apiserver reads from etcd (semantics 4.1).
+// forgottenError reports that a watch begins at a version that etcd no longer has. kube-apiserver would read this watch
+// from etcd (semantics 4.1).
 type forgottenError struct{ cause *cache.ExpiredError }
 
 func (e *forgottenError) Error() string {
@@ -160,8 +161,7 @@ func (staleError) Error() string {
 	return "the upstream kube-apiserver has not responded for too long"
 }
 
-// statusOf converts an error to a Status. An error of no type in this table becomes a plain 500, and its text is only
-// logged.
+// statusOf converts an error to a Status. An error of any other type becomes a plain 500, and its text is only logged.
 func statusOf(err error) *metav1.Status {
 	var (
 		api        apierrors.APIStatus
@@ -288,7 +288,8 @@ func writeStatus(w http.ResponseWriter, r *http.Request, status *metav1.Status) 
 	_, _ = w.Write(body) // the client may be gone
 }
 
-// isClients reports whether a client's request causes this error of 500 or above, so that an operator cannot fix it.
+// isClients reports whether a client's request caused this error with status code 500 or above. An operator cannot fix
+// such errors.
 func isClients(err error) bool {
 	var (
 		invalid *invalidRVError
@@ -361,7 +362,7 @@ func forbidden(a auth.Attributes, reason string) error {
 		errors.New(why))}
 }
 
-// forbiddenError is a denied request. Its response has a header that other 403s do not have.
+// forbiddenError reports a denied request. Its response has a header that other 403s do not have.
 type forbiddenError struct{ *apierrors.StatusError }
 
 func forbiddenMessage(a auth.Attributes) string {

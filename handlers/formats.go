@@ -37,8 +37,8 @@ func newFormats(encodings []wire.Encoding, offers func(upstream.Resource, wire.E
 // SupportedMediaTypes implements runtime.NegotiatedSerializer.
 func (f *formats) SupportedMediaTypes() []runtime.SerializerInfo { return f.infos }
 
-// find returns the encoding of a lane that has a resource in a media type, and the conversion from one to the other. ok
-// is false if no lane has it.
+// find returns the encoding of the lane that serves a resource in a media type, and the conversion from that encoding
+// to the media type. ok is false if no lane serves it.
 func (f *formats) find(mediaType string, resource upstream.Resource) (e wire.Encoding, c conversion, ok bool) {
 	for i, e := range f.encodings {
 		switch {

@@ -24,7 +24,7 @@ type forwardSeat struct {
 // maxUpstreamWait is how long, in total, a client may make the upstream wait before its seat is released.
 const maxUpstreamWait = time.Second
 
-// read returns the body that is sent to the client, which releases the seat. It is an upstream.BodyReader.
+// read returns the body that is sent to the client. This body releases the seat. It is an upstream.BodyReader.
 func (p *forwardSeat) read(answer *http.Response) io.ReadCloser {
 	body := &countedBody{ReadCloser: answer.Body, seat: p}
 	if p.cost == large && p.q.method == http.MethodGet && answer.StatusCode == http.StatusOK {
@@ -45,7 +45,7 @@ func (p *forwardSeat) read(answer *http.Response) io.ReadCloser {
 	}
 }
 
-// gzipRatio is about how much smaller a list of kube-apiserver is when it is compressed.
+// gzipRatio is the approximate size of a list of kube-apiserver divided by its compressed size.
 const gzipRatio = 8
 
 // countedBody counts bytes. At the end of the body it releases the seat and stores the size of the resource.

@@ -10,9 +10,9 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// forwardedWatch ends a forwarded watch when a cached watch would end. That is at shutdown, at its maximum age, or when
-// its authorization ends, which kube-apiserver does not check again. The stream ends without an error, because clients
-// resume such a watch, but list again after an error.
+// forwardedWatch ends a forwarded watch when a cached watch would end: at shutdown, at its maximum age, or when its
+// authorization ends. kube-apiserver does not authorize an open watch again. The stream ends without an error, because
+// clients resume such a watch, but list again after an error.
 type forwardedWatch struct {
 	ctx           context.Context
 	hold          func() *auth.WatchAuthorization
@@ -25,7 +25,7 @@ type forwardedWatch struct {
 // watchForwarded returns the forwardedWatch of a request. end is called by another goroutine when the watch must end.
 func (s *Server) watchForwarded(ctx context.Context, q *Request, end func()) *forwardedWatch {
 	attributes := q.Attributes
-	attributes.PassedThrough = false // review the caller's permission, not whether the upstream will check it
+	attributes.PassedThrough = false // review the permission here, too: the upstream checks it only at the start
 	f := &forwardedWatch{
 		ctx: ctx, hold: func() *auth.WatchAuthorization { return s.authorization.authorizer.Hold(attributes) }, end: end,
 		over: make(chan struct{}),

@@ -98,8 +98,8 @@ func (s *Server) respond(ctx context.Context, out *reply, q *Request, answer ans
 }
 
 // enter authorizes the request, and opens the lane that it may read, if there is one. Only authorized callers receive
-// errors about paths that are not canonical. Only they take seats that all callers share. If a lane comes with the
-// route to the upstream and is ready by then, the lane answers instead.
+// errors about paths that are not canonical. Only they take seats that all callers share. If open returned a lane and
+// also a route to the upstream, the lane answers if it is ready when the request has its seat.
 func (s *Server) enter(ctx context.Context, out *reply, q *Request) (Lane, route, error) {
 	to, err := s.authorization.authorize(ctx, q)
 	if err != nil {
@@ -119,8 +119,8 @@ func (s *Server) enter(ctx context.Context, out *reply, q *Request) (Lane, route
 
 // takeSeat takes a seat for a long-running request. A new seat may end another caller's watch, so only authorized
 // requests get one. For that purpose the facade also authorizes forwarded requests. Requests that the upstream is about
-// to refuse have separate seats: those that the authorizer has routed to the upstream, and those that it would deny.
-// Any other error of the authorizer refuses the request, because it would otherwise run without a seat.
+// to refuse have separate seats. These are requests that the authorizer has routed to the upstream, or would deny. Any
+// other error of the authorizer refuses the request, because it would otherwise run without a seat.
 func (s *Server) takeSeat(ctx context.Context, out *reply, q *Request, to route) error {
 	if q.subject.own() || !q.runsLong() {
 		return nil

@@ -9,8 +9,8 @@ const (
 	// quiet is how long a watch must send nothing before its initial events are considered complete. kube-apiserver
 	// sends them without a pause.
 	quiet = 100 * time.Millisecond
-	// longestInitial is when they are considered complete in any case. On a busy resource other events follow without a
-	// pause.
+	// longestInitial is the time after which the initial events are considered complete in any case. On a busy resource,
+	// other events follow them without a pause.
 	longestInitial = 10 * time.Second
 )
 

@@ -31,7 +31,7 @@ func (l *lag) caughtUp() { l.since, l.again = time.Time{}, time.Time{} }
 // behind reports whether some events are not accepted.
 func (l *lag) behind() bool { return !l.since.IsZero() }
 
-// first returns when to call look after a piece has begun. otherwise is the time if there is no bound.
+// first returns when to call look after a piece has begun. If there is no bound, it returns the argument otherwise.
 func (l *lag) first(otherwise time.Duration) time.Duration {
 	if l.bound > 0 {
 		return min(l.bound, otherwise)

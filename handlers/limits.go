@@ -79,7 +79,8 @@ func newShares(l Limits) shares {
 }
 
 // newSeats returns seats for all callers with a maximum for each caller. All callers of a group get at most half of the
-// seats, or the maximum of one caller if that is more. 0 means unlimited. If both numbers are 0, newSeats returns nil.
+// seats, or the maximum of one caller if that is more. A maximum of 0 means unlimited. If both are 0, newSeats returns
+// nil.
 func newSeats(all, each int64) *limit.Seats {
 	if all == 0 && each == 0 {
 		return nil

@@ -79,8 +79,8 @@ func writeAll(body *wire.Body, list wire.List, q *Request, state *cache.State, p
 	return err
 }
 
-// candidates returns the runs in which objects may match, with the selector that checks them if the result is not
-// stored.
+// candidates returns the runs in which objects may match. If no precompressed run exists for the selection, the runs'
+// selector selects the objects.
 func candidates(s *cache.Selection, name unique.Handle[string]) iter.Seq[wire.Run] {
 	selector := &wire.Selector{Name: name,
 		Selects: func(p wire.Page, at int) bool { return s.Selects(p.(*cache.Page), at) }}
@@ -125,9 +125,9 @@ func written(runs iter.Seq[cache.Run]) iter.Seq[wire.Run] {
 	}
 }
 
-// hasMore reports whether kube-apiserver would return a continue token. It returns one if any object remains, selected
-// or not. For two resources in the newest state it searches an index, and returns a token only if a selected object
-// remains (semantics 2.6).
+// hasMore reports whether kube-apiserver would return a continue token. kube-apiserver returns one if any object
+// remains, selected or not. For two resources in the newest state, kube-apiserver searches an index and returns a token
+// only if a selected object remains (semantics 2.6).
 func hasMore(q *Request, state *cache.State, p plan, chunk cache.Chunk) bool {
 	if !chunk.Indexed || chunk.Len < p.limit || p.kind != exactly && indexedUpstream(q.GVR.GroupResource(), q.Predicate) {
 		return chunk.More

@@ -23,7 +23,7 @@ const (
 	asPartialList // PartialObjectMetadataList, for lists
 )
 
-// conversion is what becomes of a body in the lane's encoding before it is sent.
+// conversion is the change of a body from the lane's encoding before it is sent.
 type conversion int
 
 const (
@@ -32,8 +32,8 @@ const (
 	inYAML
 )
 
-// media is a representation that the cache offers: an encoding, or what it is converted to. All other representations
-// need the upstream.
+// media is a representation that the cache offers: an encoding, or a conversion of an encoding. All other
+// representations need the upstream.
 type media struct {
 	encoding   wire.Encoding // of the lane to read
 	conversion conversion
@@ -54,7 +54,7 @@ func (m media) representation(plain wire.RepresentationKind) wire.Representation
 	}
 }
 
-// offers are the media types and transformations of a resource, for kube-apiserver's negotiation.
+// offers are the media types and transformations that kube-apiserver's negotiation may choose for a resource.
 type offers struct{ custom bool }
 
 // AllowsMediaTypeTransform implements negotiation.EndpointRestrictions (semantics 6.1).

@@ -45,7 +45,7 @@ func planGet(q *Request) (plan, error) {
 	}
 	rv, err := parseRV(version)
 	if err != nil && q.resource.ReadFromEtcd() {
-		return plan{}, invalidVersion(version) // a read from etcd, with the error of a list
+		return plan{}, invalidVersion(version) // kube-apiserver reads this from etcd, with the error of a list
 	}
 	if err != nil || rv == 0 {
 		return plan{kind: anyAge}, err

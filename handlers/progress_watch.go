@@ -15,7 +15,7 @@ const (
 	// awaitedUntil is how long before the end of the watch the bookmark is sent in any case.
 	awaitedEvery = 20 * time.Millisecond
 	awaitedUntil = 200 * time.Millisecond
-	// advanceWait is the maximum wait for that version before the watch begins.
+	// advanceWait is how long a progress watch may wait, before it begins, until the lane has reached the version.
 	advanceWait = time.Second
 )
 
@@ -26,8 +26,8 @@ type awaited struct {
 }
 
 // awaits delays the bookmark of a progress watch until the lane has the current resourceVersion of the upstream.
-// kube-apiserver brings its cache there for each consistent read. The client of a progress watch makes such a read at
-// the same time, but the facade may have forwarded it.
+// kube-apiserver advances its cache to that version for each consistent read. The client of a progress watch makes such
+// a read at the same time, but the facade may have forwarded it.
 func (s *watchStream) awaits(ctx context.Context, lane Lane, end time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, advanceWait)
 	defer cancel()

@@ -52,7 +52,7 @@ func newReply(w http.ResponseWriter, r *http.Request, log *zap.Logger, timeout t
 	r.Header.Set("Audit-Id", id) // for the upstream, if the request is forwarded
 	w.Header().Set("Audit-Id", id)
 	w.Header().Set("Cache-Control", "no-cache, private")
-	if r.ProtoMajor == 1 { // the last response on the connection has left its deadline
+	if r.ProtoMajor == 1 { // the previous response on the connection may have left a deadline
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	}
 	o := &reply{
@@ -82,13 +82,13 @@ func (o *reply) isProbe() bool {
 func (o *reply) isMultiplexed() bool { return o.r.ProtoMajor == 2 }
 
 // boundBody limits the wait for a request's body. The facade reads only bodies of reviews. Over HTTP/1, net/http reads
-// other bodies before it sends a response or reads the next request. It does not if the connection ends with the
-// response.
+// other bodies before it sends a response or reads the next request. net/http does not read them if the connection ends
+// with the response.
 func (o *reply) boundBody() {
 	if o.r.ContentLength == 0 {
 		return
 	}
-	_ = o.out.control.SetReadDeadline(time.Now().Add(o.timeout)) // over HTTP/2, only of the stream
+	_ = o.out.control.SetReadDeadline(time.Now().Add(o.timeout)) // over HTTP/2, this deadline applies only to the stream
 	if o.r.ProtoMajor == 1 {
 		o.header().Set("Connection", "close")
 	}
@@ -109,7 +109,7 @@ func (o *reply) finishLongRunning() error {
 // leave calls the functions that were added with atEnd.
 func (o *reply) leave() { o.leaveTo(0) }
 
-// leaveTo calls them immediately, except for the given number of first ones.
+// leaveTo calls the added functions immediately, except the given number of those that were added first.
 func (o *reply) leaveTo(first int) {
 	ends := o.ends[first:]
 	o.ends = o.ends[:first]

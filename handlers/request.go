@@ -59,7 +59,7 @@ type Request struct {
 	body    []byte        // of a review; nil for all other requests
 	// undiscovered is the error that discovery returned for the resource. It is the response.
 	undiscovered error
-	// reason is why the cache is not used; empty if it may be.
+	// reason is why the cache is not used; empty if it may be used.
 	reason observe.Reason
 
 	// Fields for a read that the cache may serve:

@@ -175,7 +175,7 @@ func (v *resolver) discoverRead(ctx context.Context, q *Request, r *http.Request
 		return
 	}
 	if !resource.Namespaced {
-		q.Namespace = "" // RequestInfo sets the namespace of a namespace to its own name
+		q.Namespace = "" // for a Namespace, RequestInfo sets the namespace to the object's name
 	}
 	if q.info.Verb != verbGet && hasUnserved(q.query) {
 		q.reason = observe.Unserved
@@ -235,7 +235,7 @@ func isRead(info *request.RequestInfo) bool {
 // custom resources may be watched by name in all namespaces (semantics 4.9).
 func scopeFits(resource upstream.Resource, info *request.RequestInfo) bool {
 	if !resource.Namespaced {
-		// RequestInfo sets the namespace of a namespace to its own name. Namespaces below a namespace do not exist.
+		// For a Namespace, RequestInfo sets the namespace to the object's name. There are no Namespaces below a namespace.
 		return info.Namespace == "" || info.APIGroup == "" && info.Resource == "namespaces" &&
 			!strings.Contains(info.Path, "/"+info.Namespace+"/namespaces")
 	}

@@ -36,7 +36,8 @@ type seat struct {
 	counts bool  // seats are taken
 	sent   int64 // bytes of the response
 
-	mu     sync.Mutex    // guards the fields below; locked while a deadline is set, which must not happen when over is set
+	// Guards the fields below; locked while a deadline is set, because none may be set after over is true.
+	mu     sync.Mutex
 	memory int64         // bytes of memory that the response takes
 	held   []func()      // release the seats; each may be called more than once
 	left   time.Duration // remaining time in which the client may delay the response

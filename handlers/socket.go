@@ -68,7 +68,7 @@ func (s *Server) forwardSocket(ctx context.Context, out *reply, q *Request, as u
 	read upstream.BodyReader) (done bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	answer, err := s.upstream.Open(q.outgoing(ctx), as) //nolint:bodyclose // what read makes of the body closes it
+	answer, err := s.upstream.Open(q.outgoing(ctx), as) //nolint:bodyclose // the body that read returns closes it
 	if err != nil {
 		return false, err
 	}

@@ -12,8 +12,8 @@ import (
 // close message.
 const closingTime = 3 * time.Second
 
-// takenConn is a connection that a handler has taken over from net/http. Each write has its own deadline, both of
-// events and of responses to a client's pings. There is no deadline between writes. Writes are never concurrent.
+// takenConn is a connection that a handler has taken over from net/http. Each write of an event, and each response to a
+// client's ping, has its own deadline. There is no deadline between writes. Writes are never concurrent.
 type takenConn struct {
 	net.Conn
 	timeout time.Duration

@@ -72,7 +72,7 @@ func (t *timedWriter) accepted(began time.Time) {
 	t.reply.event.Waited(observe.Writing, began)
 }
 
-// arm makes sure that a piece has its write timeout, and at most an eighth more, before the deadline.
+// arm sets a deadline that leaves a piece its write timeout, and at most an eighth more.
 func (t *timedWriter) arm(now time.Time) error {
 	due := now.Add(t.reply.timeout)
 	late := due.Add(t.reply.timeout / 8)
@@ -139,7 +139,7 @@ func (g *guard) accepted() {
 
 // look is called by the timer.
 func (g *guard) look(control *http.ResponseController) {
-	g.mu.Lock() // locked while the deadline is set, which must not happen after the reply is finished
+	g.mu.Lock() // locked while the deadline is set, because none may be set after the reply is finished
 	defer g.mu.Unlock()
 	writing := !g.due.IsZero()
 	if g.set = writing || g.lag.behind(); !g.set {

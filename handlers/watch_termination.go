@@ -56,7 +56,7 @@ func (p *watchTermination) follow(end func()) (stop func()) {
 	}
 }
 
-// delay returns after how long one of the watches ends.
+// delay returns the time until one of the watches ends.
 func (p *watchTermination) delay() time.Duration {
 	p.begun.Do(func() {
 		p.over = min(p.grace, time.Duration(p.open.Load())*time.Second/minEndsPerSecond)

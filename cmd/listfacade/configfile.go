@@ -36,9 +36,9 @@ type resourceConfig struct {
 }
 
 // readConfig reads a configuration file, or the files of a directory, into c and the flags of groups. A file has a key
-// in camel case for each flag, with a value of the flag's type, and a list of settings of single resources. Later files
-// take precedence over earlier ones, and flags of the command line over all files. Unknown keys, and keys that occur
-// twice in one file, are errors.
+// in camel case for each flag, whose value has the flag's type. It also has a list of settings of single resources.
+// Later files take precedence over earlier ones, and flags of the command line over all files. Unknown keys, and keys
+// that occur twice in one file, are errors.
 func readConfig(path string, groups []flagGroup, c *facade.Config) error {
 	files, err := configFiles(path)
 	if err != nil {

@@ -3,8 +3,8 @@
 //	go run ./deploy/monitoring > deploy/monitoring/dashboard.json
 //
 // rows.go has the queries, panels.go the layout, and grafana.go Grafana's format. The tests of this package check that
-// the file is current, that all queries and the rules in prometheusrule.yaml use existing metrics, that alerts fire as
-// rules_test.yaml says, and that docs/runbook.md has a section for each alert.
+// the file is current, and that all queries and the rules in prometheusrule.yaml use existing metrics. They also check
+// that alerts fire as rules_test.yaml says, and that docs/runbook.md has a section for each alert.
 package main
 
 import (
