@@ -1,5 +1,5 @@
-// Package accounting ranks the clients of a facade by the cost of their requests, in memory that is bounded for any
-// traffic.
+// Package accounting ranks the clients of a facade by the cost of their requests. Its memory is bounded, whatever
+// clients send.
 //
 // A Key describes a kind of request: user, user agent, verb, resource, scope, shape of the selectors, resourceVersion
 // mode and source of the response. For each of five kinds of cost (By) and each minute, a summary keeps the 256 most

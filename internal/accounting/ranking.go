@@ -35,8 +35,8 @@ func (c *Client) least() int64 { return c.Estimate - c.Error }
 
 var units = [kinds]string{"bytes", "nanoseconds", "objects", "requests", "events"}
 
-// Top returns at most most clients with the highest cost in a window. The window is rounded up to full minutes, and is
-// at most MaxWindow.
+// Top returns the clients with the highest cost in a window. The argument most is their maximum number. The window is
+// rounded up to full minutes, and is at most MaxWindow.
 func (c *Clients) Top(by By, window time.Duration, most int) Ranking {
 	c.collect()
 	now := time.Now()
@@ -66,7 +66,7 @@ func (k *Key) compare(other *Key) int {
 	)
 }
 
-// summaries returns copies of the summaries of one kind of cost, from the minute first on.
+// summaries returns copies of the summaries of one kind of cost, at or after the minute first.
 func (c *Clients) summaries(by By, first int64) []summary {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -248,7 +248,7 @@ func (l *Log) writeAll(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
-	l.open.Lock() // waits for enqueue calls that read over before
+	l.open.Lock() // waits for enqueue calls that have read over as false
 	l.over = true
 	l.open.Unlock()
 	for len(l.queue) > 0 {

@@ -54,7 +54,7 @@ func newRecord(e *observe.Event, stage auditinternal.Stage) record {
 	return r
 }
 
-// cut truncates a text from a client to most bytes, and marks it as truncated.
+// cut truncates a text from a client, and marks it as truncated. The argument most is its maximum length in bytes.
 func cut(text string, most int) string {
 	if len(text) > most {
 		return text[:most] + "...TRUNCATED"

@@ -19,7 +19,7 @@ type Attributes struct {
 	Name                     string // set also by a field selector metadata.name=value
 	Labels                   labels.Requirements
 	Fields                   fields.Requirements
-	// PassedThrough is true for requests that are forwarded to the upstream without a look at the cache.
+	// PassedThrough is true for requests that are forwarded to the upstream without reading the cache.
 	PassedThrough bool
 }
 

@@ -50,6 +50,6 @@ func withGroup(info user.Info) user.Info {
 		error) {
 		return &authenticator.Response{User: info}, true, nil
 	}))
-	response, _, _ := adder.AuthenticateRequest(nil) // returns what the function above returns
+	response, _, _ := adder.AuthenticateRequest(nil) // AuthenticateRequest returns the response of the function above
 	return response.User
 }

@@ -14,7 +14,8 @@ type clusterTrust struct {
 	clientCA, proxyCA []byte // PEM; nil if absent
 	proxyNames        []string
 	proxyHeaders      ProxyHeaders
-	// unread is true if the ConfigMap could not be read, proxiesUnread if its part about front proxies could not.
+	// unread is true if the ConfigMap could not be read, and proxiesUnread if its part about front proxies could not be
+	// read.
 	unread, proxiesUnread bool
 }
 

@@ -16,7 +16,8 @@
 //     same attributes without selectors and name are enough. Exceptions are requests that the configuration allows, and
 //     forwarded requests, which the upstream authorizes.
 //   - A later refusal overrides an earlier permission.
-//   - A Decision is at most as old as the cache's time to live, or older while the upstream does not answer.
+//   - A Decision is at most as old as the cache's time to live. Only while the upstream does not answer may it be
+//     older.
 //   - An unavailable upstream never turns a refusal into a permission.
 //   - Concurrent requests with the same question cost one review.
 //

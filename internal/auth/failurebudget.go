@@ -12,7 +12,7 @@ import (
 const (
 	// seatWait is the maximum time that a review waits for a seat.
 	seatWait = 10 * time.Second
-	// maxWaiting is the maximum number of reviews that wait at one budget. Above it, the last review of the longest queue
+	// maxWaiting is the maximum number of reviews that wait for one budget. Above it, the last review of the longest queue
 	// is refused.
 	maxWaiting = 2048
 )

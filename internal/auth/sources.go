@@ -28,7 +28,7 @@ const (
 //
 // A source that has used up its failures is refused immediately. The failures of all sources are bounded by two equal
 // budgets, in each of which sources take turns. One budget is for the first review of a source without recent failures,
-// the other for all other reviews. Failing sources therefore wait for each other only.
+// the other for all other reviews. Failing sources therefore wait only for each other.
 type sources struct {
 	limits      FailureLimits
 	clean, rest *failureBudget

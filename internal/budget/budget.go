@@ -20,8 +20,8 @@ type Step struct {
 	Name string
 	// Above is the share of the limit, from 0 to 1, above which the step runs.
 	Above float64
-	// Costly reports whether the step runs only for memory that is in use permanently. For such a step, these do not
-	// count: garbage, responses, and memory that was not in use a second ago.
+	// Costly reports whether the step runs only if too much memory is in use permanently. Garbage, responses, and memory
+	// that was not in use a second ago are not in use permanently.
 	Costly bool
 	// Free frees up to the given number of bytes, and returns how many it freed.
 	Free func(bytes int64) int64
@@ -129,7 +129,8 @@ func (b *Budget) Take(p Purpose, bytes int64) (give func(), ok bool) {
 	return sync.OnceFunc(func() { b.taken[p].Add(-bytes) }), true
 }
 
-// Share returns a share of the limit in bytes, but at most most. Without a limit it returns most.
+// Share returns a share of the limit in bytes, but no more than the argument most. Without a limit, it returns this
+// argument.
 func (b *Budget) Share(of float64, most int64) int64 {
 	if b == nil || b.options.Limit == 0 {
 		return most
@@ -137,8 +138,8 @@ func (b *Budget) Share(of float64, most int64) int64 {
 	return min(b.share(of), most)
 }
 
-// Fits reports whether a lane that is being filled may use the given number of bytes more. If necessary, it runs the
-// steps of Options.Admit, which free memory that lanes in use do not need.
+// Fits reports whether a lane that is being filled may use the given number of additional bytes. If necessary, it runs
+// the steps of Options.Admit, which free memory that lanes in use do not need.
 func (b *Budget) Fits(bytes int64) bool {
 	switch {
 	case b == nil || b.options.Limit == 0 || b.excess(bytes) <= 0:
@@ -159,13 +160,13 @@ func (b *Budget) Fits(bytes int64) bool {
 	return b.excess(bytes) <= 0
 }
 
-// Spares reports whether a lane could use the given number of bytes more although no memory is freed.
+// Spares reports whether a lane could use the given number of additional bytes although no memory is freed.
 func (b *Budget) Spares(bytes int64) bool {
 	return b == nil || b.options.Limit == 0 || b.excess(bytes) <= 0
 }
 
-// excess returns how many bytes must be freed before a lane can use the given number of bytes more. Responses in flight
-// do not count, because they end soon.
+// excess returns how many bytes must be freed before a lane can use the given number of additional bytes. Responses in
+// flight do not count, because they end soon.
 func (b *Budget) excess(bytes int64) int64 {
 	return b.used() - b.taken[Answers].Load() + bytes - b.share(b.options.FillAbove)
 }

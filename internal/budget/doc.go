@@ -10,13 +10,13 @@
 //
 // When the used memory exceeds a share of the limit, the budget frees memory, in the order of the Steps: cheapest
 // first. Each Step has its own share. Above RefuseAbove, Take refuses new large responses and watches. Fits returns
-// false before filling a lane would displace lanes that are in use.
+// false if filling a lane would displace lanes that are in use.
 //
 // The package promises:
 //   - Memory from Take is returned once, even if give is called several times.
 //   - Steps run in their order, one round at a time, once per second. If Take finds not enough memory, a round runs
 //     immediately.
-//   - Without a limit nothing is freed and nothing refused, but memory is still counted.
+//   - Without a limit, nothing is freed or refused, but memory is still counted.
 //
 // Run blocks in its caller's goroutine; the package starts none. Accounts and steps are functions of the caller. They
 // are called without a lock that an account needs, and must not call the Budget.

@@ -11,7 +11,8 @@ import (
 )
 
 // CgroupLimit returns the memory limit of the process in bytes: the lowest limit of its cgroup and of the visible
-// cgroups above it. root is the root file system. CgroupLimit returns 0 if there is no limit, or if it is unknown.
+// cgroups above it. The argument root is the root file system. CgroupLimit returns 0 if there is no limit, or if it is
+// unknown.
 func CgroupLimit(root fs.FS) int64 {
 	least := int64(math.MaxInt64)
 	for _, group := range groupsOf(root) {
@@ -32,8 +33,8 @@ func CgroupLimit(root fs.FS) int64 {
 	return least
 }
 
-// unlimited is below the number that cgroups of version 1 report without a limit, the largest multiple of the page
-// size.
+// unlimited is the smallest number that counts as no limit. Without a limit, cgroups of version 1 report a larger
+// number: the largest multiple of the page size.
 const unlimited = math.MaxInt64 >> 1
 
 // group is a cgroup that may limit memory.
@@ -96,7 +97,7 @@ func limitIn(root fs.FS, name string) int64 {
 	return limit
 }
 
-// eachLine calls do for each line of a file, if the file exists.
+// eachLine calls the function do for each line of a file, if the file exists.
 func eachLine(root fs.FS, name string, do func(line string)) {
 	file, err := root.Open(name)
 	if err != nil {

@@ -45,9 +45,9 @@ type meter struct {
 	uncounted   int64  // live memory at that time minus the accounts
 }
 
-// used returns the live memory of the last collection, corrected by the changes of the accounts since then. taken is
-// the memory from Take. surplus is the part of taken that may never be used, because most watches use half of the
-// memory that they take.
+// used returns the live memory of the last collection, corrected by the changes of the accounts since then. The
+// argument taken is the memory from Take. The argument surplus is the part of it that may never be used, because most
+// watches use half of the memory that they take.
 func (m *meter) used(accounts []Account, taken, surplus int64, read func() Runtime) int64 {
 	accounted := m.count(accounts) + taken
 	now := read()

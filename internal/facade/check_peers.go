@@ -45,7 +45,7 @@ func (i *inspection) peers(ctx context.Context) bool {
 	return true
 }
 
-// peer returns an error that says why no lane would be filled from a peer, or nil if lanes would be.
+// peer returns why no lane would be filled from a peer, or nil if lanes would be filled from it.
 func (i *inspection) peer(ctx context.Context, client *upstream.Client) error {
 	peerCtx, cancel := context.WithTimeout(ctx, cmp.Or(i.config.PeerWait, peerWait))
 	defer cancel()

@@ -63,7 +63,7 @@ func spaceOf(left []snapshot.Found) (all, needs uint64) {
 	return all, needs
 }
 
-// taken returns an error that says why a snapshot would not be used, or nil. It checks only the header.
+// taken returns why a snapshot would not be used, or nil if it would be used. It checks only the header.
 func (i *inspection) taken(file snapshot.Found, cluster string) error {
 	h, age := file.Header, time.Since(file.Header.Taken).Truncate(time.Second)
 	switch {

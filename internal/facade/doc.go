@@ -35,6 +35,6 @@
 // This package collects the content of the operator's page when the page is requested (status.go).
 //
 // The package reads no flags. It reads the environment only for a service account when no kubeconfig is given. Run
-// detects the memory limit of the process and sets Go's memory limit (GOMEMLIMIT). Both are global to the process. The
-// package never restarts a part that has failed. Otherwise, two facades in one process share no state.
+// detects the memory limit of the process and sets Go's memory limit (GOMEMLIMIT). Both are global to the process.
+// Apart from that, two facades in one process share no state. The package never restarts a part that has failed.
 package facade

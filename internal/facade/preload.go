@@ -32,8 +32,8 @@ type wanted struct {
 
 const preloadEvery = time.Second
 
-// run requests the lanes once a second, and each time a lane is filled, until the context ends. The requests prevent
-// that the lanes become idle.
+// run requests the lanes once a second, and each time a lane is filled, until the context ends. The requests keep the
+// lanes from becoming idle.
 func (p *preload) run(ctx context.Context) {
 	ticker := time.NewTicker(preloadEvery)
 	defer ticker.Stop()

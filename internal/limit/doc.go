@@ -1,8 +1,8 @@
 // Package limit decides whether work may start now, must wait, or is refused. Its limits bound the load that clients
 // can cause on the facade and on the upstream.
 //
-// Work is counted by Key: a key is one client, and a group is a set of keys that one user can create, such as the
-// service accounts of a namespace. The package promises:
+// Work is counted by Key. A key is one client. A group is a set of keys that one user can create, such as the service
+// accounts of a namespace. The package promises:
 //   - Seats never gives one key, one group or all groups together more seats than its Bounds allow. When seats are
 //     short, groups take turns, and so do the keys of a group. A waiting request is delayed by at most one turn of each
 //     other group.
@@ -16,8 +16,8 @@
 //     never ended.
 //   - Rates bounds how often each key starts work. Pace bounds how often work starts for all keys together, and keys
 //     take turns.
-//   - A key uses memory only while it has work, waiting requests, debts or a bucket that is not full, because clients
-//     can create any number of keys.
+//   - A key uses memory only while it has work, waiting requests, debts or a bucket that is not full. Otherwise clients
+//     could use any amount of memory, because they can create any number of keys.
 //
 // The package starts no goroutines. Pace starts timers that return seats. It does not read requests or write responses.
 package limit

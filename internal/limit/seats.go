@@ -34,7 +34,7 @@ type Seats struct {
 	mu      sync.Mutex        // guards the fields below; held while free seats are assigned
 	free    int64             // free seats
 	groups  map[string]*group // groups with seats in use or waiting requests
-	queue   *list.List        // *group whose next request waits for free seats only; next turn first
+	queue   *list.List        // *group whose next request waits only for free seats, in the order of their turns
 	waiting census[*group]    // waiting requests by group
 }
 
@@ -43,7 +43,7 @@ type group struct {
 	name      string
 	taken     int64
 	keyQueues map[string]*keyQueue // by key
-	queue     *list.List           // *keyQueue whose first request fits the limit of the key; next turn first
+	queue     *list.List           // *keyQueue whose first request fits the limit of the key, in the order of their turns
 	queued    *list.Element        // element in Seats.queue; nil if the group is not in it
 	waiting   census[*keyQueue]
 }

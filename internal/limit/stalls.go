@@ -9,7 +9,7 @@ import (
 // StallBounds are the maximum numbers of stalled responses. All must be above 0.
 type StallBounds struct {
 	One, All int   // per key, and over all keys
-	Bytes    int64 // memory over all keys; the only stalled response may use more
+	Bytes    int64 // bytes of memory over all keys; a single stalled response may use more
 }
 
 // idleAfter is how long a client must have read nothing before its response may be ended in favor of another.

@@ -44,8 +44,8 @@ const (
 	verbOther   = "other"
 )
 
-// verbLabel returns the verb that kube-apiserver's metrics have for a request: GET and HEAD of a collection are LIST,
-// and reads that open a connection or a stream of bytes are CONNECT.
+// verbLabel returns the verb that kube-apiserver's metrics have for a request. GET and HEAD of a collection are LIST.
+// Reads that open a connection or a stream of bytes are CONNECT.
 func verbLabel(e *observe.Event, scope string) string {
 	if e.Scope != "" && connects(e.Subresource) {
 		return verbConnect

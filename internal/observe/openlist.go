@@ -25,10 +25,11 @@ type candidate struct {
 	then  int64
 }
 
-// Requests returns at most most requests in flight that are not watches, by one of RequestOrders.
+// Requests returns requests in flight that are not watches, sorted by one of RequestOrders. The argument most is their
+// maximum number.
 func (i *Inflight) Requests(by string, most int) OpenList { return i.list(false, by, most) }
 
-// Watches returns at most most open watches, by one of WatchOrders.
+// Watches returns open watches, sorted by one of WatchOrders. The argument most is their maximum number.
 func (i *Inflight) Watches(by string, most int) OpenList { return i.list(true, by, most) }
 
 func (i *Inflight) list(watches bool, by string, most int) OpenList {

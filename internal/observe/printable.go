@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// Printable makes a client's text safe for a terminal. It truncates the text to most bytes, and replaces characters
-// that are not printable or not UTF-8 by question marks.
+// Printable makes a client's text safe for a terminal. It truncates the text to as many bytes as the argument most, and
+// replaces characters that are not printable or not UTF-8 by question marks.
 func Printable(text string, most int) string {
 	if len(text) > most {
 		text = text[:most]

@@ -16,11 +16,11 @@ const (
 	NoMemory      Reason = "no_memory"      // there is not enough memory for the lane, and the request is cheap
 	Unproven      Reason = "unproven"       // a freshness check failed, or would cost more than the response
 	OutsideWindow Reason = "outside_window" // the requested resourceVersion is outside the lane's history
-	// Kube-apiserver reads the object from etcd, and only it can produce the error messages
+	// kube-apiserver reads the object from etcd, and only it can produce the error messages
 	ReadFromEtcd Reason = "read_from_etcd"
 	TooLargeYAML Reason = "large_yaml" // a YAML response that would have to be decoded completely in memory
 	Unserved     Reason = "parameter"  // the cache does not support a query parameter
 	OwnWords     Reason = "own_words"  // only kube-apiserver can produce the error message
-	// A discovery or OpenAPI document of another server, in a rare format, or too large
+	// a discovery or OpenAPI document that another server serves, that has a rare format, or that is too large
 	Document Reason = "document"
 )

@@ -101,8 +101,8 @@ func (h *History) Done(e *observe.Event) {
 	}
 }
 
-// Asked records a request to the upstream: its kind, the status code of the response or 0 if there was none, and the
-// time until the response began.
+// Asked records a request to the upstream: its kind, the status code of the response, and the time until the response
+// began. A code of 0 means that there was no response.
 func (h *History) Asked(request string, code int, took time.Duration) {
 	kind := slices.Index(Questions[:], request)
 	if h == nil || kind < 0 {

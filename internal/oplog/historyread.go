@@ -11,8 +11,8 @@ type Moment struct {
 	Facade   int `json:"facade"`
 	Failed   int `json:"failed"`
 	Refused  int `json:"refused"`
-	// P50Seconds and P99Seconds are quantiles of the duration of requests that are not long-running, with an error of at
-	// most a fifth; 0 if there were no requests.
+	// P50Seconds and P99Seconds are quantiles of the duration of requests that are not long-running, or 0 if there were
+	// none. Their error is at most a fifth.
 	P50Seconds float64 `json:"p50Seconds"`
 	P99Seconds float64 `json:"p99Seconds"`
 	// Asked is the number of requests to the upstream. Unanswered are those without a response, and Throttled those with

@@ -97,7 +97,7 @@ func (l *Level) forgetEnd() {
 	}
 }
 
-// endOf expires a change, unless another change followed.
+// endOf ends a temporary change, unless another change followed.
 func (l *Level) endOf(change int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

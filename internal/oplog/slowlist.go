@@ -114,7 +114,7 @@ func slowOf(what string, took time.Duration, e *observe.Event) Slow {
 	return s
 }
 
-// Recent returns at most most recent slow requests, by one of SlowOrders.
+// Recent returns recent slow requests, sorted by one of SlowOrders. The argument most is their maximum number.
 func (l *SlowLog) Recent(by string, most int) SlowList {
 	l.kept.mu.Lock()
 	list := SlowList{Total: l.kept.total, Items: slices.Clone(l.kept.items)}

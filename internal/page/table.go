@@ -28,7 +28,7 @@ func sized(n int64) cell { return cell{Text: size(n), Title: count(n) + " bytes"
 
 func lasting(s float64) cell { return cell{Text: duration(seconds(s)), number: s} }
 
-// or returns other if the cell's number is 0.
+// or returns the cell, or the cell other if its number is 0.
 func (c cell) or(other cell) cell {
 	if c.number == 0 {
 		return other
@@ -36,7 +36,7 @@ func (c cell) or(other cell) cell {
 	return c
 }
 
-// as returns the cell with another class if when is true.
+// as returns the cell with another class if the argument when is true.
 func (c cell) as(class string, when bool) cell {
 	if when {
 		c.Class = class

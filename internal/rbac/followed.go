@@ -14,7 +14,8 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// failsFor is how long after a failure Failure returns it. It is longer than an informer's pause between two attempts.
+// failsFor is the time after a failure during which Failure returns it. It is longer than an informer's pause between
+// two attempts.
 const failsFor = 90 * time.Second
 
 // followed is an informer for one kind, with its last failure.

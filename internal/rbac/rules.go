@@ -98,8 +98,8 @@ func (r *Rules) roleChanged(before, after any) {
 	}
 }
 
-// contains reports whether others contains an equal rule for each rule of some. Equivalent rules that are written
-// differently are not equal.
+// contains reports whether each rule in some has an equal rule in others. Equivalent rules that are written differently
+// are not equal.
 func contains(others, some []rbacv1.PolicyRule) bool {
 	return !slices.ContainsFunc(some, func(rule rbacv1.PolicyRule) bool {
 		return !slices.ContainsFunc(others,

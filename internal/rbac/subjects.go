@@ -43,7 +43,7 @@ func (s *subjects) include(u user.Info) bool {
 	return s.users[u.GetName()] || slices.ContainsFunc(u.GetGroups(), func(group string) bool { return s.groups[group] })
 }
 
-// without returns the elements of all that are not in others.
+// without returns the elements of the slice all that are not in the slice others.
 func without(all, others []rbacv1.Subject) []rbacv1.Subject {
 	return slices.DeleteFunc(slices.Clone(all), func(s rbacv1.Subject) bool { return slices.Contains(others, s) })
 }
