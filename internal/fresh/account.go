@@ -14,8 +14,8 @@ const (
 	// settleTime is the time that an event may take to reach its lane. A version that no lane has received by then counts
 	// as unaccounted.
 	settleTime = 100 * time.Millisecond
-	// likelyEnough is the maximum expected number of unaccounted versions with which a probe counts as likely to confirm a
-	// lane.
+	// likelyEnough is a limit for the expected number of unaccounted versions. Up to this limit, a probe counts as likely
+	// to confirm a lane.
 	likelyEnough = 0.5
 )
 
@@ -112,8 +112,8 @@ func (a *account) firstMissing(owner uint32, after, upTo cache.RV) cache.RV {
 	return 0
 }
 
-// firstUnaccounted returns the first version above after that no lane has received, up to the highest known version. It
-// returns 0 if there is none.
+// firstUnaccounted returns the first version that no lane has received and that is above the argument after, up to the
+// highest known version. It returns 0 if there is none.
 func (a *account) firstUnaccounted(after cache.RV) cache.RV {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -39,9 +39,9 @@ const (
 )
 
 const (
-	// smallObjects and smallBytes are the maximum size of an answer for which no reader waits for a progress watch, which
-	// takes up to two seconds. The upstream answers such a read itself. Such an answer costs the upstream a few
-	// milliseconds for objects of the usual size.
+	// smallObjects and smallBytes are the maximum size of a small answer. The upstream gives small answers itself, because
+	// a progress watch takes up to two seconds. With objects of the usual size, a small answer costs the upstream a few
+	// milliseconds.
 	smallObjects = 500
 	smallBytes   = 8 << 20
 )
@@ -52,12 +52,12 @@ func (a Answer) price() time.Duration {
 
 func (a Answer) isCostly() bool { return a.price() > costlyPrice }
 
-// Small reports whether the answer is so small that the upstream should give it, instead of a reader waiting for a
+// Small reports whether the answer is small. If so, the upstream should answer, and no reader should wait for a
 // progress watch.
 func (a Answer) Small() bool { return a.Objects <= smallObjects && a.Bytes <= smallBytes }
 
 // SmallPage reports whether the requested page is small, even if the complete list is not. If so, the upstream answers
-// after a failed wait, although it has the version.
+// when the lane does not reach the version in time.
 func (a Answer) SmallPage() bool { return a.Page > 0 && a.Page <= smallObjects }
 
 // rollCallPrice returns the price of a roll call of the given number of objects.

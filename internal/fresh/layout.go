@@ -13,7 +13,7 @@ import (
 type layout struct {
 	upstream Upstream
 
-	seat  chan struct{} // guards the rest while a request runs, so that waiting readers use its response
+	seat  chan struct{} // held while a request runs, so that waiting readers use its response; guards the fields below
 	one   bool          // last response
 	asked time.Time
 }

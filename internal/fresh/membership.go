@@ -123,7 +123,8 @@ func (m *membership) known() *store {
 		m.joined.Store(nil)
 	}
 	if m.joined.Load() == nil && shared.isFirst() {
-		shared.propose(m.source) // so that other resources can be compared with this one before it is read
+		// So that the shared store probes this resource, and others can be compared with it, before its first read.
+		shared.propose(m.source)
 		m.joined.Store(shared)
 	}
 	return m.joined.Load()

@@ -64,7 +64,7 @@ func (c *Checker) awaitReceived(ctx context.Context, s *store, rv cache.RV, wait
 		if state, err := c.lane.State(); err != nil || s.account.missing(c.resource, state.RV(), rv) != rv {
 			return err // the lane of another resource has received it by now
 		}
-		return c.await(ctx, rv, wait) // a change of this resource, which another lane of it has already received
+		return c.await(ctx, rv, wait) // another lane of this resource has already received the change
 	}
 	defer s.account.leave(rv, n)
 	if c.hasReached(rv) {

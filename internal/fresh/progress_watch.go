@@ -28,9 +28,9 @@ const (
 // is due each time kube-apiserver checks. A reader then waits half a second on average. With a separate watch it would
 // wait one second.
 type progressWatches struct {
-	notBefore  atomic.Pointer[time.Time] // no watch is opened before this time, after one without progress
+	notBefore  atomic.Pointer[time.Time] // after a watch without progress, no watch is opened before this time
 	catchingUp atomic.Bool               // whether a progress watch of catchUp is open
-	catchUpAt  atomic.Pointer[time.Time] // catchUp opens no watch before this time, after one without progress
+	catchUpAt  atomic.Pointer[time.Time] // after a watch without progress, catchUp opens no watch before this time
 
 	mu     sync.Mutex // guards the rest
 	wanted time.Time

@@ -28,8 +28,8 @@ type Source interface {
 // Filler is the writer of a lane.
 type Filler interface {
 	// ProgressWatch brings the lane up to date by a short, separate watch that ends with the first bookmark. It returns
-	// when the writer has the steps of the watch, or the context ends. The caller has to check whether the lane has the
-	// wanted version.
+	// when the writer has received everything from the watch, or when the context ends. The caller has to check whether
+	// the lane has the wanted version.
 	ProgressWatch(ctx context.Context)
 	// SetBack is called if the upstream is behind the lane, because the upstream was restored. The lane has to be listed
 	// again.

@@ -45,8 +45,8 @@ const (
 )
 
 // sleep waits for the next attempt, at least atLeast, or until the context ends. If atLeast is 0 and an outage ends
-// during the pause, the pause ends within outageSpread, and pauses start at their minimum again. In a long outage
-// pauses grow to a minute, and lanes would be stale for that long after its end.
+// during the pause, the pause ends within outageSpread, and pauses start at their minimum again. In a long outage,
+// pauses grow to a minute. Otherwise lanes would be stale for up to a minute after its end.
 func (b *backoff) sleep(ctx context.Context, atLeast time.Duration) {
 	timer, look := time.NewTimer(max(b.Step(), atLeast)), time.NewTicker(outageLook)
 	defer timer.Stop()

@@ -11,10 +11,11 @@
 //   - If there are peers, the first list of a lane of built-in resources comes from a peer. The upstream has to confirm
 //     that it has reached the list's version. The watch is always opened at the upstream (warm.go,
 //     docs/adr/0020-facades-read-facades.md).
-//   - If an earlier process left a snapshot and the upstream confirms it, the lane is restored from it, with its
-//     history. When the facade stops, each lane writes a snapshot (restore.go, docs/adr/0024-lanes-leave-snapshots.md).
-//   - A watch that ends is resumed from the last resourceVersion up to which the lane is complete. The delay before
-//     this grows and is jittered. No event is skipped, and duplicates are dropped by resourceVersion (I3).
+//   - If the upstream confirms the snapshot of an earlier process, the lane and its history are restored from the
+//     snapshot. When the facade stops, each lane writes a snapshot (restore.go,
+//     docs/adr/0024-lanes-leave-snapshots.md).
+//   - A watch that ends is resumed from the last resourceVersion up to which the lane is complete. The delay before the
+//     new watch grows and is jittered. No event is skipped, and duplicates are dropped by resourceVersion (I3).
 //   - A watch that broke off is not resumed in another cluster, if the upstream identifies its cluster
 //     (lost_window.go).
 //   - A watch that received bookmarks and then nothing for two bookmark intervals is closed and resumed. The lane then
@@ -35,8 +36,8 @@
 //     its last State.
 //   - Objects are cut out of the upstream's lists and frames as bytes, and are never decoded. A Table row is stored
 //     with an object only if the row names that object.
-//   - The filling of a lane that does not fit into memory is stopped. It is tried again when enough memory is available
-//     (memory_admission.go, docs/adr/0019-memory-has-a-budget.md).
+//   - The filling of a lane that does not fit into memory is stopped. Filling is tried again when enough memory is
+//     available (memory_admission.go, docs/adr/0019-memory-has-a-budget.md).
 //   - While consistent reads need it, metadata watches receive the versions of built-in resources without a lane.
 //     Nothing else of these resources is stored (accounts.go, docs/adr/0033-versions-are-accounted-for.md).
 //   - The self-audit regularly compares each lane with the upstream, page by page at exact versions. It logs
@@ -45,8 +46,8 @@
 //
 // Goroutines: Lanes.Run runs in a goroutine of its caller and stops idle lanes. It owns one goroutine each for the
 // self-audit, for the watch of all definitions, and for account watches. The goroutine for account watches owns one
-// goroutine for each of them. A Reflector owns the goroutines of its writer and its freshness checks, and waits for
-// them when it is stopped. A writer owns the goroutine that cuts its stream into steps. While it lists, it also owns a
+// goroutine for each watch. A Reflector owns the goroutines of its writer and its freshness checks, and waits for them
+// when it is stopped. A writer owns the goroutine that cuts its stream into steps. While it lists, it also owns a
 // goroutine that fetches pages and one that logs the progress. Lanes owns the goroutines of requests that lanes share.
 // Constructors start nothing. A reader that leaves does not cancel a request that others wait for.
 //

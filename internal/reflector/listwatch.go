@@ -33,7 +33,7 @@ func (l *listWatch) target(path string, query url.Values) upstream.Target {
 	return upstream.Target{Path: path, Query: query}
 }
 
-// lateEnd is how long a watch may exceed its timeout. After that, the connection counts as dead.
+// lateEnd is the time by which a watch may exceed its timeout. After that, the connection counts as dead.
 const lateEnd = 30 * time.Second
 
 // watch opens a watch with a timeout in seconds.

@@ -110,8 +110,9 @@ func (w *writer) mayBeVersion(ctx context.Context, moment time.Time) bool {
 
 // sameCluster returns an error if the upstream is another cluster than the lane's. After a watch broke off, the address
 // may lead to another cluster, such as a standby, whose resourceVersions are unrelated. The UID has to be read after
-// the new watch was opened, because the address may change until then. Lanes share these requests. If the upstream does
-// not provide the UID, the lane continues, and sameCluster checks again after the next watch was opened.
+// the new watch was opened, because until then the address may begin to lead to another cluster. Lanes share these
+// requests. If the upstream does not provide the UID, the lane continues, and sameCluster checks again after the next
+// watch was opened.
 func (w *writer) sameCluster(ctx context.Context, opened time.Time) error {
 	if !w.doubted {
 		return nil

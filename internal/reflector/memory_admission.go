@@ -88,7 +88,7 @@ func (r *memoryAdmission) find(key laneKey, memory Memory) error {
 		return nil
 	}
 	if left <= 0 {
-		// The new pause prevents that each request frees memory again without success. The recorded need is an estimate that
+		// Without the new pause, each request would free memory again without success. The recorded need is an estimate that
 		// ignores compression, so it is halved each time. After enough attempts, the lane is filled again.
 		left = min(2*max(lacked.pause, noMemoryPauseAtFirst), noMemoryPauseAtMost)
 		r.mu.Lock()

@@ -108,7 +108,8 @@ func (p *peer) agrees(ctx context.Context, r upstream.Resource, uid, version str
 	return cache.ParseRV(list.ResourceVersion)
 }
 
-// isOfVersion returns an error unless the peer's kube-apiserver has version want, that of the upstream.
+// isOfVersion returns an error unless the peer's kube-apiserver has the version want, which is the version of the
+// upstream.
 func (p *peer) isOfVersion(ctx context.Context, want string) error {
 	got := p.versions.since(ctx, time.Now().Add(-versionAge))
 	switch {

@@ -142,7 +142,7 @@ func (c *course) size(r *Reflector) int {
 }
 
 // readsNoRows reports whether the next page is read without rows. After the upstream's columns differed from the
-// lane's, rows are skipped until the lane was listed again, or may be listed again for that.
+// lane's, rows are skipped until the lane is listed again, or may be listed again because of the columns.
 func (c *course) readsNoRows(by *listWatch) bool {
 	if c.reprinted != by || c.columns.mayRelist() {
 		c.reprinted = nil

@@ -93,8 +93,8 @@ func (a *auditor) reprints(ctx context.Context, r *Reflector, c *course, p *audi
 }
 
 // judge handles a page that was compared. A difference counts only if a second read, at another exact version, confirms
-// it. The first difference may have another cause: an upgrade of kube-apiserver or a changed definition. The lane's
-// watch ends soon after these.
+// it. The first difference may have another cause: an upgrade of kube-apiserver or a changed definition. After either
+// of these, the lane's watch ends soon.
 func (a *auditor) judge(ctx context.Context, r *Reflector, c *course, p *auditPage) {
 	if r.writer.synced.Load() != p.by {
 		a.count(r, pageUnsure, 0)

@@ -92,7 +92,7 @@ func (a apiServices) foreign(gv schema.GroupVersion) bool {
 	return gv.Group != aggregationGroup && (!there || service.foreign)
 }
 
-// same reports whether a and other have the same entry for a group version, or both have none.
+// same reports whether the arguments a and other have the same entry for a group version, or both have none.
 func (a apiServices) same(other apiServices, gv schema.GroupVersion) bool {
 	is, there := a[gv]
 	was, before := other[gv]

@@ -7,7 +7,7 @@
 //   - Documents caches discovery, OpenAPI and the version.
 //   - Fields finds out whether the upstream supports a field selector that only some releases support.
 //   - PassThrough forwards requests that the facade does not answer from its cache.
-//   - Reviewer sends reviews of callers. It has its own credentials, connections and clock of outages.
+//   - Reviewer sends reviews of callers. It has its own credentials and connections, and measures outages separately.
 //   - Endpoints chooses one of several addresses of the upstream.
 //
 // It promises:
@@ -15,7 +15,7 @@
 //     from internal/auth, and from clients (question.go).
 //   - Each request names this facade and all facades that the request passed through (hop.go). A facade therefore
 //     detects that its upstream is the facade itself.
-//   - One clock measures how long the upstream has answered no request of a Client (outage.go).
+//   - Each Client measures how long the upstream has answered none of its requests (outage.go).
 //   - Each response is bounded in time and bytes, except forwarded responses. The total size of stored responses is
 //     also bounded.
 //   - Requests go only to the upstream and its endpoints, with the given Credentials. Clients' tokens and the facade's

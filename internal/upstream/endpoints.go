@@ -175,9 +175,9 @@ func (e *Endpoints) leave(ctx context.Context, from *endpoint, why error) *endpo
 	return nil
 }
 
-// successor returns the endpoint to use instead of from, or nil if there is none. If looking is not nil, all other
-// endpoints have to be checked first, and looking is closed at the end of that check. If others is true, another
-// request runs the check. Otherwise the caller must run it by seek.
+// successor returns the endpoint to use instead of the argument from, or nil if there is none. If looking is not nil,
+// all other endpoints have to be checked first, and looking is closed at the end of that check. If the result others is
+// true, another request runs the check. Otherwise the caller must run it by seek.
 func (e *Endpoints) successor(from *endpoint, why error) (next *endpoint, looking <-chan struct{}, others bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -224,13 +224,13 @@ func (e *Endpoints) seek(ctx context.Context, than *endpoint) {
 	e.looking = nil
 }
 
-// others returns all endpoints except than: first those after than in the list, then those before it.
+// others returns all endpoints except the argument than: first those after it in the list, then those before it.
 func (e *Endpoints) others(than *endpoint) []*endpoint {
 	at := slices.Index(e.all, than)
 	return slices.Concat(e.all[at+1:], e.all[:at])
 }
 
-// fit returns the next endpoint after than that is known to be usable, or nil. The caller holds mu.
+// fit returns the next endpoint after the argument than that is known to be usable, or nil. The caller holds mu.
 func (e *Endpoints) fit(than *endpoint) (next *endpoint) {
 	for _, one := range e.others(than) {
 		if why := isOf(one.cluster(), e.cluster); why != nil && one.ready.Load() {

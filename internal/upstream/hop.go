@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// UserAgent is the User-Agent of the facade's own requests. Forwarded requests carry the client's.
+// UserAgent is the User-Agent of the facade's own requests. Forwarded requests have the client's User-Agent.
 const UserAgent = "listfacade"
 
 const (

@@ -11,7 +11,8 @@ import (
 // nowhere is the name and namespace of an object that does not exist. It only has to be a valid path segment.
 const nowhere = "listfacade.probe"
 
-// probe sends the consistent read that costs kube-apiserver least: of one key that does not exist (semantics 10.4).
+// probe sends the consistent read that costs kube-apiserver least: a read of one key that does not exist (semantics
+// 10.4).
 func (c *Client) probe(ctx context.Context, r Resource) ([]byte, http.Header, error) {
 	target := r.Nothing()
 	target.Query.Set("limit", "1")
@@ -42,7 +43,7 @@ func (c *Client) ResourceVersion(ctx context.Context, r Resource) (string, error
 
 // EmptyList contains the properties of a resource's lists, as an empty list shows them.
 type EmptyList struct {
-	ResourceVersion string // of some moment after the request
+	ResourceVersion string // resourceVersion at some moment after the request
 	Style           jsonwire.Style
 	Warnings        []string // Warning headers, which the upstream sends with every response for a deprecated API
 }

@@ -103,7 +103,7 @@ func (s *styles) trusts(gvr schema.GroupVersionResource) bool {
 	return !s.mistaken[gvr]
 }
 
-// retain drops the entries of resources for which there returns false, because they no longer exist.
+// retain drops the entries of resources for which the function there returns false, because they no longer exist.
 func (s *styles) retain(there func(schema.GroupVersionResource) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -158,7 +158,7 @@ func (v *verification) once(ctx context.Context, r resource, encoding string) ou
 // passed counts the pages that the facade forwarded. For these, kube-apiserver was compared with itself.
 type passed struct {
 	pages, of int
-	unknown   bool // whether kube-apiserver sends no flowHeader, which makes pages and of meaningless
+	unknown   bool // whether kube-apiserver sends no flowHeader, which makes the fields pages and of meaningless
 }
 
 // passedOf counts the pages of facade that came from upstream.

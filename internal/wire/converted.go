@@ -2,9 +2,10 @@ package wire
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// conversionAnnotations maps a resource to annotations that conversion to this version adds for fields that the version
-// lacks. Objects from kube-apiserver contain them. PartialObjectMetadata does not, because kube-apiserver makes it
-// before that conversion (k8s.io/kubernetes pkg/apis/{apps,autoscaling}/v1/conversion.go).
+// conversionAnnotations maps a resource to annotations that kube-apiserver adds when it converts objects to this
+// version. The annotations contain fields that the version lacks. Objects from kube-apiserver have these annotations.
+// PartialObjectMetadata does not, because kube-apiserver makes it before that conversion (k8s.io/kubernetes
+// pkg/apis/{apps,autoscaling}/v1/conversion.go).
 var conversionAnnotations = map[schema.GroupVersionResource][]string{
 	{Group: "apps", Version: "v1", Resource: "daemonsets"}:  {"deprecated.daemonset.template.generation"},
 	{Group: "apps", Version: "v1", Resource: "deployments"}: {"deprecated.deployment.rollback.to"},

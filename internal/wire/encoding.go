@@ -19,9 +19,9 @@ type Encoding interface {
 	// Asks returns the kinds of request that the upstream may accept, the preferred one first. After status 406 the next
 	// one is used.
 	Asks() []Ask
-	// Pages returns the requests and the reader for one paged listing of the data that ask requests.
+	// Pages returns the requests and the reader for reading, page by page, the data that ask describes.
 	Pages(d Description, ask Ask, fields []Path) Pages
-	// Reader returns a reader of the responses to ask. The fields are those that objects are selected by.
+	// Reader returns a reader of the responses to ask. The fields are those by which objects can be selected.
 	Reader(d Description, ask Ask, fields []Path) Reader
 	// Shape returns the shape of responses about a kind. It contains what follows from the description alone.
 	Shape(d Description) Shape

@@ -54,7 +54,7 @@ func (m *member) write(p []byte) (int, error) {
 	return m.deflate(p)
 }
 
-// takes reports whether the body is compressed if length more bytes are written.
+// takes reports whether the body is compressed if the given number of bytes is added.
 func (m *member) takes(length int) bool {
 	return m.allowed && (m.compressing() || len(m.buffered)+length > compressFrom)
 }

@@ -20,9 +20,9 @@ type PageReader interface {
 	Rows(page []byte) (ListHead, error)
 	// Rest returns the number of rows whose objects have not been read.
 	Rest() int
-	// Objects reads a page of objects and joins them with the rows, if there are rows. It calls do for every object, in
-	// order, and does not retain the page. It returns the error of do, or ErrUnaligned when an object does not match
-	// the next row. It also returns an error when the page is not a list of complete objects.
+	// Objects reads a page of objects and joins them with the rows, if there are rows. It calls the function do for every
+	// object, in order, and does not retain the page. It returns the error of do, or ErrUnaligned when an object does not
+	// match the next row. It also returns an error when the page is not a list of complete objects.
 	Objects(page []byte, do func(Item, Facts) error) (ListHead, error)
 }
 

@@ -5,8 +5,8 @@ import "time"
 // AgingStyle is a ListStyle whose items contain ages.
 type AgingStyle interface {
 	ListStyle
-	// Until returns the earliest time at which the text of an item changes that was appended since the last call. It is
-	// zero if no text ever changes.
+	// Until returns the earliest time at which the text of an item changes. It considers the items that were appended
+	// since the last call. It is zero if no text ever changes.
 	Until() time.Time
 }
 

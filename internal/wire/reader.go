@@ -3,8 +3,8 @@ package wire
 // Reader reads the upstream's responses about one kind. It splits lists and frames into objects, and scans each object
 // for the facts that the cache needs. Immutable; safe for concurrent use.
 type Reader interface {
-	// List reads the body of a list and calls do for every object, in order. It returns the error of do. It also
-	// returns an error when the body is not a list of complete objects.
+	// List reads the body of a list and calls the function do for every object, in order. It returns the error of do. It
+	// also returns an error when the body is not a list of complete objects.
 	List(body []byte, do func(Item, Facts) error) (ListHead, error)
 	// Frame reads a watch frame.
 	Frame(frame []byte) (Frame, error)

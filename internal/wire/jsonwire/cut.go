@@ -20,9 +20,9 @@ type ListBody struct {
 	Columns                   []byte // column definitions of a Table, a JSON array; nil for other lists
 }
 
-// SplitList splits a list body into objects, with their rows if it is a Table. It calls each for every object, in
-// order. It supports Tables, and lists of built-in and custom resources (semantics 6.4, 7.1, 7.2). It returns a
-// *scan.MalformedError, or the error that each returned.
+// SplitList splits a list body into objects, with their rows if it is a Table. It calls the function each for every
+// object, in order. It supports Tables, and lists of built-in and custom resources (semantics 6.4, 7.1, 7.2). It
+// returns a *scan.MalformedError, or the error of that function.
 func SplitList(body []byte, each func(Row) error) (ListBody, error) {
 	c := cutter{Scanner: scan.Scanner{Data: body}}
 	cut := c.list

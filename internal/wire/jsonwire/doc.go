@@ -6,9 +6,9 @@
 // whose rows are joined. If an upstream has no Tables for a kind, only objects are requested.
 //
 // The package promises that the bytes of an object do not change, except where a response must differ by definition.
-// The exceptions are the resourceVersion of an object that left a selector, and Table cells with an age. They also
-// include the metadata in the PartialObjectMetadata of a custom resource, which has another order. Malformed input
-// causes a *scan.MalformedError, never a panic.
+// The exceptions are the resourceVersion of an object that left a selector, and Table cells with an age. The members of
+// metadata also have another order in the PartialObjectMetadata of a custom resource. Malformed input causes a
+// *scan.MalformedError, never a panic.
 //
 // The package starts no goroutine, and writes only to buffers of the caller.
 package jsonwire

@@ -169,7 +169,7 @@ func (n *nesting) closing() byte {
 	return ']'
 }
 
-// Object consumes an object. It calls member before each value. member must consume the value.
+// Object consumes an object. Before each value, it calls the function member, which must consume the value.
 func (s *Scanner) Object(member func(key []byte) error) error {
 	if err := s.Expect('{'); err != nil {
 		return err
@@ -211,7 +211,7 @@ func (s *Scanner) rawKey() ([]byte, error) {
 	return key, s.Expect(':')
 }
 
-// Array consumes an array. It calls element before each value. element must consume the value.
+// Array consumes an array. Before each value, it calls the function element, which must consume the value.
 func (s *Scanner) Array(element func(index int) error) error {
 	if err := s.Expect('['); err != nil {
 		return err

@@ -53,8 +53,8 @@ func (a *Ages) Frozen() []string {
 	return slices.Clone(a.frozen)
 }
 
-// AppendCells appends the cells of an object's row, a JSON array. Ages are relative to at. All other cells, and
-// malformed ones, are unchanged.
+// AppendCells appends the cells of an object's row, a JSON array. Ages are relative to the clock at. All other cells,
+// and malformed ones, are unchanged.
 func (a *Ages) AppendCells(dst, object, cells []byte, at *Clock) []byte {
 	if a == nil {
 		return append(dst, cells...)
