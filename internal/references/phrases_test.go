@@ -36,6 +36,8 @@ var phrases = []phrase{
 	{wording(`crowd(s|ed)?`), "concurrency limit"},
 	{wording(`partings?`), "watch termination"},
 	{wording(`dear`), "costly"},
+	{wording(`prevent(s|ed)? that`), "keep from, or otherwise"},
+	{wording(`(at most|up to) most`), "the maximum, with the name of the argument"},
 }
 
 func wording(pattern string) *regexp.Regexp { return regexp.MustCompile(`(?i)\b(?:` + pattern + `)\b`) }
