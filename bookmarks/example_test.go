@@ -18,7 +18,7 @@ func Example() {
 	}
 	start := time.Now()
 	schedule := bookmarks.NewSchedule(bookmarks.Options{
-		Start: start, Deadline: start.Add(2 * time.Minute), InitialEvents: bookmarks.Owed,
+		Start: start, Deadline: start.Add(2 * time.Minute), InitialEvents: bookmarks.SendInitialEventsEnd,
 	})
 	rv := uint64(100) // every event up to here was sent
 	for due, ok := schedule.Next(); ok; due, ok = schedule.Next() {

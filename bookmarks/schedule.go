@@ -17,10 +17,11 @@ const (
 type InitialEvents int
 
 const (
-	// NotOwed is for a watch that gets only changes, or whose client did not request bookmarks after initial events.
-	NotOwed InitialEvents = iota
-	// Owed is for a streaming list: an InitialEventsEnd bookmark must follow the initial events.
-	Owed
+	// NoInitialEventsEnd is for a watch that gets only changes, or whose client did not request bookmarks after initial
+	// events.
+	NoInitialEventsEnd InitialEvents = iota
+	// SendInitialEventsEnd is for a streaming list: an InitialEventsEnd bookmark must follow the initial events.
+	SendInitialEventsEnd
 )
 
 // Options describe one watch.
@@ -63,7 +64,7 @@ func NewSchedule(o Options) Schedule {
 	if s.interval <= 0 {
 		s.interval = DefaultInterval
 	}
-	if o.InitialEvents == Owed {
+	if o.InitialEvents == SendInitialEventsEnd {
 		s.phase = endOwed
 		s.next = o.Start
 		return s

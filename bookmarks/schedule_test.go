@@ -67,21 +67,23 @@ func TestScheduleFollowsKubeApiserver(t *testing.T) {
 			[]string{"1m0s skipped", "2m0s plain@130", "2m28s plain@158"},
 		},
 		{
-			"initial events, quiet", 150 * time.Second, bookmarks.Options{InitialEvents: bookmarks.Owed}, still(11),
+			"initial events, quiet", 150 * time.Second,
+			bookmarks.Options{InitialEvents: bookmarks.SendInitialEventsEnd}, still(11),
 			[]string{"0s end@11", "1s skipped", "1m1s skipped", "2m1s skipped", "2m28s skipped"},
 		},
 		{
-			"initial events, busy", 150 * time.Second, bookmarks.Options{InitialEvents: bookmarks.Owed}, perSecond(11),
+			"initial events, busy", 150 * time.Second,
+			bookmarks.Options{InitialEvents: bookmarks.SendInitialEventsEnd}, perSecond(11),
 			[]string{"0s end@11", "1s plain@12", "1m1s plain@72", "2m1s plain@132", "2m28s plain@159"},
 		},
 		{
 			"initial events replace the floor", 10 * time.Second,
-			bookmarks.Options{InitialEvents: bookmarks.Owed, Floor: 99}, perSecond(11),
+			bookmarks.Options{InitialEvents: bookmarks.SendInitialEventsEnd, Floor: 99}, perSecond(11),
 			[]string{"0s end@11", "1s plain@12", "8s plain@19"},
 		},
 		{
 			"initial events, too short for more", time.Second,
-			bookmarks.Options{InitialEvents: bookmarks.Owed}, perSecond(11),
+			bookmarks.Options{InitialEvents: bookmarks.SendInitialEventsEnd}, perSecond(11),
 			[]string{"0s end@11", "1s plain@12"},
 		},
 		{
@@ -134,7 +136,7 @@ func TestLateTakePlansFromThePresent(t *testing.T) {
 
 func TestInitialEventsMayTakeLongerThanTheWatch(t *testing.T) {
 	schedule := bookmarks.NewSchedule(bookmarks.Options{
-		Start: start, Deadline: start.Add(time.Second), InitialEvents: bookmarks.Owed,
+		Start: start, Deadline: start.Add(time.Second), InitialEvents: bookmarks.SendInitialEventsEnd,
 	})
 	kind, send := schedule.Take(start.Add(3*time.Second), 7)
 	if kind != bookmarks.InitialEventsEnd || !send {
@@ -152,7 +154,7 @@ func TestLast(t *testing.T) {
 			t.Errorf("Last(%d) = %t", rv, got)
 		}
 	}
-	s = bookmarks.NewSchedule(bookmarks.Options{Start: start, InitialEvents: bookmarks.Owed})
+	s = bookmarks.NewSchedule(bookmarks.Options{Start: start, InitialEvents: bookmarks.SendInitialEventsEnd})
 	if s.Last(8) {
 		t.Error("Last = true before the initial events end")
 	}

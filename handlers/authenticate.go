@@ -18,7 +18,7 @@ type Authenticator interface {
 	//   - auth.ErrUnauthenticated: the credentials are missing or invalid;
 	//   - *auth.UnavailableError: the upstream cannot review the credentials;
 	//   - *auth.BusyError: the source of the request has caused too many reviews;
-	//   - auth.ErrForeign: a page of another site may have sent the request.
+	//   - auth.ErrNotLocal: a page of another site may have sent the request.
 	Authenticate(r *http.Request) (*auth.Caller, error)
 }
 

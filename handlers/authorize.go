@@ -16,8 +16,9 @@ type Authorizer interface {
 	// Authorize returns a decision for exactly these attributes. It returns an *auth.DeniedError for a denied request.
 	// With any other error there is no decision, as with auth.ErrStale, *auth.UnavailableError and *auth.BusyError.
 	Authorize(ctx context.Context, a auth.Attributes) (auth.Decision, error)
-	// Hold keeps the decision under review for the lifetime of a watch. The caller releases the returned authorization.
-	Hold(a auth.Attributes) *auth.WatchAuthorization
+	// AuthorizeWatch keeps the decision under review for the lifetime of a watch. The caller releases the returned
+	// authorization.
+	AuthorizeWatch(a auth.Attributes) *auth.WatchAuthorization
 }
 
 // authorizationCheck has the only reference to the lanes. A request gets a lane only after a decision that covers
@@ -83,7 +84,7 @@ func (g *authorizationCheck) open(ctx context.Context, q *Request) (Lane, route,
 		to, err := noMemory(q, full.After)
 		return nil, to, err
 	}
-	if errors.Is(err, reflector.ErrForeign) {
+	if errors.Is(err, reflector.ErrAggregated) {
 		return nil, forwardFor(observe.NotCached), nil
 	}
 	if err != nil {

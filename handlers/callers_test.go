@@ -42,7 +42,7 @@ func TestErrorsOfAuthenticationAndAuthorization(t *testing.T) {
 		"invalid credentials":                 {auth.ErrUnauthenticated, nil, 401, "Unauthorized", "Unauthorized", ""},
 		"tokens cannot be reviewed":           {down, nil, 503, "ServiceUnavailable", unavailable, "1"},
 		"too many failed logins":              {&auth.BusyError{After: 3 * time.Second}, nil, 429, "TooManyRequests", "too many requests from this caller", "3"},
-		"a page of another site":              {auth.ErrForeign, nil, 403, "Forbidden", "loopback names", ""},
+		"a page of another site":              {auth.ErrNotLocal, nil, 403, "Forbidden", "loopback names", ""},
 		"a bug in the authenticator":          {errors.New("nil map"), nil, 500, "InternalError", "", ""},
 		"denied":                              {nil, &auth.DeniedError{}, 403, "Forbidden", `configmaps is forbidden: User "alice" cannot list resource "configmaps" in API group "" at the cluster scope`, ""},
 		"denied with a reason":                {nil, &auth.DeniedError{Reason: "because <b>"}, 403, "Forbidden", `at the cluster scope: because <b>`, ""},

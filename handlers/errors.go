@@ -179,7 +179,7 @@ func statusOf(err error) *metav1.Status {
 	switch {
 	case errors.Is(err, auth.ErrUnauthenticated):
 		return statusOf(errUnauthenticated)
-	case errors.Is(err, auth.ErrForeign):
+	case errors.Is(err, auth.ErrNotLocal):
 		return statusOf(errForeign)
 	case errors.As(err, &unreviewed):
 		return unavailable("authentication and authorization by kube-apiserver are unavailable")

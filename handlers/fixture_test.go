@@ -128,8 +128,8 @@ type authenticated struct{}
 // Authenticate implements Authenticator.
 func (authenticated) Authenticate(*http.Request) (*auth.Caller, error) { return auth.Kubeconfig(), nil }
 
-// Hold implements Authorizer.
-func (authenticated) Hold(auth.Attributes) *auth.WatchAuthorization {
+// AuthorizeWatch implements Authorizer.
+func (authenticated) AuthorizeWatch(auth.Attributes) *auth.WatchAuthorization {
 	return &auth.WatchAuthorization{}
 }
 

@@ -27,7 +27,8 @@ func (s *Server) watchForwarded(ctx context.Context, q *Request, end func()) *fo
 	attributes := q.Attributes
 	attributes.PassedThrough = false // review the permission here, too: the upstream checks it only at the start
 	f := &forwardedWatch{
-		ctx: ctx, hold: func() *auth.WatchAuthorization { return s.authorization.authorizer.Hold(attributes) }, end: end,
+		ctx: ctx, end: end,
+		hold: func() *auth.WatchAuthorization { return s.authorization.authorizer.AuthorizeWatch(attributes) },
 		over: make(chan struct{}),
 	}
 	f.stops = append(f.stops, s.termination.follow(end))

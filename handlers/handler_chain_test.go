@@ -160,8 +160,8 @@ func TestOwnPathsAreAuthorized(t *testing.T) {
 // authorizerFunc is an Authorizer.
 type authorizerFunc func(context.Context, auth.Attributes) (auth.Decision, error)
 
-// Hold implements Authorizer.
-func (authorizerFunc) Hold(auth.Attributes) *auth.WatchAuthorization {
+// AuthorizeWatch implements Authorizer.
+func (authorizerFunc) AuthorizeWatch(auth.Attributes) *auth.WatchAuthorization {
 	return &auth.WatchAuthorization{}
 }
 

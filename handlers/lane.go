@@ -15,7 +15,7 @@ import (
 // Lanes is the set of lanes.
 type Lanes interface {
 	// Get returns the lane of a resource in an encoding. It starts the lane if there is none. It returns a
-	// *reflector.NoMemoryError, reflector.ErrForeign or reflector.ErrStopped if there can be none.
+	// *reflector.NoMemoryError, reflector.ErrAggregated or reflector.ErrStopped if there can be none.
 	Get(resource upstream.Resource, e wire.Encoding) (Lane, error)
 }
 

@@ -69,7 +69,7 @@ func writeAll(body *wire.Body, list wire.List, q *Request, state *cache.State, p
 	selection := state.Selection(q.Predicate, p.from)
 	list.Runs = written(selection.Runs())
 	if !q.Predicate.Everything() {
-		asked := wire.Asked{User: q.Caller.Info.GetName(), Resource: q.GVR, Selector: q.Predicate.String()}
+		asked := wire.SelectorUse{User: q.Caller.Info.GetName(), Resource: q.GVR, Selector: q.Predicate.String()}
 		if body.Remembers(asked) {
 			list.Runs = candidates(selection, unique.Make(asked.Selector))
 		}

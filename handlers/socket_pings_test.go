@@ -136,7 +136,7 @@ func TestSocketsOfSilentReadersEnd(t *testing.T) {
 	testkit.Eventually(t, "the watches end", func() error {
 		return wantStacks(0, "handlers.(*reply)", "handlers.(*Server)", "handlers.(*socketSink)")
 	})
-	if authorizations, _ := reviews.Held(); authorizations != 0 {
+	if authorizations, _ := reviews.WatchAuthorizations(); authorizations != 0 {
 		t.Errorf("got %d authorizations, want 0", authorizations)
 	}
 	upstream.denies.Store(false)

@@ -21,7 +21,7 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane Lane) (
 			out.leaveTo(before)
 		}
 	}()
-	authorization := s.authorization.authorizer.Hold(q.Attributes)
+	authorization := s.authorization.authorizer.AuthorizeWatch(q.Attributes)
 	out.atEnd(authorization.Release)
 	life := s.watchLife(q)
 	began := time.Now()
@@ -95,9 +95,9 @@ func (s *Server) openStream(ctx context.Context, q *Request, lane Lane, authoriz
 	if stream.fromEtcd { // several events may have the same version, so only initial events get a bookmark
 		stream.bookmarking = stream.bookmarking && q.sendsInitialEvents()
 	}
-	initial := bookmarks.NotOwed
+	initial := bookmarks.NoInitialEventsEnd
 	if q.sendsInitialEvents() {
-		initial = bookmarks.Owed
+		initial = bookmarks.SendInitialEventsEnd
 	}
 	if stream.bookmarking && life <= progressWatchLife && !q.sendsInitialEvents() {
 		stream.awaits(ctx, lane, began.Add(life))

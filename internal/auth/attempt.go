@@ -26,7 +26,7 @@ func (r *Reviews) reviewWithRetries(ctx context.Context,
 	a Attributes) (authorizationv1.SubjectAccessReviewStatus, error) {
 	began := time.Now()
 	for try := range maxRetries {
-		status, err := r.attempt(ctx, a, ByRequest)
+		status, err := r.attempt(ctx, a, ForRequest)
 		after, passes := retryDelayFor(err, try)
 		if !passes || time.Since(began)+after >= retryWithin {
 			return status, err
@@ -39,14 +39,14 @@ func (r *Reviews) reviewWithRetries(ctx context.Context,
 			return status, err
 		}
 	}
-	return r.attempt(ctx, a, ByRequest)
+	return r.attempt(ctx, a, ForRequest)
 }
 
 // attempt sends one review. A review that was not sent says nothing about the upstream.
 func (r *Reviews) attempt(ctx context.Context, a Attributes,
-	asker Asker) (authorizationv1.SubjectAccessReviewStatus, error) {
+	purpose Purpose) (authorizationv1.SubjectAccessReviewStatus, error) {
 	asked := time.Now()
-	status, err := review(ctx, r.upstreamFor(asker), reviewsPath, subjectAccessReview(a))
+	status, err := review(ctx, r.upstreamFor(purpose), reviewsPath, subjectAccessReview(a))
 	switch {
 	case isNotSent(err):
 		return status, err
@@ -55,12 +55,12 @@ func (r *Reviews) attempt(ctx context.Context, a Attributes,
 	default:
 		r.trouble.recordNoAnswer(asked)
 	}
-	r.observer.Reviewed(asker, time.Since(asked), err)
+	r.observer.Reviewed(purpose, time.Since(asked), err)
 	return status, err
 }
 
-func (r *Reviews) upstreamFor(asker Asker) Upstream {
-	if asker == ByWatchAuthorization {
+func (r *Reviews) upstreamFor(purpose Purpose) Upstream {
+	if purpose == ForWatch {
 		return r.config.Watches.Upstream
 	}
 	return r.config.Upstream

@@ -10,8 +10,8 @@ import (
 // ErrUnauthenticated is returned for invalid credentials, and for missing ones where the upstream requires some.
 var ErrUnauthenticated = errors.New("invalid or missing credentials")
 
-// ErrForeign is returned for a request to a name, or from a web page, that is not local to this machine.
-var ErrForeign = errors.New("request is not local to this machine")
+// ErrNotLocal is returned for a request to a name, or from a web page, that is not local to this machine.
+var ErrNotLocal = errors.New("request is not local to this machine")
 
 // ErrRevoked is returned when the permission or the credential of a watch has ended.
 var ErrRevoked = errors.New("watch authorization has ended")

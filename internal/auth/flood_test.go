@@ -82,7 +82,7 @@ func TestWatchesEndOnRevocationDuringFlood(t *testing.T) {
 				for i := range 100 {
 					a := podsOf(person(fmt.Sprint("bob", i)), "a")
 					allow(r, a)
-					watches = append(watches, r.Hold(a))
+					watches = append(watches, r.AuthorizeWatch(a))
 				}
 				revoked.Store(true)
 				r.Lost(func(caller user.Info) bool { return strings.HasPrefix(caller.GetName(), "bob") })

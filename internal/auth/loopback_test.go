@@ -45,7 +45,7 @@ func TestOnlyLocalRequestsActAsKubeconfig(t *testing.T) {
 				r.Header[name] = values
 			}
 			caller, err := NewSelf(nil, time.Minute).Authenticate(r)
-			if c.local != (err == nil && caller.Way == ByKubeconfig) || !c.local && !errors.Is(err, ErrForeign) {
+			if c.local != (err == nil && caller.Way == ByKubeconfig) || !c.local && !errors.Is(err, ErrNotLocal) {
 				t.Errorf("got caller %v and error %v", caller, err)
 			}
 		})

@@ -18,13 +18,13 @@ const (
 	Left        Outcome = "left" // the request ended before the review
 )
 
-// Asker is the purpose of a review.
-type Asker string
+// Purpose is the purpose of a review.
+type Purpose string
 
-// Values of Asker.
+// Values of Purpose.
 const (
-	ByRequest            Asker = "request"
-	ByWatchAuthorization Asker = "watch"
+	ForRequest Purpose = "request"
+	ForWatch   Purpose = "watch"
 )
 
 // Ending is the reason for which a watch authorization ended.
@@ -42,12 +42,12 @@ const (
 type Observer interface {
 	Decided(outcome Outcome)
 	// Reviewed is called for every review that was sent; err is nil if the upstream answered it.
-	Reviewed(asker Asker, took time.Duration, err error)
+	Reviewed(purpose Purpose, took time.Duration, err error)
 	WatchAuthorizationEnded(why Ending)
 }
 
 type noObserver struct{}
 
-func (noObserver) Decided(Outcome)                      {}
-func (noObserver) Reviewed(Asker, time.Duration, error) {}
-func (noObserver) WatchAuthorizationEnded(Ending)       {}
+func (noObserver) Decided(Outcome)                        {}
+func (noObserver) Reviewed(Purpose, time.Duration, error) {}
+func (noObserver) WatchAuthorizationEnded(Ending)         {}

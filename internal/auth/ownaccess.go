@@ -30,7 +30,7 @@ func (r *Reviews) Review(ctx context.Context, c *Caller,
 	if isNotSent(err) {
 		return status, &BusyError{After: retryAfter}
 	}
-	r.observer.Reviewed(ByRequest, time.Since(began), err)
+	r.observer.Reviewed(ForRequest, time.Since(began), err)
 	var code *codeError
 	if errors.As(err, &code) {
 		if invalid := code.invalid(); invalid != nil {

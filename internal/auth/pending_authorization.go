@@ -10,10 +10,10 @@ import (
 // events go first, so only thousands of them can cause such a wait.
 const maxPendingWait = 30 * time.Second
 
-// Hold returns a watch authorization for an allowed request, which the caller must release. If the permission may have
-// been lost since the decision, or the decision is not cached, then the permission is reviewed before the first event
-// is sent.
-func (r *Reviews) Hold(a Attributes) *WatchAuthorization {
+// AuthorizeWatch returns a watch authorization for an allowed request, which the caller must release. If the permission
+// may have been lost since the decision, or the decision is not cached, then the permission is reviewed before the
+// first event is sent.
+func (r *Reviews) AuthorizeWatch(a Attributes) *WatchAuthorization {
 	w := &WatchAuthorization{reviews: r, ended: make(chan struct{})}
 	if a.Caller == nil {
 		w.end()
@@ -117,8 +117,8 @@ func (r *Reviews) end(d *sharedDecision, why Ending) {
 	}
 }
 
-// Held returns the number of watch authorizations, and of the decisions that they share.
-func (r *Reviews) Held() (watches, decisions int) {
+// WatchAuthorizations returns the number of watch authorizations, and of the decisions that they share.
+func (r *Reviews) WatchAuthorizations() (watches, decisions int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.watches.count, len(r.watches.decisions)

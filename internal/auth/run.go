@@ -76,7 +76,7 @@ func (r *Reviews) follow(ctx context.Context, d *sharedDecision, asked uint64) {
 	limited, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
 	began := time.Now()
-	status, err := r.attempt(limited, d.Attributes, ByWatchAuthorization)
+	status, err := r.attempt(limited, d.Attributes, ForWatch)
 	reply := answer{allowed: allows(status), reason: status.Reason}
 	if err == nil {
 		r.keep(d.question, d.id, asked, reply)

@@ -48,14 +48,14 @@ func NewSelf(upstream Upstream, maxStaleness time.Duration) *Self {
 		decisions: map[[sha256.Size]byte]decision{}}
 }
 
-// Hold returns a watch authorization that never ends: all callers share one identity, so none loses it alone.
-func (s *Self) Hold(Attributes) *WatchAuthorization { return &WatchAuthorization{} }
+// AuthorizeWatch returns a watch authorization that never ends: all callers share one identity, so none loses it alone.
+func (s *Self) AuthorizeWatch(Attributes) *WatchAuthorization { return &WatchAuthorization{} }
 
-// Authenticate returns the kubeconfig user's caller for local requests, and ErrForeign for others, which a web page may
-// have sent.
+// Authenticate returns the kubeconfig user's caller for local requests, and ErrNotLocal for others, which a web page
+// may have sent.
 func (s *Self) Authenticate(r *http.Request) (*Caller, error) {
 	if !IsLocal(r) {
-		return nil, ErrForeign
+		return nil, ErrNotLocal
 	}
 	return s.caller, nil
 }

@@ -40,12 +40,12 @@ func TestUserWhoMayReadAllNeedsOneReview(t *testing.T) {
 			if err != nil || !decision.Covers(a) || decision.Covers(onNode(agent, "another")) || decision.Covers(podsOf(agent, "")) {
 				t.Fatalf("got %v; the decision covers the question: %t", err, decision.Covers(a))
 			}
-			watches = append(watches, r.Hold(a))
+			watches = append(watches, r.AuthorizeWatch(a))
 		}
 		if n := j.total(); n != 1 {
 			t.Errorf("got %d reviews, want 1", n)
 		}
-		if watches, decisions := r.Held(); watches != 5000 || decisions != 1 {
+		if watches, decisions := r.WatchAuthorizations(); watches != 5000 || decisions != 1 {
 			t.Errorf("got %d watches and %d decisions, want 5000 and 1", watches, decisions)
 		}
 		j.set(func() { j.allow = onlyOn("n7") })

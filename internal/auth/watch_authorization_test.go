@@ -42,7 +42,7 @@ func hold(t *testing.T, r *Reviews, a Attributes) *WatchAuthorization {
 	if got := outcome(r, t.Context(), a); got != "granted" {
 		t.Fatal(got)
 	}
-	return r.Hold(a)
+	return r.AuthorizeWatch(a)
 }
 
 func hasEnded(w *WatchAuthorization) bool {
@@ -85,7 +85,7 @@ func TestWatchesShareReviews(t *testing.T) {
 		for i := range watches {
 			watches[i] = hold(t, r, podsOf(alice, fmt.Sprint(i%30)))
 		}
-		if watches, decisions := r.Held(); watches != 3000 || decisions != 30 {
+		if watches, decisions := r.WatchAuthorizations(); watches != 3000 || decisions != 30 {
 			t.Errorf("got %d watches and %d decisions, want 3000 and 30", watches, decisions)
 		}
 		j.total()
@@ -253,7 +253,7 @@ func TestLossBeforeHoldIsReviewedFirst(t *testing.T) {
 		}
 		r.Lost(named("alice"))
 		j.set(func() { j.allow = func(authorizationv1.SubjectAccessReviewSpec) bool { return false } })
-		w := r.Hold(a)
+		w := r.AuthorizeWatch(a)
 		if got, _ := checkResult(t, w); got != "revoked" {
 			t.Errorf("got %s, want revoked", got)
 		}
@@ -314,7 +314,7 @@ func TestWatchReviewsProbeOncePerSecondInAnOutage(t *testing.T) {
 		for i := range 1000 {
 			a := podsOf(person(fmt.Sprint("user", i)), "a")
 			allow(r, a)
-			watches = append(watches, r.Hold(a))
+			watches = append(watches, r.AuthorizeWatch(a))
 		}
 		<-time.After(time.Minute)
 		j.set(func() { j.fail = syscall.ECONNREFUSED })
@@ -393,8 +393,8 @@ func (t *tally) note(what string) {
 func (t *tally) Decided(o Outcome) { t.note(string(o)) }
 
 // Reviewed implements Observer.
-func (t *tally) Reviewed(asker Asker, _ time.Duration, err error) {
-	t.note(fmt.Sprintf("%s, answered: %t", asker, err == nil))
+func (t *tally) Reviewed(purpose Purpose, _ time.Duration, err error) {
+	t.note(fmt.Sprintf("%s, answered: %t", purpose, err == nil))
 }
 
 // WatchAuthorizationEnded implements Observer.
@@ -465,7 +465,7 @@ func TestWatchEndsWithItsCredential(t *testing.T) {
 		if got, _ := checkResult(t, w); got != "revoked" || hasEnded(released) {
 			t.Errorf("got %s, want revoked", got)
 		}
-		if late := r.Hold(podsOf(caller, "a")); !hasEnded(late) {
+		if late := r.AuthorizeWatch(podsOf(caller, "a")); !hasEnded(late) {
 			t.Error("got a watch with an expired credential")
 		}
 	})
@@ -510,7 +510,7 @@ func TestReviewsOfManyWatchesKeepTheirRate(t *testing.T) {
 			for k := range perNode {
 				a := podsOf(node, fmt.Sprint(k))
 				allow(r, a)
-				watches = append(watches, r.Hold(a))
+				watches = append(watches, r.AuthorizeWatch(a))
 			}
 		}
 		reviewed, all := map[string]bool{}, 0
@@ -554,7 +554,7 @@ func TestReviewsWithWaitingEventsGoFirst(t *testing.T) {
 		for i := range 10_000 {
 			a := podsOf(person(fmt.Sprint("user", i)), "a")
 			allow(r, a)
-			watches = append(watches, r.Hold(a))
+			watches = append(watches, r.AuthorizeWatch(a))
 		}
 		r.Lost(func(user.Info) bool { return true })
 		<-time.After(time.Second)
@@ -575,7 +575,7 @@ func BenchmarkWatchCheck(b *testing.B) {
 	if _, err := r.Authorize(b.Context(), a); err != nil {
 		b.Fatal(err)
 	}
-	w := r.Hold(a)
+	w := r.AuthorizeWatch(a)
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := w.Check(b.Context()); err != nil {

@@ -110,7 +110,7 @@ func (a *access) authenticate(c Authentication, reviewer *upstream.Reviewer, s s
 	authenticator := auth.NewAuthenticator(auth.AuthenticatorConfig{
 		Trust: trust, Tokens: reviewer, Audiences: c.Audiences, SuccessTTL: c.TokenTTL, FailureTTL: c.TokenTTL,
 		Failures:  auth.FailureLimits{Source: rate.Limit(c.FailureRate), SourceBurst: burst(c.FailureRate, failureBurst)},
-		Anonymous: anonymousModes[c.Anonymous], Probe: reviewer.Nameless(), Outcomes: authenticationCounts{s.metrics},
+		Anonymous: anonymousModes[c.Anonymous], Probe: reviewer.Anonymous(), Outcomes: authenticationCounts{s.metrics},
 		Log: s.log.Named("authentication"),
 	})
 	a.authenticator, a.hints, a.trust = authenticator, trust.Hints, trust

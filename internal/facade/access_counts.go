@@ -46,12 +46,12 @@ type authorizationCounts struct{ metrics *metrics.Metrics }
 func (c authorizationCounts) Decided(outcome auth.Outcome) { c.metrics.Decided(string(outcome)) }
 
 // Reviewed implements auth.Observer.
-func (c authorizationCounts) Reviewed(asker auth.Asker, took time.Duration, err error) {
+func (c authorizationCounts) Reviewed(purpose auth.Purpose, took time.Duration, err error) {
 	result := "answered"
 	if err != nil {
 		result = "unavailable"
 	}
-	c.metrics.Reviewed(string(asker), result, took)
+	c.metrics.Reviewed(string(purpose), result, took)
 }
 
 // WatchAuthorizationEnded implements auth.Observer.

@@ -13,9 +13,9 @@ import (
 // ErrStopped is returned when all lanes have been stopped.
 var ErrStopped = errors.New("all lanes are stopped")
 
-// ErrForeign is returned for a resource that another server than the upstream itself serves. That server may send
+// ErrAggregated is returned for a resource that another server than the upstream itself serves. That server may send
 // different objects to each caller.
-var ErrForeign = errors.New("another server serves the resource")
+var ErrAggregated = errors.New("another server serves the resource")
 
 var (
 	// errRedefined is the error after a change of the resource's definition. Requests are parsed with the selectable

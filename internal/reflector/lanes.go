@@ -174,7 +174,7 @@ func (l *Lanes) Keep(resource upstream.Resource, e wire.Encoding) (*Reflector, e
 }
 
 // Get returns the resource's lane in an encoding, and starts it if there is none. It returns a *NoMemoryError if there
-// is no memory for another lane, and ErrForeign if another server serves the resource.
+// is no memory for another lane, and ErrAggregated if another server serves the resource.
 func (l *Lanes) Get(resource upstream.Resource, e wire.Encoding) (*Reflector, error) {
 	key := laneKey{gvr: resource.GVR, encoding: e}
 	if r := l.running(key, resource); r != nil {
@@ -189,7 +189,7 @@ func (l *Lanes) Get(resource upstream.Resource, e wire.Encoding) (*Reflector, er
 		return nil, ErrStopped
 	}
 	if l.foreign != nil && l.foreign(resource.GVR.GroupVersion()) {
-		return nil, ErrForeign
+		return nil, ErrAggregated
 	}
 	r := l.reflectors[key]
 	if r == nil || r.overdue(resource) {

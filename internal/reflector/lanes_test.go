@@ -300,8 +300,8 @@ func TestExcludedLanesEnd(t *testing.T) {
 		if watcher.Next(); watcher.Err() == nil {
 			t.Error("a watcher did not end")
 		}
-		if _, err := r.lanes.Get(r.resource(), jsonwire.Encoding{}); !errors.Is(err, ErrForeign) {
-			t.Errorf("got %v, want %v", err, ErrForeign)
+		if _, err := r.lanes.Get(r.resource(), jsonwire.Encoding{}); !errors.Is(err, ErrAggregated) {
+			t.Errorf("got %v, want %v", err, ErrAggregated)
 		}
 		r.lanes.Exclude(func(schema.GroupVersion) bool { return false })
 		if again := r.synced(t); again == lane {

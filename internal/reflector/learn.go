@@ -73,7 +73,7 @@ func (w *writer) learn(ctx context.Context) error {
 		w.reflector.announce()
 	}
 	encoding := w.reflector.Encoding
-	w.shape, w.asks, w.columns = encoding.Shape(w.description()), encoding.Asks(), nil
+	w.shape, w.asks, w.columns = encoding.Shape(w.description()), encoding.RequestFormats(), nil
 	w.listWatch.Store(w.newListWatch())
 	return nil
 }

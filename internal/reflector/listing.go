@@ -44,11 +44,11 @@ type listing struct {
 
 // series is one of the two series of pages of a listing.
 type series struct {
-	ask     *wire.Ask // how pages are requested; nil: the series is empty
-	limit   int       // number of objects in the next page
-	token   string    // continue token of the next page
-	covered int       // number of objects requested so far
-	done    bool      // whether the last page was received
+	ask     *wire.RequestFormat // how pages are requested; nil: the series is empty
+	limit   int                 // number of objects in the next page
+	token   string              // continue token of the next page
+	covered int                 // number of objects requested so far
+	done    bool                // whether the last page was received
 }
 
 // page is the unit in which a listing passes its content to the reader.

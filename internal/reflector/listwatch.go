@@ -21,7 +21,7 @@ type listWatch struct {
 	about    wire.Description // description of the resource
 	defined  definition       // definition of a custom resource
 	framing  wire.Framing
-	ask      wire.Ask
+	ask      wire.RequestFormat
 	reader   wire.Reader
 }
 

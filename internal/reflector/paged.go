@@ -191,7 +191,7 @@ func (w *writer) learnMarks(ctx context.Context) error {
 		"watch": {"1"}, "sendInitialEvents": {"true"}, "resourceVersion": {"0"}, "resourceVersionMatch": {"NotOlderThan"},
 		"allowWatchBookmarks": {"true"},
 	}
-	nothing := w.reflector.Resource.Nothing()
+	nothing := w.reflector.Resource.EmptyListTarget()
 	for name, values := range nothing.Query {
 		query[name] = values
 	}

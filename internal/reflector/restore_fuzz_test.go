@@ -25,7 +25,7 @@ import (
 // recordingOf returns how config maps are read in an encoding, and their shape.
 func recordingOf(e wire.Encoding) (*listWatch, wire.Shape) {
 	r := upstream.Resource{GVR: configMaps.GVR, GVK: configMaps.GVR.GroupVersion().WithKind(configMaps.Kind), Namespaced: true}
-	kind, asks := kindOf(r, definition{}), e.Asks()
+	kind, asks := kindOf(r, definition{}), e.RequestFormats()
 	about := wire.Description{Resource: r.GVR, Kind: r.GVK, ListKind: "ConfigMapList"}
 	ask := asks[len(asks)-1] // the request without cells
 	return &listWatch{

@@ -51,7 +51,7 @@ type auditPage struct {
 func (p *auditPage) read(ctx context.Context, client *upstream.Client) error {
 	ask, representations := p.by.ask, []string{asObject, asRow}
 	if p.rowless || !p.state.Shape().Prints() {
-		asks := p.reflector.Encoding.Asks()
+		asks := p.reflector.Encoding.RequestFormats()
 		ask, representations = asks[len(asks)-1], representations[:1]
 	}
 	pages := p.reflector.Encoding.Pages(p.by.about, ask, pathsOf(p.by.kind))
@@ -82,7 +82,7 @@ func (p *auditPage) rows(ctx context.Context, client *upstream.Client, pages wir
 
 // target returns the request for the page. It builds the continue token from the key and the version, because a token
 // of an earlier page would have expired.
-func (p *auditPage) target(ask *wire.Ask) upstream.Target {
+func (p *auditPage) target(ask *wire.RequestFormat) upstream.Target {
 	query := url.Values{"limit": {strconv.Itoa(p.limit)}}
 	rv := p.state.RV()
 	if p.after == "" {

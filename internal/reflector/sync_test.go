@@ -18,7 +18,7 @@ import (
 )
 
 // tables is how a lane asks at first.
-var tables = jsonwire.Encoding{}.Asks()[0].Accept
+var tables = jsonwire.Encoding{}.RequestFormats()[0].Accept
 
 // textOf is an object's body.
 func textOf(t *testing.T, lane *Reflector, object *cache.Object) string {

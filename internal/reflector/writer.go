@@ -44,7 +44,7 @@ type writer struct {
 	replaced   replacement
 	discovered discovered
 	shape      wire.Shape                // shape of this epoch
-	asks       []wire.Ask                // ways to request the objects that the upstream has not refused
+	asks       []wire.RequestFormat      // ways to request the objects that the upstream has not refused
 	listWatch  atomic.Pointer[listWatch] // listWatch of this epoch; progress watches read it
 
 	synced  atomic.Pointer[listWatch] // listWatch of the visible State; nil while the lane is being listed

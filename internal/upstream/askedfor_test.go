@@ -70,7 +70,7 @@ func TestAskedFor(t *testing.T) {
 		"/api": ForDocument, "/api/v1": ForDocument, "/apis/apps/v1": ForDocument, "/version": ForDocument, "/openapi/v3/apis/apps/v1": ForDocument,
 		"/api/v1/pods": ForRead, "/cluster/api/v1/pods?limit=500": ForRead, "/apis/apps/v1/deployments": ForRead,
 		widgets.Path("a") + "/b": ForRead, "/api/v1/pods?allowWatchBookmarks=true&watch=1": ForWatch,
-		widgets.Nothing().Path + "?" + widgets.Nothing().Query.Encode(): ForProbe,
+		widgets.EmptyListTarget().Path + "?" + widgets.EmptyListTarget().Query.Encode(): ForProbe,
 	} {
 		if got := askedFor(httptest.NewRequest(http.MethodGet, target, nil)); got != want {
 			t.Errorf("%s: %s, want %s", target, got, want)

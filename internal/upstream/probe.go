@@ -14,7 +14,7 @@ const nowhere = "listfacade.probe"
 // probe sends the consistent read that costs kube-apiserver least: a read of one key that does not exist (semantics
 // 10.4).
 func (c *Client) probe(ctx context.Context, r Resource) ([]byte, http.Header, error) {
-	target := r.Nothing()
+	target := r.EmptyListTarget()
 	target.Query.Set("limit", "1")
 	return c.ask(ctx, target)
 }
@@ -23,8 +23,8 @@ func (c *Client) ask(ctx context.Context, target Target) ([]byte, http.Header, e
 	return c.getWithHeader(ctx, target, MediaJSON, maxErrorBody)
 }
 
-// Nothing returns the target of a list that matches no object. kube-apiserver reads only one key for it.
-func (r Resource) Nothing() Target {
+// EmptyListTarget returns the target of a list that matches no object. kube-apiserver reads only one key for it.
+func (r Resource) EmptyListTarget() Target {
 	namespace := ""
 	if r.Namespaced {
 		namespace = "default"
@@ -59,7 +59,7 @@ func (c *Client) EmptyList(ctx context.Context, r Resource) (EmptyList, error) {
 
 // CachedEmptyList requests an empty list from the upstream's cache. Its resourceVersion is that of the cache.
 func (c *Client) CachedEmptyList(ctx context.Context, r Resource) (EmptyList, error) {
-	target := r.Nothing()
+	target := r.EmptyListTarget()
 	target.Query.Set("resourceVersion", "0")
 	body, header, err := c.ask(ctx, target)
 	if err != nil {

@@ -70,15 +70,15 @@ func (r *Reviewer) Get(ctx context.Context, path string) (int, []byte, error) {
 	return get(ctx, r.client, r.client.http.Transport, path)
 }
 
-// Nameless sends anonymous requests.
-type Nameless struct{ client *Client }
+// AnonymousClient sends anonymous requests.
+type AnonymousClient struct{ client *Client }
 
-// Nameless returns a client of the same upstream without credentials. A 401 response means that the upstream refuses
+// Anonymous returns a client of the same upstream without credentials. A 401 response means that the upstream refuses
 // anonymous callers.
-func (r *Reviewer) Nameless() Nameless { return Nameless{client: r.client} }
+func (r *Reviewer) Anonymous() AnonymousClient { return AnonymousClient{client: r.client} }
 
 // Get reads a path. It returns the response's code and at most 1 MiB of its body, within 10 s.
-func (n Nameless) Get(ctx context.Context, path string) (int, []byte, error) {
+func (n AnonymousClient) Get(ctx context.Context, path string) (int, []byte, error) {
 	return get(ctx, n.client, n.client.anonymous, path)
 }
 

@@ -62,7 +62,7 @@ func TestAnonymousProbe(t *testing.T) {
 				w.Header().Set("Location", "/elsewhere")
 				w.WriteHeader(want)
 			})
-			if code, _, err := reviewer.Nameless().Get(t.Context(), "/version"); code != want || err != nil {
+			if code, _, err := reviewer.Anonymous().Get(t.Context(), "/version"); code != want || err != nil {
 				t.Errorf("got %d %v, want %d", code, err, want)
 			}
 		}
@@ -73,7 +73,8 @@ func TestAnonymousProbe(t *testing.T) {
 		}
 		r.Script("/version", func(_ http.ResponseWriter, q *http.Request) { <-q.Context().Done() })
 		began := time.Now()
-		if _, _, err := reviewer.Nameless().Get(t.Context(), "/version"); !IsUnreachable(err) || time.Since(began) != probeWait {
+		_, _, err := reviewer.Anonymous().Get(t.Context(), "/version")
+		if !IsUnreachable(err) || time.Since(began) != probeWait {
 			t.Errorf("got %v after %s", err, time.Since(began))
 		}
 	})

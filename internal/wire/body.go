@@ -52,7 +52,7 @@ func (b *Body) Write(p []byte) (int, error) {
 
 // Remembers reports whether the result of a selector should be cached as precompressed runs. That is the case if the
 // body may be compressed, and the user has sent the same selector before. The caller then sets Run.Selector.
-func (b *Body) Remembers(asked Asked) bool {
+func (b *Body) Remembers(asked SelectorUse) bool {
 	return b.precompressed != nil && b.precompressed.repeated(asked)
 }
 

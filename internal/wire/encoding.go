@@ -16,19 +16,19 @@ type Encoding interface {
 	BytesPerJSONByte() int
 	// Covers reports whether the encoding supports the kind, and selection by these fields.
 	Covers(d Description, fields []Path) bool
-	// Asks returns the kinds of request that the upstream may accept, the preferred one first. After status 406 the next
-	// one is used.
-	Asks() []Ask
+	// RequestFormats returns the kinds of request that the upstream may accept, the preferred one first. After status 406
+	// the next one is used.
+	RequestFormats() []RequestFormat
 	// Pages returns the requests and the reader for reading, page by page, the data that ask describes.
-	Pages(d Description, ask Ask, fields []Path) Pages
+	Pages(d Description, ask RequestFormat, fields []Path) Pages
 	// Reader returns a reader of the responses to ask. The fields are those by which objects can be selected.
-	Reader(d Description, ask Ask, fields []Path) Reader
+	Reader(d Description, ask RequestFormat, fields []Path) Reader
 	// Shape returns the shape of responses about a kind. It contains what follows from the description alone.
 	Shape(d Description) Shape
 }
 
-// Ask is one kind of request for objects: an Accept header and query parameters.
-type Ask struct {
+// RequestFormat is one kind of request for objects: an Accept header and query parameters.
+type RequestFormat struct {
 	Accept string
 	// Query are the query parameters of both lists and watches.
 	Query map[string]string

@@ -5,9 +5,9 @@ import "errors"
 // Pages describes how to read the objects of one resourceVersion page by page, at the lowest cost for the upstream. One
 // request reads complete objects. Another request reads their Table rows in the same order.
 type Pages struct {
-	Objects Ask
+	Objects RequestFormat
 	// Rows is nil when no Table rows are needed.
-	Rows   *Ask
+	Rows   *RequestFormat
 	Reader PageReader
 }
 

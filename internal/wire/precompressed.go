@@ -122,8 +122,8 @@ const selectorsSeen = 1 << 12
 // longestSelector is the maximum length in bytes of a selector whose results are cached.
 const longestSelector = 4 << 10
 
-// Asked identifies a list request with a selector.
-type Asked struct {
+// SelectorUse identifies a list request with a selector.
+type SelectorUse struct {
 	User     string
 	Resource schema.GroupVersionResource
 	Selector string
@@ -132,7 +132,7 @@ type Asked struct {
 // repeated reports whether a user has listed a resource by the same selector before, and records the selector. Results
 // of selectors that are used once are not worth caching. The user is part of the key, so response times reveal nothing
 // about the requests of other users.
-func (f *Precompressed) repeated(asked Asked) bool {
+func (f *Precompressed) repeated(asked SelectorUse) bool {
 	if len(asked.Selector) > longestSelector {
 		return false
 	}

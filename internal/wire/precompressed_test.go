@@ -380,7 +380,8 @@ func TestSelectionsAreCached(t *testing.T) {
 
 // The result of a selector is cached from its second use.
 func TestSelectionsAreCachedFromTheSecondUse(t *testing.T) {
-	precompressed, asked := wire.NewPrecompressed(1<<20), wire.Asked{User: "alice", Resource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Selector: "a"}
+	pods := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	precompressed, asked := wire.NewPrecompressed(1<<20), wire.SelectorUse{User: "alice", Resource: pods, Selector: "a"}
 	body := wire.NewBody(io.Discard, wire.BodyOptions{AcceptEncoding: "gzip", Precompressed: precompressed})
 	if body.Remembers(asked) {
 		t.Error("got true at the first use, want false")
@@ -390,12 +391,12 @@ func TestSelectionsAreCachedFromTheSecondUse(t *testing.T) {
 	if again.Selector = strings.Clone(asked.Selector); !body.Remembers(again) {
 		t.Error("got false at the second use, want true")
 	}
-	for name, change := range map[string]func(*wire.Asked){
-		"another selector":       func(a *wire.Asked) { a.Selector = "b" },
-		"another resource":       func(a *wire.Asked) { a.Resource.Resource = "nodes" },
-		"another user":           func(a *wire.Asked) { a.User = "bob" },
-		"a very long selector":   func(a *wire.Asked) { a.Selector = strings.Repeat("a", 4<<10+1) },
-		"the same long selector": func(a *wire.Asked) { a.Selector = strings.Repeat("a", 4<<10+1) },
+	for name, change := range map[string]func(*wire.SelectorUse){
+		"another selector":       func(a *wire.SelectorUse) { a.Selector = "b" },
+		"another resource":       func(a *wire.SelectorUse) { a.Resource.Resource = "nodes" },
+		"another user":           func(a *wire.SelectorUse) { a.User = "bob" },
+		"a very long selector":   func(a *wire.SelectorUse) { a.Selector = strings.Repeat("a", 4<<10+1) },
+		"the same long selector": func(a *wire.SelectorUse) { a.Selector = strings.Repeat("a", 4<<10+1) },
 	} {
 		other := asked
 		if change(&other); body.Remembers(other) {

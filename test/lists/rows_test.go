@@ -106,7 +106,7 @@ func compareRows(t *testing.T, asker *testkit.Asker, kind rowed) (int, error) {
 		return 0, err
 	}
 	encoding := jsonwire.Encoding{}
-	ask := encoding.Asks()[0]
+	ask := encoding.RequestFormats()[0]
 	description := wire.Description{
 		Resource: kind.GroupVersionResource, Kind: kind.GroupVersion().WithKind(kind.kind), ListKind: style.ListKind, Custom: style.Custom,
 	}

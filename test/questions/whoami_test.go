@@ -93,7 +93,7 @@ func whoAmI(t *testing.T, cluster *testkit.Cluster) (address string) {
 		t.Fatal(err)
 	}
 	authenticator := auth.NewAuthenticator(auth.AuthenticatorConfig{
-		Trust: trust, Tokens: reviews, Anonymous: auth.AnonymousAsUpstream, Probe: reviews.Nameless(),
+		Trust: trust, Tokens: reviews, Anonymous: auth.AnonymousAsUpstream, Probe: reviews.Anonymous(),
 	})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})

@@ -157,7 +157,7 @@ func TestWatchAuthorizationFollowsRights(t *testing.T) {
 				t.Fatal("allowed before the right is given")
 			}
 			r.give(t, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: "Group", Name: "team"})
-			l := r.Hold(r.becomes(t, carol, true))
+			l := r.AuthorizeWatch(r.becomes(t, carol, true))
 			defer l.Release()
 			if err := l.Check(t.Context()); err != nil {
 				t.Errorf("got %v from an open watch authorization, want nil", err)
@@ -183,7 +183,7 @@ func TestWatchAuthorizationEndsWithServiceAccount(t *testing.T) {
 	robot := auth.NewCaller(&user.DefaultInfo{
 		Name: serviceaccount.MakeUsername(r.namespace, "robot"), UID: string(made.UID), Groups: []string{"system:authenticated"},
 	}, auth.ByToken, time.Time{})
-	l := r.Hold(r.becomes(t, robot, true))
+	l := r.AuthorizeWatch(r.becomes(t, robot, true))
 	defer l.Release()
 	if err := accounts.Delete(t.Context(), "robot", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)

@@ -38,27 +38,27 @@ func (Encoding) BytesPerJSONByte() int { return 1 }
 // Covers implements wire.Encoding. JSON supports every kind and all fields.
 func (Encoding) Covers(wire.Description, []wire.Path) bool { return true }
 
-// Asks implements wire.Encoding. It returns Tables with complete objects, then plain objects, because some upstreams
-// have no Tables for some kinds.
-func (Encoding) Asks() []wire.Ask {
-	return []wire.Ask{{Accept: mediaTable, Query: wholeObjects}, {Accept: mediaPlain, Query: wholeObjects}}
+// RequestFormats implements wire.Encoding. It returns Tables with complete objects, then plain objects, because some
+// upstreams have no Tables for some kinds.
+func (Encoding) RequestFormats() []wire.RequestFormat {
+	return []wire.RequestFormat{{Accept: mediaTable, Query: wholeObjects}, {Accept: mediaPlain, Query: wholeObjects}}
 }
 
 // Pages implements wire.Encoding. For kube-apiserver, a Table with complete objects costs several times as much as a
 // plain list and a Table without objects (docs/adr/0017-lanes-are-filled-by-pages.md).
-func (e Encoding) Pages(d wire.Description, ask wire.Ask, fields []wire.Path) wire.Pages {
-	plain := wire.Ask{Accept: mediaPlain}
+func (e Encoding) Pages(d wire.Description, ask wire.RequestFormat, fields []wire.Path) wire.Pages {
+	plain := wire.RequestFormat{Accept: mediaPlain}
 	read := &reader{extractor: NewExtractor(fields), shape: newShape(d), plain: true}
 	pages := wire.Pages{Objects: plain, Reader: &pageReader{reader: read}}
 	if ask.Accept == mediaTable {
-		pages.Rows = &wire.Ask{Accept: mediaTable, Query: noObjects}
+		pages.Rows = &wire.RequestFormat{Accept: mediaTable, Query: noObjects}
 		pages.Reader = &pageReader{reader: read, printed: true}
 	}
 	return pages
 }
 
 // Reader implements wire.Encoding.
-func (Encoding) Reader(d wire.Description, ask wire.Ask, fields []wire.Path) wire.Reader {
+func (Encoding) Reader(d wire.Description, ask wire.RequestFormat, fields []wire.Path) wire.Reader {
 	return &reader{extractor: NewExtractor(fields), shape: newShape(d), plain: ask.Accept == mediaPlain}
 }
 

@@ -190,7 +190,7 @@ func TestPrettyAsRecorded(t *testing.T) {
 
 func TestPlainListsGiveTheSameObjects(t *testing.T) {
 	goldens(t, func(g *golden) {
-		asks := Encoding{}.Asks()
+		asks := Encoding{}.RequestFormats()
 		i := 0
 		_, err := Encoding{}.Reader(g.shape.description, asks[len(asks)-1], nil).List(g.file("list.json"), func(it wire.Item, _ wire.Facts) error {
 			if diff := cmp.Diff(string(appendWhole(nil, &g.items[i])), string(appendWhole(nil, &it))); diff != "" {
@@ -254,7 +254,7 @@ func TestWatchesAsRecorded(t *testing.T) {
 // A bookmark that is learned from a recorded one is the same at its version.
 func TestBookmarksAsRecorded(t *testing.T) {
 	goldens(t, func(g *golden) {
-		reader := Encoding{}.Reader(g.shape.description, wire.Ask{}, nil)
+		reader := Encoding{}.Reader(g.shape.description, wire.RequestFormat{}, nil)
 		learned := 0
 		for line := range bytes.Lines(g.file("watch_table_object.json")) {
 			frame, err := reader.Frame(line)
@@ -315,7 +315,7 @@ func TestErrorFrameAsRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	frame, err := Encoding{}.Reader(wire.Description{}, wire.Ask{}, nil).Frame(line)
+	frame, err := Encoding{}.Reader(wire.Description{}, wire.RequestFormat{}, nil).Frame(line)
 	if err != nil || frame.Type != wire.TypeError || frame.Failure == nil || frame.Item.Size() != 0 {
 		t.Fatalf("got %+v, %v", frame, err)
 	}

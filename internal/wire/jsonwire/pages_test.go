@@ -14,7 +14,7 @@ import (
 
 // pagesOf returns a page reader like that of a lane.
 func (g *golden) pagesOf() wire.PageReader {
-	return Encoding{}.Pages(g.shape.description, Encoding{}.Asks()[0], nil).Reader
+	return Encoding{}.Pages(g.shape.description, Encoding{}.RequestFormats()[0], nil).Reader
 }
 
 // Plain lists joined with Tables without objects give the same items as Tables with complete objects.
@@ -86,7 +86,7 @@ func TestUnalignedPagesAreRejected(t *testing.T) {
 		"a name in the first": {strings.Replace(rows(columns, `"x"`, `"b"`), `"a","x"`, `"x","a"`, 1), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			read := Encoding{}.Pages(wire.Description{}, Encoding{}.Asks()[0], nil).Reader
+			read := Encoding{}.Pages(wire.Description{}, Encoding{}.RequestFormats()[0], nil).Reader
 			_, err := read.Rows([]byte(c.rows))
 			if err == nil {
 				_, err = read.Objects([]byte(objects), func(wire.Item, wire.Facts) error { return nil })
@@ -96,7 +96,7 @@ func TestUnalignedPagesAreRejected(t *testing.T) {
 			}
 		})
 	}
-	read := Encoding{}.Pages(wire.Description{}, Encoding{}.Asks()[0], nil).Reader
+	read := Encoding{}.Pages(wire.Description{}, Encoding{}.RequestFormats()[0], nil).Reader
 	whole := `{"kind":"Table","apiVersion":"meta.k8s.io/v1","columnDefinitions":` + columns + `,"rows":[{"cells":["a","b"],"object":{}}]}`
 	if _, err := read.Rows([]byte(whole)); err == nil {
 		t.Error("got no error for rows with objects")

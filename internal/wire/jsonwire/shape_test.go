@@ -78,7 +78,7 @@ func TestColumns(t *testing.T) {
 
 func TestTypeMetaIsAdded(t *testing.T) {
 	d := wire.Description{Kind: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}}
-	read := Encoding{}.Reader(d, wire.Ask{Accept: mediaPlain}, nil)
+	read := Encoding{}.Reader(d, wire.RequestFormat{Accept: mediaPlain}, nil)
 	const want = `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","resourceVersion":"7"},"b":1}`
 	for _, object := range []string{
 		`{"metadata":{"name":"a","resourceVersion":"7"},"b":1}`, "{ \"metadata\":{\"name\": \"a\",\"resourceVersion\":\"7\"},\n\"b\":1}",

@@ -24,8 +24,10 @@ func (Encoding) Framing() wire.Framing { return wire.Prefixed{} }
 // BytesPerJSONByte implements wire.Encoding. It was measured together with the prices in internal/fresh/answer.go.
 func (Encoding) BytesPerJSONByte() int { return 4 }
 
-// Asks implements wire.Encoding.
-func (Encoding) Asks() []wire.Ask { return []wire.Ask{{Accept: runtime.ContentTypeProtobuf}} }
+// RequestFormats implements wire.Encoding.
+func (Encoding) RequestFormats() []wire.RequestFormat {
+	return []wire.RequestFormat{{Accept: runtime.ContentTypeProtobuf}}
+}
 
 // Covers implements wire.Encoding. Custom resources have no protobuf encoding, and the numbers of all fields must be
 // known.
@@ -36,13 +38,13 @@ func (Encoding) Covers(d wire.Description, fields []wire.Path) bool {
 
 // Pages implements wire.Encoding. It uses lists, because the initial events of a watch cost kube-apiserver 1.5 times as
 // much.
-func (e Encoding) Pages(d wire.Description, ask wire.Ask, fields []wire.Path) wire.Pages {
+func (e Encoding) Pages(d wire.Description, ask wire.RequestFormat, fields []wire.Path) wire.Pages {
 	return wire.Pages{Objects: ask,
 		Reader: &pageReader{reader: &reader{extractor: newExtractor(d.Kind, fields), shape: newShape(d)}}}
 }
 
 // Reader implements wire.Encoding. It panics if Covers returns false.
-func (Encoding) Reader(d wire.Description, _ wire.Ask, fields []wire.Path) wire.Reader {
+func (Encoding) Reader(d wire.Description, _ wire.RequestFormat, fields []wire.Path) wire.Reader {
 	return &reader{extractor: newExtractor(d.Kind, fields), shape: newShape(d)}
 }
 

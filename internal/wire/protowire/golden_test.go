@@ -43,7 +43,7 @@ func newGolden(t testing.TB, kind schema.GroupVersionKind, count int) *golden {
 	g.list = g.listOf(t, g.objects, metav1.ListMeta{ResourceVersion: "4711", Continue: "token"})
 	g.body = encode(t, g.list, listOf(kind))
 	d := describe(kind)
-	g.reader, g.shape = Encoding{}.Reader(d, wire.Ask{}, wirePaths(kind)), Encoding{}.Shape(d)
+	g.reader, g.shape = Encoding{}.Reader(d, wire.RequestFormat{}, wirePaths(kind)), Encoding{}.Shape(d)
 	head, err := g.reader.List(g.body, func(item wire.Item, facts wire.Facts) error {
 		g.items, g.facts = append(g.items, item), append(g.facts, facts)
 		return nil
@@ -218,7 +218,7 @@ func TestErrorFrames(t *testing.T) {
 		got := Encoding{}.Shape(d).Framer(representation).AppendError(nil, status)
 		same(t, "error", want, got)
 	}
-	read, err := Encoding{}.Reader(d, wire.Ask{}, nil).Frame(want[4:])
+	read, err := Encoding{}.Reader(d, wire.RequestFormat{}, nil).Frame(want[4:])
 	if err != nil || read.Failure == nil || read.Failure.Code != 410 {
 		t.Fatalf("got %+v, %v, want code 410", read, err)
 	}

@@ -15,7 +15,7 @@ import (
 var podKind = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 
 func podReader() wire.Reader {
-	return Encoding{}.Reader(describe(podKind), wire.Ask{}, wirePaths(podKind))
+	return Encoding{}.Reader(describe(podKind), wire.RequestFormat{}, wirePaths(podKind))
 }
 
 func nothing(wire.Item, wire.Facts) error { return nil }
