@@ -96,14 +96,17 @@ func (a *auditor) run(ctx context.Context) {
 func (a *auditor) next(now time.Time) (next *Reflector) {
 	running, listing := map[*Reflector]*course{}, false
 	for _, r := range a.lanes.All() {
+		listing = listing || r.fill.listing()
 		c := a.courses[r]
+		if c == nil && r.writer.synced.Load() == nil {
+			continue // the number of its pages is unknown
+		}
 		if c == nil {
 			// Lanes that started at the same time are spread over the interval.
 			c = &course{limit: auditObjects, objects: brake{pause: relistPause}, columns: brake{pause: relistPause}}
 			c.due = now.Add(time.Duration((0.1 + 0.9*rand.Float64()) * float64(a.pageInterval(r, c))))
 		}
 		running[r] = c
-		listing = listing || r.fill.listing()
 		if !c.due.After(now) && (next == nil || c.due.Before(running[next].due)) {
 			next = r
 		}
