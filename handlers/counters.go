@@ -5,7 +5,7 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// Counters counts what is not a stage of a request. Its methods are safe for concurrent use.
+// Counters counts events that are not stages of a request. Its methods are safe for concurrent use.
 type Counters interface {
 	// Watch returns the meter of a watch that the cache serves; nil counts nothing.
 	Watch(e *observe.Event) *metrics.WatchMeter

@@ -135,7 +135,7 @@ func (f *Facade) newHandler() http.Handler {
 	}))
 }
 
-// observers returns the observers of each request. The requests in flight are the last one, because a request that
+// observers returns the observers of each request. The list of requests in flight comes last, because a request that
 // waits for the audit log is still in flight.
 func (f *Facade) observers() observe.Observers {
 	observers := observe.Observers{f.metrics, f.clients, f.history, oplog.NewRequestLog(f.log), f.slow}

@@ -1,5 +1,5 @@
-// Package oplog is the operation log: what the facade writes to its log about requests, and the recent past for the
-// operator's page.
+// Package oplog is the operation log. It writes the facade's log lines about requests, and keeps the recent past for
+// the operator's page.
 //
 // SlowLog logs slow requests and keeps the last ones, and History keeps statistics of the last 15 minutes. Their memory
 // is constant. Few limits lines that clients can cause as often as they want. Level changes the log level at run time.
