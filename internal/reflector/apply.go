@@ -36,16 +36,16 @@ func (w *writer) apply(ctx context.Context, s *stream) error {
 		case st := <-steps:
 			silence.note(st.kind)
 			err = w.write(st)
-		case st := <-w.progressWatched:
+		case st := <-w.lane.progressWatched:
 			err = w.write(st)
 		case err := <-failed:
 			return errors.Join(w.rest(steps), err)
-		case err = <-w.wrong:
+		case err = <-w.lane.wrong:
 		case <-quiet.C:
-			w.reflector.receives()
+			w.lane.receives()
 		case <-look.C:
 			if silence.isTooLong() && len(steps) == 0 {
-				w.reflector.receivesNothing(silence.received)
+				w.lane.receivesNothing(silence.received)
 				err = errSilent
 			}
 		case <-ctx.Done():
@@ -91,7 +91,7 @@ func pump(ctx context.Context, s *stream, steps chan<- step) error {
 // deliver it. It also drops steps of a progress watch of an earlier epoch.
 func (w *writer) write(st step) error {
 	switch {
-	case st.by != w.listWatch.Load():
+	case st.by != w.listWatch:
 		return nil
 	case w.shape.Reprinted(st.columns):
 		return errReprinted
@@ -102,36 +102,27 @@ func (w *writer) write(st step) error {
 		return fmt.Errorf("apply event: %w", err)
 	}
 	if st.kind == stepChange {
-		w.reflector.checker.Changed(st.rv)
-		w.reflector.receivesChange()
+		w.checker.Changed(st.rv)
+		w.lane.receivesChange()
 		return nil
 	}
-	w.reflector.receives()
+	w.lane.receives()
 	return nil
 }
 
 // advance applies a step to the lane. It returns ErrOutOfOrder if the lane already has the step.
 func (w *writer) advance(st step) error {
 	if st.kind == stepChange {
-		return w.reflector.Cache.Apply(st.change)
+		return w.lane.Cache.Apply(st.change)
 	}
-	w.reflector.marked.Store(true)
-	at, err := w.reflector.Cache.Position()
+	w.lane.marked.Store(true)
+	at, err := w.lane.Cache.Position()
 	if err != nil {
 		return err
 	}
 	if at >= st.rv {
 		return cache.ErrOutOfOrder
 	}
-	w.reflector.Cache.Progress(st.rv)
+	w.lane.Cache.Progress(st.rv)
 	return nil
-}
-
-// contradict makes the writer list the lane again for a reason, for example because the lane does not match the
-// upstream.
-func (w *writer) contradict(reason error) {
-	select {
-	case w.wrong <- reason:
-	default: // a relist is already requested
-	}
 }

@@ -24,7 +24,7 @@ type discovered struct {
 // discover reads the style of the resource's lists and the fields that can be selected.
 func (w *writer) discover(ctx context.Context) (discovered, error) {
 	asked := time.Now()
-	list, err := w.client.EmptyList(ctx, w.reflector.Resource)
+	list, err := w.lane.client.EmptyList(ctx, w.lane.Resource)
 	if err != nil {
 		return discovered{}, err
 	}
@@ -32,7 +32,7 @@ func (w *writer) discover(ctx context.Context) (discovered, error) {
 	if d.rv, err = cache.ParseRV(list.ResourceVersion); err != nil || !d.style.Custom {
 		return d, err
 	}
-	d.definition, err = define(ctx, w.client, w.reflector.Resource)
+	d.definition, err = define(ctx, w.lane.client, w.lane.Resource)
 	if upstream.HasCode(err, http.StatusNotFound) || upstream.HasCode(err, http.StatusForbidden) &&
 		w.discovered.definition.uid == "" {
 		return d, nil // without permission to read CRDs the definition is empty, and reads that need it are forwarded
@@ -49,48 +49,48 @@ func (d discovered) sameAs(before discovered) bool {
 // lifetime of the lane.
 func (w *writer) learn(ctx context.Context) error {
 	discover := w.settle
-	if w.reflector.Kind() != nil {
+	if w.lane.Kind() != nil {
 		discover = w.discover // if the definition has changed, the lane ends, so there is no need to wait
 	}
 	d, err := discover(ctx)
 	if err != nil {
 		return err
 	}
-	if w.reflector.Kind() != nil && !d.sameAs(w.discovered) {
+	if w.lane.Kind() != nil && !d.sameAs(w.discovered) {
 		return errRedefined
 	}
-	if custom := w.reflector.Resource.Custom; d.style.Custom != custom {
+	if custom := w.lane.Resource.Custom; d.style.Custom != custom {
 		return fmt.Errorf("%w: expected a custom resource: %t", errRedefined, custom)
 	}
 	w.discovered = d
-	w.reflector.warnings.Store(&d.warnings)
+	w.lane.warnings.Store(&d.warnings)
 	if d.style.Custom {
-		w.reflector.definition.Store(&d.definition)
+		w.lane.definition.Store(&d.definition)
 	}
-	w.reflector.undefined.Store(d.style.Custom && d.definition.uid == "")
-	if w.reflector.Kind() == nil {
-		w.reflector.kind.Store(kindOf(w.reflector.Resource, d.definition))
-		w.reflector.announce()
+	w.lane.undefined.Store(d.style.Custom && d.definition.uid == "")
+	if w.lane.Kind() == nil {
+		w.lane.kind.Store(kindOf(w.lane.Resource, d.definition))
+		w.lane.announce()
 	}
-	encoding := w.reflector.Encoding
+	encoding := w.lane.Encoding
 	w.shape, w.asks, w.columns = encoding.Shape(w.description()), encoding.Asks(), nil
-	w.listWatch.Store(w.newListWatch())
+	w.listWatch = w.newListWatch()
 	return nil
 }
 
 // description returns the properties of the resource that the lane's encoding needs.
 func (w *writer) description() wire.Description {
 	return wire.Description{
-		Resource: w.reflector.Resource.GVR, Kind: w.reflector.Resource.GVK, ListKind: w.discovered.style.ListKind,
+		Resource: w.lane.Resource.GVR, Kind: w.lane.Resource.GVK, ListKind: w.discovered.style.ListKind,
 		Custom: w.discovered.style.Custom, DatePaths: w.discovered.definition.datePaths,
 	}
 }
 
 // newListWatch returns a listWatch with the first Accept header that the upstream has not refused.
 func (w *writer) newListWatch() *listWatch {
-	encoding, ask, kind := w.reflector.Encoding, w.asks[0], w.reflector.Kind()
+	encoding, ask, kind := w.lane.Encoding, w.asks[0], w.lane.Kind()
 	return &listWatch{
-		client: w.client, resource: w.reflector.Resource, kind: kind, about: w.description(),
+		client: w.lane.client, resource: w.lane.Resource, kind: kind, about: w.description(),
 		defined: w.discovered.definition, framing: encoding.Framing(), ask: ask,
 		reader: encoding.Reader(w.description(), ask, pathsOf(kind)),
 	}
@@ -109,6 +109,6 @@ func (w *writer) verify(ctx context.Context, rv cache.RV) error {
 	case d.rv < rv:
 		return fmt.Errorf("%w: upstream at %d, lane at %d", errRestored, d.rv, rv)
 	}
-	w.reflector.warnings.Store(&d.warnings)
+	w.lane.warnings.Store(&d.warnings)
 	return nil
 }

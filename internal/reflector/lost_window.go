@@ -26,7 +26,7 @@ type past struct {
 // remember stores the properties of a list, for comparison with the next list. It returns the UID of the lane's
 // cluster, or an empty string if the upstream does not provide it.
 func (w *writer) remember(ctx context.Context) string {
-	w.listed = w.listWatch.Load()
+	w.listed = w.listWatch
 	w.pasts = w.known
 	uid := w.clusters.since(ctx, time.Now().Add(-versionAge))
 	if w.doubted = uid == ""; !w.doubted {
@@ -58,23 +58,23 @@ const (
 // State and the list (docs/adr/0021-gaps-are-bridged.md). It returns false if a new epoch has to begin, because there
 // is no last State or the differences cannot be replayed.
 func (w *writer) replay(ctx context.Context, rv cache.RV, list []*cache.Object) bool {
-	last, err := w.reflector.Cache.State()
+	last, err := w.lane.Cache.State()
 	if err != nil {
 		return false
 	}
-	known, err := w.reflector.Cache.Known()
+	known, err := w.lane.Cache.Known()
 	if err != nil {
 		return false
 	}
 	outcome := w.mayReplay(ctx, last)
 	if outcome == replayed {
-		if outcome = outcomeOf(w.reflector.Cache.Replay(rv, list)); outcome == otherPast || outcome == setBack {
+		if outcome = outcomeOf(w.lane.Cache.Replay(rv, list)); outcome == otherPast || outcome == setBack {
 			w.noteOtherPast()
 		}
 	}
-	gvr := w.reflector.Resource.GVR
-	w.metrics.LostWindow(gvr.Group, gvr.Resource, outcome)
-	w.log.Info("Upstream lost the events after the lane's version", zap.String("outcome", outcome),
+	gvr := w.lane.Resource.GVR
+	w.lane.metrics.LostWindow(gvr.Group, gvr.Resource, outcome)
+	w.lane.log.Info("Upstream lost the events after the lane's version", zap.String("outcome", outcome),
 		zap.Stringer("from", known[0]), zap.Stringers("confirmed", known[1:]), zap.Stringer("to", rv))
 	if outcome == replayed {
 		w.shape = last.Shape() // the epoch keeps its shape, whose columns are the same
@@ -94,7 +94,7 @@ func (w *writer) mayReplay(ctx context.Context, last *cache.State) string {
 		return otherVersion
 	case w.isOtherCluster(w.clusters.since(ctx, now)):
 		return otherCluster
-	case w.listed == nil || w.listed.ask.Accept != w.listWatch.Load().ask.Accept || last.Shape().Reprinted(w.columns),
+	case w.listed == nil || w.listed.ask.Accept != w.listWatch.ask.Accept || last.Shape().Reprinted(w.columns),
 		w.columns != nil && last.Shape().Prints() != w.shape.Prints():
 		return otherRepresentation
 	}

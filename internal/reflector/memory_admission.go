@@ -134,12 +134,12 @@ func (w *writer) fits(bytes int64) error {
 	if !errors.Is(err, ErrNoMemory) {
 		return err
 	}
-	f := &w.reflector.fill
+	f := &w.lane.fill
 	needs := float64(bytes)
 	if objects, all := f.objects.Load(), cmp.Or(f.expected.Load(), f.before.objects); objects > 0 && all > objects {
 		needs *= float64(all) / float64(objects)
 	}
-	w.admission.note(w.reflector.key(), int64(needs))
+	w.admission.note(w.lane.key(), int64(needs))
 	return fmt.Errorf("%w: filled %d MiB of about %d; --memory-budget limits the memory of all lanes", ErrNoMemory,
 		bytes>>20, int64(needs)>>20)
 }
@@ -148,9 +148,9 @@ func (w *writer) fits(bytes int64) error {
 // forwarded.
 func (l *Lanes) endLarge() {
 	for _, r := range l.All() {
-		if limit := r.writer.memoryLimit; limit > 0 && r.Memory() > limit {
+		if limit := l.config.Resources[r.Resource.GVR.GroupResource()].Memory; limit > 0 && r.Memory() > limit {
 			select {
-			case r.writer.wrong <- fmt.Errorf("%w: %d MiB", ErrTooLarge, limit>>20):
+			case r.wrong <- fmt.Errorf("%w: %d MiB", ErrTooLarge, limit>>20):
 			default: // the lane already ends or is listed again
 			}
 		}

@@ -38,7 +38,7 @@ func (w *writer) paged(ctx context.Context) (filled bool, err error) {
 		if !isLost(err) {
 			break
 		}
-		w.log.Info("List version expired before the last page; listing again", zap.Error(err))
+		w.lane.log.Info("List version expired before the last page; listing again", zap.Error(err))
 	}
 	switch {
 	case errors.Is(err, errFew):
@@ -48,15 +48,14 @@ func (w *writer) paged(ctx context.Context) (filled bool, err error) {
 	case !isLost(err):
 		return err == nil, err
 	}
-	w.log.Info("Could not list page by page; using one streaming list", zap.Error(err))
+	w.lane.log.Info("Could not list page by page; using one streaming list", zap.Error(err))
 	return false, nil
 }
 
 // list reads one listing and publishes it. For freshness checks, the list counts as requested when its minimum version
 // was read.
 func (w *writer) list(ctx context.Context) error {
-	r := w.reflector
-	l := w.listing(w.client, w.discovered.rv)
+	l := w.listing(w.lane.client, w.discovered.rv)
 	if err := w.firstRows(ctx, l); err != nil {
 		return err
 	}
@@ -74,7 +73,7 @@ func (w *writer) list(ctx context.Context) error {
 	if err := w.publish(ctx, rv, objects); err != nil {
 		return err
 	}
-	r.checker.Synced(w.discovered.asked)
+	w.checker.Synced(w.discovered.asked)
 	return nil
 }
 
@@ -91,7 +90,7 @@ func (w *writer) firstRows(ctx context.Context, l *listing) error {
 	if err := w.takeRows(l, body.Bytes()); err != nil {
 		return err
 	}
-	w.reflector.fill.expected.Store(int64(l.reader.Rest()) + head.Remaining)
+	w.lane.fill.expected.Store(int64(l.reader.Rest()) + head.Remaining)
 	if head.Continue == "" && l.reader.Rest() < w.pagedFrom {
 		return errFew
 	}
@@ -101,7 +100,7 @@ func (w *writer) firstRows(ctx context.Context, l *listing) error {
 // listing returns a listing that fills the lane, of at least version at. The memory of its pages counts as memory of
 // the lane.
 func (w *writer) listing(from *upstream.Client, at cache.RV) *listing {
-	r := w.reflector
+	r := w.lane
 	r.fill.pages.Store(0)
 	pages := r.Encoding.Pages(w.description(), w.asks[0], pathsOf(r.Kind()))
 	return newListing(from, r.Resource, pages, at, w.pageBytes, func(bytes int64) { r.fill.pages.Add(bytes) })
@@ -132,7 +131,7 @@ func (w *writer) read(ctx context.Context, l *listing) (map[string]*cache.Object
 		}
 	}()
 	objects := map[string]*cache.Object{}
-	add := w.adder(w.listWatch.Load(), objects, w.reflector.Cache.Fill())
+	add := w.adder(w.listWatch, objects, w.lane.Cache.Fill())
 	for p := range pages {
 		before := len(objects)
 		if err := w.readPage(l, p, add); err != nil {
@@ -141,7 +140,7 @@ func (w *writer) read(ctx context.Context, l *listing) (map[string]*cache.Object
 		if p.head.Continue != "" && len(objects) == before {
 			return nil, errors.New("read a list: a page without objects is not the last one")
 		}
-		w.reflector.fill.noteExpected(int64(len(objects)) + p.head.Remaining)
+		w.lane.fill.noteExpected(int64(len(objects)) + p.head.Remaining)
 		spareBuffers <- p.objects
 	}
 	err := <-failed
@@ -179,7 +178,7 @@ func (w *writer) adder(
 		}
 		filling.Add(o)
 		objects[o.Key()] = o
-		w.reflector.fill.objects.Store(int64(len(objects)))
+		w.lane.fill.objects.Store(int64(len(objects)))
 		return w.fits(filling.Memory())
 	}
 }
@@ -191,11 +190,11 @@ func (w *writer) learnMarks(ctx context.Context) error {
 		"watch": {"1"}, "sendInitialEvents": {"true"}, "resourceVersion": {"0"}, "resourceVersionMatch": {"NotOlderThan"},
 		"allowWatchBookmarks": {"true"},
 	}
-	nothing := w.reflector.Resource.Nothing()
+	nothing := w.lane.Resource.Nothing()
 	for name, values := range nothing.Query {
 		query[name] = values
 	}
-	s, err := w.listWatch.Load().watchAt(ctx, nothing.Path, query, progressWatchSeconds)
+	s, err := w.listWatch.watchAt(ctx, nothing.Path, query, progressWatchSeconds)
 	if err == nil {
 		err = w.firstMark(s)
 		s.close()
@@ -205,8 +204,8 @@ func (w *writer) learnMarks(ctx context.Context) error {
 	} else if !errors.Is(err, errEndless) {
 		return err
 	}
-	w.log.Info("Upstream sent no bookmark; sending bookmarks with minimal fields", zap.Error(err))
-	w.knowBookmark()
+	w.lane.log.Info("Upstream sent no bookmark; sending bookmarks with minimal fields", zap.Error(err))
+	w.lane.knowBookmark(w.shape)
 	return nil
 }
 
@@ -223,7 +222,7 @@ func (w *writer) firstMark(s *stream) error {
 	case st.kind != stepInitialEnd:
 		return errEndless
 	}
-	w.reflector.marked.Store(true)
-	w.learnBookmark(st.frame)
+	w.lane.marked.Store(true)
+	w.lane.learnBookmark(w.listWatch, st.frame)
 	return nil
 }

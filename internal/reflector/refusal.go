@@ -54,12 +54,12 @@ func (w *writer) judge(ctx context.Context, err error, pause *backoff) error {
 // not wait. It also returns true if the refusal has lasted refusalLasts, or if an access review confirms a 403. After a
 // 401, no access review is possible.
 func (w *writer) denied(ctx context.Context, err error) bool {
-	if _, unsynced := w.reflector.Cache.State(); unsynced != nil || w.refusal.lasts() {
+	if _, unsynced := w.lane.Cache.State(); unsynced != nil || w.refusal.lasts() {
 		return true
 	}
 	if !upstream.HasCode(err, http.StatusForbidden) {
 		return false
 	}
-	denied, err := w.client.Denies(ctx, w.reflector.Resource)
+	denied, err := w.lane.client.Denies(ctx, w.lane.Resource)
 	return err == nil && denied
 }

@@ -36,7 +36,7 @@ const (
 // (docs/adr/0024-lanes-leave-snapshots.md). It returns nil if there is no snapshot or the check failed. The lane is
 // then unchanged and has to be filled in another way.
 func (w *writer) restore(ctx context.Context) (*stream, error) {
-	r := w.reflector
+	r := w.lane
 	if _, err := r.Cache.State(); err == nil || w.snapshotDir == "" || r.Resource.ReadFromEtcd() || isSecret(r.Resource) {
 		return nil, nil
 	}
@@ -47,13 +47,13 @@ func (w *writer) restore(ctx context.Context) (*stream, error) {
 	open, err := w.restoreFrom(ctx, path)
 	switch {
 	case err == nil:
-		w.log.Info("Lane restored from snapshot", zap.String("file", path))
+		w.lane.log.Info("Lane restored from snapshot", zap.String("file", path))
 		return open, nil
 	case errors.Is(err, fs.ErrNotExist):
 	case ctx.Err() != nil:
 		return nil, err
 	default:
-		w.log.Warn("Snapshot not used", zap.String("file", path), zap.Error(err))
+		w.lane.log.Warn("Snapshot not used", zap.String("file", path), zap.Error(err))
 	}
 	return nil, nil
 }
@@ -92,7 +92,7 @@ func (w *writer) restoreFrom(ctx context.Context, path string) (*stream, error) 
 func (w *writer) checked(ctx context.Context, path string, moved func()) (open *stream, content *recorded, err error) {
 	err = w.look(ctx, path)
 	if err == nil || isVerdict(err) {
-		w.tries.note(w.reflector.key())
+		w.tries.note(w.lane.key())
 	}
 	if err != nil {
 		return nil, nil, err
@@ -107,7 +107,7 @@ func (w *writer) checked(ctx context.Context, path string, moved func()) (open *
 	if err := w.agrees(ctx, s.Header); err != nil {
 		return nil, nil, err
 	}
-	content = newRecorded(w.listWatch.Load(), w.shape, w.reflector.Cache)
+	content = newRecorded(w.listWatch, w.shape, w.lane.Cache)
 	admit := func(bytes int64) error {
 		moved()
 		return w.admit(bytes)
@@ -119,7 +119,7 @@ func (w *writer) checked(ctx context.Context, path string, moved func()) (open *
 	if err := w.verify(ctx, content.rv); err != nil {
 		return nil, content, err
 	}
-	open, err = w.listWatch.Load().watch(ctx, watchQuery(content.rv), 300+rand.IntN(300))
+	open, err = w.listWatch.watch(ctx, watchQuery(content.rv), 300+rand.IntN(300))
 	if err != nil {
 		return nil, content, err
 	}
@@ -140,7 +140,7 @@ func (w *writer) agrees(ctx context.Context, h snapshot.Header) error {
 	if version == "" {
 		return errNoVersion
 	}
-	want := w.listWatch.Load().header(uid, version, w.reflector.Encoding)
+	want := w.listWatch.header(uid, version, w.lane.Encoding)
 	want.Base, want.RV, want.Objects, want.Events, want.Taken = h.Base, h.RV, h.Objects, h.Events, h.Taken
 	want.Marked = h.Marked
 	if h != want {
@@ -152,12 +152,12 @@ func (w *writer) agrees(ctx context.Context, h snapshot.Header) error {
 // adopt shows the checked content as the lane's State. It fails if the lane has been closed.
 func (w *writer) adopt(c *recorded) error {
 	w.shape, w.columns = c.shape, c.columns
-	w.reflector.bookmark.Store(&c.bookmark)
-	w.reflector.marked.Store(c.marked)
+	w.lane.bookmark.Store(&c.bookmark)
+	w.lane.marked.Store(c.marked)
 	if err := c.past.Show(c.rv); err != nil {
 		return err
 	}
 	w.distrusted = false
-	w.reflector.checker.Replaced()
+	w.checker.Replaced()
 	return nil
 }

@@ -52,7 +52,7 @@ func (w *writer) look(ctx context.Context, path string) error {
 	}
 	// This watch is only a check and is closed. The lane's own watch is opened after the content was read, because it
 	// would have no reader before.
-	open, err := w.listWatch.Load().watch(ctx, watchQuery(cache.RV(h.RV)), lookSeconds)
+	open, err := w.listWatch.watch(ctx, watchQuery(cache.RV(h.RV)), lookSeconds)
 	if err != nil {
 		return fmt.Errorf("open a watch from the snapshot's version: %w", err)
 	}

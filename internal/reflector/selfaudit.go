@@ -153,7 +153,7 @@ func (c *course) readsNoRows(by *listWatch) bool {
 
 // look reads the next page of a lane and sets the time of the following one.
 func (a *auditor) look(ctx context.Context, r *Reflector, c *course) {
-	by, began := r.writer.synced.Load(), time.Now()
+	by, began := r.synced.Load(), time.Now()
 	c.due = began.Add(max(a.pageInterval(r, c), time.Millisecond))
 	state, err := r.Cache.State()
 	if by == nil || err != nil || r.StaleFor() > 0 || !a.lanes.memory.Spares(auditMemory) {

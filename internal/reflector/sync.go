@@ -38,26 +38,26 @@ const initialWait = 10 * time.Second
 func (w *writer) sync(ctx context.Context) (*stream, error) {
 	if open, err := w.restore(ctx); open != nil || err != nil {
 		if err == nil {
-			w.metrics.Filled("snapshot")
+			w.lane.metrics.Filled("snapshot")
 		}
 		return open, err
 	}
 	if open, err := w.warm(ctx); open != nil || err != nil {
 		if err == nil {
-			w.metrics.Filled("peer")
+			w.lane.metrics.Filled("peer")
 		}
 		return open, err
 	}
 	for {
 		open, err := w.syncOnce(ctx)
 		if err == nil {
-			w.metrics.Filled("upstream")
+			w.lane.metrics.Filled("upstream")
 		}
 		if upstream.HasCode(err, http.StatusNotAcceptable) && len(w.asks) > 1 {
-			w.log.Info("Upstream refused the media type; trying the next one",
+			w.lane.log.Info("Upstream refused the media type; trying the next one",
 				zap.String("refused", w.asks[0].Accept), zap.String("next", w.asks[1].Accept))
 			w.asks = w.asks[1:]
-			w.listWatch.Store(w.newListWatch())
+			w.listWatch = w.newListWatch()
 			continue
 		}
 		return open, err
@@ -78,7 +78,7 @@ func (w *writer) syncOnce(ctx context.Context) (*stream, error) {
 			return open, err
 		}
 		w.streaming = !refused
-		w.log.Info("Upstream sent no streaming list; listing page by page", zap.Error(err))
+		w.lane.log.Info("Upstream sent no streaming list; listing page by page", zap.Error(err))
 	}
 	return nil, w.pages(ctx)
 }
@@ -96,7 +96,7 @@ func (w *writer) stream(ctx context.Context) (*stream, error) {
 		"allowWatchBookmarks": {"true"},
 	}
 	asked := time.Now()
-	s, err := w.listWatch.Load().watch(ctx, query, 600)
+	s, err := w.listWatch.watch(ctx, query, 600)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (w *writer) stream(ctx context.Context) (*stream, error) {
 	err = w.initial(ctx, s, patience)
 	patience.Stop()
 	if err == nil {
-		w.reflector.checker.Synced(asked)
+		w.checker.Synced(asked)
 		s.ordered = true
 		return s, nil
 	}
@@ -119,7 +119,7 @@ func (w *writer) stream(ctx context.Context) (*stream, error) {
 
 // initial reads a streaming list to the end of its initial state, and publishes it.
 func (w *writer) initial(ctx context.Context, s *stream, patience *time.Timer) error {
-	objects, filling := map[string]*cache.Object{}, w.reflector.Cache.Fill()
+	objects, filling := map[string]*cache.Object{}, w.lane.Cache.Fill()
 	highest := ""
 	for {
 		st, err := s.next()
@@ -130,8 +130,8 @@ func (w *writer) initial(ctx context.Context, s *stream, patience *time.Timer) e
 		switch o := st.change.Object; {
 		case st.kind == stepInitialEnd:
 			patience.Stop() // the list is complete, and the comparison in publish may take longer than initialWait
-			w.reflector.marked.Store(true)
-			w.learnBookmark(st.frame)
+			w.lane.marked.Store(true)
+			w.lane.learnBookmark(w.listWatch, st.frame)
 			return w.publish(ctx, st.rv, objects)
 		case st.kind == stepChange && st.change.Kind == cache.Delete:
 			delete(objects, o.Key())
@@ -141,7 +141,7 @@ func (w *writer) initial(ctx context.Context, s *stream, patience *time.Timer) e
 				return err
 			}
 			objects[o.Key()] = o
-			w.reflector.fill.objects.Store(int64(len(objects)))
+			w.lane.fill.objects.Store(int64(len(objects)))
 			if o.Key() > highest { // initial events arrive in the order of their keys; other events do not restart the timer
 				highest = o.Key()
 				patience.Reset(initialWait)
@@ -152,7 +152,7 @@ func (w *writer) initial(ctx context.Context, s *stream, patience *time.Timer) e
 
 // pages reads a paginated list from an upstream without streaming lists. All pages have one resourceVersion.
 func (w *writer) pages(ctx context.Context) error {
-	objects, filling := map[string]*cache.Object{}, w.reflector.Cache.Fill()
+	objects, filling := map[string]*cache.Object{}, w.lane.Cache.Fill()
 	version, token := "", ""
 	for {
 		list, err := w.page(ctx, token, objects, filling)
@@ -174,7 +174,7 @@ func (w *writer) pages(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read a list: %w", err)
 	}
-	w.knowBookmark()
+	w.lane.knowBookmark(w.shape)
 	return w.publish(ctx, rv, objects)
 }
 
@@ -185,8 +185,8 @@ func (w *writer) page(ctx context.Context, token string, objects map[string]*cac
 	if token != "" {
 		query.Set("continue", token)
 	}
-	d, before := w.listWatch.Load(), len(objects)
-	body, err := w.client.Get(ctx, d.target(d.resource.Path(""), query), d.ask.Accept, pageLimit)
+	d, before := w.listWatch, len(objects)
+	body, err := w.lane.client.Get(ctx, d.target(d.resource.Path(""), query), d.ask.Accept, pageLimit)
 	if err != nil {
 		return wire.ListHead{}, err
 	}
@@ -207,7 +207,7 @@ func (w *writer) setColumns(raw []byte) {
 	w.columns = bytes.Clone(raw)
 	printed, err := w.shape.WithColumns(raw)
 	if err != nil {
-		w.log.Warn("Failed to parse the upstream's Table columns", zap.Error(err))
+		w.lane.log.Warn("Failed to parse the upstream's Table columns", zap.Error(err))
 		return
 	}
 	w.shape = printed
@@ -225,9 +225,9 @@ func (w *writer) publish(ctx context.Context, rv cache.RV, objects map[string]*c
 		if ctx.Err() != nil {
 			return ctx.Err() // the lane ends, so its watches need no new epoch
 		}
-		w.reflector.Cache.Replace(rv, w.shape, list)
+		w.lane.Cache.Replace(rv, w.shape, list)
 	}
 	w.distrusted = false
-	w.reflector.checker.Replaced()
+	w.checker.Replaced()
 	return nil
 }

@@ -67,7 +67,7 @@ func (w *writer) compare(ctx context.Context, fresh time.Time) error {
 		w.replaced.agrees()
 		return nil
 	case !w.replaced.lists():
-		w.log.Info("Keeping a lane of another upstream version; it was relisted for that recently",
+		w.lane.log.Info("Keeping a lane of another upstream version; it was relisted for that recently",
 			zap.String("version", now), zap.String("listed", w.version))
 		return nil
 	case w.version == "":

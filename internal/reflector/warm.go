@@ -21,10 +21,10 @@ import (
 // unknown whether the peer has received all of these deletions. warm returns an error only if a list from the upstream
 // would also fail.
 func (w *writer) warm(ctx context.Context) (*stream, error) {
-	if w.reflector.Resource.Custom {
+	if w.lane.Resource.Custom {
 		return nil, nil // the definition behind the peer's objects is unknown
 	}
-	if _, err := w.reflector.Cache.State(); err == nil || w.reflector.Resource.ReadFromEtcd() {
+	if _, err := w.lane.Cache.State(); err == nil || w.lane.Resource.ReadFromEtcd() {
 		return nil, nil // the peer may have the same wrong objects
 	}
 	for _, p := range w.peers.usable() {
@@ -39,9 +39,9 @@ func (w *writer) warm(ctx context.Context) (*stream, error) {
 			w.unpaged = true // the upstream's rows would not match the objects either
 			return nil, nil
 		case errors.As(err, &fault):
-			p.fails(w.log, err)
+			p.fails(w.lane.log, err)
 		default:
-			w.log.Info("Failed to fill the lane from a peer; filling it from the upstream", zap.String("peer", p.client.Host()),
+			w.lane.log.Info("Failed to fill the lane from a peer; filling it from the upstream", zap.String("peer", p.client.Host()),
 				zap.Error(err))
 		}
 	}
@@ -90,7 +90,7 @@ func (w *writer) warmFrom(ctx context.Context, p *peer) (*stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	open, err := w.listWatch.Load().watch(ctx, watchQuery(rv), 300+rand.IntN(300))
+	open, err := w.listWatch.watch(ctx, watchQuery(rv), 300+rand.IntN(300))
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (w *writer) warmFrom(ctx context.Context, p *peer) (*stream, error) {
 
 // readPeer reads the peer's lane.
 func (w *writer) readPeer(ctx context.Context, p *peer) (cache.RV, map[string]*cache.Object, error) {
-	r := w.reflector
+	r := w.lane
 	uid, err := w.clusters.now(ctx)
 	if err != nil {
 		return 0, nil, fmt.Errorf("read the cluster's UID: %w", err)

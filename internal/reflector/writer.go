@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,16 +12,14 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
 // writer fills one lane and is its only writer. It lists, watches, resumes the watch, and lists again after a 410.
 type writer struct {
-	client      *upstream.Client
-	reflector   *Reflector
-	metrics     Metrics
-	log         *zap.Logger
+	lane        *lane
+	checker     *fresh.Checker
 	versions    *identity
 	clusters    *identity
 	definitions *definitions
@@ -43,59 +42,56 @@ type writer struct {
 	version    string // version of the upstream during this epoch's list; empty if it is uncertain
 	replaced   replacement
 	discovered discovered
-	shape      wire.Shape                // shape of this epoch
-	asks       []wire.Ask                // ways to request the objects that the upstream has not refused
-	listWatch  atomic.Pointer[listWatch] // listWatch of this epoch; progress watches read it
-
-	synced  atomic.Pointer[listWatch] // listWatch of the visible State; nil while the lane is being listed
-	origin  atomic.Pointer[origin]    // upstream of this epoch, for other goroutines
-	refusal refusal
-
-	progressWatched chan step  // steps of progress watches, to be applied by the writer
-	wrong           chan error // capacity 1: reason why the lane has to be listed again
+	shape      wire.Shape // shape of this epoch
+	asks       []wire.Ask // ways to request the objects that the upstream has not refused
+	listWatch  *listWatch // listWatch of this epoch
+	refusal    refusal
 }
 
-func newWriter(client *upstream.Client, r *Reflector, metrics Metrics, log *zap.Logger) *writer {
-	w := &writer{
-		client: client, reflector: r, metrics: metrics, log: log, streaming: true, pagedFrom: pagedFrom,
-		progressWatched: make(chan step), wrong: make(chan error, 1),
+// newWriter returns the writer of a lane. Lanes is its configuration.
+func (l *Lanes) newWriter(lane *lane, checker *fresh.Checker) *writer {
+	return &writer{
+		lane: lane, checker: checker, versions: l.versions, clusters: l.clusters,
+		definitions: l.definitions, otherPasts: &l.otherPasts, fills: l.fills, admission: l.admission, memory: l.memory,
+		peers: l.peers, snapshotDir: l.config.SnapshotDir, tries: l.tries,
+		pageBytes:   cmp.Or(l.config.PageBytes, heldBytes),
+		memoryLimit: l.config.Resources[lane.Resource.GVR.GroupResource()].Memory, streaming: true,
+		pagedFrom: cmp.Or(l.config.PagedFrom, pagedFrom), past: past{replays: l.config.ReplayLostWindows},
 		replaced: newReplacement(),
 	}
-	w.origin.Store(newOrigin())
-	return w
 }
 
 // run fills the lane until the context ends, or an error ends the lane. Examples are a permanent refusal of the
 // upstream and a changed definition. Then it closes the lane: watches end, and requests are forwarded.
 func (w *writer) run(ctx context.Context) {
-	defer w.reflector.Cache.Close()
-	defer w.reflector.checker.Interrupted()
-	pause := newBackoff(w.client.Silent)
+	defer w.lane.Cache.Close()
+	defer w.checker.Interrupted()
+	pause := newBackoff(w.lane.client.Silent)
 	for ctx.Err() == nil {
 		err := w.judge(ctx, w.epoch(ctx, pause), pause)
 		if ctx.Err() != nil {
 			return
 		}
-		w.reflector.receivesNothing(time.Now())
+		w.lane.receivesNothing(time.Now())
 		if errors.Is(err, errEnded) {
-			w.log.Warn(endMessage(err), zap.Error(err))
-			w.reflector.fail(&Failure{Err: err, When: time.Now(), Refused: true})
+			w.lane.log.Warn(endMessage(err), zap.Error(err))
+			w.lane.fail(&Failure{Err: err, When: time.Now(), Refused: true})
 			return
 		}
-		w.reflector.checker.Interrupted()
+		w.checker.Interrupted()
 		if errors.Is(err, errContradicted) {
-			w.metrics.Contradicted(w.reflector.Resource.GVR.Group, w.reflector.Resource.GVR.Resource)
+			w.lane.metrics.Contradicted(w.lane.Resource.GVR.Group, w.lane.Resource.GVR.Resource)
 		}
 		if endsEpoch(err) {
 			w.distrusted = w.distrusted || !isLost(err) && !errors.Is(err, errUncertain)
 			if errors.Is(err, errRestored) {
 				w.noteOtherPast()
 			}
-			w.metrics.Relisted(w.reflector.Resource.GVR.Group, w.reflector.Resource.GVR.Resource)
-			w.log.Info("Relisting", zap.Error(err))
+			w.lane.metrics.Relisted(w.lane.Resource.GVR.Group, w.lane.Resource.GVR.Resource)
+			w.lane.log.Info("Relisting", zap.Error(err))
 		} else {
-			w.log.Warn("Failed to fill the lane; will retry", zap.Error(err))
-			w.reflector.fail(&Failure{Err: err, When: time.Now()})
+			w.lane.log.Warn("Failed to fill the lane; will retry", zap.Error(err))
+			w.lane.fail(&Failure{Err: err, When: time.Now()})
 		}
 		pause.sleep(ctx, retryAfter(err))
 	}
@@ -113,54 +109,54 @@ func endMessage(err error) string {
 // to pause how long the epoch lasted.
 func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 	select {
-	case reason := <-w.wrong:
+	case reason := <-w.lane.wrong:
 		w.distrusted = true
 		if errors.Is(reason, errRestored) {
 			w.noteOtherPast()
 		}
-		w.log.Debug("Relist requested", zap.Error(reason))
+		w.lane.log.Debug("Relist requested", zap.Error(reason))
 	default:
 	}
-	w.synced.Store(nil)
+	w.lane.synced.Store(nil)
 	listed := newOrigin()
-	w.origin.Store(listed)
+	w.lane.origin.Store(listed)
 	version := w.versions.since(ctx, time.Now().Add(-versionAge))
 	w.snapshots = hasSnapshots(version)
 	// The list may have the version that learn reads. If a freshness check raised the visible version in the meantime
 	// (cache.Lane.Vouch), the list would be lower. It would then look like that of a restored upstream.
-	endExpect := w.reflector.Cache.Expect()
+	endExpect := w.lane.Cache.Expect()
 	if err := w.learn(ctx); err != nil {
 		endExpect()
 		return fmt.Errorf("discover the resource: %w", err)
 	}
 	w.known = w.otherPasts.Load()
 	began := time.Now()
-	w.reflector.fill.begin()
-	stopLog := w.logProgress(ctx)
+	w.lane.fill.begin()
+	stopLog := w.lane.logProgress(ctx)
 	open, err := w.sync(ctx)
 	stopLog()
-	w.reflector.fill.end()
+	w.lane.fill.end()
 	endExpect()
 	if err != nil {
 		return fmt.Errorf("sync: %w", err)
 	}
-	state, err := w.reflector.Cache.State()
+	state, err := w.lane.Cache.State()
 	if err != nil {
 		return err
 	}
-	w.fills.note(w.reflector.key(), filled{objects: int64(state.Len()), took: time.Since(began)})
-	w.log.Info("Lane synced", zap.Int("objects", state.Len()), zap.Stringer("resourceVersion", state.RV()),
+	w.fills.note(w.lane.key(), filled{objects: int64(state.Len()), took: time.Since(began)})
+	w.lane.log.Info("Lane synced", zap.Int("objects", state.Len()), zap.Stringer("resourceVersion", state.RV()),
 		zap.Duration("took", time.Since(began)))
-	w.synced.Store(w.listWatch.Load())
+	w.lane.synced.Store(w.listWatch)
 	w.refusal = refusal{}
-	w.reflector.fail(nil)
-	w.reflector.receives()
+	w.lane.fail(nil)
+	w.lane.receives()
 	w.version = agreed(version, w.versions.since(ctx, time.Now()))
 	listed.is(w.version, w.remember(ctx))
 	synced := time.Now()
 	defer func() { pause.noteUptime(time.Since(synced)) }()
 	err = w.follow(ctx, open)
-	if at, _ := w.reflector.Cache.Position(); open == nil && isLost(err) && at == state.RV() {
+	if at, _ := w.lane.Cache.Position(); open == nil && isLost(err) && at == state.RV() {
 		w.unpaged = true // the upstream lost the events after the list's version before the last page was read
 	}
 	return err
@@ -168,7 +164,7 @@ func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 
 // follow applies the steps of the stream, and resumes the watch when it ends, until the epoch ends.
 func (w *writer) follow(ctx context.Context, open *stream) error {
-	pause := newBackoff(w.client.Silent)
+	pause := newBackoff(w.lane.client.Silent)
 	regular := false // whether the last watch ended at its timeout
 	for {
 		began := time.Now()
@@ -181,11 +177,11 @@ func (w *writer) follow(ctx context.Context, open *stream) error {
 			}
 			if !regular {
 				w.doubted = true
-				w.reflector.checker.Interrupted()
+				w.checker.Interrupted()
 			}
-			w.reflector.receivesNothing(time.Now())
-			w.metrics.Reconnected(w.reflector.Resource.GVR.Group, w.reflector.Resource.GVR.Resource)
-			w.log.Debug("Upstream watch ended", zap.Error(err), zap.Duration("lived", time.Since(began)))
+			w.lane.receivesNothing(time.Now())
+			w.lane.metrics.Reconnected(w.lane.Resource.GVR.Group, w.lane.Resource.GVR.Resource)
+			w.lane.log.Debug("Upstream watch ended", zap.Error(err), zap.Duration("lived", time.Since(began)))
 			// A watch that ended early, or with an error, indicates a problem of the upstream. So the next attempt is delayed.
 			if time.Since(began) < settled || !errors.Is(err, io.EOF) {
 				w.note(err)
@@ -201,7 +197,7 @@ func (w *writer) follow(ctx context.Context, open *stream) error {
 		if err = w.judge(ctx, err, pause); ctx.Err() != nil || endsEpoch(err) || errors.Is(err, errEnded) {
 			return err
 		}
-		w.reflector.checker.Interrupted()
+		w.checker.Interrupted()
 		w.note(err)
 		pause.sleep(ctx, retryAfter(err))
 	}
@@ -212,7 +208,7 @@ func (w *writer) note(err error) {
 	if errors.Is(err, io.EOF) {
 		return
 	}
-	w.log.Info("Upstream watch failed; will resume", zap.Error(err))
+	w.lane.log.Info("Upstream watch failed; will resume", zap.Error(err))
 }
 
 // resume opens a watch from the lane's version. Unless the last watch ended at its timeout, it reads the upstream's
@@ -222,23 +218,23 @@ func (w *writer) note(err error) {
 // and a stream may break off between them (semantics 4.4). In that case the watch begins at a lower version. The lane
 // drops duplicates.
 func (w *writer) resume(ctx context.Context, regular bool) (*stream, error) {
-	latest, err := w.reflector.Cache.Latest()
+	latest, err := w.lane.Cache.Latest()
 	if err != nil {
 		return nil, err
 	}
 	if err := w.verify(ctx, latest.RV()); err != nil {
 		return nil, err
 	}
-	from, err := w.reflector.Cache.Complete()
+	from, err := w.lane.Cache.Complete()
 	if err != nil {
 		return nil, err
 	}
 	// Five to ten minutes, as in client-go's reflectors.
-	open, err := w.listWatch.Load().watch(ctx, watchQuery(max(from, 1)), 300+rand.IntN(300))
+	open, err := w.listWatch.watch(ctx, watchQuery(max(from, 1)), 300+rand.IntN(300))
 	if err != nil {
 		return nil, err
 	}
-	open.resumed = w.reflector.Resource.ReadFromEtcd()
+	open.resumed = w.lane.Resource.ReadFromEtcd()
 	opened := time.Now()
 	fresh := opened
 	if regular {
