@@ -18,7 +18,7 @@ const settled = time.Second
 
 // apply writes the steps of a stream, and of progress watches, into the lane until the stream ends. Another goroutine
 // reads the stream, so that scanning and publishing overlap. That goroutine has ended when apply returns.
-func (w *writer) apply(ctx context.Context, s *stream) error {
+func (w *writer) apply(ctx context.Context, e *epoch, s *stream) error {
 	ctx, cancel := context.WithCancel(ctx)
 	steps, failed, cut := make(chan step, stepsAhead), make(chan error, 1), make(chan struct{})
 	go func() {
@@ -35,11 +35,11 @@ func (w *writer) apply(ctx context.Context, s *stream) error {
 		select {
 		case st := <-steps:
 			silence.note(st.kind)
-			err = w.write(st)
+			err = w.write(e, st)
 		case st := <-w.lane.progressWatched:
-			err = w.write(st)
+			err = w.write(e, st)
 		case err := <-failed:
-			return errors.Join(w.rest(steps), err)
+			return errors.Join(w.rest(e, steps), err)
 		case err = <-w.lane.wrong:
 		case <-quiet.C:
 			w.lane.receives()
@@ -58,11 +58,11 @@ func (w *writer) apply(ctx context.Context, s *stream) error {
 }
 
 // rest writes the steps that were read before a stream ended, because they are still valid.
-func (w *writer) rest(steps <-chan step) error {
+func (w *writer) rest(e *epoch, steps <-chan step) error {
 	for {
 		select {
 		case st := <-steps:
-			if err := w.write(st); err != nil {
+			if err := w.write(e, st); err != nil {
 				return err
 			}
 		default:
@@ -89,11 +89,11 @@ func pump(ctx context.Context, s *stream, steps chan<- step) error {
 
 // write applies one step. It drops a change that the lane already has, because a progress watch and the watch may both
 // deliver it. It also drops steps of a progress watch of an earlier epoch.
-func (w *writer) write(st step) error {
+func (w *writer) write(e *epoch, st step) error {
 	switch {
-	case st.by != w.listWatch:
+	case st.by != e.listWatch:
 		return nil
-	case w.shape.Reprinted(st.columns):
+	case e.shape.Reprinted(st.columns):
 		return errReprinted
 	}
 	if err := w.advance(st); errors.Is(err, cache.ErrOutOfOrder) {

@@ -20,13 +20,12 @@ type past struct {
 	pasts      int64      // value of Lanes.otherPasts for the current list
 	known      int64      // value of Lanes.otherPasts for the list in progress, including this lane's findings
 	listed     *listWatch // listWatch of the last list
-	columns    []byte     // columns of the Table of the list in progress; nil if there are none
 }
 
 // remember stores the properties of a list, for comparison with the next list. It returns the UID of the lane's
 // cluster, or an empty string if the upstream does not provide it.
-func (w *writer) remember(ctx context.Context) string {
-	w.listed = w.listWatch
+func (w *writer) remember(ctx context.Context, e *epoch) string {
+	w.listed = e.listWatch
 	w.pasts = w.known
 	uid := w.clusters.since(ctx, time.Now().Add(-versionAge))
 	if w.doubted = uid == ""; !w.doubted {
@@ -57,7 +56,7 @@ const (
 // replay continues the lane's epoch with a list at rv. The lane's watches receive the differences between its last
 // State and the list (docs/adr/0021-gaps-are-bridged.md). It returns false if a new epoch has to begin, because there
 // is no last State or the differences cannot be replayed.
-func (w *writer) replay(ctx context.Context, rv cache.RV, list []*cache.Object) bool {
+func (w *writer) replay(ctx context.Context, e *epoch, rv cache.RV, list []*cache.Object) bool {
 	last, err := w.lane.Cache.State()
 	if err != nil {
 		return false
@@ -66,7 +65,7 @@ func (w *writer) replay(ctx context.Context, rv cache.RV, list []*cache.Object) 
 	if err != nil {
 		return false
 	}
-	outcome := w.mayReplay(ctx, last)
+	outcome := w.mayReplay(ctx, e, last)
 	if outcome == replayed {
 		if outcome = outcomeOf(w.lane.Cache.Replay(rv, list)); outcome == otherPast || outcome == setBack {
 			w.noteOtherPast()
@@ -77,14 +76,14 @@ func (w *writer) replay(ctx context.Context, rv cache.RV, list []*cache.Object) 
 	w.lane.log.Info("Upstream lost the events after the lane's version", zap.String("outcome", outcome),
 		zap.Stringer("from", known[0]), zap.Stringers("confirmed", known[1:]), zap.Stringer("to", rv))
 	if outcome == replayed {
-		w.shape = last.Shape() // the epoch keeps its shape, whose columns are the same
+		e.shape = last.Shape() // the epoch keeps its shape, whose columns are the same
 	}
 	return outcome == replayed
 }
 
 // mayReplay returns "replayed" if the new list can be compared with the last State. Otherwise it returns the reason as
 // an outcome. Objects are compared by their bytes, so both must have the same representation.
-func (w *writer) mayReplay(ctx context.Context, last *cache.State) string {
+func (w *writer) mayReplay(ctx context.Context, e *epoch, last *cache.State) string {
 	switch now := time.Now(); {
 	case !w.replays:
 		return replayOff
@@ -94,8 +93,8 @@ func (w *writer) mayReplay(ctx context.Context, last *cache.State) string {
 		return otherVersion
 	case w.isOtherCluster(w.clusters.since(ctx, now)):
 		return otherCluster
-	case w.listed == nil || w.listed.ask.Accept != w.listWatch.ask.Accept || last.Shape().Reprinted(w.columns),
-		w.columns != nil && last.Shape().Prints() != w.shape.Prints():
+	case w.listed == nil || w.listed.ask.Accept != e.ask.Accept || last.Shape().Reprinted(e.columns),
+		e.columns != nil && last.Shape().Prints() != e.shape.Prints():
 		return otherRepresentation
 	}
 	return replayed

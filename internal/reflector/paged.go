@@ -32,9 +32,9 @@ var errFew = errors.New("too few objects for pages")
 // complete objects, as in watches, cost kube-apiserver three times as much
 // (docs/adr/0017-lanes-are-filled-by-pages.md). If filled is false, the caller has to fill the lane by a streaming
 // list.
-func (w *writer) paged(ctx context.Context) (filled bool, err error) {
+func (w *writer) paged(ctx context.Context, e *epoch) (filled bool, err error) {
 	for range listings {
-		err = w.list(ctx)
+		err = w.list(ctx, e)
 		if !isLost(err) {
 			break
 		}
@@ -54,15 +54,15 @@ func (w *writer) paged(ctx context.Context) (filled bool, err error) {
 
 // list reads one listing and publishes it. For freshness checks, the list counts as requested when its minimum version
 // was read.
-func (w *writer) list(ctx context.Context) error {
-	l := w.listing(w.lane.client, w.discovered.rv)
-	if err := w.firstRows(ctx, l); err != nil {
+func (w *writer) list(ctx context.Context, e *epoch) error {
+	l := w.listing(e, w.lane.client, e.rv)
+	if err := w.firstRows(ctx, e, l); err != nil {
 		return err
 	}
-	if err := w.learnMarks(ctx); err != nil {
+	if err := w.learnMarks(ctx, e); err != nil {
 		return err
 	}
-	objects, err := w.read(ctx, l)
+	objects, err := w.read(ctx, e, l)
 	if err != nil {
 		return err
 	}
@@ -70,15 +70,15 @@ func (w *writer) list(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read a list: %w", err)
 	}
-	if err := w.publish(ctx, rv, objects); err != nil {
+	if err := w.publish(ctx, e, rv, objects); err != nil {
 		return err
 	}
-	w.checker.Synced(w.discovered.asked)
+	w.checker.Synced(e.asked)
 	return nil
 }
 
 // firstRows reads the first page of rows, which shows how many objects there are.
-func (w *writer) firstRows(ctx context.Context, l *listing) error {
+func (w *writer) firstRows(ctx context.Context, e *epoch, l *listing) error {
 	if l.rows.done {
 		return nil // the resource has no rows
 	}
@@ -87,7 +87,7 @@ func (w *writer) firstRows(ctx context.Context, l *listing) error {
 	if err != nil {
 		return err
 	}
-	if err := w.takeRows(l, body.Bytes()); err != nil {
+	if err := w.takeRows(e, l, body.Bytes()); err != nil {
 		return err
 	}
 	w.lane.fill.expected.Store(int64(l.reader.Rest()) + head.Remaining)
@@ -99,24 +99,24 @@ func (w *writer) firstRows(ctx context.Context, l *listing) error {
 
 // listing returns a listing that fills the lane, of at least version at. The memory of its pages counts as memory of
 // the lane.
-func (w *writer) listing(from *upstream.Client, at cache.RV) *listing {
+func (w *writer) listing(e *epoch, from *upstream.Client, at cache.RV) *listing {
 	r := w.lane
 	r.fill.pages.Store(0)
-	pages := r.Encoding.Pages(w.description(), w.asks[0], pathsOf(r.Kind()))
+	pages := r.Encoding.Pages(e.about, e.ask, pathsOf(e.kind))
 	return newListing(from, r.Resource, pages, at, w.pageBytes, func(bytes int64) { r.fill.pages.Add(bytes) })
 }
 
-func (w *writer) takeRows(l *listing, body []byte) error {
+func (w *writer) takeRows(e *epoch, l *listing, body []byte) error {
 	head, err := l.reader.Rows(body)
 	if err != nil {
 		return fmt.Errorf("read a list: %w", err)
 	}
-	w.setColumns(head.Columns)
+	e.setColumns(w.lane.log, head.Columns)
 	return nil
 }
 
 // read reads the pages of a listing while a goroutine fetches the next ones. The goroutine has ended when read returns.
-func (w *writer) read(ctx context.Context, l *listing) (map[string]*cache.Object, error) {
+func (w *writer) read(ctx context.Context, e *epoch, l *listing) (map[string]*cache.Object, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	pages, failed, spareBuffers := make(chan page), make(chan error, 1), make(chan *bytes.Buffer, 2)
 	spareBuffers <- new(bytes.Buffer)
@@ -131,10 +131,10 @@ func (w *writer) read(ctx context.Context, l *listing) (map[string]*cache.Object
 		}
 	}()
 	objects := map[string]*cache.Object{}
-	add := w.adder(w.listWatch, objects, w.lane.Cache.Fill())
+	add := w.adder(e.listWatch, objects, w.lane.Cache.Fill())
 	for p := range pages {
 		before := len(objects)
-		if err := w.readPage(l, p, add); err != nil {
+		if err := w.readPage(e, l, p, add); err != nil {
 			return nil, fmt.Errorf("read a list: %w", err)
 		}
 		if p.head.Continue != "" && len(objects) == before {
@@ -151,9 +151,9 @@ func (w *writer) read(ctx context.Context, l *listing) (map[string]*cache.Object
 }
 
 // readPage adds the objects of a page.
-func (w *writer) readPage(l *listing, p page, add func(wire.Item, wire.Facts) error) error {
+func (w *writer) readPage(e *epoch, l *listing, p page, add func(wire.Item, wire.Facts) error) error {
 	for _, rows := range p.rows {
-		if err := w.takeRows(l, rows); err != nil {
+		if err := w.takeRows(e, l, rows); err != nil {
 			return err
 		}
 	}
@@ -185,7 +185,7 @@ func (w *writer) adder(
 
 // learnMarks opens a streaming list that matches no object. The bookmark at its end shows which fields bookmarks have,
 // and that the upstream sends bookmarks.
-func (w *writer) learnMarks(ctx context.Context) error {
+func (w *writer) learnMarks(ctx context.Context, e *epoch) error {
 	query := url.Values{
 		"watch": {"1"}, "sendInitialEvents": {"true"}, "resourceVersion": {"0"}, "resourceVersionMatch": {"NotOlderThan"},
 		"allowWatchBookmarks": {"true"},
@@ -194,9 +194,9 @@ func (w *writer) learnMarks(ctx context.Context) error {
 	for name, values := range nothing.Query {
 		query[name] = values
 	}
-	s, err := w.listWatch.watchAt(ctx, nothing.Path, query, progressWatchSeconds)
+	s, err := e.watchAt(ctx, nothing.Path, query, progressWatchSeconds)
 	if err == nil {
-		err = w.firstMark(s)
+		err = w.firstMark(e, s)
 		s.close()
 	}
 	if isUnsupported(err) {
@@ -205,12 +205,12 @@ func (w *writer) learnMarks(ctx context.Context) error {
 		return err
 	}
 	w.lane.log.Info("Upstream sent no bookmark; sending bookmarks with minimal fields", zap.Error(err))
-	w.lane.knowBookmark(w.shape)
+	w.lane.knowBookmark(e.shape)
 	return nil
 }
 
 // firstMark reads the first frame of the stream, which must be the bookmark at the end of the initial events.
-func (w *writer) firstMark(s *stream) error {
+func (w *writer) firstMark(e *epoch, s *stream) error {
 	patience := time.AfterFunc(initialWait, s.close)
 	st, err := s.next()
 	inTime := patience.Stop()
@@ -223,6 +223,6 @@ func (w *writer) firstMark(s *stream) error {
 		return errEndless
 	}
 	w.lane.marked.Store(true)
-	w.lane.learnBookmark(w.listWatch, st.frame)
+	w.lane.learnBookmark(e.listWatch, st.frame)
 	return nil
 }

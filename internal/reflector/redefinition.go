@@ -65,20 +65,20 @@ func (r *Reflector) Settling() bool { return r.settling.Load() }
 
 // settle waits until the definition of a lane's resource has not changed for definitionSettles. Then it reads the
 // properties of the resource.
-func (w *writer) settle(ctx context.Context) (discovered, error) {
-	defer w.lane.settling.Store(false)
+func (l *learner) settle(ctx context.Context) (discovered, error) {
+	defer l.lane.settling.Store(false)
 	for {
-		d, err := w.discover(ctx)
+		d, err := l.discover(ctx)
 		if err != nil || d.definition.uid == "" {
 			return d, err
 		}
-		name := w.lane.Resource.GVR.GroupResource().String()
-		w.definitions.note(name, d.definition.uid, d.definition.generation)
-		left := w.definitions.unsettled(name)
+		name := l.lane.Resource.GVR.GroupResource().String()
+		l.definitions.note(name, d.definition.uid, d.definition.generation)
+		left := l.definitions.unsettled(name)
 		if left <= 0 {
 			return d, nil
 		}
-		w.lane.settling.Store(true)
+		l.lane.settling.Store(true)
 		if err := sleep(ctx, left); err != nil {
 			return discovered{}, err
 		}

@@ -35,7 +35,7 @@ const (
 // restore fills a lane without a State from the snapshot of an earlier process, and opens its watch
 // (docs/adr/0024-lanes-leave-snapshots.md). It returns nil if there is no snapshot or the check failed. The lane is
 // then unchanged and has to be filled in another way.
-func (w *writer) restore(ctx context.Context) (*stream, error) {
+func (w *writer) restore(ctx context.Context, e *epoch) (*stream, error) {
 	r := w.lane
 	if _, err := r.Cache.State(); err == nil || w.snapshotDir == "" || r.Resource.ReadFromEtcd() || isSecret(r.Resource) {
 		return nil, nil
@@ -44,7 +44,7 @@ func (w *writer) restore(ctx context.Context) (*stream, error) {
 		return nil, nil
 	}
 	path := filepath.Join(w.snapshotDir, r.snapshotName())
-	open, err := w.restoreFrom(ctx, path)
+	open, err := w.restoreFrom(ctx, e, path)
 	switch {
 	case err == nil:
 		w.lane.log.Info("Lane restored from snapshot", zap.String("file", path))
@@ -59,17 +59,17 @@ func (w *writer) restore(ctx context.Context) (*stream, error) {
 }
 
 // restoreFrom restores the lane from a file, or stops if that makes no progress.
-func (w *writer) restoreFrom(ctx context.Context, path string) (*stream, error) {
+func (w *writer) restoreFrom(ctx context.Context, e *epoch, path string) (*stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	limit := time.AfterFunc(restoreWait, func() { cancel(errStuck) })
-	open, content, err := w.checked(ctx, path, func() { limit.Reset(restoreWait) })
+	open, content, err := w.checked(ctx, e, path, func() { limit.Reset(restoreWait) })
 	if !limit.Stop() {
 		err = errStuck
 	} else if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
 	if err == nil {
-		err = w.adopt(content)
+		err = w.adopt(e, content)
 	}
 	if err == nil {
 		end := open.cancel
@@ -89,8 +89,9 @@ func (w *writer) restoreFrom(ctx context.Context, path string) (*stream, error) 
 
 // checked reads a file and compares it with the upstream. It calls moved each time that it makes progress. Even after
 // an error, it returns the stream and the content that it opened, and the caller has to close them.
-func (w *writer) checked(ctx context.Context, path string, moved func()) (open *stream, content *recorded, err error) {
-	err = w.look(ctx, path)
+func (w *writer) checked(ctx context.Context, e *epoch, path string, moved func()) (open *stream, content *recorded,
+	err error) {
+	err = w.look(ctx, e, path)
 	if err == nil || isVerdict(err) {
 		w.tries.note(w.lane.key())
 	}
@@ -104,10 +105,10 @@ func (w *writer) checked(ctx context.Context, path string, moved func()) (open *
 	}
 	defer func() { _ = s.Close() }()
 	moved()
-	if err := w.agrees(ctx, s.Header); err != nil {
+	if err := w.agrees(ctx, e, s.Header); err != nil {
 		return nil, nil, err
 	}
-	content = newRecorded(w.listWatch, w.shape, w.lane.Cache)
+	content = newRecorded(e.listWatch, e.shape, w.lane.Cache)
 	admit := func(bytes int64) error {
 		moved()
 		return w.admit(bytes)
@@ -116,10 +117,10 @@ func (w *writer) checked(ctx context.Context, path string, moved func()) (open *
 		return nil, content, fmt.Errorf("read snapshot: %w", err)
 	}
 	moved()
-	if err := w.verify(ctx, content.rv); err != nil {
+	if err := w.learner.verify(ctx, content.rv); err != nil {
 		return nil, content, err
 	}
-	open, err = w.listWatch.watch(ctx, watchQuery(content.rv), 300+rand.IntN(300))
+	open, err = e.watch(ctx, watchQuery(content.rv), 300+rand.IntN(300))
 	if err != nil {
 		return nil, content, err
 	}
@@ -131,7 +132,7 @@ func (w *writer) checked(ctx context.Context, path string, moved func()) (open *
 }
 
 // agrees returns an error unless a snapshot's header matches the lane.
-func (w *writer) agrees(ctx context.Context, h snapshot.Header) error {
+func (w *writer) agrees(ctx context.Context, e *epoch, h snapshot.Header) error {
 	uid, err := w.clusters.now(ctx)
 	if err != nil {
 		return fmt.Errorf("read the cluster's UID: %w", err)
@@ -140,7 +141,7 @@ func (w *writer) agrees(ctx context.Context, h snapshot.Header) error {
 	if version == "" {
 		return errNoVersion
 	}
-	want := w.listWatch.header(uid, version, w.lane.Encoding)
+	want := e.header(uid, version, w.lane.Encoding)
 	want.Base, want.RV, want.Objects, want.Events, want.Taken = h.Base, h.RV, h.Objects, h.Events, h.Taken
 	want.Marked = h.Marked
 	if h != want {
@@ -150,8 +151,8 @@ func (w *writer) agrees(ctx context.Context, h snapshot.Header) error {
 }
 
 // adopt shows the checked content as the lane's State. It fails if the lane has been closed.
-func (w *writer) adopt(c *recorded) error {
-	w.shape, w.columns = c.shape, c.columns
+func (w *writer) adopt(e *epoch, c *recorded) error {
+	e.shape, e.columns = c.shape, c.columns
 	w.lane.bookmark.Store(&c.bookmark)
 	w.lane.marked.Store(c.marked)
 	if err := c.past.Show(c.rv); err != nil {

@@ -35,43 +35,43 @@ const initialWait = 10 * time.Second
 // sync fills the lane from a snapshot, a peer or the upstream, and publishes the result. It returns the watch that
 // continues from there, or nil if none is open yet. The epoch continues if the differences can be replayed (replay).
 // Otherwise a new one begins.
-func (w *writer) sync(ctx context.Context) (*stream, error) {
-	if open, err := w.restore(ctx); open != nil || err != nil {
+func (w *writer) sync(ctx context.Context, e *epoch) (*stream, error) {
+	if open, err := w.restore(ctx, e); open != nil || err != nil {
 		if err == nil {
 			w.lane.metrics.Filled("snapshot")
 		}
 		return open, err
 	}
-	if open, err := w.warm(ctx); open != nil || err != nil {
+	if open, err := w.warm(ctx, e); open != nil || err != nil {
 		if err == nil {
 			w.lane.metrics.Filled("peer")
 		}
 		return open, err
 	}
 	for {
-		open, err := w.syncOnce(ctx)
+		open, err := w.syncOnce(ctx, e)
 		if err == nil {
 			w.lane.metrics.Filled("upstream")
 		}
-		if upstream.HasCode(err, http.StatusNotAcceptable) && len(w.asks) > 1 {
+		if upstream.HasCode(err, http.StatusNotAcceptable) && len(e.asks) > 1 {
 			w.lane.log.Info("Upstream refused the media type; trying the next one",
-				zap.String("refused", w.asks[0].Accept), zap.String("next", w.asks[1].Accept))
-			w.asks = w.asks[1:]
-			w.listWatch = w.newListWatch()
+				zap.String("refused", e.asks[0].Accept), zap.String("next", e.asks[1].Accept))
+			e.asks = e.asks[1:]
+			e.listWatch = w.lane.newListWatch(e.discovered, e.asks[0])
 			continue
 		}
 		return open, err
 	}
 }
 
-func (w *writer) syncOnce(ctx context.Context) (*stream, error) {
+func (w *writer) syncOnce(ctx context.Context, e *epoch) (*stream, error) {
 	if w.snapshots && !w.unpaged {
-		if filled, err := w.paged(ctx); filled || err != nil {
+		if filled, err := w.paged(ctx, e); filled || err != nil {
 			return nil, err
 		}
 	}
 	if w.streaming {
-		open, err := w.stream(ctx)
+		open, err := w.stream(ctx, e)
 		refused := isUnsupported(err)
 		// A slow response may be an exception, so only a refusal disables streaming lists permanently.
 		if !refused && !errors.Is(err, errEndless) {
@@ -80,7 +80,7 @@ func (w *writer) syncOnce(ctx context.Context) (*stream, error) {
 		w.streaming = !refused
 		w.lane.log.Info("Upstream sent no streaming list; listing page by page", zap.Error(err))
 	}
-	return nil, w.pages(ctx)
+	return nil, w.pages(ctx, e)
 }
 
 // isUnsupported reports whether the upstream refuses streaming lists.
@@ -90,20 +90,20 @@ func isUnsupported(err error) bool {
 
 // stream reads a streaming list (KEP-3157). Each object arrives in a separate frame, and an annotated bookmark ends the
 // initial state. The same stream then continues as the watch.
-func (w *writer) stream(ctx context.Context) (*stream, error) {
+func (w *writer) stream(ctx context.Context, e *epoch) (*stream, error) {
 	query := url.Values{
 		"watch": {"1"}, "sendInitialEvents": {"true"}, "resourceVersionMatch": {"NotOlderThan"},
 		"allowWatchBookmarks": {"true"},
 	}
 	asked := time.Now()
-	s, err := w.listWatch.watch(ctx, query, 600)
+	s, err := e.watch(ctx, query, 600)
 	if err != nil {
 		return nil, err
 	}
 	s.ordered = false
 	var late atomic.Bool
 	patience := time.AfterFunc(initialWait, func() { late.Store(true); s.close() })
-	err = w.initial(ctx, s, patience)
+	err = w.initial(ctx, e, s, patience)
 	patience.Stop()
 	if err == nil {
 		w.checker.Synced(asked)
@@ -118,7 +118,7 @@ func (w *writer) stream(ctx context.Context) (*stream, error) {
 }
 
 // initial reads a streaming list to the end of its initial state, and publishes it.
-func (w *writer) initial(ctx context.Context, s *stream, patience *time.Timer) error {
+func (w *writer) initial(ctx context.Context, e *epoch, s *stream, patience *time.Timer) error {
 	objects, filling := map[string]*cache.Object{}, w.lane.Cache.Fill()
 	highest := ""
 	for {
@@ -126,13 +126,13 @@ func (w *writer) initial(ctx context.Context, s *stream, patience *time.Timer) e
 		if err != nil {
 			return err
 		}
-		w.setColumns(st.columns)
+		e.setColumns(w.lane.log, st.columns)
 		switch o := st.change.Object; {
 		case st.kind == stepInitialEnd:
 			patience.Stop() // the list is complete, and the comparison in publish may take longer than initialWait
 			w.lane.marked.Store(true)
-			w.lane.learnBookmark(w.listWatch, st.frame)
-			return w.publish(ctx, st.rv, objects)
+			w.lane.learnBookmark(e.listWatch, st.frame)
+			return w.publish(ctx, e, st.rv, objects)
 		case st.kind == stepChange && st.change.Kind == cache.Delete:
 			delete(objects, o.Key())
 		case st.kind == stepChange:
@@ -151,17 +151,17 @@ func (w *writer) initial(ctx context.Context, s *stream, patience *time.Timer) e
 }
 
 // pages reads a paginated list from an upstream without streaming lists. All pages have one resourceVersion.
-func (w *writer) pages(ctx context.Context) error {
+func (w *writer) pages(ctx context.Context, e *epoch) error {
 	objects, filling := map[string]*cache.Object{}, w.lane.Cache.Fill()
 	version, token := "", ""
 	for {
-		list, err := w.page(ctx, token, objects, filling)
+		list, err := w.page(ctx, e, token, objects, filling)
 		if err != nil {
 			return err
 		}
 		if version == "" {
 			version = list.ResourceVersion
-			w.setColumns(list.Columns)
+			e.setColumns(w.lane.log, list.Columns)
 		}
 		if list.ResourceVersion != version {
 			return fmt.Errorf("read a list: pages have the resourceVersions %q and %q", version, list.ResourceVersion)
@@ -174,18 +174,18 @@ func (w *writer) pages(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read a list: %w", err)
 	}
-	w.lane.knowBookmark(w.shape)
-	return w.publish(ctx, rv, objects)
+	w.lane.knowBookmark(e.shape)
+	return w.publish(ctx, e, rv, objects)
 }
 
 // page adds the objects of one page. A page without objects is an error unless it is the last one.
-func (w *writer) page(ctx context.Context, token string, objects map[string]*cache.Object,
+func (w *writer) page(ctx context.Context, e *epoch, token string, objects map[string]*cache.Object,
 	filling *cache.Filling) (wire.ListHead, error) {
 	query := url.Values{"limit": {strconv.Itoa(pageObjects)}}
 	if token != "" {
 		query.Set("continue", token)
 	}
-	d, before := w.listWatch, len(objects)
+	d, before := e.listWatch, len(objects)
 	body, err := w.lane.client.Get(ctx, d.target(d.resource.Path(""), query), d.ask.Accept, pageLimit)
 	if err != nil {
 		return wire.ListHead{}, err
@@ -200,32 +200,33 @@ func (w *writer) page(ctx context.Context, token string, objects map[string]*cac
 	return list, nil
 }
 
-func (w *writer) setColumns(raw []byte) {
+// setColumns stores the columns of a list's Table.
+func (e *epoch) setColumns(log *zap.Logger, raw []byte) {
 	if len(raw) == 0 {
 		return
 	}
-	w.columns = bytes.Clone(raw)
-	printed, err := w.shape.WithColumns(raw)
+	e.columns = bytes.Clone(raw)
+	printed, err := e.shape.WithColumns(raw)
 	if err != nil {
-		w.lane.log.Warn("Failed to parse the upstream's Table columns", zap.Error(err))
+		log.Warn("Failed to parse the upstream's Table columns", zap.Error(err))
 		return
 	}
-	w.shape = printed
+	e.shape = printed
 }
 
 // publish shows a list as the lane's State. It begins a new epoch, or continues the last one by a replay. A State is
 // complete at its resourceVersion (I10), so a list with an object of a later version is an error.
-func (w *writer) publish(ctx context.Context, rv cache.RV, objects map[string]*cache.Object) error {
+func (w *writer) publish(ctx context.Context, e *epoch, rv cache.RV, objects map[string]*cache.Object) error {
 	for key, o := range objects {
 		if o.RV > rv {
 			return fmt.Errorf("%s has resourceVersion %d in a list of %d", key, o.RV, rv)
 		}
 	}
-	if list := slices.Collect(maps.Values(objects)); !w.replay(ctx, rv, list) {
+	if list := slices.Collect(maps.Values(objects)); !w.replay(ctx, e, rv, list) {
 		if ctx.Err() != nil {
 			return ctx.Err() // the lane ends, so its watches need no new epoch
 		}
-		w.lane.Cache.Replace(rv, w.shape, list)
+		w.lane.Cache.Replace(rv, e.shape, list)
 	}
 	w.distrusted = false
 	w.checker.Replaced()

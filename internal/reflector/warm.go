@@ -20,7 +20,7 @@ import (
 // the upstream. Events are always listed from the upstream. etcd deletes several events at one version, and it is
 // unknown whether the peer has received all of these deletions. warm returns an error only if a list from the upstream
 // would also fail.
-func (w *writer) warm(ctx context.Context) (*stream, error) {
+func (w *writer) warm(ctx context.Context, e *epoch) (*stream, error) {
 	if w.lane.Resource.Custom {
 		return nil, nil // the definition behind the peer's objects is unknown
 	}
@@ -28,7 +28,7 @@ func (w *writer) warm(ctx context.Context) (*stream, error) {
 		return nil, nil // the peer may have the same wrong objects
 	}
 	for _, p := range w.peers.usable() {
-		open, err := w.warmFrom(ctx, p)
+		open, err := w.warmFrom(ctx, e, p)
 		var fault *peerError
 		switch {
 		case err == nil:
@@ -41,8 +41,8 @@ func (w *writer) warm(ctx context.Context) (*stream, error) {
 		case errors.As(err, &fault):
 			p.fails(w.lane.log, err)
 		default:
-			w.lane.log.Info("Failed to fill the lane from a peer; filling it from the upstream", zap.String("peer", p.client.Host()),
-				zap.Error(err))
+			w.lane.log.Info("Failed to fill the lane from a peer; filling it from the upstream",
+				zap.String("peer", p.client.Host()), zap.Error(err))
 		}
 	}
 	return nil, nil
@@ -73,30 +73,30 @@ func ofPeer(err error) error {
 
 // warmFrom reads the peer's lane as a list of one version. It publishes the list only after the checks of a resumed
 // watch: the upstream has reached the list's version, and the resource is unchanged.
-func (w *writer) warmFrom(ctx context.Context, p *peer) (*stream, error) {
+func (w *writer) warmFrom(ctx context.Context, e *epoch, p *peer) (*stream, error) {
 	reading, cancel := context.WithTimeout(ctx, warmWait)
 	defer cancel()
-	rv, objects, err := w.readPeer(reading, p)
+	rv, objects, err := w.readPeer(reading, e, p)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.learnMarks(reading); err != nil {
+	if err := w.learnMarks(reading, e); err != nil {
 		return nil, err
 	}
-	err = w.verify(reading, rv)
+	err = w.learner.verify(reading, rv)
 	if errors.Is(err, errRestored) { // the upstream is behind the peer, so their histories differ
 		return nil, &peerError{err: err}
 	}
 	if err != nil {
 		return nil, err
 	}
-	open, err := w.listWatch.watch(ctx, watchQuery(rv), 300+rand.IntN(300))
+	open, err := e.watch(ctx, watchQuery(rv), 300+rand.IntN(300))
 	if err != nil {
 		return nil, err
 	}
 	// The list may lack recent writes. Readers of the most recent state still receive only States that a freshness check
 	// has confirmed.
-	if err := w.publish(ctx, rv, objects); err != nil {
+	if err := w.publish(ctx, e, rv, objects); err != nil {
 		open.close()
 		return nil, err
 	}
@@ -104,21 +104,21 @@ func (w *writer) warmFrom(ctx context.Context, p *peer) (*stream, error) {
 }
 
 // readPeer reads the peer's lane.
-func (w *writer) readPeer(ctx context.Context, p *peer) (cache.RV, map[string]*cache.Object, error) {
+func (w *writer) readPeer(ctx context.Context, e *epoch, p *peer) (cache.RV, map[string]*cache.Object, error) {
 	r := w.lane
 	uid, err := w.clusters.now(ctx)
 	if err != nil {
 		return 0, nil, fmt.Errorf("read the cluster's UID: %w", err)
 	}
-	from, err := p.agrees(ctx, r.Resource, uid, w.versions.since(ctx, time.Now().Add(-versionAge)), w.discovered.style)
+	from, err := p.agrees(ctx, r.Resource, uid, w.versions.since(ctx, time.Now().Add(-versionAge)), e.style)
 	if err != nil {
 		return 0, nil, ofPeer(err)
 	}
-	l := w.listing(p.client, from)
-	if err := w.firstRows(ctx, l); err != nil && !errors.Is(err, errFew) {
+	l := w.listing(e, p.client, from)
+	if err := w.firstRows(ctx, e, l); err != nil && !errors.Is(err, errFew) {
 		return 0, nil, ofPeer(err)
 	}
-	objects, err := w.read(ctx, l)
+	objects, err := w.read(ctx, e, l)
 	if err != nil {
 		return 0, nil, ofPeer(err)
 	}

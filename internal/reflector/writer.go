@@ -13,7 +13,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/listfacade/listfacade/internal/fresh"
-	"github.com/listfacade/listfacade/internal/wire"
 )
 
 // writer fills one lane and is its only writer. It lists, watches, resumes the watch, and lists again after a 410.
@@ -22,7 +21,7 @@ type writer struct {
 	checker     *fresh.Checker
 	versions    *identity
 	clusters    *identity
-	definitions *definitions
+	learner     *learner
 	otherPasts  *atomic.Int64 // Lanes.otherPasts
 	fills       *fills
 	admission   *memoryAdmission
@@ -38,22 +37,19 @@ type writer struct {
 	pagedFrom   int   // minimum number of objects to list by pages
 	unpaged     bool  // whether the lane is filled by a streaming list because pages failed
 
-	past              // properties of the last list
-	version    string // version of the upstream during this epoch's list; empty if it is uncertain
-	replaced   replacement
-	discovered discovered
-	shape      wire.Shape // shape of this epoch
-	asks       []wire.Ask // ways to request the objects that the upstream has not refused
-	listWatch  *listWatch // listWatch of this epoch
-	refusal    refusal
+	past            // properties of the last list
+	version  string // version of the upstream during this epoch's list; empty if it is uncertain
+	replaced replacement
+	refusal  refusal
+	present  *epoch // epoch that was begun last
 }
 
 // newWriter returns the writer of a lane. Lanes is its configuration.
 func (l *Lanes) newWriter(lane *lane, checker *fresh.Checker) *writer {
 	return &writer{
 		lane: lane, checker: checker, versions: l.versions, clusters: l.clusters,
-		definitions: l.definitions, otherPasts: &l.otherPasts, fills: l.fills, admission: l.admission, memory: l.memory,
-		peers: l.peers, snapshotDir: l.config.SnapshotDir, tries: l.tries,
+		learner: &learner{lane: lane, definitions: l.definitions}, otherPasts: &l.otherPasts, fills: l.fills,
+		admission: l.admission, memory: l.memory, peers: l.peers, snapshotDir: l.config.SnapshotDir, tries: l.tries,
 		pageBytes:   cmp.Or(l.config.PageBytes, heldBytes),
 		memoryLimit: l.config.Resources[lane.Resource.GVR.GroupResource()].Memory, streaming: true,
 		pagedFrom: cmp.Or(l.config.PagedFrom, pagedFrom), past: past{replays: l.config.ReplayLostWindows},
@@ -68,7 +64,7 @@ func (w *writer) run(ctx context.Context) {
 	defer w.checker.Interrupted()
 	pause := newBackoff(w.lane.client.Silent)
 	for ctx.Err() == nil {
-		err := w.judge(ctx, w.epoch(ctx, pause), pause)
+		err := w.judge(ctx, w.runEpoch(ctx, pause), pause)
 		if ctx.Err() != nil {
 			return
 		}
@@ -105,9 +101,9 @@ func endMessage(err error) string {
 	return "Lane ended; forwarding requests until it is started again"
 }
 
-// epoch fills the lane and keeps it up to date until the events of the upstream are lost or filling fails. It reports
+// runEpoch fills the lane and keeps it up to date until the events of the upstream are lost or filling fails. It reports
 // to pause how long the epoch lasted.
-func (w *writer) epoch(ctx context.Context, pause *backoff) error {
+func (w *writer) runEpoch(ctx context.Context, pause *backoff) error {
 	select {
 	case reason := <-w.lane.wrong:
 		w.distrusted = true
@@ -125,15 +121,17 @@ func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 	// The list may have the version that learn reads. If a freshness check raised the visible version in the meantime
 	// (cache.Lane.Vouch), the list would be lower. It would then look like that of a restored upstream.
 	endExpect := w.lane.Cache.Expect()
-	if err := w.learn(ctx); err != nil {
+	e, err := w.learner.learn(ctx)
+	if err != nil {
 		endExpect()
 		return fmt.Errorf("discover the resource: %w", err)
 	}
+	w.present = e
 	w.known = w.otherPasts.Load()
 	began := time.Now()
 	w.lane.fill.begin()
 	stopLog := w.lane.logProgress(ctx)
-	open, err := w.sync(ctx)
+	open, err := w.sync(ctx, e)
 	stopLog()
 	w.lane.fill.end()
 	endExpect()
@@ -147,15 +145,15 @@ func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 	w.fills.note(w.lane.key(), filled{objects: int64(state.Len()), took: time.Since(began)})
 	w.lane.log.Info("Lane synced", zap.Int("objects", state.Len()), zap.Stringer("resourceVersion", state.RV()),
 		zap.Duration("took", time.Since(began)))
-	w.lane.synced.Store(w.listWatch)
+	w.lane.synced.Store(e.listWatch)
 	w.refusal = refusal{}
 	w.lane.fail(nil)
 	w.lane.receives()
 	w.version = agreed(version, w.versions.since(ctx, time.Now()))
-	listed.is(w.version, w.remember(ctx))
+	listed.is(w.version, w.remember(ctx, e))
 	synced := time.Now()
 	defer func() { pause.noteUptime(time.Since(synced)) }()
-	err = w.follow(ctx, open)
+	err = w.follow(ctx, e, open)
 	if at, _ := w.lane.Cache.Position(); open == nil && isLost(err) && at == state.RV() {
 		w.unpaged = true // the upstream lost the events after the list's version before the last page was read
 	}
@@ -163,13 +161,13 @@ func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 }
 
 // follow applies the steps of the stream, and resumes the watch when it ends, until the epoch ends.
-func (w *writer) follow(ctx context.Context, open *stream) error {
+func (w *writer) follow(ctx context.Context, e *epoch, open *stream) error {
 	pause := newBackoff(w.lane.client.Silent)
 	regular := false // whether the last watch ended at its timeout
 	for {
 		began := time.Now()
 		if open != nil {
-			err := open.judge(w.apply(ctx, open))
+			err := open.judge(w.apply(ctx, e, open))
 			regular = errors.Is(err, io.EOF) && open.isOverdue()
 			pause.noteUptime(time.Since(began))
 			if ctx.Err() != nil || endsEpoch(err) {
@@ -189,7 +187,7 @@ func (w *writer) follow(ctx context.Context, open *stream) error {
 			}
 		}
 		var err error
-		if open, err = w.resume(ctx, regular); err == nil {
+		if open, err = w.resume(ctx, e, regular); err == nil {
 			w.refusal = refusal{}
 			continue
 		}
@@ -217,12 +215,12 @@ func (w *writer) note(err error) {
 // The lane may lack deletions at its own version. When a lease ends, etcd deletes up to 1,000 events at one version,
 // and a stream may break off between them (semantics 4.4). In that case the watch begins at a lower version. The lane
 // drops duplicates.
-func (w *writer) resume(ctx context.Context, regular bool) (*stream, error) {
+func (w *writer) resume(ctx context.Context, e *epoch, regular bool) (*stream, error) {
 	latest, err := w.lane.Cache.Latest()
 	if err != nil {
 		return nil, err
 	}
-	if err := w.verify(ctx, latest.RV()); err != nil {
+	if err := w.learner.verify(ctx, latest.RV()); err != nil {
 		return nil, err
 	}
 	from, err := w.lane.Cache.Complete()
@@ -230,7 +228,7 @@ func (w *writer) resume(ctx context.Context, regular bool) (*stream, error) {
 		return nil, err
 	}
 	// Five to ten minutes, as in client-go's reflectors.
-	open, err := w.listWatch.watch(ctx, watchQuery(max(from, 1)), 300+rand.IntN(300))
+	open, err := e.watch(ctx, watchQuery(max(from, 1)), 300+rand.IntN(300))
 	if err != nil {
 		return nil, err
 	}
