@@ -70,7 +70,7 @@ func (w *writer) list(ctx context.Context, e *epoch) error {
 	if err != nil {
 		return fmt.Errorf("read a list: %w", err)
 	}
-	if err := w.publish(ctx, e, rv, objects); err != nil {
+	if err := w.publisher.publish(ctx, e, rv, objects); err != nil {
 		return err
 	}
 	w.checker.Synced(e.asked)

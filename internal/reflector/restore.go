@@ -69,7 +69,7 @@ func (w *writer) restoreFrom(ctx context.Context, e *epoch, path string) (*strea
 		err = cause
 	}
 	if err == nil {
-		err = w.adopt(e, content)
+		err = w.publisher.adopt(e, content)
 	}
 	if err == nil {
 		end := open.cancel
@@ -133,11 +133,11 @@ func (w *writer) checked(ctx context.Context, e *epoch, path string, moved func(
 
 // agrees returns an error unless a snapshot's header matches the lane.
 func (w *writer) agrees(ctx context.Context, e *epoch, h snapshot.Header) error {
-	uid, err := w.clusters.now(ctx)
+	uid, err := w.check.clusterNow(ctx)
 	if err != nil {
-		return fmt.Errorf("read the cluster's UID: %w", err)
+		return err
 	}
-	version := w.versions.since(ctx, time.Now().Add(-versionAge))
+	version := w.check.recentVersion(ctx)
 	if version == "" {
 		return errNoVersion
 	}
@@ -147,18 +147,5 @@ func (w *writer) agrees(ctx context.Context, e *epoch, h snapshot.Header) error 
 	if h != want {
 		return fmt.Errorf("%w: snapshot of %+v, lane of %+v", errUnchecked, h, want)
 	}
-	return nil
-}
-
-// adopt shows the checked content as the lane's State. It fails if the lane has been closed.
-func (w *writer) adopt(e *epoch, c *recorded) error {
-	e.shape, e.columns = c.shape, c.columns
-	w.lane.bookmark.Store(&c.bookmark)
-	w.lane.marked.Store(c.marked)
-	if err := c.past.Show(c.rv); err != nil {
-		return err
-	}
-	w.distrusted = false
-	w.checker.Replaced()
 	return nil
 }

@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -132,7 +130,7 @@ func (w *writer) initial(ctx context.Context, e *epoch, s *stream, patience *tim
 			patience.Stop() // the list is complete, and the comparison in publish may take longer than initialWait
 			w.lane.marked.Store(true)
 			w.lane.learnBookmark(e.listWatch, st.frame)
-			return w.publish(ctx, e, st.rv, objects)
+			return w.publisher.publish(ctx, e, st.rv, objects)
 		case st.kind == stepChange && st.change.Kind == cache.Delete:
 			delete(objects, o.Key())
 		case st.kind == stepChange:
@@ -175,7 +173,7 @@ func (w *writer) pages(ctx context.Context, e *epoch) error {
 		return fmt.Errorf("read a list: %w", err)
 	}
 	w.lane.knowBookmark(e.shape)
-	return w.publish(ctx, e, rv, objects)
+	return w.publisher.publish(ctx, e, rv, objects)
 }
 
 // page adds the objects of one page. A page without objects is an error unless it is the last one.
@@ -212,23 +210,4 @@ func (e *epoch) setColumns(log *zap.Logger, raw []byte) {
 		return
 	}
 	e.shape = printed
-}
-
-// publish shows a list as the lane's State. It begins a new epoch, or continues the last one by a replay. A State is
-// complete at its resourceVersion (I10), so a list with an object of a later version is an error.
-func (w *writer) publish(ctx context.Context, e *epoch, rv cache.RV, objects map[string]*cache.Object) error {
-	for key, o := range objects {
-		if o.RV > rv {
-			return fmt.Errorf("%s has resourceVersion %d in a list of %d", key, o.RV, rv)
-		}
-	}
-	if list := slices.Collect(maps.Values(objects)); !w.replay(ctx, e, rv, list) {
-		if ctx.Err() != nil {
-			return ctx.Err() // the lane ends, so its watches need no new epoch
-		}
-		w.lane.Cache.Replace(rv, e.shape, list)
-	}
-	w.distrusted = false
-	w.checker.Replaced()
-	return nil
 }

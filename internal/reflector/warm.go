@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"time"
 
 	"go.uber.org/zap"
 
@@ -96,7 +95,7 @@ func (w *writer) warmFrom(ctx context.Context, e *epoch, p *peer) (*stream, erro
 	}
 	// The list may lack recent writes. Readers of the most recent state still receive only States that a freshness check
 	// has confirmed.
-	if err := w.publish(ctx, e, rv, objects); err != nil {
+	if err := w.publisher.publish(ctx, e, rv, objects); err != nil {
 		open.close()
 		return nil, err
 	}
@@ -106,11 +105,11 @@ func (w *writer) warmFrom(ctx context.Context, e *epoch, p *peer) (*stream, erro
 // readPeer reads the peer's lane.
 func (w *writer) readPeer(ctx context.Context, e *epoch, p *peer) (cache.RV, map[string]*cache.Object, error) {
 	r := w.lane
-	uid, err := w.clusters.now(ctx)
+	uid, err := w.check.clusterNow(ctx)
 	if err != nil {
-		return 0, nil, fmt.Errorf("read the cluster's UID: %w", err)
+		return 0, nil, err
 	}
-	from, err := p.agrees(ctx, r.Resource, uid, w.versions.since(ctx, time.Now().Add(-versionAge)), e.style)
+	from, err := p.agrees(ctx, r.Resource, uid, w.check.recentVersion(ctx), e.style)
 	if err != nil {
 		return 0, nil, ofPeer(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -19,10 +18,9 @@ import (
 type writer struct {
 	lane        *lane
 	checker     *fresh.Checker
-	versions    *identity
-	clusters    *identity
+	check       *upstreamCheck
+	publisher   *publisher
 	learner     *learner
-	otherPasts  *atomic.Int64 // Lanes.otherPasts
 	fills       *fills
 	admission   *memoryAdmission
 	memory      Memory
@@ -37,23 +35,26 @@ type writer struct {
 	pagedFrom   int   // minimum number of objects to list by pages
 	unpaged     bool  // whether the lane is filled by a streaming list because pages failed
 
-	past            // properties of the last list
-	version  string // version of the upstream during this epoch's list; empty if it is uncertain
-	replaced replacement
-	refusal  refusal
-	present  *epoch // epoch that was begun last
+	refusal refusal
+	present *epoch // epoch that was begun last
 }
 
 // newWriter returns the writer of a lane. Lanes is its configuration.
 func (l *Lanes) newWriter(lane *lane, checker *fresh.Checker) *writer {
+	check := &upstreamCheck{
+		versions: l.versions, clusters: l.clusters, log: lane.log, replaced: newReplacement(),
+	}
 	return &writer{
-		lane: lane, checker: checker, versions: l.versions, clusters: l.clusters,
-		learner: &learner{lane: lane, definitions: l.definitions}, otherPasts: &l.otherPasts, fills: l.fills,
+		lane: lane, checker: checker, check: check,
+		publisher: &publisher{
+			lane: lane, checker: checker, check: check,
+			past: past{replays: l.config.ReplayLostWindows, otherPasts: &l.otherPasts},
+		},
+		learner: &learner{lane: lane, definitions: l.definitions}, fills: l.fills,
 		admission: l.admission, memory: l.memory, peers: l.peers, snapshotDir: l.config.SnapshotDir, tries: l.tries,
 		pageBytes:   cmp.Or(l.config.PageBytes, heldBytes),
 		memoryLimit: l.config.Resources[lane.Resource.GVR.GroupResource()].Memory, streaming: true,
-		pagedFrom: cmp.Or(l.config.PagedFrom, pagedFrom), past: past{replays: l.config.ReplayLostWindows},
-		replaced: newReplacement(),
+		pagedFrom: cmp.Or(l.config.PagedFrom, pagedFrom),
 	}
 }
 
@@ -79,10 +80,7 @@ func (w *writer) run(ctx context.Context) {
 			w.lane.metrics.Contradicted(w.lane.Resource.GVR.Group, w.lane.Resource.GVR.Resource)
 		}
 		if endsEpoch(err) {
-			w.distrusted = w.distrusted || !isLost(err) && !errors.Is(err, errUncertain)
-			if errors.Is(err, errRestored) {
-				w.noteOtherPast()
-			}
+			w.publisher.distrust(err)
 			w.lane.metrics.Relisted(w.lane.Resource.GVR.Group, w.lane.Resource.GVR.Resource)
 			w.lane.log.Info("Relisting", zap.Error(err))
 		} else {
@@ -101,22 +99,19 @@ func endMessage(err error) string {
 	return "Lane ended; forwarding requests until it is started again"
 }
 
-// runEpoch fills the lane and keeps it up to date until the events of the upstream are lost or filling fails. It reports
-// to pause how long the epoch lasted.
+// runEpoch fills the lane and keeps it up to date until the events of the upstream are lost or filling fails. It
+// reports to pause how long the epoch lasted.
 func (w *writer) runEpoch(ctx context.Context, pause *backoff) error {
 	select {
 	case reason := <-w.lane.wrong:
-		w.distrusted = true
-		if errors.Is(reason, errRestored) {
-			w.noteOtherPast()
-		}
+		w.publisher.distrust(reason)
 		w.lane.log.Debug("Relist requested", zap.Error(reason))
 	default:
 	}
 	w.lane.synced.Store(nil)
 	listed := newOrigin()
 	w.lane.origin.Store(listed)
-	version := w.versions.since(ctx, time.Now().Add(-versionAge))
+	version := w.check.recentVersion(ctx)
 	w.snapshots = hasSnapshots(version)
 	// The list may have the version that learn reads. If a freshness check raised the visible version in the meantime
 	// (cache.Lane.Vouch), the list would be lower. It would then look like that of a restored upstream.
@@ -127,7 +122,7 @@ func (w *writer) runEpoch(ctx context.Context, pause *backoff) error {
 		return fmt.Errorf("discover the resource: %w", err)
 	}
 	w.present = e
-	w.known = w.otherPasts.Load()
+	w.publisher.begins()
 	began := time.Now()
 	w.lane.fill.begin()
 	stopLog := w.lane.logProgress(ctx)
@@ -149,8 +144,8 @@ func (w *writer) runEpoch(ctx context.Context, pause *backoff) error {
 	w.refusal = refusal{}
 	w.lane.fail(nil)
 	w.lane.receives()
-	w.version = agreed(version, w.versions.since(ctx, time.Now()))
-	listed.is(w.version, w.remember(ctx, e))
+	w.publisher.remember(e)
+	listed.is(w.check.remember(ctx, version))
 	synced := time.Now()
 	defer func() { pause.noteUptime(time.Since(synced)) }()
 	err = w.follow(ctx, e, open)
@@ -174,7 +169,7 @@ func (w *writer) follow(ctx context.Context, e *epoch, open *stream) error {
 				return err
 			}
 			if !regular {
-				w.doubted = true
+				w.check.doubted = true
 				w.checker.Interrupted()
 			}
 			w.lane.receivesNothing(time.Now())
@@ -191,7 +186,7 @@ func (w *writer) follow(ctx context.Context, e *epoch, open *stream) error {
 			w.refusal = refusal{}
 			continue
 		}
-		regular, w.doubted = false, true
+		regular, w.check.doubted = false, true
 		if err = w.judge(ctx, err, pause); ctx.Err() != nil || endsEpoch(err) || errors.Is(err, errEnded) {
 			return err
 		}
@@ -238,9 +233,9 @@ func (w *writer) resume(ctx context.Context, e *epoch, regular bool) (*stream, e
 	if regular {
 		fresh = fresh.Add(-versionAge)
 	}
-	err = w.sameCluster(ctx, opened)
+	err = w.check.sameCluster(ctx, opened)
 	if err == nil {
-		err = w.compare(ctx, fresh)
+		err = w.check.compare(ctx, fresh)
 	}
 	if err != nil {
 		open.close()
