@@ -179,7 +179,7 @@ func (w *writer) adder(
 		filling.Add(o)
 		objects[o.Key()] = o
 		w.lane.fill.objects.Store(int64(len(objects)))
-		return w.fits(filling.Memory())
+		return w.quota.fits(filling.Memory())
 	}
 }
 

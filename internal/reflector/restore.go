@@ -111,7 +111,7 @@ func (w *writer) checked(ctx context.Context, e *epoch, path string, moved func(
 	content = newRecorded(e.listWatch, e.shape, w.lane.Cache)
 	admit := func(bytes int64) error {
 		moved()
-		return w.admit(bytes)
+		return w.quota.admit(bytes)
 	}
 	if err := content.read(ctx, s, admit); err != nil {
 		return nil, content, fmt.Errorf("read snapshot: %w", err)

@@ -135,7 +135,7 @@ func (w *writer) initial(ctx context.Context, e *epoch, s *stream, patience *tim
 			delete(objects, o.Key())
 		case st.kind == stepChange:
 			filling.Add(o)
-			if err := w.fits(filling.Memory()); err != nil {
+			if err := w.quota.fits(filling.Memory()); err != nil {
 				return err
 			}
 			objects[o.Key()] = o

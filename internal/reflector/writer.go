@@ -22,20 +22,17 @@ type writer struct {
 	publisher   *publisher
 	learner     *learner
 	fills       *fills
-	admission   *memoryAdmission
-	memory      Memory
+	quota       *quota
 	peers       *peers
 	snapshotDir string // directory of snapshots; empty if there is none
 	tries       *tries
 	pageBytes   int64 // maximum size of a page of a list, in bytes
-	memoryLimit int64 // maximum size of the lane in bytes; 0 is unlimited
-	looked      int64 // size of the list at the last memory check, in bytes
 	streaming   bool  // whether the upstream supports streaming lists; false after a refusal
 	snapshots   bool  // whether the upstream serves pages of a list from memory
 	pagedFrom   int   // minimum number of objects to list by pages
 	unpaged     bool  // whether the lane is filled by a streaming list because pages failed
 
-	refusal refusal
+	refusal *refusal
 	present *epoch // epoch that was begun last
 }
 
@@ -44,6 +41,11 @@ func (l *Lanes) newWriter(lane *lane, checker *fresh.Checker) *writer {
 	check := &upstreamCheck{
 		versions: l.versions, clusters: l.clusters, log: lane.log, replaced: newReplacement(),
 	}
+	quota := &quota{
+		lane: lane, memory: l.memory, admission: l.admission,
+		limit: l.config.Resources[lane.Resource.GVR.GroupResource()].Memory,
+	}
+	refusal := &refusal{lane: lane}
 	return &writer{
 		lane: lane, checker: checker, check: check,
 		publisher: &publisher{
@@ -51,9 +53,9 @@ func (l *Lanes) newWriter(lane *lane, checker *fresh.Checker) *writer {
 			past: past{replays: l.config.ReplayLostWindows, otherPasts: &l.otherPasts},
 		},
 		learner: &learner{lane: lane, definitions: l.definitions}, fills: l.fills,
-		admission: l.admission, memory: l.memory, peers: l.peers, snapshotDir: l.config.SnapshotDir, tries: l.tries,
-		pageBytes:   cmp.Or(l.config.PageBytes, heldBytes),
-		memoryLimit: l.config.Resources[lane.Resource.GVR.GroupResource()].Memory, streaming: true,
+		quota: quota, refusal: refusal, peers: l.peers, snapshotDir: l.config.SnapshotDir, tries: l.tries,
+		pageBytes: cmp.Or(l.config.PageBytes, heldBytes),
+		streaming: true,
 		pagedFrom: cmp.Or(l.config.PagedFrom, pagedFrom),
 	}
 }
@@ -65,7 +67,7 @@ func (w *writer) run(ctx context.Context) {
 	defer w.checker.Interrupted()
 	pause := newBackoff(w.lane.client.Silent)
 	for ctx.Err() == nil {
-		err := w.judge(ctx, w.runEpoch(ctx, pause), pause)
+		err := w.refusal.judge(ctx, w.runEpoch(ctx, pause), pause)
 		if ctx.Err() != nil {
 			return
 		}
@@ -141,7 +143,7 @@ func (w *writer) runEpoch(ctx context.Context, pause *backoff) error {
 	w.lane.log.Info("Lane synced", zap.Int("objects", state.Len()), zap.Stringer("resourceVersion", state.RV()),
 		zap.Duration("took", time.Since(began)))
 	w.lane.synced.Store(e.listWatch)
-	w.refusal = refusal{}
+	w.refusal.ends()
 	w.lane.fail(nil)
 	w.lane.receives()
 	w.publisher.remember(e)
@@ -183,11 +185,11 @@ func (w *writer) follow(ctx context.Context, e *epoch, open *stream) error {
 		}
 		var err error
 		if open, err = w.resume(ctx, e, regular); err == nil {
-			w.refusal = refusal{}
+			w.refusal.ends()
 			continue
 		}
 		regular, w.check.doubted = false, true
-		if err = w.judge(ctx, err, pause); ctx.Err() != nil || endsEpoch(err) || errors.Is(err, errEnded) {
+		if err = w.refusal.judge(ctx, err, pause); ctx.Err() != nil || endsEpoch(err) || errors.Is(err, errEnded) {
 			return err
 		}
 		w.checker.Interrupted()
