@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"math/rand/v2"
 	"time"
 
 	"go.uber.org/zap"
@@ -20,6 +18,7 @@ type writer struct {
 	checker     *fresh.Checker
 	check       *upstreamCheck
 	publisher   *publisher
+	watcher     *watcher
 	learner     *learner
 	fills       *fills
 	quota       *quota
@@ -46,13 +45,18 @@ func (l *Lanes) newWriter(lane *lane, checker *fresh.Checker) *writer {
 		limit: l.config.Resources[lane.Resource.GVR.GroupResource()].Memory,
 	}
 	refusal := &refusal{lane: lane}
+	learner := &learner{lane: lane, definitions: l.definitions}
 	return &writer{
 		lane: lane, checker: checker, check: check,
 		publisher: &publisher{
 			lane: lane, checker: checker, check: check,
 			past: past{replays: l.config.ReplayLostWindows, otherPasts: &l.otherPasts},
 		},
-		learner: &learner{lane: lane, definitions: l.definitions}, fills: l.fills,
+		learner: learner, fills: l.fills,
+		watcher: &watcher{
+			lane: lane, checker: checker, check: check, learner: learner,
+			refusal: refusal,
+		},
 		quota: quota, refusal: refusal, peers: l.peers, snapshotDir: l.config.SnapshotDir, tries: l.tries,
 		pageBytes: cmp.Or(l.config.PageBytes, heldBytes),
 		streaming: true,
@@ -150,98 +154,9 @@ func (w *writer) runEpoch(ctx context.Context, pause *backoff) error {
 	listed.is(w.check.remember(ctx, version))
 	synced := time.Now()
 	defer func() { pause.noteUptime(time.Since(synced)) }()
-	err = w.follow(ctx, e, open)
+	err = w.watcher.follow(ctx, e, open)
 	if at, _ := w.lane.Cache.Position(); open == nil && isLost(err) && at == state.RV() {
 		w.unpaged = true // the upstream lost the events after the list's version before the last page was read
 	}
 	return err
-}
-
-// follow applies the steps of the stream, and resumes the watch when it ends, until the epoch ends.
-func (w *writer) follow(ctx context.Context, e *epoch, open *stream) error {
-	pause := newBackoff(w.lane.client.Silent)
-	regular := false // whether the last watch ended at its timeout
-	for {
-		began := time.Now()
-		if open != nil {
-			err := open.judge(w.apply(ctx, e, open))
-			regular = errors.Is(err, io.EOF) && open.isOverdue()
-			pause.noteUptime(time.Since(began))
-			if ctx.Err() != nil || endsEpoch(err) {
-				return err
-			}
-			if !regular {
-				w.check.doubted = true
-				w.checker.Interrupted()
-			}
-			w.lane.receivesNothing(time.Now())
-			w.lane.metrics.Reconnected(w.lane.Resource.GVR.Group, w.lane.Resource.GVR.Resource)
-			w.lane.log.Debug("Upstream watch ended", zap.Error(err), zap.Duration("lived", time.Since(began)))
-			// A watch that ended early, or with an error, indicates a problem of the upstream. So the next attempt is delayed.
-			if time.Since(began) < settled || !errors.Is(err, io.EOF) {
-				w.note(err)
-				pause.sleep(ctx, retryAfter(err))
-			}
-		}
-		var err error
-		if open, err = w.resume(ctx, e, regular); err == nil {
-			w.refusal.ends()
-			continue
-		}
-		regular, w.check.doubted = false, true
-		if err = w.refusal.judge(ctx, err, pause); ctx.Err() != nil || endsEpoch(err) || errors.Is(err, errEnded) {
-			return err
-		}
-		w.checker.Interrupted()
-		w.note(err)
-		pause.sleep(ctx, retryAfter(err))
-	}
-}
-
-// note logs why a watch failed. A clean end is not logged.
-func (w *writer) note(err error) {
-	if errors.Is(err, io.EOF) {
-		return
-	}
-	w.lane.log.Info("Upstream watch failed; will resume", zap.Error(err))
-}
-
-// resume opens a watch from the lane's version. Unless the last watch ended at its timeout, it reads the upstream's
-// version and cluster again.
-//
-// The lane may lack deletions at its own version. When a lease ends, etcd deletes up to 1,000 events at one version,
-// and a stream may break off between them (semantics 4.4). In that case the watch begins at a lower version. The lane
-// drops duplicates.
-func (w *writer) resume(ctx context.Context, e *epoch, regular bool) (*stream, error) {
-	latest, err := w.lane.Cache.Latest()
-	if err != nil {
-		return nil, err
-	}
-	if err := w.learner.verify(ctx, latest.RV()); err != nil {
-		return nil, err
-	}
-	from, err := w.lane.Cache.Complete()
-	if err != nil {
-		return nil, err
-	}
-	// Five to ten minutes, as in client-go's reflectors.
-	open, err := e.watch(ctx, watchQuery(max(from, 1)), 300+rand.IntN(300))
-	if err != nil {
-		return nil, err
-	}
-	open.resumed = w.lane.Resource.ReadFromEtcd()
-	opened := time.Now()
-	fresh := opened
-	if regular {
-		fresh = fresh.Add(-versionAge)
-	}
-	err = w.check.sameCluster(ctx, opened)
-	if err == nil {
-		err = w.check.compare(ctx, fresh)
-	}
-	if err != nil {
-		open.close()
-		return nil, err
-	}
-	return open, nil
 }
