@@ -32,44 +32,55 @@ const (
 	restoreWait = 2 * time.Minute
 )
 
+// restorer fills a new lane from the snapshot of an earlier process.
+type restorer struct {
+	lane      *lane
+	dir       string // directory of snapshots; empty if there is none
+	tries     *tries
+	quota     *quota
+	check     *upstreamCheck
+	learner   *learner
+	publisher *publisher
+}
+
 // restore fills a lane without a State from the snapshot of an earlier process, and opens its watch
 // (docs/adr/0024-lanes-leave-snapshots.md). It returns nil if there is no snapshot or the check failed. The lane is
 // then unchanged and has to be filled in another way.
-func (w *writer) restore(ctx context.Context, e *epoch) (*stream, error) {
-	r := w.lane
-	if _, err := r.Cache.State(); err == nil || w.snapshotDir == "" || r.Resource.ReadFromEtcd() || isSecret(r.Resource) {
+func (r *restorer) restore(ctx context.Context, e *epoch) (*stream, error) {
+	resource := r.lane.Resource
+	if _, err := r.lane.Cache.State(); err == nil || r.dir == "" || resource.ReadFromEtcd() || isSecret(resource) {
 		return nil, nil
 	}
-	if w.tries.has(r.key()) {
+	if r.tries.has(r.lane.key()) {
 		return nil, nil
 	}
-	path := filepath.Join(w.snapshotDir, r.snapshotName())
-	open, err := w.restoreFrom(ctx, e, path)
+	path := filepath.Join(r.dir, r.lane.snapshotName())
+	open, err := r.restoreFrom(ctx, e, path)
 	switch {
 	case err == nil:
-		w.lane.log.Info("Lane restored from snapshot", zap.String("file", path))
+		r.lane.log.Info("Lane restored from snapshot", zap.String("file", path))
 		return open, nil
 	case errors.Is(err, fs.ErrNotExist):
 	case ctx.Err() != nil:
 		return nil, err
 	default:
-		w.lane.log.Warn("Snapshot not used", zap.String("file", path), zap.Error(err))
+		r.lane.log.Warn("Snapshot not used", zap.String("file", path), zap.Error(err))
 	}
 	return nil, nil
 }
 
 // restoreFrom restores the lane from a file, or stops if that makes no progress.
-func (w *writer) restoreFrom(ctx context.Context, e *epoch, path string) (*stream, error) {
+func (r *restorer) restoreFrom(ctx context.Context, e *epoch, path string) (*stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	limit := time.AfterFunc(restoreWait, func() { cancel(errStuck) })
-	open, content, err := w.checked(ctx, e, path, func() { limit.Reset(restoreWait) })
+	open, content, err := r.checked(ctx, e, path, func() { limit.Reset(restoreWait) })
 	if !limit.Stop() {
 		err = errStuck
 	} else if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
 	if err == nil {
-		err = w.publisher.adopt(e, content)
+		err = r.publisher.adopt(e, content)
 	}
 	if err == nil {
 		end := open.cancel
@@ -89,11 +100,11 @@ func (w *writer) restoreFrom(ctx context.Context, e *epoch, path string) (*strea
 
 // checked reads a file and compares it with the upstream. It calls moved each time that it makes progress. Even after
 // an error, it returns the stream and the content that it opened, and the caller has to close them.
-func (w *writer) checked(ctx context.Context, e *epoch, path string, moved func()) (open *stream, content *recorded,
+func (r *restorer) checked(ctx context.Context, e *epoch, path string, moved func()) (open *stream, content *recorded,
 	err error) {
-	err = w.look(ctx, e, path)
+	err = r.look(ctx, e, path)
 	if err == nil || isVerdict(err) {
-		w.tries.note(w.lane.key())
+		r.tries.note(r.lane.key())
 	}
 	if err != nil {
 		return nil, nil, err
@@ -105,19 +116,19 @@ func (w *writer) checked(ctx context.Context, e *epoch, path string, moved func(
 	}
 	defer func() { _ = s.Close() }()
 	moved()
-	if err := w.agrees(ctx, e, s.Header); err != nil {
+	if err := r.agrees(ctx, e, s.Header); err != nil {
 		return nil, nil, err
 	}
-	content = newRecorded(e.listWatch, e.shape, w.lane.Cache)
+	content = newRecorded(e.listWatch, e.shape, r.lane.Cache)
 	admit := func(bytes int64) error {
 		moved()
-		return w.quota.admit(bytes)
+		return r.quota.admit(bytes)
 	}
 	if err := content.read(ctx, s, admit); err != nil {
 		return nil, content, fmt.Errorf("read snapshot: %w", err)
 	}
 	moved()
-	if err := w.learner.verify(ctx, content.rv); err != nil {
+	if err := r.learner.verify(ctx, content.rv); err != nil {
 		return nil, content, err
 	}
 	open, err = e.watch(ctx, watchQuery(content.rv), 300+rand.IntN(300))
@@ -125,23 +136,23 @@ func (w *writer) checked(ctx context.Context, e *epoch, path string, moved func(
 		return nil, content, err
 	}
 	open.look()
-	if err = w.checkFreshness(ctx, content, moved); err == nil {
+	if err = r.checkFreshness(ctx, content, moved); err == nil {
 		err = open.awaitFailure(watchGrace)
 	}
 	return open, content, err
 }
 
 // agrees returns an error unless a snapshot's header matches the lane.
-func (w *writer) agrees(ctx context.Context, e *epoch, h snapshot.Header) error {
-	uid, err := w.check.clusterNow(ctx)
+func (r *restorer) agrees(ctx context.Context, e *epoch, h snapshot.Header) error {
+	uid, err := r.check.clusterNow(ctx)
 	if err != nil {
 		return err
 	}
-	version := w.check.recentVersion(ctx)
+	version := r.check.recentVersion(ctx)
 	if version == "" {
 		return errNoVersion
 	}
-	want := e.header(uid, version, w.lane.Encoding)
+	want := e.header(uid, version, r.lane.Encoding)
 	want.Base, want.RV, want.Objects, want.Events, want.Taken = h.Base, h.RV, h.Objects, h.Events, h.Taken
 	want.Marked = h.Marked
 	if h != want {

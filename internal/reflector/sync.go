@@ -34,7 +34,7 @@ const initialWait = 10 * time.Second
 // continues from there, or nil if none is open yet. The epoch continues if the differences can be replayed (replay).
 // Otherwise a new one begins.
 func (w *writer) sync(ctx context.Context, e *epoch) (*stream, error) {
-	if open, err := w.restore(ctx, e); open != nil || err != nil {
+	if open, err := w.restorer.restore(ctx, e); open != nil || err != nil {
 		if err == nil {
 			w.lane.metrics.Filled("snapshot")
 		}

@@ -14,22 +14,21 @@ import (
 
 // writer fills one lane and is its only writer. It lists, watches, resumes the watch, and lists again after a 410.
 type writer struct {
-	lane        *lane
-	checker     *fresh.Checker
-	check       *upstreamCheck
-	publisher   *publisher
-	watcher     *watcher
-	learner     *learner
-	fills       *fills
-	quota       *quota
-	peers       *peers
-	snapshotDir string // directory of snapshots; empty if there is none
-	tries       *tries
-	pageBytes   int64 // maximum size of a page of a list, in bytes
-	streaming   bool  // whether the upstream supports streaming lists; false after a refusal
-	snapshots   bool  // whether the upstream serves pages of a list from memory
-	pagedFrom   int   // minimum number of objects to list by pages
-	unpaged     bool  // whether the lane is filled by a streaming list because pages failed
+	lane      *lane
+	checker   *fresh.Checker
+	check     *upstreamCheck
+	publisher *publisher
+	watcher   *watcher
+	learner   *learner
+	fills     *fills
+	quota     *quota
+	peers     *peers
+	restorer  *restorer
+	pageBytes int64 // maximum size of a page of a list, in bytes
+	streaming bool  // whether the upstream supports streaming lists; false after a refusal
+	snapshots bool  // whether the upstream serves pages of a list from memory
+	pagedFrom int   // minimum number of objects to list by pages
+	unpaged   bool  // whether the lane is filled by a streaming list because pages failed
 
 	refusal *refusal
 	present *epoch // epoch that was begun last
@@ -46,18 +45,22 @@ func (l *Lanes) newWriter(lane *lane, checker *fresh.Checker) *writer {
 	}
 	refusal := &refusal{lane: lane}
 	learner := &learner{lane: lane, definitions: l.definitions}
-	return &writer{
+	publisher := &publisher{
 		lane: lane, checker: checker, check: check,
-		publisher: &publisher{
-			lane: lane, checker: checker, check: check,
-			past: past{replays: l.config.ReplayLostWindows, otherPasts: &l.otherPasts},
-		},
+		past: past{replays: l.config.ReplayLostWindows, otherPasts: &l.otherPasts},
+	}
+	return &writer{
+		lane: lane, checker: checker, check: check, publisher: publisher,
 		learner: learner, fills: l.fills,
 		watcher: &watcher{
 			lane: lane, checker: checker, check: check, learner: learner,
 			refusal: refusal,
 		},
-		quota: quota, refusal: refusal, peers: l.peers, snapshotDir: l.config.SnapshotDir, tries: l.tries,
+		restorer: &restorer{
+			lane: lane, dir: l.config.SnapshotDir, tries: l.tries, quota: quota, check: check, learner: learner,
+			publisher: publisher,
+		},
+		quota: quota, refusal: refusal, peers: l.peers,
 		pageBytes: cmp.Or(l.config.PageBytes, heldBytes),
 		streaming: true,
 		pagedFrom: cmp.Or(l.config.PagedFrom, pagedFrom),
