@@ -6,13 +6,14 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// learnBookmark reads a bookmark frame, and stores the fields that bookmarks of this resource have.
+// learnBookmark reads a bookmark frame of the upstream, and stores the fields that bookmarks of this resource have.
 func (l *lane) learnBookmark(by *listWatch, frame []byte) {
 	bookmark, err := by.reader.Bookmark(frame)
 	if err != nil {
 		l.log.Warn("Failed to parse the upstream's bookmark", zap.Error(err))
 	}
 	l.bookmark.Store(&bookmark)
+	l.marked.Store(true)
 }
 
 // knowBookmark stores a bookmark with minimal fields if the upstream has sent no bookmark.

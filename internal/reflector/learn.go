@@ -1,10 +1,13 @@
 package reflector
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
 	"time"
+
+	"go.uber.org/zap"
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/upstream"
@@ -21,8 +24,7 @@ type discovered struct {
 	warnings   []string
 }
 
-// epoch contains how the writer reads and represents the lane's objects until it lists the lane again. Only the
-// writer's goroutine uses it.
+// epoch contains how the writer reads and represents the lane's objects until it lists the lane again.
 type epoch struct {
 	*listWatch
 	discovered
@@ -31,8 +33,22 @@ type epoch struct {
 	columns []byte // columns of the Table of the list in progress; nil if there are none
 }
 
+// setColumns stores the columns of a list's Table.
+func (e *epoch) setColumns(log *zap.Logger, raw []byte) {
+	if len(raw) == 0 {
+		return
+	}
+	e.columns = bytes.Clone(raw)
+	printed, err := e.shape.WithColumns(raw)
+	if err != nil {
+		log.Warn("Failed to parse the upstream's Table columns", zap.Error(err))
+		return
+	}
+	e.shape = printed
+}
+
 // learner reads the properties of a lane's resource for each epoch, and checks during the epoch that they are
-// unchanged. Only the writer's goroutine uses it.
+// unchanged.
 type learner struct {
 	lane        *lane
 	definitions *definitions

@@ -24,9 +24,6 @@ type past struct {
 // begins records that a list begins.
 func (p *past) begins() { p.known = p.otherPasts.Load() }
 
-// remember stores the properties of a list, for comparison with the next list.
-func (p *past) remember(e *epoch) { p.pasts, p.accept = p.known, e.ask.Accept }
-
 // distrust records why an epoch ended.
 func (p *past) distrust(reason error) {
 	p.distrusted = p.distrusted || !isLost(reason) && !errors.Is(reason, errUncertain)

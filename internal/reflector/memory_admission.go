@@ -109,7 +109,7 @@ func (r *memoryAdmission) left(key laneKey) (lack, time.Duration) {
 // lookEvery is the number of bytes that a lane allocates between two checks of the memory.
 const lookEvery = 1 << 20
 
-// quota is the memory that a lane may use while it is filled. Only the writer's goroutine uses it.
+// quota is the memory that a lane may use while it is filled.
 type quota struct {
 	lane      *lane
 	memory    Memory

@@ -12,59 +12,48 @@ import (
 	"github.com/listfacade/listfacade/internal/fresh"
 )
 
-// writer fills one lane and is its only writer. It lists, watches, resumes the watch, and lists again after a 410.
+// writer fills one lane and is its only writer. In each epoch it fills the lane and watches, until the lane has to be
+// listed again. Its parts do not refer to it, and only its goroutine uses them. It shares the lane with other
+// goroutines.
 type writer struct {
 	lane      *lane
 	checker   *fresh.Checker
+	fills     *fills
 	check     *upstreamCheck
+	refusal   *refusal
+	learner   *learner
+	restorer  *restorer
+	lister    *lister
 	publisher *publisher
 	watcher   *watcher
-	learner   *learner
-	fills     *fills
-	quota     *quota
-	peers     *peers
-	restorer  *restorer
-	pageBytes int64 // maximum size of a page of a list, in bytes
-	streaming bool  // whether the upstream supports streaming lists; false after a refusal
-	snapshots bool  // whether the upstream serves pages of a list from memory
-	pagedFrom int   // minimum number of objects to list by pages
-	unpaged   bool  // whether the lane is filled by a streaming list because pages failed
-
-	refusal *refusal
-	present *epoch // epoch that was begun last
+	present   *epoch // present epoch; nil before the first one
 }
 
-// newWriter returns the writer of a lane. Lanes is its configuration.
+// newWriter returns the writer of a lane.
 func (l *Lanes) newWriter(lane *lane, checker *fresh.Checker) *writer {
-	check := &upstreamCheck{
-		versions: l.versions, clusters: l.clusters, log: lane.log, replaced: newReplacement(),
+	w := &writer{
+		lane: lane, checker: checker, fills: l.fills, refusal: &refusal{lane: lane},
+		check:   &upstreamCheck{versions: l.versions, clusters: l.clusters, log: lane.log, replaced: newReplacement()},
+		learner: &learner{lane: lane, definitions: l.definitions},
 	}
 	quota := &quota{
 		lane: lane, memory: l.memory, admission: l.admission,
 		limit: l.config.Resources[lane.Resource.GVR.GroupResource()].Memory,
 	}
-	refusal := &refusal{lane: lane}
-	learner := &learner{lane: lane, definitions: l.definitions}
-	publisher := &publisher{
-		lane: lane, checker: checker, check: check,
+	w.publisher = &publisher{
+		lane: lane, checker: checker, check: w.check,
 		past: past{replays: l.config.ReplayLostWindows, otherPasts: &l.otherPasts},
 	}
-	return &writer{
-		lane: lane, checker: checker, check: check, publisher: publisher,
-		learner: learner, fills: l.fills,
-		watcher: &watcher{
-			lane: lane, checker: checker, check: check, learner: learner,
-			refusal: refusal,
-		},
-		restorer: &restorer{
-			lane: lane, dir: l.config.SnapshotDir, tries: l.tries, quota: quota, check: check, learner: learner,
-			publisher: publisher,
-		},
-		quota: quota, refusal: refusal, peers: l.peers,
-		pageBytes: cmp.Or(l.config.PageBytes, heldBytes),
-		streaming: true,
-		pagedFrom: cmp.Or(l.config.PagedFrom, pagedFrom),
+	w.lister = &lister{
+		lane: lane, quota: quota, pageBytes: cmp.Or(l.config.PageBytes, heldBytes),
+		pagedFrom: cmp.Or(l.config.PagedFrom, pagedFrom), streaming: true, peers: l.peers, check: w.check, learner: w.learner,
 	}
+	w.restorer = &restorer{
+		lane: lane, dir: l.config.SnapshotDir, tries: l.tries, quota: quota, check: w.check, learner: w.learner,
+		publisher: w.publisher,
+	}
+	w.watcher = &watcher{lane: lane, checker: checker, check: w.check, learner: w.learner, refusal: w.refusal}
+	return w
 }
 
 // run fills the lane until the context ends, or an error ends the lane. Examples are a permanent refusal of the
@@ -121,7 +110,6 @@ func (w *writer) runEpoch(ctx context.Context, pause *backoff) error {
 	listed := newOrigin()
 	w.lane.origin.Store(listed)
 	version := w.check.recentVersion(ctx)
-	w.snapshots = hasSnapshots(version)
 	// The list may have the version that learn reads. If a freshness check raised the visible version in the meantime
 	// (cache.Lane.Vouch), the list would be lower. It would then look like that of a restored upstream.
 	endExpect := w.lane.Cache.Expect()
@@ -135,7 +123,7 @@ func (w *writer) runEpoch(ctx context.Context, pause *backoff) error {
 	began := time.Now()
 	w.lane.fill.begin()
 	stopLog := w.lane.logProgress(ctx)
-	open, err := w.sync(ctx, e)
+	open, err := w.sync(ctx, version)
 	stopLog()
 	w.lane.fill.end()
 	endExpect()
@@ -153,13 +141,38 @@ func (w *writer) runEpoch(ctx context.Context, pause *backoff) error {
 	w.refusal.ends()
 	w.lane.fail(nil)
 	w.lane.receives()
-	w.publisher.remember(e)
 	listed.is(w.check.remember(ctx, version))
 	synced := time.Now()
 	defer func() { pause.noteUptime(time.Since(synced)) }()
 	err = w.watcher.follow(ctx, e, open)
 	if at, _ := w.lane.Cache.Position(); open == nil && isLost(err) && at == state.RV() {
-		w.unpaged = true // the upstream lost the events after the list's version before the last page was read
+		w.lister.stopPaging() // the upstream lost the events after the list's version before the last page was read
 	}
 	return err
+}
+
+// sync fills the lane from a snapshot, a peer or the upstream, and publishes the result. It returns the watch that
+// continues from there, or nil if none is open yet. version is the upstream's version; empty if it is unknown.
+func (w *writer) sync(ctx context.Context, version string) (*stream, error) {
+	e := w.present
+	if open, err := w.restorer.restore(ctx, e); open != nil || err != nil {
+		if err == nil {
+			w.lane.metrics.Filled("snapshot")
+		}
+		return open, err
+	}
+	source := "peer"
+	l, err := w.lister.warm(ctx, e)
+	if l == nil && err == nil {
+		source = "upstream"
+		l, err = w.lister.list(ctx, e, hasSnapshots(version))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := w.publisher.publish(ctx, e, l); err != nil {
+		return nil, err
+	}
+	w.lane.metrics.Filled(source)
+	return l.open, nil
 }
