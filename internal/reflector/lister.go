@@ -98,11 +98,11 @@ func (l *lister) stream(ctx context.Context, e *epoch) (*list, error) {
 	s.ordered = false
 	var late atomic.Bool
 	patience := time.AfterFunc(initialWait, func() { late.Store(true); s.close() })
-	all, err := l.initial(e, s, patience)
+	all, err := l.initial(e, s, asked, patience)
 	patience.Stop()
 	if err == nil {
 		s.ordered = true
-		all.asked, all.open = asked, s
+		all.open = s
 		return all, nil
 	}
 	s.close()
@@ -113,7 +113,7 @@ func (l *lister) stream(ctx context.Context, e *epoch) (*list, error) {
 }
 
 // initial reads a streaming list to the end of its initial state.
-func (l *lister) initial(e *epoch, s *stream, patience *time.Timer) (*list, error) {
+func (l *lister) initial(e *epoch, s *stream, asked time.Time, patience *time.Timer) (*list, error) {
 	objects, filling := map[string]*cache.Object{}, l.lane.Cache.Fill()
 	highest := ""
 	for {
@@ -126,7 +126,7 @@ func (l *lister) initial(e *epoch, s *stream, patience *time.Timer) (*list, erro
 		case st.kind == stepInitialEnd:
 			patience.Stop() // the list is complete, and its comparison with the lane may take longer than initialWait
 			l.lane.learnBookmark(e.listWatch, st.frame)
-			return newList(st.rv.String(), objects)
+			return newList(st.rv.String(), objects, asked)
 		case st.kind == stepChange && st.change.Kind == cache.Delete:
 			delete(objects, o.Key())
 		case st.kind == stepChange:
@@ -144,50 +144,39 @@ func (l *lister) initial(e *epoch, s *stream, patience *time.Timer) (*list, erro
 	}
 }
 
-// pages reads a paginated list from an upstream without streaming lists. All pages have one resourceVersion.
+// pages reads a paginated list from an upstream without streaming lists. All pages have one resourceVersion, and only
+// the last one may be empty.
 func (l *lister) pages(ctx context.Context, e *epoch) (*list, error) {
-	objects, filling := map[string]*cache.Object{}, l.lane.Cache.Fill()
-	version, token := "", ""
+	objects := map[string]*cache.Object{}
+	add := l.quota.adder(e.listWatch, objects, l.lane.Cache.Fill())
+	version, query := "", url.Values{"limit": {strconv.Itoa(pageObjects)}}
 	for {
-		head, err := l.page(ctx, e, token, objects, filling)
+		before := len(objects)
+		body, err := l.lane.client.Get(ctx, e.target(e.resource.Path(""), query), e.ask.Accept, pageLimit)
 		if err != nil {
 			return nil, err
 		}
-		if version == "" {
+		head, err := e.reader.List(body, add)
+		switch {
+		case err != nil:
+		case head.Continue != "" && len(objects) == before:
+			err = errors.New("a page without objects is not the last one")
+		case version == "":
 			version = head.ResourceVersion
 			e.setColumns(l.lane.log, head.Columns)
+		case head.ResourceVersion != version:
+			err = fmt.Errorf("pages have the resourceVersions %q and %q", version, head.ResourceVersion)
 		}
-		if head.ResourceVersion != version {
-			return nil, fmt.Errorf("read a list: pages have the resourceVersions %q and %q", version, head.ResourceVersion)
+		if err != nil {
+			return nil, fmt.Errorf("read a list: %w", err)
 		}
-		if token = head.Continue; token == "" {
+		if head.Continue == "" {
 			break
 		}
+		query.Set("continue", head.Continue)
 	}
 	l.lane.knowBookmark(e.shape)
-	return newList(version, objects)
-}
-
-// page adds the objects of one page. A page without objects is an error unless it is the last one.
-func (l *lister) page(ctx context.Context, e *epoch, token string, objects map[string]*cache.Object,
-	filling *cache.Filling) (wire.ListHead, error) {
-	query := url.Values{"limit": {strconv.Itoa(pageObjects)}}
-	if token != "" {
-		query.Set("continue", token)
-	}
-	d, before := e.listWatch, len(objects)
-	body, err := l.lane.client.Get(ctx, d.target(d.resource.Path(""), query), d.ask.Accept, pageLimit)
-	if err != nil {
-		return wire.ListHead{}, err
-	}
-	list, err := d.reader.List(body, l.quota.adder(d, objects, filling))
-	if err == nil && list.Continue != "" && len(objects) == before {
-		err = errors.New("a page without objects is not the last one")
-	}
-	if err != nil {
-		return wire.ListHead{}, fmt.Errorf("read a list: %w", err)
-	}
-	return list, nil
+	return newList(version, objects, time.Time{})
 }
 
 // adder returns a function that makes objects of the items in a list. It fails if the list must stop, as fits does.

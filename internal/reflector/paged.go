@@ -63,12 +63,7 @@ func (l *lister) pagedOnce(ctx context.Context, e *epoch) (*list, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := newList(p.version, objects)
-	if err != nil {
-		return nil, err
-	}
-	all.asked = e.asked
-	return all, nil
+	return newList(p.version, objects, e.asked)
 }
 
 // learnMarks opens a streaming list that matches no object. The bookmark at its end shows which fields bookmarks have,

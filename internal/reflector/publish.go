@@ -21,7 +21,7 @@ type list struct {
 
 // newList returns a list. A State is complete at its resourceVersion (I10), so an object of a later version is an
 // error.
-func newList(version string, objects map[string]*cache.Object) (*list, error) {
+func newList(version string, objects map[string]*cache.Object, asked time.Time) (*list, error) {
 	rv, err := cache.ParseRV(version)
 	if err != nil {
 		return nil, fmt.Errorf("read a list: %w", err)
@@ -31,7 +31,7 @@ func newList(version string, objects map[string]*cache.Object) (*list, error) {
 			return nil, fmt.Errorf("%s has resourceVersion %d in a list of %d", key, o.RV, rv)
 		}
 	}
-	return &list{rv: rv, objects: objects}, nil
+	return &list{rv: rv, objects: objects, asked: asked}, nil
 }
 
 // publisher shows the lane's objects to readers after all of them were read.

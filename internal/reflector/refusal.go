@@ -23,28 +23,16 @@ type refusal struct {
 // ends records that the upstream does not refuse.
 func (r *refusal) ends() { r.since = time.Time{} }
 
-// begins records a response of the upstream, and reports whether a refusal begins with it.
-func (r *refusal) begins(err error) bool {
-	if !isForbidden(err) {
-		r.ends()
-		return false
-	}
-	if !r.since.IsZero() {
-		return false
-	}
-	r.since = time.Now()
-	return true
-}
-
-func (r *refusal) lasts() bool { return !r.since.IsZero() && time.Since(r.since) >= refusalLasts }
-
 // judge wraps an error that ends the lane in errEnded. When a refusal begins, it resets the pauses, because a starting
 // upstream accepts requests soon.
 func (r *refusal) judge(ctx context.Context, err error, pause *backoff) error {
-	if errors.Is(err, errEnded) {
+	switch {
+	case errors.Is(err, errEnded):
 		return err
-	}
-	if r.begins(err) {
+	case !isForbidden(err):
+		r.ends()
+	case r.since.IsZero():
+		r.since = time.Now()
 		pause.reset()
 	}
 	if isUnreadable(err) || errors.Is(err, errRedefined) || errors.Is(err, ErrNoMemory) || errors.Is(err, ErrTooLarge) ||
@@ -58,7 +46,7 @@ func (r *refusal) judge(ctx context.Context, err error, pause *backoff) error {
 // not wait. It also returns true if the refusal has lasted refusalLasts, or if an access review confirms a 403. After a
 // 401, no access review is possible.
 func (r *refusal) denied(ctx context.Context, err error) bool {
-	if _, unsynced := r.lane.Cache.State(); unsynced != nil || r.lasts() {
+	if _, unsynced := r.lane.Cache.State(); unsynced != nil || time.Since(r.since) >= refusalLasts {
 		return true
 	}
 	if !upstream.HasCode(err, http.StatusForbidden) {

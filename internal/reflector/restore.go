@@ -48,10 +48,8 @@ type restorer struct {
 // then unchanged and has to be filled in another way.
 func (r *restorer) restore(ctx context.Context, e *epoch) (*stream, error) {
 	resource := r.lane.Resource
-	if _, err := r.lane.Cache.State(); err == nil || r.dir == "" || resource.ReadFromEtcd() || isSecret(resource) {
-		return nil, nil
-	}
-	if r.tries.has(r.lane.key()) {
+	if _, err := r.lane.Cache.State(); err == nil || r.dir == "" || resource.ReadFromEtcd() || isSecret(resource) ||
+		r.tries.has(r.lane.key()) {
 		return nil, nil
 	}
 	path := filepath.Join(r.dir, r.lane.snapshotName())

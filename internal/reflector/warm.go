@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/http"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -114,5 +115,5 @@ func (l *lister) readPeer(ctx context.Context, e *epoch, p *peer) (*list, error)
 	if err != nil {
 		return nil, ofPeer(err)
 	}
-	return newList(pages.version, objects)
+	return newList(pages.version, objects, time.Time{})
 }
