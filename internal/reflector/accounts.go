@@ -129,7 +129,7 @@ func (l *Lanes) received() map[string]bool {
 		if failure := r.Failure(); failure != nil {
 			ended = failure.Refused
 		}
-		if r.writer.synced.Load() != nil && !ended && !r.Resource.Custom {
+		if r.synced.Load() != nil && !ended && !r.Resource.Custom {
 			received[r.Resource.GVR.Resource] = true
 		}
 	}

@@ -212,7 +212,7 @@ func TestResourceOfEndedLaneIsNotReceived(t *testing.T) {
 		if !r.lanes.received()["configmaps"] {
 			t.Error("got a synced lane that does not count as receiving")
 		}
-		lane.writer.wrong <- fmt.Errorf("%w: 1 MiB", ErrTooLarge)
+		lane.wrong <- fmt.Errorf("%w: 1 MiB", ErrTooLarge)
 		elapse(time.Minute)
 		if f := lane.Failure(); f == nil || !f.TooLarge() || r.lanes.received()["configmaps"] {
 			t.Errorf("got an ended lane that counts as receiving: %+v", f)

@@ -1,20 +1,25 @@
 package reflector
 
-import "go.uber.org/zap"
+import (
+	"go.uber.org/zap"
 
-// learnBookmark reads a bookmark frame, and stores the fields that bookmarks of this resource have.
-func (w *writer) learnBookmark(frame []byte) {
-	bookmark, err := w.listWatch.Load().reader.Bookmark(frame)
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+// learnBookmark reads a bookmark frame of the upstream, and stores the fields that bookmarks of this resource have.
+func (l *lane) learnBookmark(by *listWatch, frame []byte) {
+	bookmark, err := by.reader.Bookmark(frame)
 	if err != nil {
-		w.log.Warn("Failed to parse the upstream's bookmark", zap.Error(err))
+		l.log.Warn("Failed to parse the upstream's bookmark", zap.Error(err))
 	}
-	w.reflector.bookmark.Store(&bookmark)
+	l.bookmark.Store(&bookmark)
+	l.marked.Store(true)
 }
 
 // knowBookmark stores a bookmark with minimal fields if the upstream has sent no bookmark.
-func (w *writer) knowBookmark() {
-	if w.reflector.Bookmark() == nil {
-		bookmark := w.shape.Bookmark()
-		w.reflector.bookmark.Store(&bookmark)
+func (l *lane) knowBookmark(shape wire.Shape) {
+	if l.Bookmark() == nil {
+		bookmark := shape.Bookmark()
+		l.bookmark.Store(&bookmark)
 	}
 }

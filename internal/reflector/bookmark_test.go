@@ -22,10 +22,9 @@ func TestBookmarkThatCannotBeLearned(t *testing.T) {
 		},
 	} {
 		e := jsonwire.Encoding{}
-		w := &writer{reflector: &Reflector{}, log: zap.NewNop()}
-		w.listWatch.Store(&listWatch{reader: e.Reader(kind, e.RequestFormats()[0], nil)})
-		w.learnBookmark([]byte(`{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"real","resourceVersion":"5"}}}`))
-		if got := bookmarkText(e.Shape(kind), w.reflector); got != want {
+		r := &Reflector{lane: &lane{log: zap.NewNop()}}
+		r.learnBookmark(&listWatch{reader: e.Reader(kind, e.RequestFormats()[0], nil)}, []byte(`{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"real","resourceVersion":"5"}}}`))
+		if got := bookmarkText(e.Shape(kind), r); got != want {
 			t.Errorf("got bookmark %s, want %s", got, want)
 		}
 	}

@@ -116,7 +116,7 @@ func TestClusterIsReadAfterTheWatchIsOpen(t *testing.T) {
 		lane := r.synced(t)
 		elapse(time.Minute)
 		r.Script(testkit.AskWatch, func(w http.ResponseWriter, request *http.Request) {
-			if uid := lane.writer.clusters.since(request.Context(), time.Now()); uid == "1" {
+			if uid := r.lanes.clusters.since(request.Context(), time.Now()); uid == "1" {
 				<-time.After(time.Millisecond)
 				r.isCluster("2")
 				r.Rewrite(func(text string) string { return strings.Replace(text, "here", "elsewhere", 1) })

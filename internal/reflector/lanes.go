@@ -13,7 +13,6 @@ import (
 	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
@@ -37,8 +36,6 @@ type laneKey struct {
 	gvr      schema.GroupVersionResource
 	encoding wire.Encoding
 }
-
-func (r *Reflector) key() laneKey { return laneKey{gvr: r.Resource.GVR, encoding: r.Encoding} }
 
 // Lanes contains the reflectors of the running lanes. The first request that needs a lane starts it.
 type Lanes struct {
@@ -217,10 +214,8 @@ func (l *Lanes) running(key laneKey, resource upstream.Resource) *Reflector {
 
 // start makes a reflector and starts to fill its lane. The caller holds l.mu.
 func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
-	r := &Reflector{Resource: resource, Encoding: e, Cache: cache.NewLane(l.config.options(resource))}
+	r := &Reflector{lane: l.newLane(resource, e), definitions: l.definitions}
 	r.init(l.life)
-	r.began = time.Now()
-	r.receivesNothing(r.began)
 	options := fresh.Options{
 		Lane: r.Cache, Source: source{client: l.client, resource: resource}, Filler: r,
 		Resource: resource.GVR.Resource, ReadFromEtcd: resource.ReadFromEtcd(),
@@ -230,18 +225,7 @@ func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
 		r.settling.Store(l.definitions.unsettled(resource.GVR.GroupResource().String()) > 0)
 	}
 	r.checker = l.checkers.Checker(options)
-	r.writer = newWriter(l.client, r, l.metrics, l.log.With(
-		zap.String("resource", resource.GVR.GroupResource().String()), zap.String("version", resource.GVR.Version),
-		zap.String("encoding", e.Name())))
-	r.writer.versions, r.writer.clusters, r.writer.otherPasts, r.writer.replays = l.versions, l.clusters, &l.otherPasts,
-		l.config.ReplayLostWindows
-	r.writer.definitions = l.definitions
-	r.writer.fills, r.writer.admission, r.writer.memory, r.writer.peers = l.fills, l.admission, l.memory, l.peers
-	r.writer.memoryLimit = l.config.Resources[resource.GVR.GroupResource()].Memory
-	r.writer.snapshotDir, r.writer.tries = l.config.SnapshotDir, l.tries
-	r.writer.pageBytes = cmp.Or(l.config.PageBytes, heldBytes)
-	r.writer.pagedFrom = cmp.Or(l.config.PagedFrom, pagedFrom)
-	r.fill.before = l.fills.of(r.key())
+	r.writer = l.newWriter(r.lane, r.checker)
 	r.Start(r.writer.run)
 	return r
 }

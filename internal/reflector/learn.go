@@ -1,10 +1,13 @@
 package reflector
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
 	"time"
+
+	"go.uber.org/zap"
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/upstream"
@@ -21,10 +24,41 @@ type discovered struct {
 	warnings   []string
 }
 
+// epoch contains how the writer reads and represents the lane's objects until it lists the lane again.
+type epoch struct {
+	*listWatch
+	discovered
+	asks    []wire.RequestFormat // ways to request the objects that the upstream has not refused
+	shape   wire.Shape
+	columns []byte // columns of the Table of the list in progress; nil if there are none
+}
+
+// setColumns stores the columns of a list's Table.
+func (e *epoch) setColumns(log *zap.Logger, raw []byte) {
+	if len(raw) == 0 {
+		return
+	}
+	e.columns = bytes.Clone(raw)
+	printed, err := e.shape.WithColumns(raw)
+	if err != nil {
+		log.Warn("Failed to parse the upstream's Table columns", zap.Error(err))
+		return
+	}
+	e.shape = printed
+}
+
+// learner reads the properties of a lane's resource for each epoch, and checks during the epoch that they are
+// unchanged.
+type learner struct {
+	lane        *lane
+	definitions *definitions
+	known       discovered // properties of the last epoch
+}
+
 // discover reads the style of the resource's lists and the fields that can be selected.
-func (w *writer) discover(ctx context.Context) (discovered, error) {
+func (l *learner) discover(ctx context.Context) (discovered, error) {
 	asked := time.Now()
-	list, err := w.client.EmptyList(ctx, w.reflector.Resource)
+	list, err := l.lane.client.EmptyList(ctx, l.lane.Resource)
 	if err != nil {
 		return discovered{}, err
 	}
@@ -32,9 +66,9 @@ func (w *writer) discover(ctx context.Context) (discovered, error) {
 	if d.rv, err = cache.ParseRV(list.ResourceVersion); err != nil || !d.style.Custom {
 		return d, err
 	}
-	d.definition, err = define(ctx, w.client, w.reflector.Resource)
+	d.definition, err = define(ctx, l.lane.client, l.lane.Resource)
 	if upstream.HasCode(err, http.StatusNotFound) || upstream.HasCode(err, http.StatusForbidden) &&
-		w.discovered.definition.uid == "" {
+		l.known.definition.uid == "" {
 		return d, nil // without permission to read CRDs the definition is empty, and reads that need it are forwarded
 	}
 	return d, err
@@ -45,70 +79,63 @@ func (d discovered) sameAs(before discovered) bool {
 	return d.style == before.style && d.definition.representsAs(before.definition)
 }
 
-// learn reads the properties of the resource for a new epoch. The kind that the first epoch read is used for the
+// learn reads the properties of the resource and begins an epoch. The kind that the first epoch read is used for the
 // lifetime of the lane.
-func (w *writer) learn(ctx context.Context) error {
-	discover := w.settle
-	if w.reflector.Kind() != nil {
-		discover = w.discover // if the definition has changed, the lane ends, so there is no need to wait
+func (l *learner) learn(ctx context.Context) (*epoch, error) {
+	discover, lane := l.settle, l.lane
+	if lane.Kind() != nil {
+		discover = l.discover // if the definition has changed, the lane ends, so there is no need to wait
 	}
 	d, err := discover(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if w.reflector.Kind() != nil && !d.sameAs(w.discovered) {
-		return errRedefined
+	if lane.Kind() != nil && !d.sameAs(l.known) {
+		return nil, errRedefined
 	}
-	if custom := w.reflector.Resource.Custom; d.style.Custom != custom {
-		return fmt.Errorf("%w: expected a custom resource: %t", errRedefined, custom)
+	if custom := lane.Resource.Custom; d.style.Custom != custom {
+		return nil, fmt.Errorf("%w: expected a custom resource: %t", errRedefined, custom)
 	}
-	w.discovered = d
-	w.reflector.warnings.Store(&d.warnings)
+	l.known = d
+	lane.warnings.Store(&d.warnings)
 	if d.style.Custom {
-		w.reflector.definition.Store(&d.definition)
+		lane.definition.Store(&d.definition)
 	}
-	w.reflector.undefined.Store(d.style.Custom && d.definition.uid == "")
-	if w.reflector.Kind() == nil {
-		w.reflector.kind.Store(kindOf(w.reflector.Resource, d.definition))
-		w.reflector.announce()
+	lane.undefined.Store(d.style.Custom && d.definition.uid == "")
+	if lane.Kind() == nil {
+		lane.kind.Store(kindOf(lane.Resource, d.definition))
+		lane.announce()
 	}
-	encoding := w.reflector.Encoding
-	w.shape, w.asks, w.columns = encoding.Shape(w.description()), encoding.RequestFormats(), nil
-	w.listWatch.Store(w.newListWatch())
-	return nil
+	asks := lane.Encoding.RequestFormats()
+	by := lane.newListWatch(d, asks[0])
+	return &epoch{listWatch: by, discovered: d, asks: asks, shape: lane.Encoding.Shape(by.about)}, nil
 }
 
-// description returns the properties of the resource that the lane's encoding needs.
-func (w *writer) description() wire.Description {
-	return wire.Description{
-		Resource: w.reflector.Resource.GVR, Kind: w.reflector.Resource.GVK, ListKind: w.discovered.style.ListKind,
-		Custom: w.discovered.style.Custom, DatePaths: w.discovered.definition.datePaths,
+// newListWatch returns a listWatch that requests objects in the given way.
+func (l *lane) newListWatch(d discovered, ask wire.RequestFormat) *listWatch {
+	kind, about := l.Kind(), wire.Description{
+		Resource: l.Resource.GVR, Kind: l.Resource.GVK, ListKind: d.style.ListKind, Custom: d.style.Custom,
+		DatePaths: d.definition.datePaths,
 	}
-}
-
-// newListWatch returns a listWatch with the first Accept header that the upstream has not refused.
-func (w *writer) newListWatch() *listWatch {
-	encoding, ask, kind := w.reflector.Encoding, w.asks[0], w.reflector.Kind()
 	return &listWatch{
-		client: w.client, resource: w.reflector.Resource, kind: kind, about: w.description(),
-		defined: w.discovered.definition, framing: encoding.Framing(), ask: ask,
-		reader: encoding.Reader(w.description(), ask, pathsOf(kind)),
+		client: l.client, resource: l.Resource, kind: kind, about: about, defined: d.definition,
+		framing: l.Encoding.Framing(), ask: ask, reader: l.Encoding.Reader(about, ask, pathsOf(kind)),
 	}
 }
 
 // verify checks, before a watch is resumed, that the upstream has reached rv and that the definition is unchanged.
 // kube-apiserver ends watches when a custom resource is redefined or etcd is restored. However, it accepts a new watch
 // from a version that it has not reached (semantics 4.1).
-func (w *writer) verify(ctx context.Context, rv cache.RV) error {
-	d, err := w.discover(ctx)
+func (l *learner) verify(ctx context.Context, rv cache.RV) error {
+	d, err := l.discover(ctx)
 	switch {
 	case err != nil:
 		return err
-	case !d.sameAs(w.discovered):
+	case !d.sameAs(l.known):
 		return errRedefined
 	case d.rv < rv:
 		return fmt.Errorf("%w: upstream at %d, lane at %d", errRestored, d.rv, rv)
 	}
-	w.reflector.warnings.Store(&d.warnings)
+	l.lane.warnings.Store(&d.warnings)
 	return nil
 }

@@ -32,13 +32,15 @@ const (
 // listing reads a list of one resourceVersion page by page. One goroutine fetches pages while another reads the earlier
 // ones, so that at most two pages of objects are in memory.
 type listing struct {
-	client        *upstream.Client
-	resource      upstream.Resource
+	lane          *lane
+	quota         *quota
+	epoch         *epoch
+	client        *upstream.Client // client of the upstream or a peer
 	reader        wire.PageReader
-	from          cache.RV          // minimum version of the list
-	held          int64             // maximum size of a page in bytes, unless it is a single object
-	grew          func(bytes int64) // called with the growth of the page buffers
-	version       string            // version of the list; empty before its first page
+	pagedFrom     int      // minimum number of objects
+	from          cache.RV // minimum version of the list
+	held          int64    // maximum size of a page in bytes, unless it is a single object
+	version       string   // version of the list; empty before its first page
 	rows, objects series
 }
 
@@ -58,11 +60,13 @@ type page struct {
 	head    wire.ListHead // head of the page of objects
 }
 
-func newListing(client *upstream.Client, resource upstream.Resource, pages wire.Pages, from cache.RV, held int64,
-	grew func(int64)) *listing {
+// listing returns a listing of at least version at. The memory of its pages counts as memory of the lane.
+func (l *lister) listing(e *epoch, from *upstream.Client, at cache.RV) *listing {
+	l.lane.fill.pages.Store(0)
+	pages := l.lane.Encoding.Pages(e.about, e.ask, pathsOf(e.kind))
 	return &listing{
-		client: client, resource: resource, reader: pages.Reader, from: from, held: held, grew: grew,
-		rows:    series{ask: pages.Rows, limit: rowsPage, done: pages.Rows == nil},
+		lane: l.lane, quota: l.quota, epoch: e, client: from, reader: pages.Reader, pagedFrom: l.pagedFrom, from: at,
+		held: l.pageBytes, rows: series{ask: pages.Rows, limit: rowsPage, done: pages.Rows == nil},
 		objects: series{ask: &pages.Objects, limit: firstPage},
 	}
 }
@@ -88,7 +92,7 @@ func (l *listing) fetch(ctx context.Context, pages chan<- page, spareBuffers <-c
 		if p.head, err = l.next(ctx, &l.objects, p.objects); err != nil {
 			return err
 		}
-		l.grew(int64(p.objects.Cap() - before))
+		l.lane.fill.pages.Add(int64(p.objects.Cap() - before))
 		l.objects.limit = l.limitFor(p.objects.Len())
 		select {
 		case pages <- p:
@@ -150,5 +154,84 @@ func (l *listing) get(ctx context.Context, s *series, into *bytes.Buffer, limit 
 	for name, value := range s.ask.Query {
 		query.Set(name, value)
 	}
-	return l.client.GetInto(ctx, upstream.Target{Path: l.resource.Path(""), Query: query}, s.ask.Accept, limit, into)
+	return l.client.GetInto(ctx, upstream.Target{Path: l.lane.Resource.Path(""), Query: query}, s.ask.Accept, limit, into)
+}
+
+// firstRows reads the first page of rows, which shows how many objects there are. It returns errFew if they are too few
+// for pages.
+func (l *listing) firstRows(ctx context.Context) error {
+	if l.rows.done {
+		return nil // the resource has no rows
+	}
+	var body bytes.Buffer
+	head, err := l.next(ctx, &l.rows, &body)
+	if err != nil {
+		return err
+	}
+	if err := l.takeRows(body.Bytes()); err != nil {
+		return err
+	}
+	l.lane.fill.expected.Store(int64(l.reader.Rest()) + head.Remaining)
+	if head.Continue == "" && l.reader.Rest() < l.pagedFrom {
+		return errFew
+	}
+	return nil
+}
+
+func (l *listing) takeRows(body []byte) error {
+	head, err := l.reader.Rows(body)
+	if err != nil {
+		return fmt.Errorf("read a list: %w", err)
+	}
+	l.epoch.setColumns(l.lane.log, head.Columns)
+	return nil
+}
+
+// read reads the pages while a goroutine fetches the next ones. The goroutine has ended when read returns.
+func (l *listing) read(ctx context.Context) (map[string]*cache.Object, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	pages, failed, spareBuffers := make(chan page), make(chan error, 1), make(chan *bytes.Buffer, 2)
+	spareBuffers <- new(bytes.Buffer)
+	spareBuffers <- new(bytes.Buffer)
+	go func() {
+		defer close(pages)
+		failed <- l.fetch(ctx, pages, spareBuffers)
+	}()
+	defer func() {
+		cancel()
+		for range pages { // discard the rest
+		}
+	}()
+	objects := map[string]*cache.Object{}
+	add := l.quota.adder(l.epoch.listWatch, objects, l.lane.Cache.Fill())
+	for p := range pages {
+		before := len(objects)
+		if err := l.readPage(p, add); err != nil {
+			return nil, fmt.Errorf("read a list: %w", err)
+		}
+		if p.head.Continue != "" && len(objects) == before {
+			return nil, errors.New("read a list: a page without objects is not the last one")
+		}
+		l.lane.fill.noteExpected(int64(len(objects)) + p.head.Remaining)
+		spareBuffers <- p.objects
+	}
+	err := <-failed
+	if err == nil && l.reader.Rest() > 0 {
+		err = fmt.Errorf("%w: %d rows without an object", wire.ErrUnaligned, l.reader.Rest())
+	}
+	return objects, err
+}
+
+// readPage adds the objects of a page.
+func (l *listing) readPage(p page, add func(wire.Item, wire.Facts) error) error {
+	for _, rows := range p.rows {
+		if err := l.takeRows(rows); err != nil {
+			return err
+		}
+	}
+	head, err := l.reader.Objects(p.objects.Bytes(), add)
+	if err == nil && (head.Continue != p.head.Continue || head.ResourceVersion != p.head.ResourceVersion) {
+		err = errors.New("the head of a page changed between two reads")
+	}
+	return err
 }

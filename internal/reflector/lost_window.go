@@ -3,7 +3,7 @@ package reflector
 import (
 	"context"
 	"errors"
-	"fmt"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -13,33 +13,30 @@ import (
 
 // past describes the list from which the writer filled the lane, and reasons why it may no longer match the upstream.
 type past struct {
-	replays    bool       // whether differences may be replayed
-	distrusted bool       // whether the last epoch ended for another reason than a lost window
-	cluster    string     // UID of the upstream's cluster, as last read; empty if it is unreadable
-	doubted    bool       // whether a watch broke off since the cluster was last confirmed
-	pasts      int64      // value of Lanes.otherPasts for the current list
-	known      int64      // value of Lanes.otherPasts for the list in progress, including this lane's findings
-	listed     *listWatch // listWatch of the last list
-	columns    []byte     // columns of the Table of the list in progress; nil if there are none
+	replays    bool          // whether differences may be replayed
+	otherPasts *atomic.Int64 // Lanes.otherPasts
+	distrusted bool          // whether the last epoch ended for another reason than a lost window
+	pasts      int64         // value of otherPasts for the current list
+	known      int64         // value of otherPasts for the list in progress, including this lane's findings
+	accept     string        // Accept header of the last list; empty before it
 }
 
-// remember stores the properties of a list, for comparison with the next list. It returns the UID of the lane's
-// cluster, or an empty string if the upstream does not provide it.
-func (w *writer) remember(ctx context.Context) string {
-	w.listed = w.listWatch.Load()
-	w.pasts = w.known
-	uid := w.clusters.since(ctx, time.Now().Add(-versionAge))
-	if w.doubted = uid == ""; !w.doubted {
-		w.cluster = uid // a failed read keeps the last UID
+// begins records that a list begins.
+func (p *past) begins() { p.known = p.otherPasts.Load() }
+
+// distrust records why an epoch ended.
+func (p *past) distrust(reason error) {
+	p.distrusted = p.distrusted || !isLost(reason) && !errors.Is(reason, errUncertain)
+	if errors.Is(reason, errRestored) {
+		p.noteOtherPast()
 	}
-	return uid
 }
 
 // noteOtherPast records, for all lanes, that the upstream's history contradicts the history that the lanes have served.
 // A single object of one lane is sufficient evidence.
-func (w *writer) noteOtherPast() {
-	w.otherPasts.Add(1)
-	w.known++
+func (p *past) noteOtherPast() {
+	p.otherPasts.Add(1)
+	p.known++
 }
 
 // Outcomes of a lost window.
@@ -57,79 +54,49 @@ const (
 // replay continues the lane's epoch with a list at rv. The lane's watches receive the differences between its last
 // State and the list (docs/adr/0021-gaps-are-bridged.md). It returns false if a new epoch has to begin, because there
 // is no last State or the differences cannot be replayed.
-func (w *writer) replay(ctx context.Context, rv cache.RV, list []*cache.Object) bool {
-	last, err := w.reflector.Cache.State()
+func (p *publisher) replay(ctx context.Context, e *epoch, rv cache.RV, list []*cache.Object) bool {
+	last, err := p.lane.Cache.State()
 	if err != nil {
 		return false
 	}
-	known, err := w.reflector.Cache.Known()
+	known, err := p.lane.Cache.Known()
 	if err != nil {
 		return false
 	}
-	outcome := w.mayReplay(ctx, last)
+	outcome := p.mayReplay(ctx, e, last)
 	if outcome == replayed {
-		if outcome = outcomeOf(w.reflector.Cache.Replay(rv, list)); outcome == otherPast || outcome == setBack {
-			w.noteOtherPast()
+		if outcome = outcomeOf(p.lane.Cache.Replay(rv, list)); outcome == otherPast || outcome == setBack {
+			p.noteOtherPast()
 		}
 	}
-	gvr := w.reflector.Resource.GVR
-	w.metrics.LostWindow(gvr.Group, gvr.Resource, outcome)
-	w.log.Info("Upstream lost the events after the lane's version", zap.String("outcome", outcome),
+	gvr := p.lane.Resource.GVR
+	p.lane.metrics.LostWindow(gvr.Group, gvr.Resource, outcome)
+	p.lane.log.Info("Upstream lost the events after the lane's version", zap.String("outcome", outcome),
 		zap.Stringer("from", known[0]), zap.Stringers("confirmed", known[1:]), zap.Stringer("to", rv))
 	if outcome == replayed {
-		w.shape = last.Shape() // the epoch keeps its shape, whose columns are the same
+		e.shape = last.Shape() // the epoch keeps its shape, whose columns are the same
 	}
 	return outcome == replayed
 }
 
 // mayReplay returns "replayed" if the new list can be compared with the last State. Otherwise it returns the reason as
 // an outcome. Objects are compared by their bytes, so both must have the same representation.
-func (w *writer) mayReplay(ctx context.Context, last *cache.State) string {
+func (p *publisher) mayReplay(ctx context.Context, e *epoch, last *cache.State) string {
 	switch now := time.Now(); {
-	case !w.replays:
+	case !p.replays:
 		return replayOff
-	case w.distrusted || w.pasts != w.otherPasts.Load():
+	case p.distrusted || p.pasts != p.otherPasts.Load():
 		return otherPast
-	case !w.mayBeVersion(ctx, now):
+	case !p.check.mayBeVersion(ctx, now):
 		return otherVersion
-	case w.isOtherCluster(w.clusters.since(ctx, now)):
+	case p.check.isOtherCluster(p.check.clusters.since(ctx, now)):
 		return otherCluster
-	case w.listed == nil || w.listed.ask.Accept != w.listWatch.Load().ask.Accept || last.Shape().Reprinted(w.columns),
-		w.columns != nil && last.Shape().Prints() != w.shape.Prints():
+	case p.accept != e.ask.Accept || last.Shape().Reprinted(e.columns),
+		e.columns != nil && last.Shape().Prints() != e.shape.Prints():
 		return otherRepresentation
 	}
 	return replayed
 }
-
-// mayBeVersion reports whether the upstream may have the version from which the last list was read. If either version
-// is unknown, the comparison of bytes decides.
-func (w *writer) mayBeVersion(ctx context.Context, moment time.Time) bool {
-	now := w.versions.since(ctx, moment)
-	return w.version == "" || now == "" || now == w.version
-}
-
-// sameCluster returns an error if the upstream is another cluster than the lane's. After a watch broke off, the address
-// may lead to another cluster, such as a standby, whose resourceVersions are unrelated. The UID has to be read after
-// the new watch was opened, because until then the address may begin to lead to another cluster. Lanes share these
-// requests. If the upstream does not provide the UID, the lane continues, and sameCluster checks again after the next
-// watch was opened.
-func (w *writer) sameCluster(ctx context.Context, opened time.Time) error {
-	if !w.doubted {
-		return nil
-	}
-	uid := w.clusters.since(ctx, opened)
-	switch {
-	case uid == "":
-		return nil
-	case w.isOtherCluster(uid):
-		return fmt.Errorf("%w: %s instead of %s", errElsewhere, uid, w.cluster)
-	}
-	w.cluster, w.doubted = uid, false
-	return nil
-}
-
-// isOtherCluster reports whether the upstream is another cluster than before, or no longer provides its UID.
-func (w *writer) isOtherCluster(uid string) bool { return w.cluster != "" && uid != w.cluster }
 
 func outcomeOf(err error) string {
 	switch {

@@ -109,12 +109,21 @@ func (r *memoryAdmission) left(key laneKey) (lack, time.Duration) {
 // lookEvery is the number of bytes that a lane allocates between two checks of the memory.
 const lookEvery = 1 << 20
 
+// quota is the memory that a lane may use while it is filled.
+type quota struct {
+	lane      *lane
+	memory    Memory
+	admission *memoryAdmission
+	limit     int64 // maximum size of the lane in bytes; 0 is unlimited
+	looked    int64 // size of the list at the last memory check, in bytes
+}
+
 // admit returns ErrTooLarge if that many bytes exceed the lane's limit, or ErrNoMemory if memory is exhausted.
-func (w *writer) admit(bytes int64) error {
+func (q *quota) admit(bytes int64) error {
 	switch {
-	case w.memoryLimit > 0 && bytes > w.memoryLimit:
-		return fmt.Errorf("%w: %d MiB", ErrTooLarge, w.memoryLimit>>20)
-	case !w.memory.Fits(0):
+	case q.limit > 0 && bytes > q.limit:
+		return fmt.Errorf("%w: %d MiB", ErrTooLarge, q.limit>>20)
+	case !q.memory.Fits(0):
 		return ErrNoMemory
 	}
 	return nil
@@ -122,24 +131,24 @@ func (w *writer) admit(bytes int64) error {
 
 // fits returns an error, as admit does, if the list that fills the lane must stop. bytes is the size of the list so
 // far. If the list must stop, fits records the estimated need of the lane.
-func (w *writer) fits(bytes int64) error {
-	if bytes < w.looked { // a new list
-		w.looked = 0
+func (q *quota) fits(bytes int64) error {
+	if bytes < q.looked { // a new list
+		q.looked = 0
 	}
-	if bytes-w.looked < lookEvery {
+	if bytes-q.looked < lookEvery {
 		return nil
 	}
-	w.looked = bytes
-	err := w.admit(bytes)
+	q.looked = bytes
+	err := q.admit(bytes)
 	if !errors.Is(err, ErrNoMemory) {
 		return err
 	}
-	f := &w.reflector.fill
+	f := &q.lane.fill
 	needs := float64(bytes)
 	if objects, all := f.objects.Load(), cmp.Or(f.expected.Load(), f.before.objects); objects > 0 && all > objects {
 		needs *= float64(all) / float64(objects)
 	}
-	w.admission.note(w.reflector.key(), int64(needs))
+	q.admission.note(q.lane.key(), int64(needs))
 	return fmt.Errorf("%w: filled %d MiB of about %d; --memory-budget limits the memory of all lanes", ErrNoMemory,
 		bytes>>20, int64(needs)>>20)
 }
@@ -148,9 +157,9 @@ func (w *writer) fits(bytes int64) error {
 // forwarded.
 func (l *Lanes) endLarge() {
 	for _, r := range l.All() {
-		if limit := r.writer.memoryLimit; limit > 0 && r.Memory() > limit {
+		if limit := l.config.Resources[r.Resource.GVR.GroupResource()].Memory; limit > 0 && r.Memory() > limit {
 			select {
-			case r.writer.wrong <- fmt.Errorf("%w: %d MiB", ErrTooLarge, limit>>20):
+			case r.wrong <- fmt.Errorf("%w: %d MiB", ErrTooLarge, limit>>20):
 			default: // the lane already ends or is listed again
 			}
 		}

@@ -161,7 +161,7 @@ func TestColdestLaneGoesFirst(t *testing.T) {
 	var lanes []*Reflector
 	names := map[*Reflector]string{}
 	add := func(name string, idle time.Duration, watches int) *Reflector {
-		r := &Reflector{Cache: cache.NewLane(cache.Options{})}
+		r := &Reflector{lane: &lane{Cache: cache.NewLane(cache.Options{})}}
 		r.began = time.Now().Add(-idle)
 		r.Cache.Replace(1, shape, nil)
 		t.Cleanup(r.Cache.Close)

@@ -1,18 +1,14 @@
 package reflector
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/url"
 	"time"
 
 	"go.uber.org/zap"
 
-	"github.com/listfacade/listfacade/cache"
-	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
@@ -28,190 +24,76 @@ const (
 // errFew is the error if a resource has too few objects for pages.
 var errFew = errors.New("too few objects for pages")
 
-// paged fills the lane by pages of complete objects and separate pages of rows without objects. Rows that contain
+// paged reads a list by pages of complete objects and separate pages of rows without objects. Rows that contain
 // complete objects, as in watches, cost kube-apiserver three times as much
-// (docs/adr/0017-lanes-are-filled-by-pages.md). If filled is false, the caller has to fill the lane by a streaming
-// list.
-func (w *writer) paged(ctx context.Context) (filled bool, err error) {
+// (docs/adr/0017-lanes-are-filled-by-pages.md). If it returns nil, the caller has to read a streaming list.
+func (l *lister) paged(ctx context.Context, e *epoch) (all *list, err error) {
 	for range listings {
-		err = w.list(ctx)
+		all, err = l.pagedOnce(ctx, e)
 		if !isLost(err) {
 			break
 		}
-		w.log.Info("List version expired before the last page; listing again", zap.Error(err))
+		l.lane.log.Info("List version expired before the last page; listing again", zap.Error(err))
 	}
 	switch {
 	case errors.Is(err, errFew):
-		return false, nil
+		return nil, nil
 	case errors.Is(err, wire.ErrUnaligned):
-		w.unpaged = true
+		l.stopPaging()
 	case !isLost(err):
-		return err == nil, err
+		return all, err
 	}
-	w.log.Info("Could not list page by page; using one streaming list", zap.Error(err))
-	return false, nil
+	l.lane.log.Info("Could not list page by page; using one streaming list", zap.Error(err))
+	return nil, nil
 }
 
-// list reads one listing and publishes it. For freshness checks, the list counts as requested when its minimum version
-// was read.
-func (w *writer) list(ctx context.Context) error {
-	r := w.reflector
-	l := w.listing(w.client, w.discovered.rv)
-	if err := w.firstRows(ctx, l); err != nil {
-		return err
+// stopPaging makes the next lists streaming lists, because pages failed.
+func (l *lister) stopPaging() { l.unpaged = true }
+
+// pagedOnce reads one listing. For freshness checks, the list counts as requested when its minimum version was read.
+func (l *lister) pagedOnce(ctx context.Context, e *epoch) (*list, error) {
+	p := l.listing(e, l.lane.client, e.rv)
+	if err := p.firstRows(ctx); err != nil {
+		return nil, err
 	}
-	if err := w.learnMarks(ctx); err != nil {
-		return err
+	if err := l.learnMarks(ctx, e); err != nil {
+		return nil, err
 	}
-	objects, err := w.read(ctx, l)
+	objects, err := p.read(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	rv, err := cache.ParseRV(l.version)
-	if err != nil {
-		return fmt.Errorf("read a list: %w", err)
-	}
-	if err := w.publish(ctx, rv, objects); err != nil {
-		return err
-	}
-	r.checker.Synced(w.discovered.asked)
-	return nil
-}
-
-// firstRows reads the first page of rows, which shows how many objects there are.
-func (w *writer) firstRows(ctx context.Context, l *listing) error {
-	if l.rows.done {
-		return nil // the resource has no rows
-	}
-	var body bytes.Buffer
-	head, err := l.next(ctx, &l.rows, &body)
-	if err != nil {
-		return err
-	}
-	if err := w.takeRows(l, body.Bytes()); err != nil {
-		return err
-	}
-	w.reflector.fill.expected.Store(int64(l.reader.Rest()) + head.Remaining)
-	if head.Continue == "" && l.reader.Rest() < w.pagedFrom {
-		return errFew
-	}
-	return nil
-}
-
-// listing returns a listing that fills the lane, with a version not below the argument at. The memory of its pages
-// counts as memory of the lane.
-func (w *writer) listing(from *upstream.Client, at cache.RV) *listing {
-	r := w.reflector
-	r.fill.pages.Store(0)
-	pages := r.Encoding.Pages(w.description(), w.asks[0], pathsOf(r.Kind()))
-	return newListing(from, r.Resource, pages, at, w.pageBytes, func(bytes int64) { r.fill.pages.Add(bytes) })
-}
-
-func (w *writer) takeRows(l *listing, body []byte) error {
-	head, err := l.reader.Rows(body)
-	if err != nil {
-		return fmt.Errorf("read a list: %w", err)
-	}
-	w.setColumns(head.Columns)
-	return nil
-}
-
-// read reads the pages of a listing while a goroutine fetches the next ones. The goroutine has ended when read returns.
-func (w *writer) read(ctx context.Context, l *listing) (map[string]*cache.Object, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	pages, failed, spareBuffers := make(chan page), make(chan error, 1), make(chan *bytes.Buffer, 2)
-	spareBuffers <- new(bytes.Buffer)
-	spareBuffers <- new(bytes.Buffer)
-	go func() {
-		defer close(pages)
-		failed <- l.fetch(ctx, pages, spareBuffers)
-	}()
-	defer func() {
-		cancel()
-		for range pages { // discard the rest
-		}
-	}()
-	objects := map[string]*cache.Object{}
-	add := w.adder(w.listWatch.Load(), objects, w.reflector.Cache.Fill())
-	for p := range pages {
-		before := len(objects)
-		if err := w.readPage(l, p, add); err != nil {
-			return nil, fmt.Errorf("read a list: %w", err)
-		}
-		if p.head.Continue != "" && len(objects) == before {
-			return nil, errors.New("read a list: a page without objects is not the last one")
-		}
-		w.reflector.fill.noteExpected(int64(len(objects)) + p.head.Remaining)
-		spareBuffers <- p.objects
-	}
-	err := <-failed
-	if err == nil && l.reader.Rest() > 0 {
-		err = fmt.Errorf("%w: %d rows without an object", wire.ErrUnaligned, l.reader.Rest())
-	}
-	return objects, err
-}
-
-// readPage adds the objects of a page.
-func (w *writer) readPage(l *listing, p page, add func(wire.Item, wire.Facts) error) error {
-	for _, rows := range p.rows {
-		if err := w.takeRows(l, rows); err != nil {
-			return err
-		}
-	}
-	head, err := l.reader.Objects(p.objects.Bytes(), add)
-	if err == nil && (head.Continue != p.head.Continue || head.ResourceVersion != p.head.ResourceVersion) {
-		err = errors.New("the metadata of a page changed between two reads")
-	}
-	return err
-}
-
-// adder returns a function that makes objects of the items in lists.
-func (w *writer) adder(
-	l *listWatch, objects map[string]*cache.Object, filling *cache.Filling,
-) func(wire.Item, wire.Facts) error {
-	return func(item wire.Item, facts wire.Facts) error {
-		o, err := l.newObject(item, &facts)
-		if err != nil {
-			return err
-		}
-		if objects[o.Key()] != nil {
-			return fmt.Errorf("%s appears twice", o.Key())
-		}
-		filling.Add(o)
-		objects[o.Key()] = o
-		w.reflector.fill.objects.Store(int64(len(objects)))
-		return w.fits(filling.Memory())
-	}
+	return newList(p.version, objects, e.asked)
 }
 
 // learnMarks opens a streaming list that matches no object. The bookmark at its end shows which fields bookmarks have,
 // and that the upstream sends bookmarks.
-func (w *writer) learnMarks(ctx context.Context) error {
+func (l *lister) learnMarks(ctx context.Context, e *epoch) error {
 	query := url.Values{
 		"watch": {"1"}, "sendInitialEvents": {"true"}, "resourceVersion": {"0"}, "resourceVersionMatch": {"NotOlderThan"},
 		"allowWatchBookmarks": {"true"},
 	}
-	nothing := w.reflector.Resource.EmptyListTarget()
+	nothing := l.lane.Resource.EmptyListTarget()
 	for name, values := range nothing.Query {
 		query[name] = values
 	}
-	s, err := w.listWatch.Load().watchAt(ctx, nothing.Path, query, progressWatchSeconds)
+	s, err := e.watchAt(ctx, nothing.Path, query, progressWatchSeconds)
 	if err == nil {
-		err = w.firstMark(s)
+		err = l.firstMark(e, s)
 		s.close()
 	}
 	if isUnsupported(err) {
-		w.streaming = false
+		l.streaming = false
 	} else if !errors.Is(err, errEndless) {
 		return err
 	}
-	w.log.Info("Upstream sent no bookmark; sending bookmarks with minimal fields", zap.Error(err))
-	w.knowBookmark()
+	l.lane.log.Info("Upstream sent no bookmark; sending bookmarks with minimal fields", zap.Error(err))
+	l.lane.knowBookmark(e.shape)
 	return nil
 }
 
 // firstMark reads the first frame of the stream, which must be the bookmark at the end of the initial events.
-func (w *writer) firstMark(s *stream) error {
+func (l *lister) firstMark(e *epoch, s *stream) error {
 	patience := time.AfterFunc(initialWait, s.close)
 	st, err := s.next()
 	inTime := patience.Stop()
@@ -223,7 +105,6 @@ func (w *writer) firstMark(s *stream) error {
 	case st.kind != stepInitialEnd:
 		return errEndless
 	}
-	w.reflector.marked.Store(true)
-	w.learnBookmark(st.frame)
+	l.lane.learnBookmark(e.listWatch, st.frame)
 	return nil
 }

@@ -194,7 +194,7 @@ func TestUnalignedRowsAreStreamed(t *testing.T) {
 					t.Errorf("got %d objects by %d streaming lists", n, r.Asked(testkit.AskStreaming))
 				}
 				asked := r.Asked(testkit.AskList)
-				r.lanes.All()[0].writer.contradict(errContradicted)
+				r.lanes.All()[0].contradict(errContradicted)
 				elapse(time.Minute)
 				if r.Asked(testkit.AskList) != asked || r.Asked(testkit.AskStreaming) != 2 {
 					t.Error("got another attempt with pages, want none")

@@ -18,14 +18,14 @@ type Progress struct {
 }
 
 // Progress returns the progress of the lane's list; listing is false if it is not being listed.
-func (r *Reflector) Progress() (p Progress, listing bool) {
-	began := r.fill.began.Load()
+func (l *lane) Progress() (p Progress, listing bool) {
+	began := l.fill.began.Load()
 	if began == nil {
 		return p, false
 	}
 	return Progress{
-		Objects: r.fill.objects.Load(), Expected: cmp.Or(r.fill.expected.Load(), r.fill.before.objects),
-		Left: r.fill.remaining(time.Since(*began)),
+		Objects: l.fill.objects.Load(), Expected: cmp.Or(l.fill.expected.Load(), l.fill.before.objects),
+		Left: l.fill.remaining(time.Since(*began)),
 	}, true
 }
 
@@ -33,7 +33,7 @@ func (r *Reflector) Progress() (p Progress, listing bool) {
 const progressEvery = 5 * time.Second
 
 // logProgress logs the progress of the list in a goroutine. The returned function ends the goroutine.
-func (w *writer) logProgress(ctx context.Context) (stop func()) {
+func (l *lane) logProgress(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -43,7 +43,7 @@ func (w *writer) logProgress(ctx context.Context) (stop func()) {
 		for began := time.Now(); ; {
 			select {
 			case <-tick.C:
-				w.logProgressOnce(time.Since(began))
+				l.logProgressOnce(time.Since(began))
 			case <-ctx.Done():
 				return
 			}
@@ -52,8 +52,8 @@ func (w *writer) logProgress(ctx context.Context) (stop func()) {
 	return func() { cancel(); <-ended }
 }
 
-func (w *writer) logProgressOnce(took time.Duration) {
-	p, listing := w.reflector.Progress()
+func (l *lane) logProgressOnce(took time.Duration) {
+	p, listing := l.Progress()
 	if !listing {
 		return
 	}
@@ -62,5 +62,5 @@ func (w *writer) logProgressOnce(took time.Duration) {
 	if p.Expected > 0 {
 		fields = append(fields, zap.Int64("expected", p.Expected), zap.Duration("remaining", p.Left.Round(time.Second)))
 	}
-	w.log.Info("Filling lane", fields...)
+	l.log.Info("Filling lane", fields...)
 }

@@ -6,15 +6,15 @@ import "context"
 // end (semantics 10.3).
 const progressWatchSeconds = 3
 
-// progressWatch reads a short watch from the lane's version to the first bookmark, and passes its steps to the writer.
-// The watch delivers the events that the lane misses, and the bookmark shows that they are complete (semantics 10.1).
-// It returns when the writer has received the steps or the context ends. It reports no error: the caller has to check
-// which version the lane has reached.
-func (w *writer) progressWatch(ctx context.Context) {
-	listWatch := w.synced.Load()
-	rv, err := w.reflector.Cache.Position()
+// ProgressWatch implements fresh.Filler. It reads a short watch from the lane's version to the first bookmark, and
+// passes its steps to the writer. The watch delivers the events that the lane misses, and the bookmark shows that they
+// are complete (semantics 10.1). It returns when the writer has received the steps or the context ends. It reports no
+// error: the caller has to check which version the lane has reached.
+func (l *lane) ProgressWatch(ctx context.Context) {
+	listWatch := l.synced.Load()
+	rv, err := l.Cache.Position()
 	// Both must be of one epoch: events after a version of the last epoch do not belong to the next one.
-	if err != nil || listWatch == nil || w.synced.Load() != listWatch {
+	if err != nil || listWatch == nil || l.synced.Load() != listWatch {
 		return
 	}
 	s, err := listWatch.watch(ctx, watchQuery(rv), progressWatchSeconds)
@@ -30,7 +30,7 @@ func (w *writer) progressWatch(ctx context.Context) {
 		complete := st.kind != stepChange
 		st.frame = nil
 		select {
-		case w.progressWatched <- st:
+		case l.progressWatched <- st:
 		case <-ctx.Done():
 			return
 		}

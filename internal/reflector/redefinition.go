@@ -29,7 +29,7 @@ func (r *Reflector) Confirm(ctx context.Context) error {
 	if was == nil {
 		return errUndefined
 	}
-	body, err := r.writer.client.Get(ctx, upstream.Target{Path: definitionOf(r.Resource)}, upstream.MediaMetadata,
+	body, err := r.client.Get(ctx, upstream.Target{Path: definitionOf(r.Resource)}, upstream.MediaMetadata,
 		definitionLimit)
 	var now struct{ Metadata definitionMeta }
 	if err == nil {
@@ -40,7 +40,7 @@ func (r *Reflector) Confirm(ctx context.Context) error {
 	}
 	is := definition{}
 	if err == nil {
-		is, err = define(ctx, r.writer.client, r.Resource)
+		is, err = define(ctx, r.client, r.Resource)
 	}
 	switch {
 	case upstream.HasCode(err, http.StatusNotFound): // deleted
@@ -50,9 +50,9 @@ func (r *Reflector) Confirm(ctx context.Context) error {
 		r.definition.CompareAndSwap(was, &is)
 		return nil
 	default:
-		r.writer.definitions.note(r.Resource.GVR.GroupResource().String(), is.uid, is.generation)
+		r.definitions.note(r.Resource.GVR.GroupResource().String(), is.uid, is.generation)
 	}
-	r.writer.contradict(errRedefined)
+	r.contradict(errRedefined)
 	return errRedefined
 }
 
@@ -65,20 +65,20 @@ func (r *Reflector) Settling() bool { return r.settling.Load() }
 
 // settle waits until the definition of a lane's resource has not changed for definitionSettles. Then it reads the
 // properties of the resource.
-func (w *writer) settle(ctx context.Context) (discovered, error) {
-	defer w.reflector.settling.Store(false)
+func (l *learner) settle(ctx context.Context) (discovered, error) {
+	defer l.lane.settling.Store(false)
 	for {
-		d, err := w.discover(ctx)
+		d, err := l.discover(ctx)
 		if err != nil || d.definition.uid == "" {
 			return d, err
 		}
-		name := w.reflector.Resource.GVR.GroupResource().String()
-		w.definitions.note(name, d.definition.uid, d.definition.generation)
-		left := w.definitions.unsettled(name)
+		name := l.lane.Resource.GVR.GroupResource().String()
+		l.definitions.note(name, d.definition.uid, d.definition.generation)
+		left := l.definitions.unsettled(name)
 		if left <= 0 {
 			return d, nil
 		}
-		w.reflector.settling.Store(true)
+		l.lane.settling.Store(true)
 		if err := sleep(ctx, left); err != nil {
 			return discovered{}, err
 		}

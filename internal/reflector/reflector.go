@@ -9,30 +9,23 @@ import (
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/upstream"
-	"github.com/listfacade/listfacade/internal/wire"
 )
 
 // Reflector fills one lane and serves its reads. Only Lanes makes usable Reflectors.
 type Reflector struct {
-	// Cache is the lane.
-	Cache    *cache.Lane
-	Resource upstream.Resource
-	Encoding wire.Encoding // of the lane
-
-	facts
-	health
+	*lane
 	background
 	audited
-	fill    fill
-	writer  *writer
-	checker *fresh.Checker
-	kept    atomic.Bool  // whether the lane is dropped for memory only after all other lanes
-	used    atomic.Int64 // time of the last request, in nanoseconds after the lane was made
+	writer      *writer
+	checker     *fresh.Checker
+	definitions *definitions
+	kept        atomic.Bool  // whether the lane is dropped for memory only after all other lanes
+	used        atomic.Int64 // time of the last request, in nanoseconds after the lane was made
 }
 
 // StaleFor returns how long the lane has received nothing from the upstream; 0 while its watch is open and the upstream
 // responds.
-func (r *Reflector) StaleFor() time.Duration { return r.staleFor(r.writer.client.Silent()) }
+func (r *Reflector) StaleFor() time.Duration { return r.staleFor(r.client.Silent()) }
 
 // AwaitSync waits until the lane is synced, has failed, or the wait has ended. The caller has to check which of these
 // is the case. If the lane has failed, AwaitSync waits only while the lane is being listed again.
@@ -96,14 +89,11 @@ func (r *Reflector) Reach(ctx context.Context, rv cache.RV, answer fresh.Answer)
 // version. ctx is the context of the watch whose bookmark reports the version.
 func (r *Reflector) Advance(ctx context.Context) (cache.RV, error) { return r.checker.Advance(ctx) }
 
-// ProgressWatch implements fresh.Filler.
-func (r *Reflector) ProgressWatch(ctx context.Context) { r.writer.progressWatch(ctx) }
-
 // SetBack implements fresh.Filler.
-func (r *Reflector) SetBack() { r.writer.contradict(errRestored) }
+func (r *Reflector) SetBack() { r.contradict(errRestored) }
 
 // Contradicted implements fresh.Filler.
-func (r *Reflector) Contradicted() { r.writer.contradict(errContradicted) }
+func (r *Reflector) Contradicted() { r.contradict(errContradicted) }
 
 func (r *Reflector) touch() { r.used.Store(int64(time.Since(r.began))) }
 

@@ -14,37 +14,29 @@ import (
 // kube-apiserver refuses all requests until it has read its rules, and a token file is read again within a minute.
 const refusalLasts = 30 * time.Second
 
-// refusal is how long the upstream has sent only 401 or 403 to the facade.
+// refusal is how long the upstream has sent only 401 or 403 to the facade for a lane.
 type refusal struct {
+	lane  *lane
 	since time.Time // zero while the upstream does not refuse
 }
 
-// begins records a response of the upstream, and reports whether a refusal begins with it.
-func (r *refusal) begins(err error) bool {
-	if !isForbidden(err) {
-		r.since = time.Time{}
-		return false
-	}
-	if !r.since.IsZero() {
-		return false
-	}
-	r.since = time.Now()
-	return true
-}
-
-func (r *refusal) lasts() bool { return !r.since.IsZero() && time.Since(r.since) >= refusalLasts }
+// ends records that the upstream does not refuse.
+func (r *refusal) ends() { r.since = time.Time{} }
 
 // judge wraps an error that ends the lane in errEnded. When a refusal begins, it resets the pauses, because a starting
 // upstream accepts requests soon.
-func (w *writer) judge(ctx context.Context, err error, pause *backoff) error {
-	if errors.Is(err, errEnded) {
+func (r *refusal) judge(ctx context.Context, err error, pause *backoff) error {
+	switch {
+	case errors.Is(err, errEnded):
 		return err
-	}
-	if w.refusal.begins(err) {
+	case !isForbidden(err):
+		r.ends()
+	case r.since.IsZero():
+		r.since = time.Now()
 		pause.reset()
 	}
 	if isUnreadable(err) || errors.Is(err, errRedefined) || errors.Is(err, ErrNoMemory) || errors.Is(err, ErrTooLarge) ||
-		isForbidden(err) && w.denied(ctx, err) {
+		isForbidden(err) && r.denied(ctx, err) {
 		return fmt.Errorf("%w: %w", errEnded, err)
 	}
 	return err
@@ -53,13 +45,13 @@ func (w *writer) judge(ctx context.Context, err error, pause *backoff) error {
 // denied reports whether a 401 or 403 ends the lane. It returns true if the lane has no State, so that its readers need
 // not wait. It also returns true if the refusal has lasted refusalLasts, or if an access review confirms a 403. After a
 // 401, no access review is possible.
-func (w *writer) denied(ctx context.Context, err error) bool {
-	if _, unsynced := w.reflector.Cache.State(); unsynced != nil || w.refusal.lasts() {
+func (r *refusal) denied(ctx context.Context, err error) bool {
+	if _, unsynced := r.lane.Cache.State(); unsynced != nil || time.Since(r.since) >= refusalLasts {
 		return true
 	}
 	if !upstream.HasCode(err, http.StatusForbidden) {
 		return false
 	}
-	denied, err := w.client.Denies(ctx, w.reflector.Resource)
+	denied, err := r.lane.client.Denies(ctx, r.lane.Resource)
 	return err == nil && denied
 }

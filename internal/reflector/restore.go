@@ -32,44 +32,53 @@ const (
 	restoreWait = 2 * time.Minute
 )
 
+// restorer fills a new lane from the snapshot of an earlier process.
+type restorer struct {
+	lane      *lane
+	dir       string // directory of snapshots; empty if there is none
+	tries     *tries
+	quota     *quota
+	check     *upstreamCheck
+	learner   *learner
+	publisher *publisher
+}
+
 // restore fills a lane without a State from the snapshot of an earlier process, and opens its watch
 // (docs/adr/0024-lanes-leave-snapshots.md). It returns nil if there is no snapshot or the check failed. The lane is
 // then unchanged and has to be filled in another way.
-func (w *writer) restore(ctx context.Context) (*stream, error) {
-	r := w.reflector
-	if _, err := r.Cache.State(); err == nil || w.snapshotDir == "" || r.Resource.ReadFromEtcd() || isSecret(r.Resource) {
+func (r *restorer) restore(ctx context.Context, e *epoch) (*stream, error) {
+	resource := r.lane.Resource
+	if _, err := r.lane.Cache.State(); err == nil || r.dir == "" || resource.ReadFromEtcd() || isSecret(resource) ||
+		r.tries.has(r.lane.key()) {
 		return nil, nil
 	}
-	if w.tries.has(r.key()) {
-		return nil, nil
-	}
-	path := filepath.Join(w.snapshotDir, r.snapshotName())
-	open, err := w.restoreFrom(ctx, path)
+	path := filepath.Join(r.dir, r.lane.snapshotName())
+	open, err := r.restoreFrom(ctx, e, path)
 	switch {
 	case err == nil:
-		w.log.Info("Lane restored from snapshot", zap.String("file", path))
+		r.lane.log.Info("Lane restored from snapshot", zap.String("file", path))
 		return open, nil
 	case errors.Is(err, fs.ErrNotExist):
 	case ctx.Err() != nil:
 		return nil, err
 	default:
-		w.log.Warn("Snapshot not used", zap.String("file", path), zap.Error(err))
+		r.lane.log.Warn("Snapshot not used", zap.String("file", path), zap.Error(err))
 	}
 	return nil, nil
 }
 
 // restoreFrom restores the lane from a file, or stops if that makes no progress.
-func (w *writer) restoreFrom(ctx context.Context, path string) (*stream, error) {
+func (r *restorer) restoreFrom(ctx context.Context, e *epoch, path string) (*stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	limit := time.AfterFunc(restoreWait, func() { cancel(errStuck) })
-	open, content, err := w.checked(ctx, path, func() { limit.Reset(restoreWait) })
+	open, content, err := r.checked(ctx, e, path, func() { limit.Reset(restoreWait) })
 	if !limit.Stop() {
 		err = errStuck
 	} else if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
 	if err == nil {
-		err = w.adopt(content)
+		err = r.publisher.adopt(e, content)
 	}
 	if err == nil {
 		end := open.cancel
@@ -89,10 +98,11 @@ func (w *writer) restoreFrom(ctx context.Context, path string) (*stream, error) 
 
 // checked reads a file and compares it with the upstream. It calls moved each time that it makes progress. Even after
 // an error, it returns the stream and the content that it opened, and the caller has to close them.
-func (w *writer) checked(ctx context.Context, path string, moved func()) (open *stream, content *recorded, err error) {
-	err = w.look(ctx, path)
+func (r *restorer) checked(ctx context.Context, e *epoch, path string, moved func()) (open *stream, content *recorded,
+	err error) {
+	err = r.look(ctx, e, path)
 	if err == nil || isVerdict(err) {
-		w.tries.note(w.reflector.key())
+		r.tries.note(r.lane.key())
 	}
 	if err != nil {
 		return nil, nil, err
@@ -104,60 +114,47 @@ func (w *writer) checked(ctx context.Context, path string, moved func()) (open *
 	}
 	defer func() { _ = s.Close() }()
 	moved()
-	if err := w.agrees(ctx, s.Header); err != nil {
+	if err := r.agrees(ctx, e, s.Header); err != nil {
 		return nil, nil, err
 	}
-	content = newRecorded(w.listWatch.Load(), w.shape, w.reflector.Cache)
+	content = newRecorded(e.listWatch, e.shape, r.lane.Cache)
 	admit := func(bytes int64) error {
 		moved()
-		return w.admit(bytes)
+		return r.quota.admit(bytes)
 	}
 	if err := content.read(ctx, s, admit); err != nil {
 		return nil, content, fmt.Errorf("read snapshot: %w", err)
 	}
 	moved()
-	if err := w.verify(ctx, content.rv); err != nil {
+	if err := r.learner.verify(ctx, content.rv); err != nil {
 		return nil, content, err
 	}
-	open, err = w.listWatch.Load().watch(ctx, watchQuery(content.rv), 300+rand.IntN(300))
+	open, err = e.watch(ctx, watchQuery(content.rv), 300+rand.IntN(300))
 	if err != nil {
 		return nil, content, err
 	}
 	open.look()
-	if err = w.checkFreshness(ctx, content, moved); err == nil {
+	if err = r.checkFreshness(ctx, content, moved); err == nil {
 		err = open.awaitFailure(watchGrace)
 	}
 	return open, content, err
 }
 
 // agrees returns an error unless a snapshot's header matches the lane.
-func (w *writer) agrees(ctx context.Context, h snapshot.Header) error {
-	uid, err := w.clusters.now(ctx)
+func (r *restorer) agrees(ctx context.Context, e *epoch, h snapshot.Header) error {
+	uid, err := r.check.clusterNow(ctx)
 	if err != nil {
-		return fmt.Errorf("read the cluster's UID: %w", err)
+		return err
 	}
-	version := w.versions.since(ctx, time.Now().Add(-versionAge))
+	version := r.check.recentVersion(ctx)
 	if version == "" {
 		return errNoVersion
 	}
-	want := w.listWatch.Load().header(uid, version, w.reflector.Encoding)
+	want := e.header(uid, version, r.lane.Encoding)
 	want.Base, want.RV, want.Objects, want.Events, want.Taken = h.Base, h.RV, h.Objects, h.Events, h.Taken
 	want.Marked = h.Marked
 	if h != want {
 		return fmt.Errorf("%w: snapshot of %+v, lane of %+v", errUnchecked, h, want)
 	}
-	return nil
-}
-
-// adopt shows the checked content as the lane's State. It fails if the lane has been closed.
-func (w *writer) adopt(c *recorded) error {
-	w.shape, w.columns = c.shape, c.columns
-	w.reflector.bookmark.Store(&c.bookmark)
-	w.reflector.marked.Store(c.marked)
-	if err := c.past.Show(c.rv); err != nil {
-		return err
-	}
-	w.distrusted = false
-	w.reflector.checker.Replaced()
 	return nil
 }

@@ -20,8 +20,8 @@ const checkedObjects = 2000
 
 // checkFreshness compares names and versions with the upstream's at the snapshot's exact version, by a list of
 // metadata. It calls moved after each page.
-func (w *writer) checkFreshness(ctx context.Context, c *recorded, moved func()) error {
-	p := &roll{client: w.client, resource: w.reflector.Resource, rv: c.rv.String(), moved: moved}
+func (r *restorer) checkFreshness(ctx context.Context, c *recorded, moved func()) error {
+	p := &roll{client: r.lane.client, resource: r.lane.Resource, rv: c.rv.String(), moved: moved}
 	keys := slices.Sorted(maps.Keys(c.versions))
 	laneObjects := func(yield func(divergence.Object) bool) {
 		for _, key := range keys {

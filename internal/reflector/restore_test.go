@@ -47,8 +47,8 @@ func (r *Reflector) prints() prints {
 	_, err := r.Cache.State()
 	stats := r.Cache.Stats()
 	return prints{
-		State: fmt.Sprint(err), Bookmark: fmt.Sprint(r.Bookmark()), Columns: string(r.writer.columns), Marked: r.Marked(),
-		Prints: r.writer.shape.Prints(), Memory: stats.Memory(),
+		State: fmt.Sprint(err), Bookmark: fmt.Sprint(r.Bookmark()), Columns: string(r.writer.present.columns), Marked: r.Marked(),
+		Prints: r.writer.present.shape.Prints(), Memory: stats.Memory(),
 	}
 }
 

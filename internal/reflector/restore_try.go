@@ -39,20 +39,20 @@ func isVerdict(err error) bool {
 
 // look makes the cheap checks of a snapshot before its content is read. It checks that the snapshot is of this lane,
 // and that the upstream has reached its version and still has the following events.
-func (w *writer) look(ctx context.Context, path string) error {
+func (r *restorer) look(ctx context.Context, e *epoch, path string) error {
 	h, err := snapshot.Look(path)
 	if err != nil {
 		return err
 	}
-	if err := w.agrees(ctx, h); err != nil {
+	if err := r.agrees(ctx, e, h); err != nil {
 		return err
 	}
-	if err := w.verify(ctx, cache.RV(h.RV)); err != nil {
+	if err := r.learner.verify(ctx, cache.RV(h.RV)); err != nil {
 		return err
 	}
 	// This watch is only a check and is closed. The lane's own watch is opened after the content was read, because it
 	// would have no reader before.
-	open, err := w.listWatch.Load().watch(ctx, watchQuery(cache.RV(h.RV)), lookSeconds)
+	open, err := e.watch(ctx, watchQuery(cache.RV(h.RV)), lookSeconds)
 	if err != nil {
 		return fmt.Errorf("open a watch from the snapshot's version: %w", err)
 	}

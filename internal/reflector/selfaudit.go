@@ -98,7 +98,7 @@ func (a *auditor) next(now time.Time) (next *Reflector) {
 	for _, r := range a.lanes.All() {
 		listing = listing || r.fill.listing()
 		c := a.courses[r]
-		if c == nil && r.writer.synced.Load() == nil {
+		if c == nil && r.synced.Load() == nil {
 			continue // the number of its pages is unknown
 		}
 		if c == nil {
@@ -156,7 +156,7 @@ func (c *course) readsNoRows(by *listWatch) bool {
 
 // look reads the next page of a lane and sets the time of the following one.
 func (a *auditor) look(ctx context.Context, r *Reflector, c *course) {
-	by, began := r.writer.synced.Load(), time.Now()
+	by, began := r.synced.Load(), time.Now()
 	c.due = began.Add(max(a.pageInterval(r, c), time.Millisecond))
 	state, err := r.Cache.State()
 	if by == nil || err != nil || r.StaleFor() > 0 || !a.lanes.memory.Spares(auditMemory) {

@@ -107,7 +107,7 @@ func TestAuditOfColumnsIsOfOneList(t *testing.T) {
 			t.Errorf("got results %v, columns seen %d times", got, c.columnsDiffered)
 		}
 		c.reprinted = over
-		if !c.readsNoRows(over) || c.readsNoRows(lane.writer.synced.Load()) {
+		if !c.readsNoRows(over) || c.readsNoRows(lane.synced.Load()) {
 			t.Error("got rows of the list with other columns, or none of the next one")
 		}
 	})

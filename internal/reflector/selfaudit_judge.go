@@ -45,7 +45,7 @@ func (a *auditor) fails(ctx context.Context, r *Reflector, c *course, p *auditPa
 		a.leave(retryAfter(err))
 	}
 	a.count(r, pageFailed, 0)
-	r.writer.log.Info("Self-audit failed to compare the lane", zap.Error(err))
+	r.log.Info("Self-audit failed to compare the lane", zap.Error(err))
 }
 
 // renew brings a lane to a current version after the upstream has compacted the lane's version, and makes the page due
@@ -64,7 +64,7 @@ func (a *auditor) renew(ctx context.Context, r *Reflector, c *course, forgotten 
 // relist did not help, because kube-apiservers behind one address may have different columns. Until the next relist,
 // objects are compared without rows.
 func (a *auditor) reprints(ctx context.Context, r *Reflector, c *course, p *auditPage) {
-	if r.writer.synced.Load() != p.by {
+	if r.synced.Load() != p.by {
 		a.count(r, pageUnsure, 0)
 		return
 	}
@@ -75,7 +75,7 @@ func (a *auditor) reprints(ctx context.Context, r *Reflector, c *course, p *audi
 		return
 	}
 	c.settles()
-	if !r.writer.isListedFrom(ctx) {
+	if !a.hasVersionOf(ctx, r) {
 		a.count(r, pageUnsure, 0)
 		return
 	}
@@ -85,7 +85,7 @@ func (a *auditor) reprints(ctx context.Context, r *Reflector, c *course, p *audi
 	if !relisted {
 		c.reprinted = p.by
 	}
-	r.writer.log.Warn("Self-audit found that the upstream's Table columns differ from the lane's",
+	r.log.Warn("Self-audit found that the upstream's Table columns differ from the lane's",
 		zap.Bool("listedAgain", relisted))
 	if !relisted {
 		c.due = time.Now() // to compare the objects of this page
@@ -96,7 +96,7 @@ func (a *auditor) reprints(ctx context.Context, r *Reflector, c *course, p *audi
 // it. The first difference may have another cause: an upgrade of kube-apiserver or a changed definition. After either
 // of these, the lane's watch ends soon.
 func (a *auditor) judge(ctx context.Context, r *Reflector, c *course, p *auditPage) {
-	if r.writer.synced.Load() != p.by {
+	if r.synced.Load() != p.by {
 		a.count(r, pageUnsure, 0)
 		return
 	}
@@ -108,7 +108,7 @@ func (a *auditor) judge(ctx context.Context, r *Reflector, c *course, p *auditPa
 		c.doubts(p.differences)
 		c.due = time.Now().Add(min(auditConfirm, a.interval))
 		a.count(r, pageDoubtful, p.compared.Objects)
-	case !r.writer.isListedFrom(ctx):
+	case !a.hasVersionOf(ctx, r):
 		c.settles()
 		a.count(r, pageUnsure, p.compared.Objects)
 	default:
@@ -146,7 +146,7 @@ func (c *course) settles() { c.doubtful, c.looks, c.columnsDiffered = nil, 0, 0 
 // passes proceeds to the next page.
 func (a *auditor) passes(r *Reflector, c *course, p *auditPage) {
 	if len(c.doubtful) > 0 {
-		r.writer.log.Info("Self-audit difference not confirmed by the second read", zap.Int("objects", len(c.doubtful)))
+		r.log.Info("Self-audit difference not confirmed by the second read", zap.Int("objects", len(c.doubtful)))
 	}
 	c.settles()
 	c.after = p.next
@@ -174,7 +174,7 @@ func (a *auditor) ends(r *Reflector, c *course) {
 // differs logs and counts differences. It lists the lane again, unless an earlier relist did not help. After a relist,
 // the same page is read again.
 func (a *auditor) differs(r *Reflector, c *course, p *auditPage, differences []divergence.Difference) {
-	log := r.writer.log.With(zap.Stringer("at", p.state.RV()))
+	log := r.log.With(zap.Stringer("at", p.state.RV()))
 	for i, d := range differences {
 		a.lanes.metrics.SelfAuditDiffered(r.Resource.GVR, r.Encoding.Name(), string(d.Kind))
 		if i < auditLogged {
@@ -202,12 +202,12 @@ func (a *auditor) relists(r *Reflector, c *course, b *brake, reason error) bool 
 	b.relists()
 	c.due = time.Now().Add(min(auditConfirm, a.interval))
 	a.lanes.metrics.SelfAuditRelisted(r.Resource.GVR, r.Encoding.Name())
-	r.writer.contradict(reason)
+	r.contradict(reason)
 	return true
 }
 
-// isListedFrom reports whether kube-apiserver has the same version as when the lane was listed.
-func (w *writer) isListedFrom(ctx context.Context) bool {
-	listed, known := w.origin.Load().now()
-	return known && w.versions.since(ctx, time.Now()) == listed
+// hasVersionOf reports whether kube-apiserver has the same version as when the lane was listed.
+func (a *auditor) hasVersionOf(ctx context.Context, r *Reflector) bool {
+	listed, known := r.origin.Load().now()
+	return known && a.lanes.versions.since(ctx, time.Now()) == listed
 }

@@ -46,7 +46,7 @@ func (l *Lanes) leave(ctx context.Context, all map[laneKey]*Reflector) {
 	}
 	written, without := 0, []string{}
 	for _, r := range bySize(all) {
-		switch err := r.writer.leaveLogged(ctx, l.config.SnapshotDir); {
+		switch err := r.leaveLogged(ctx, l.config.SnapshotDir); {
 		case errors.Is(err, errNoSnapshot):
 		case err != nil:
 			without = append(without, r.snapshotName())
@@ -93,21 +93,21 @@ func bySize(all map[laneKey]*Reflector) []*Reflector {
 var errNoSnapshot = errors.New("the lane is not filled or cannot be restored")
 
 // snapshotName returns the file name of a lane's snapshot.
-func (r *Reflector) snapshotName() string {
-	gvr := r.Resource.GVR
-	return strings.Join([]string{gvr.Resource, gvr.Group, gvr.Version, r.Encoding.Name()}, ".") + snapshot.Suffix
+func (l *lane) snapshotName() string {
+	gvr := l.Resource.GVR
+	return strings.Join([]string{gvr.Resource, gvr.Group, gvr.Version, l.Encoding.Name()}, ".") + snapshot.Suffix
 }
 
 // leaveLogged writes the lane's snapshot and logs the result.
-func (w *writer) leaveLogged(ctx context.Context, dir string) error {
+func (l *lane) leaveLogged(ctx context.Context, dir string) error {
 	began := time.Now()
-	size, err := w.leave(ctx, dir)
+	size, err := l.leave(ctx, dir)
 	switch {
 	case errors.Is(err, errNoSnapshot):
 	case err != nil:
-		w.log.Warn("Failed to write lane snapshot", zap.Error(err))
+		l.log.Warn("Failed to write lane snapshot", zap.Error(err))
 	default:
-		w.log.Info("Lane snapshot written", zap.Int("objects", size), zap.Duration("took", time.Since(began)))
+		l.log.Info("Lane snapshot written", zap.Int("objects", size), zap.Duration("took", time.Since(began)))
 	}
 	return err
 }
@@ -116,10 +116,10 @@ func (w *writer) leaveLogged(ctx context.Context, dir string) error {
 // and in three other cases. The lane of a resource that is read from etcd does not show up to which version its objects
 // are complete. A custom resource with an unreadable definition may change unnoticed. Secrets must not be written to a
 // disk, even if they are cached.
-func (w *writer) leave(ctx context.Context, dir string) (int, error) {
-	r, origin := w.reflector, w.origin.Load()
-	by := w.synced.Load() // loaded after origin, so it is not of an earlier epoch
-	if by == nil || r.Resource.ReadFromEtcd() || isSecret(r.Resource) || r.Undefined() {
+func (l *lane) leave(ctx context.Context, dir string) (int, error) {
+	origin := l.origin.Load()
+	by := l.synced.Load() // loaded after origin, so it is not of an earlier epoch
+	if by == nil || l.Resource.ReadFromEtcd() || isSecret(l.Resource) || l.Undefined() {
 		return 0, errNoSnapshot
 	}
 	if err := origin.await(ctx); err != nil {
@@ -131,16 +131,16 @@ func (w *writer) leave(ctx context.Context, dir string) (int, error) {
 	case origin.cluster == "":
 		return 0, fmt.Errorf("read the cluster's UID: %w", errNoAnswer)
 	}
-	past, err := r.Cache.Past()
+	past, err := l.Cache.Past()
 	if err != nil {
 		return 0, errNoSnapshot
 	}
-	h := by.header(origin.cluster, origin.version, r.Encoding)
-	h.Marked = r.Marked()
+	h := by.header(origin.cluster, origin.version, l.Encoding)
+	h.Marked = l.Marked()
 	h.Base, h.RV, h.Objects, h.Events, h.Taken = uint64(past.Base.RV()), uint64(past.RV), past.Base.Len(), past.Len,
 		time.Now()
-	return h.Objects, snapshot.Write(ctx, dir, r.snapshotName(), h,
-		func(out io.Writer) error { return by.record(out, past, r.Bookmark()) })
+	return h.Objects, snapshot.Write(ctx, dir, l.snapshotName(), h,
+		func(out io.Writer) error { return by.record(out, past, l.Bookmark()) })
 }
 
 // header returns the part of a snapshot's header that describes the lane.

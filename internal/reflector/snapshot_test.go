@@ -47,9 +47,9 @@ func TestLateSnapshotIsNotWritten(t *testing.T) {
 			r.Put("ns/b", "1")
 			lane := r.synced(t)
 			synctest.Wait() // the cluster's UID was read
-			name, w := lane.snapshotName(), lane.writer
+			name := lane.snapshotName()
 			ctx := &looks{t.Context(), most}
-			if _, err := w.leave(ctx, dir); (err == nil) != (want == 1) {
+			if _, err := lane.leave(ctx, dir); (err == nil) != (want == 1) {
 				t.Errorf("after %d checks: got %v", most, err)
 			}
 			files, err := os.ReadDir(dir)
@@ -104,10 +104,10 @@ func TestSnapshotOfALaneJustFilled(t *testing.T) {
 		})
 		r.Put("ns/a", "1")
 		lane := r.synced(t)
-		if version, known := lane.writer.origin.Load().now(); known {
+		if version, known := lane.origin.Load().now(); known {
 			t.Fatalf("got version %q already, want it unknown", version)
 		}
-		if n, err := lane.writer.leave(t.Context(), dir); n != 1 || err != nil {
+		if n, err := lane.leave(t.Context(), dir); n != 1 || err != nil {
 			t.Errorf("got %d objects, %v", n, err)
 		}
 	})

@@ -48,6 +48,68 @@ func hasSnapshots(version string) bool {
 	return false
 }
 
+// upstreamCheck compares the upstream's version and cluster with those from which the lane was listed.
+type upstreamCheck struct {
+	versions, clusters *identity
+	log                *zap.Logger
+
+	version  string // version of the upstream during this epoch's list; empty if it is uncertain
+	replaced replacement
+	cluster  string // UID of the upstream's cluster, as last read; empty if it is unreadable
+	doubted  bool   // whether a watch broke off since the cluster was last confirmed
+}
+
+// recentVersion returns the upstream's version, read within versionAge. It is empty if the version is unknown.
+func (c *upstreamCheck) recentVersion(ctx context.Context) string {
+	return c.versions.since(ctx, time.Now().Add(-versionAge))
+}
+
+// clusterNow returns the UID of the upstream's cluster.
+func (c *upstreamCheck) clusterNow(ctx context.Context) (string, error) {
+	uid, err := c.clusters.now(ctx)
+	if err != nil {
+		return "", fmt.Errorf("read the cluster's UID: %w", err)
+	}
+	return uid, nil
+}
+
+// remember stores the version and the cluster of a list, given the version before it. It returns empty strings for what
+// is uncertain or not provided by the upstream.
+func (c *upstreamCheck) remember(ctx context.Context, before string) (version, cluster string) {
+	c.version = agreed(before, c.versions.since(ctx, time.Now()))
+	uid := c.clusters.since(ctx, time.Now().Add(-versionAge))
+	if c.doubted = uid == ""; !c.doubted {
+		c.cluster = uid // a failed read keeps the last UID
+	}
+	return c.version, uid
+}
+
+// doubt records that a watch broke off, so that the upstream may be another cluster.
+func (c *upstreamCheck) doubt() { c.doubted = true }
+
+// sameCluster returns an error if the upstream is another cluster than the lane's. After a watch broke off, the address
+// may lead to another cluster, such as a standby, whose resourceVersions are unrelated. The UID has to be read after
+// the new watch was opened, because until then the address may begin to lead to another cluster. Lanes share these
+// requests. If the upstream does not provide the UID, the lane continues, and sameCluster checks again after the next
+// watch was opened.
+func (c *upstreamCheck) sameCluster(ctx context.Context, opened time.Time) error {
+	if !c.doubted {
+		return nil
+	}
+	uid := c.clusters.since(ctx, opened)
+	switch {
+	case uid == "":
+		return nil
+	case c.isOtherCluster(uid):
+		return fmt.Errorf("%w: %s instead of %s", errElsewhere, uid, c.cluster)
+	}
+	c.cluster, c.doubted = uid, false
+	return nil
+}
+
+// isOtherCluster reports whether the upstream is another cluster than before, or no longer provides its UID.
+func (c *upstreamCheck) isOtherCluster(uid string) bool { return c.cluster != "" && uid != c.cluster }
+
 // compare checks the upstream's version after a watch was resumed, possibly by another kube-apiserver. A kube-apiserver
 // of another version may represent objects differently: with other fields, defaults and Table cells. Unchanged objects
 // in the lane would keep their old representation. fresh is the earliest time at which a known version is up to date.
@@ -58,22 +120,29 @@ func hasSnapshots(version string) bool {
 // Behind a load balancer, the version may be from another server than the watch. While servers of two versions
 // alternate, a lane may keep old objects for one more watch, or be listed once more than necessary. If they continue to
 // alternate, the pauses between such lists grow.
-func (w *writer) compare(ctx context.Context, fresh time.Time) error {
-	now := w.versions.since(ctx, fresh)
+func (c *upstreamCheck) compare(ctx context.Context, fresh time.Time) error {
+	now := c.versions.since(ctx, fresh)
 	switch {
 	case now == "":
 		return nil
-	case now == w.version:
-		w.replaced.agrees()
+	case now == c.version:
+		c.replaced.agrees()
 		return nil
-	case !w.replaced.lists():
-		w.log.Info("Keeping a lane whose list has another kube-apiserver version; it was listed again recently for the same reason",
-			zap.String("version", now), zap.String("listed", w.version))
+	case !c.replaced.lists():
+		c.log.Info("Keeping a lane whose list has another kube-apiserver version; it was listed again recently for the same reason",
+			zap.String("version", now), zap.String("listed", c.version))
 		return nil
-	case w.version == "":
+	case c.version == "":
 		return fmt.Errorf("%w; the current one is %q", errUncertain, now)
 	}
-	return fmt.Errorf("%w: %q instead of %q", errReplaced, now, w.version)
+	return fmt.Errorf("%w: %q instead of %q", errReplaced, now, c.version)
+}
+
+// mayBeVersion reports whether the upstream may have the version from which the last list was read. If either version
+// is unknown, the comparison of bytes decides.
+func (c *upstreamCheck) mayBeVersion(ctx context.Context, moment time.Time) bool {
+	now := c.versions.since(ctx, moment)
+	return c.version == "" || now == "" || now == c.version
 }
 
 // agreed returns the upstream's version during a list, given the versions before and after it. It is empty if they

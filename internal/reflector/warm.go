@@ -3,46 +3,44 @@ package reflector
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"time"
 
 	"go.uber.org/zap"
 
-	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// warm fills a lane without a State from a peer, and opens its watch at the upstream
+// warm reads a list for a lane without a State from a peer, and opens its watch at the upstream
 // (docs/adr/0020-facades-read-facades.md). It returns nil if no peer could fill it. The lane then has to be listed from
 // the upstream. Events are always listed from the upstream. etcd deletes several events at one version, and it is
 // unknown whether the peer has received all of these deletions. warm returns an error only if a list from the upstream
 // would also fail.
-func (w *writer) warm(ctx context.Context) (*stream, error) {
-	if w.reflector.Resource.Custom {
+func (l *lister) warm(ctx context.Context, e *epoch) (*list, error) {
+	if l.lane.Resource.Custom {
 		return nil, nil // the definition behind the peer's objects is unknown
 	}
-	if _, err := w.reflector.Cache.State(); err == nil || w.reflector.Resource.ReadFromEtcd() {
+	if _, err := l.lane.Cache.State(); err == nil || l.lane.Resource.ReadFromEtcd() {
 		return nil, nil // the peer may have the same wrong objects
 	}
-	for _, p := range w.peers.usable() {
-		open, err := w.warmFrom(ctx, p)
+	for _, p := range l.peers.usable() {
+		all, err := l.warmFrom(ctx, e, p)
 		var fault *peerError
 		switch {
 		case err == nil:
-			return open, nil
+			return all, nil
 		case ctx.Err() != nil || errors.Is(err, ErrNoMemory), errors.Is(err, ErrTooLarge):
 			return nil, err
 		case errors.Is(err, wire.ErrUnaligned):
-			w.unpaged = true // the upstream's rows would not match the objects either
+			l.stopPaging() // the upstream's rows would not match the objects either
 			return nil, nil
 		case errors.As(err, &fault):
-			p.fails(w.log, err)
+			p.fails(l.lane.log, err)
 		default:
-			w.log.Info("Failed to fill the lane from a peer; filling it from the upstream", zap.String("peer", p.client.Host()),
-				zap.Error(err))
+			l.lane.log.Info("Failed to fill the lane from a peer; filling it from the upstream",
+				zap.String("peer", p.client.Host()), zap.Error(err))
 		}
 	}
 	return nil, nil
@@ -71,60 +69,51 @@ func ofPeer(err error) error {
 	return &peerError{err: err}
 }
 
-// warmFrom reads the peer's lane as a list of one version. It publishes the list only after the checks of a resumed
+// warmFrom reads the peer's lane as a list of one version. It returns the list only after the checks of a resumed
 // watch: the upstream has reached the list's version, and the resource is unchanged.
-func (w *writer) warmFrom(ctx context.Context, p *peer) (*stream, error) {
+func (l *lister) warmFrom(ctx context.Context, e *epoch, p *peer) (*list, error) {
 	reading, cancel := context.WithTimeout(ctx, warmWait)
 	defer cancel()
-	rv, objects, err := w.readPeer(reading, p)
+	all, err := l.readPeer(reading, e, p)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.learnMarks(reading); err != nil {
+	if err := l.learnMarks(reading, e); err != nil {
 		return nil, err
 	}
-	err = w.verify(reading, rv)
+	err = l.learner.verify(reading, all.rv)
 	if errors.Is(err, errRestored) { // the upstream is behind the peer, so their histories differ
 		return nil, &peerError{err: err}
 	}
 	if err != nil {
 		return nil, err
 	}
-	open, err := w.listWatch.Load().watch(ctx, watchQuery(rv), 300+rand.IntN(300))
+	all.open, err = e.watch(ctx, watchQuery(all.rv), 300+rand.IntN(300))
 	if err != nil {
 		return nil, err
 	}
 	// The list may lack recent writes. Readers of the most recent state still receive only States that a freshness check
 	// has confirmed.
-	if err := w.publish(ctx, rv, objects); err != nil {
-		open.close()
-		return nil, err
-	}
-	return open, nil
+	return all, nil
 }
 
 // readPeer reads the peer's lane.
-func (w *writer) readPeer(ctx context.Context, p *peer) (cache.RV, map[string]*cache.Object, error) {
-	r := w.reflector
-	uid, err := w.clusters.now(ctx)
+func (l *lister) readPeer(ctx context.Context, e *epoch, p *peer) (*list, error) {
+	uid, err := l.check.clusterNow(ctx)
 	if err != nil {
-		return 0, nil, fmt.Errorf("read the cluster's UID: %w", err)
+		return nil, err
 	}
-	from, err := p.agrees(ctx, r.Resource, uid, w.versions.since(ctx, time.Now().Add(-versionAge)), w.discovered.style)
+	from, err := p.agrees(ctx, l.lane.Resource, uid, l.check.recentVersion(ctx), e.style)
 	if err != nil {
-		return 0, nil, ofPeer(err)
+		return nil, ofPeer(err)
 	}
-	l := w.listing(p.client, from)
-	if err := w.firstRows(ctx, l); err != nil && !errors.Is(err, errFew) {
-		return 0, nil, ofPeer(err)
+	pages := l.listing(e, p.client, from)
+	if err := pages.firstRows(ctx); err != nil && !errors.Is(err, errFew) {
+		return nil, ofPeer(err)
 	}
-	objects, err := w.read(ctx, l)
+	objects, err := pages.read(ctx)
 	if err != nil {
-		return 0, nil, ofPeer(err)
+		return nil, ofPeer(err)
 	}
-	rv, err := cache.ParseRV(l.version)
-	if err != nil {
-		return 0, nil, fmt.Errorf("read a list: %w", err)
-	}
-	return rv, objects, nil
+	return newList(pages.version, objects, time.Time{})
 }

@@ -1,0 +1,232 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/fresh"
+)
+
+// stepsAhead is the maximum number of steps in the channel from the reader of the stream to the writer.
+const stepsAhead = 256
+
+// settled is how long a watch without events must be open before the upstream counts as reachable. A watch that ends
+// sooner does not show that.
+const settled = time.Second
+
+// watcher keeps a filled lane up to date by the upstream's watch, until the lane has to be listed again.
+type watcher struct {
+	lane    *lane
+	checker *fresh.Checker
+	check   *upstreamCheck
+	learner *learner
+	refusal *refusal
+}
+
+// follow applies the steps of the stream, and resumes the watch when it ends, until the epoch ends.
+func (w *watcher) follow(ctx context.Context, e *epoch, open *stream) error {
+	pause := newBackoff(w.lane.client.Silent)
+	regular := false // whether the last watch ended at its timeout
+	for {
+		began := time.Now()
+		if open != nil {
+			err := open.judge(w.apply(ctx, e, open))
+			regular = errors.Is(err, io.EOF) && open.isOverdue()
+			pause.noteUptime(time.Since(began))
+			if ctx.Err() != nil || endsEpoch(err) {
+				return err
+			}
+			if !regular {
+				w.check.doubt()
+				w.checker.Interrupted()
+			}
+			w.lane.receivesNothing(time.Now())
+			w.lane.metrics.Reconnected(w.lane.Resource.GVR.Group, w.lane.Resource.GVR.Resource)
+			w.lane.log.Debug("Upstream watch ended", zap.Error(err), zap.Duration("lived", time.Since(began)))
+			// A watch that ended early, or with an error, indicates a problem of the upstream. So the next attempt is delayed.
+			if time.Since(began) < settled || !errors.Is(err, io.EOF) {
+				w.note(err)
+				pause.sleep(ctx, retryAfter(err))
+			}
+		}
+		var err error
+		if open, err = w.resume(ctx, e, regular); err == nil {
+			w.refusal.ends()
+			continue
+		}
+		regular = false
+		w.check.doubt()
+		if err = w.refusal.judge(ctx, err, pause); ctx.Err() != nil || endsEpoch(err) || errors.Is(err, errEnded) {
+			return err
+		}
+		w.checker.Interrupted()
+		w.note(err)
+		pause.sleep(ctx, retryAfter(err))
+	}
+}
+
+// note logs why a watch failed. A clean end is not logged.
+func (w *watcher) note(err error) {
+	if errors.Is(err, io.EOF) {
+		return
+	}
+	w.lane.log.Info("Upstream watch failed; will resume", zap.Error(err))
+}
+
+// resume opens a watch from the lane's version. Unless the last watch ended at its timeout, it reads the upstream's
+// version and cluster again.
+//
+// The lane may lack deletions at its own version. When a lease ends, etcd deletes up to 1,000 events at one version,
+// and a stream may break off between them (semantics 4.4). In that case the watch begins at a lower version. The lane
+// drops duplicates.
+func (w *watcher) resume(ctx context.Context, e *epoch, regular bool) (*stream, error) {
+	latest, err := w.lane.Cache.Latest()
+	if err != nil {
+		return nil, err
+	}
+	if err := w.learner.verify(ctx, latest.RV()); err != nil {
+		return nil, err
+	}
+	from, err := w.lane.Cache.Complete()
+	if err != nil {
+		return nil, err
+	}
+	// Five to ten minutes, as in client-go's reflectors.
+	open, err := e.watch(ctx, watchQuery(max(from, 1)), 300+rand.IntN(300))
+	if err != nil {
+		return nil, err
+	}
+	open.resumed = w.lane.Resource.ReadFromEtcd()
+	opened := time.Now()
+	since := opened
+	if regular {
+		since = since.Add(-versionAge)
+	}
+	err = w.check.sameCluster(ctx, opened)
+	if err == nil {
+		err = w.check.compare(ctx, since)
+	}
+	if err != nil {
+		open.close()
+		return nil, err
+	}
+	return open, nil
+}
+
+// apply writes the steps of a stream, and of progress watches, into the lane until the stream ends. Another goroutine
+// reads the stream, so that scanning and publishing overlap. That goroutine has ended when apply returns.
+func (w *watcher) apply(ctx context.Context, e *epoch, s *stream) error {
+	ctx, cancel := context.WithCancel(ctx)
+	steps, failed, cut := make(chan step, stepsAhead), make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(cut)
+		failed <- pump(ctx, s, steps)
+	}()
+	defer func() { s.close(); cancel(); <-cut }()
+	quiet := time.NewTimer(settled)
+	defer quiet.Stop()
+	silence, look := newSilence(), time.NewTicker(silenceEvery)
+	defer look.Stop()
+	for {
+		var err error
+		select {
+		case st := <-steps:
+			silence.note(st.kind)
+			err = w.write(e, st)
+		case st := <-w.lane.progressWatched:
+			err = w.write(e, st)
+		case err := <-failed:
+			return errors.Join(w.rest(e, steps), err)
+		case err = <-w.lane.wrong:
+		case <-quiet.C:
+			w.lane.receives()
+		case <-look.C:
+			if silence.isTooLong() && len(steps) == 0 {
+				w.lane.receivesNothing(silence.received)
+				err = errSilent
+			}
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// rest writes the steps that were read before a stream ended, because they are still valid.
+func (w *watcher) rest(e *epoch, steps <-chan step) error {
+	for {
+		select {
+		case st := <-steps:
+			if err := w.write(e, st); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
+}
+
+// pump reads a stream into steps until it ends.
+func pump(ctx context.Context, s *stream, steps chan<- step) error {
+	for {
+		st, err := s.next()
+		if err != nil {
+			return err
+		}
+		st.frame = nil // the stream reuses the bytes
+		select {
+		case steps <- st:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// write applies one step. It drops a change that the lane already has, because a progress watch and the watch may both
+// deliver it. It also drops steps of a progress watch of an earlier epoch.
+func (w *watcher) write(e *epoch, st step) error {
+	switch {
+	case st.by != e.listWatch:
+		return nil
+	case e.shape.Reprinted(st.columns):
+		return errReprinted
+	}
+	if err := w.advance(st); errors.Is(err, cache.ErrOutOfOrder) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("apply event: %w", err)
+	}
+	if st.kind == stepChange {
+		w.checker.Changed(st.rv)
+		w.lane.receivesChange()
+		return nil
+	}
+	w.lane.receives()
+	return nil
+}
+
+// advance applies a step to the lane. It returns ErrOutOfOrder if the lane already has the step.
+func (w *watcher) advance(st step) error {
+	if st.kind == stepChange {
+		return w.lane.Cache.Apply(st.change)
+	}
+	w.lane.marked.Store(true)
+	at, err := w.lane.Cache.Position()
+	if err != nil {
+		return err
+	}
+	if at >= st.rv {
+		return cache.ErrOutOfOrder
+	}
+	w.lane.Cache.Progress(st.rv)
+	return nil
+}
