@@ -96,6 +96,7 @@ func registered() map[string]bool {
 		Lanes: func() []observe.LaneStats { return nil }, Precompressed: func() observe.PrecompressedStats { return observe.PrecompressedStats{} },
 		Memory: func() observe.MemoryStats { return observe.MemoryStats{} }, Certificates: func() []observe.Certificate { return nil },
 		Audit: func() (observe.AuditBacklog, bool) { return observe.AuditBacklog{}, false }, Endpoints: func() []observe.Endpoint { return nil },
+		Reviews:   func() []observe.ReviewStats { return nil },
 		SelfAudit: time.Hour,
 	})
 	known, descriptions := map[string]bool{"up": true}, make(chan *prom.Desc)

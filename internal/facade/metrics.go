@@ -21,6 +21,7 @@ func (f *Facade) newMetrics(config *rest.Config) *observe.Metrics {
 		},
 		Certificates: func() []observe.Certificate { return f.certificates(config) }, Endpoints: f.endpointStates,
 		Audit:     f.auditBacklog,
+		Reviews:   func() []observe.ReviewStats { return f.access.reviewStats() },
 		SelfAudit: f.config.SelfAuditInterval,
 	})
 	if f.config.SLIMetrics {
