@@ -96,6 +96,7 @@ func registered() map[string]bool {
 		Lanes: func() []metrics.LaneStats { return nil }, Precompressed: func() metrics.PrecompressedStats { return metrics.PrecompressedStats{} },
 		Memory: func() metrics.MemoryStats { return metrics.MemoryStats{} }, Certificates: func() []metrics.Certificate { return nil },
 		Audit: func() (metrics.AuditBacklog, bool) { return metrics.AuditBacklog{}, false }, Endpoints: func() []metrics.Endpoint { return nil },
+		Reviews:   func() []metrics.ReviewStats { return nil },
 		SelfAudit: time.Hour,
 	})
 	known, descriptions := map[string]bool{"up": true}, make(chan *prom.Desc)

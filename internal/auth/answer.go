@@ -14,22 +14,10 @@ import (
 
 // Upstream sends access reviews to the upstream kube-apiserver.
 type Upstream interface {
-	// Post sends a JSON body to a path of the upstream and returns the status code and body of the response. An error with
-	// a method NotSent means that a rate limit of the facade refused the request; it says nothing about the upstream.
+	// Post sends a JSON body to a path of the upstream and returns the status code and body of the response.
 	Post(ctx context.Context, path string, body []byte) (int, []byte, error)
 	// Silent returns how long the upstream has answered no request of the facade; 0 while it answers.
 	Silent() time.Duration
-}
-
-// notSent is an error of a request that the facade did not send.
-type notSent interface {
-	error
-	NotSent()
-}
-
-func isNotSent(err error) bool {
-	var e notSent
-	return errors.As(err, &e)
 }
 
 // errRefused is returned when the upstream responds to a review with 401 or 403.
@@ -46,7 +34,12 @@ type codeError struct {
 }
 
 func (e *codeError) Error() string {
-	return fmt.Sprintf("access review: unexpected status code %d", e.code)
+	return fmt.Sprintf("unexpected status code %d", e.code)
+}
+
+// isOverload reports whether the upstream could not do the work in time.
+func (e *codeError) isOverload() bool {
+	return e.code == http.StatusServiceUnavailable || e.code == http.StatusGatewayTimeout
 }
 
 // review posts a review of any kind and returns its status.
@@ -67,7 +60,7 @@ func review(ctx context.Context, upstream Upstream, path string,
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		return answer.Status, fmt.Errorf("%w: status code %d", errRefused, code)
 	case code != http.StatusCreated && code != http.StatusOK:
-		return answer.Status, &codeError{code: code, body: text}
+		return answer.Status, fmt.Errorf("access review: %w", &codeError{code: code, body: text})
 	}
 	if err := json.Unmarshal(text, &answer); err != nil {
 		return authorizationv1.SubjectAccessReviewStatus{}, fmt.Errorf("decode the access review: %w", err)

@@ -21,12 +21,13 @@ const (
 	retryDelay  = 100 * time.Millisecond
 )
 
-// reviewWithRetries sends a review, and retries it up to twice after errors that may be transient.
-func (r *Reviews) reviewWithRetries(ctx context.Context,
-	a Attributes) (authorizationv1.SubjectAccessReviewStatus, error) {
+// reviewWithRetries sends a review, and retries it up to twice after errors that may be transient. It keeps its seat
+// between the attempts.
+func (r *Reviews) reviewWithRetries(ctx context.Context, a Attributes,
+	seat *seat) (authorizationv1.SubjectAccessReviewStatus, error) {
 	began := time.Now()
 	for try := range maxRetries {
-		status, err := r.attempt(ctx, a, ForRequest)
+		status, err := r.attempt(ctx, a, ForRequest, seat)
 		after, passes := retryDelayFor(err, try)
 		if !passes || time.Since(began)+after >= retryWithin {
 			return status, err
@@ -39,31 +40,23 @@ func (r *Reviews) reviewWithRetries(ctx context.Context,
 			return status, err
 		}
 	}
-	return r.attempt(ctx, a, ForRequest)
+	return r.attempt(ctx, a, ForRequest, seat)
 }
 
-// attempt sends one review. A review that was not sent says nothing about the upstream.
-func (r *Reviews) attempt(ctx context.Context, a Attributes,
-	purpose Purpose) (authorizationv1.SubjectAccessReviewStatus, error) {
+// attempt sends one review.
+func (r *Reviews) attempt(ctx context.Context, a Attributes, purpose Purpose,
+	seat *seat) (authorizationv1.SubjectAccessReviewStatus, error) {
 	asked := time.Now()
-	status, err := review(ctx, r.upstreamFor(purpose), reviewsPath, subjectAccessReview(a))
-	switch {
-	case isNotSent(err):
-		return status, err
-	case err == nil || isAnswer(err):
+	status, err := review(ctx, r.config.Upstream, reviewsPath, subjectAccessReview(a))
+	took := time.Since(asked)
+	if err == nil || isAnswer(err) {
 		r.trouble.recordAnswer()
-	default:
+	} else {
 		r.trouble.recordNoAnswer(asked)
 	}
-	r.observer.Reviewed(purpose, time.Since(asked), err)
+	seat.report(accessReviewWork, took, err)
+	r.observer.Reviewed(purpose, took, err)
 	return status, err
-}
-
-func (r *Reviews) upstreamFor(purpose Purpose) Upstream {
-	if purpose == ForWatch {
-		return r.config.Watches.Upstream
-	}
-	return r.config.Upstream
 }
 
 // isAnswer reports whether an error is the upstream's answer to this review, not a sign that the upstream is

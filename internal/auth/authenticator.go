@@ -18,6 +18,8 @@ type AuthenticatorConfig struct {
 	Trust *Trust
 	// Tokens reviews bearer tokens; nil disables them.
 	Tokens TokenReviewer
+	// Seats bounds the reviews of Tokens; nil selects new Seats.
+	Seats *Seats
 	// Audiences are the audiences of which a token must have at least one; empty selects those of the upstream.
 	Audiences []string
 	// SuccessTTL and FailureTTL are how long positive and negative TokenReview results are cached. The default is 10 s.
@@ -78,6 +80,9 @@ func NewAuthenticator(c AuthenticatorConfig) *Authenticator {
 	}
 	if c.Log == nil {
 		c.Log = zap.NewNop()
+	}
+	if c.Seats == nil {
+		c.Seats = NewSeats()
 	}
 	c.Failures = c.Failures.withDefaults()
 	return &Authenticator{

@@ -25,20 +25,23 @@
 // for one person on loopback, where every caller acts as the kubeconfig user; it sends SelfSubjectAccessReviews.
 //
 // Reviews also promises:
-//   - A caller that always sends new questions causes a bounded rate of reviews and evicts no decisions of others. When
-//     the total rate is exceeded, that caller is refused first.
+//   - A caller that always sends new questions causes a bounded rate of reviews and evicts no decisions of others. Its
+//     further questions wait behind each other, not before those of other callers.
 //   - After a change of permissions (Lost, Gained), the affected decisions are dropped. An answer to an earlier review
 //     is not cached.
 //   - Every WatchAuthorization is reviewed periodically, and ends when its permission ends.
 //   - After Lost, Check lets no event pass until the upstream has confirmed the permission, except during an outage.
 //   - A WatchAuthorization also ends with its credential, with its identity, or after a long outage.
-//   - Reviews for watches have a separate rate and never wait for reviews of requests. A review that the facade did not
-//     send does not count as an outage.
+//   - Reviews for watches after a change precede reviews of requests. Periodic ones come last. A review that the facade
+//     did not send does not count as an outage.
+//
+// Seats bounds the reviews that a kube-apiserver answers at a time, by how fast it answers
+// (docs/adr/0035-concurrency-of-reviews-adapts.md).
 //
 // Goroutines: Authenticator.Run has two. One reloads CA bundles (Trust), the other probes how the upstream treats
 // anonymous requests. Reviews.Run schedules reviews for watches, and has one goroutine for each of these reviews. All
 // these goroutines end before Run returns. Constructors start no goroutines. A review that callers share has a
-// goroutine until it ends. A timer returns the seat of a failed token review.
+// goroutine until it ends, also while it waits for a seat. Timers return the seats of refused and failed reviews.
 //
 // The package does not write responses.
 package auth

@@ -45,12 +45,12 @@ func (e *InvalidError) Error() string {
 	return "access review rejected as invalid: " + e.Answer.Message
 }
 
-// BusyError is returned when a caller or a source, or all of them together, exceed a rate limit for reviews.
+// BusyError is returned when a source exceeds its failed logins, or when a review was not sent because too many wait.
 type BusyError struct {
 	After time.Duration // delay before a retry; above 0
 }
 
-func (e *BusyError) Error() string { return "rate limit of reviews exceeded" }
+func (e *BusyError) Error() string { return "too many reviews" }
 
 // IsDenied reports whether an error is a refusal by the authorizer, not the lack of an answer.
 func IsDenied(err error) bool {

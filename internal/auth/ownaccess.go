@@ -10,13 +10,15 @@ import (
 )
 
 // Review forwards a caller's own SelfSubjectAccessReview to the upstream as a SubjectAccessReview, and returns its
-// status. It counts against the rate of the caller's share. Errors are a *BusyError, an *UnavailableError, or an
+// status. It counts against the rate of the caller. Errors are a *BusyError, an *UnavailableError, or an
 // *InvalidError if the upstream rejects the review as invalid.
 func (r *Reviews) Review(ctx context.Context, c *Caller,
 	asked authorizationv1.SelfSubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
-	if after := r.misses.take(c.Share()); after > 0 {
-		return authorizationv1.SubjectAccessReviewStatus{}, &BusyError{After: after}
+	seat, err := r.takeSeat(ctx, c)
+	if err != nil {
+		return authorizationv1.SubjectAccessReviewStatus{}, err
 	}
+	defer seat.leave()
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
 	began := time.Now()
@@ -27,10 +29,9 @@ func (r *Reviews) Review(ctx context.Context, c *Caller,
 			User: c.Info.GetName(), UID: c.Info.GetUID(), Groups: c.Info.GetGroups(), Extra: extraValues(c.Info),
 		},
 	})
-	if isNotSent(err) {
-		return status, &BusyError{After: retryAfter}
-	}
-	r.observer.Reviewed(ForRequest, time.Since(began), err)
+	took := time.Since(began)
+	seat.report(accessReviewWork, took, err)
+	r.observer.Reviewed(ForRequest, took, err)
 	var code *codeError
 	if errors.As(err, &code) {
 		if invalid := code.invalid(); invalid != nil {

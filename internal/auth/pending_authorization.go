@@ -166,7 +166,7 @@ func (r *Reviews) patience(p *pendingAuthorization) time.Duration {
 func (r *Reviews) await(d *sharedDecision) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(d.watches) > 0 {
-		r.watches.schedule.expedite(d)
+	if len(d.watches) > 0 && r.watches.schedule.expedite(d) {
+		r.hint()
 	}
 }

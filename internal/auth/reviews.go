@@ -14,13 +14,15 @@ import (
 
 	"golang.org/x/sync/singleflight"
 	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/listfacade/listfacade/internal/limit"
 )
 
 // Reviews authorizes the requests of each caller by SubjectAccessReviews. Safe for concurrent use.
 type Reviews struct {
 	config   ReviewsConfig
 	observer Observer
-	misses   *rates
+	paces    *limit.Paces // of uncached questions, per share and group
 	flight   singleflight.Group
 	trouble  trouble
 	wake     chan struct{} // wakes Run when a review may be due
@@ -36,7 +38,7 @@ type Reviews struct {
 func NewReviews(config ReviewsConfig) *Reviews {
 	config = config.withDefaults()
 	r := &Reviews{
-		config: config, observer: config.Observer, misses: newRates(config.ShareRate, config.TotalRate),
+		config: config, observer: config.Observer, paces: newPaces(config.ShareRate),
 		wake: make(chan struct{}, 1), identities: identities{}, watches: newWatchAuthorizations(config.Watches),
 	}
 	r.verdicts = newVerdicts(max(config.AllowedTTL+config.StaleOnError, config.DeniedTTL), r.identities.leave)
@@ -67,9 +69,9 @@ func (a answer) decision(key string) (Decision, error) {
 	return Decision{key: key, reason: a.reason}, nil
 }
 
-// Authorize returns a decision for the attributes. It returns a *DeniedError for a refusal, a *BusyError if the rate of
-// uncached questions is exceeded, or the context's error. It returns an *UnavailableError if the upstream does not
-// answer within 5 s. A request with selectors may need two reviews (unselected). A forwarded request needs none,
+// Authorize returns a decision for the attributes. It returns a *DeniedError for a refusal, a *BusyError if too many
+// uncached questions wait, or the context's error. It returns an *UnavailableError if the upstream does not answer
+// within 5 s. A request with selectors may need two reviews (unselected). A forwarded request needs none,
 // because the upstream authorizes it for the caller.
 func (r *Reviews) Authorize(ctx context.Context, a Attributes) (Decision, error) {
 	key := a.key()
@@ -150,8 +152,6 @@ func outcomeOf(result singleflight.Result) (answer, Outcome, error) {
 	switch {
 	case errors.As(result.Err, &busy):
 		return answer{}, Busy, busy
-	case isNotSent(result.Err):
-		return answer{}, Busy, &BusyError{After: retryAfter}
 	case result.Err != nil:
 		return answer{}, Unavailable, &UnavailableError{Err: result.Err}
 	}
@@ -206,17 +206,21 @@ func (r *Reviews) known(q question) (verdict, bool) {
 }
 
 // ask sends a review, or joins one that is under way and was sent after the last change of the caller's permissions.
-// The answer is cached even if no caller waits for it any longer.
+// The answer is cached even if no caller waits for it any longer. Until then the review has its place in the queue of
+// the caller who asked first, and a seat: another caller cannot end it.
 func (r *Reviews) ask(ctx context.Context, q question) <-chan singleflight.Result {
 	return r.flight.DoChan(r.flightOf(q), func() (any, error) {
-		if after := r.misses.take(q.Caller.Share()); after > 0 {
-			return nil, &BusyError{After: after}
+		ctx := context.WithoutCancel(ctx)
+		seat, err := r.takeSeat(ctx, q.Caller)
+		if err != nil {
+			return nil, err
 		}
-		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTimeout)
+		defer seat.leave()
+		detached, cancel := context.WithTimeout(ctx, reviewTimeout)
 		defer cancel()
 		id, asked := r.begin(q)
 		defer r.leave(id)
-		status, err := r.reviewWithRetries(detached, q.Attributes)
+		status, err := r.reviewWithRetries(detached, q.Attributes, seat)
 		if err != nil {
 			return nil, err
 		}

@@ -4,11 +4,15 @@ import (
 	"time"
 
 	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/listfacade/listfacade/internal/limit"
 )
 
 // ReviewsConfig configures Reviews. Zero values select the defaults.
 type ReviewsConfig struct {
 	Upstream Upstream // required
+	// Seats bounds the reviews at Upstream; nil selects new Seats.
+	Seats *Seats
 
 	// AllowedTTL and DeniedTTL are how long decisions are cached. The default is 10 s each, as in kube-apiserver's
 	// delegated authorization.
@@ -21,11 +25,9 @@ type ReviewsConfig struct {
 	AlwaysAllowPaths []string
 	// AlwaysAllowGroups are groups whose members may read everything without a review.
 	AlwaysAllowGroups []string
-	// ShareRate bounds the uncached questions of each share (Caller.Share); the default is 50 per second and a burst of
-	// 200. TotalRate bounds those of all shares; the default is 150 per second and a burst of 300. When the total is
-	// short, shares beyond their fair part are refused first. TotalRate must be below the rate limit of Upstream, where
-	// requests queue without regard to shares.
-	ShareRate, TotalRate Rate
+	// ShareRate bounds the uncached questions of each caller (Caller.Share); the default is 50 per second and a burst of
+	// 200. Callers of a group (Caller.Group) together may ask ten times as many. Further questions wait.
+	ShareRate limit.Rate
 
 	Watches WatchAuthorizationConfig
 	// Exists reports whether the user of a credential still exists. If nil, all users exist. It must not block. It is
@@ -37,19 +39,14 @@ type ReviewsConfig struct {
 
 // WatchAuthorizationConfig configures the reviews for watches. Zero values select the defaults.
 type WatchAuthorizationConfig struct {
-	// Upstream sends the reviews for watches. Reviews of requests must not delay it; the rates below already bound it. nil
-	// selects the upstream of requests.
-	Upstream Upstream
 	// Every is the interval at which each decision with watches is reviewed without an observed change, jittered by up to
 	// a fifth. The default is 30 s.
 	Every time.Duration
 	// PerSecond is the maximum rate of these periodic reviews; the default is 50. Watches with the same attributes share
 	// one review. 5,000 kubelets with five watches each need 25,000 reviews, so the interval becomes 500 s. Changes in
-	// webhooks and in the Node authorizer, which are not observed, take that long to have an effect. A higher rate would
-	// use up a large part of the reviews that a kube-apiserver can serve to all its clients, about 1,500 per second.
+	// webhooks and in the Node authorizer, which are not observed, take that long to have an effect. The rate is a budget:
+	// Seats protect the kube-apiserver, but would let these reviews use up a large part of it all the time.
 	PerSecond float64
-	// UrgentPerSecond is the maximum rate of reviews after an observed change of permissions; the default is 200.
-	UrgentPerSecond float64
 	// Debounce is the delay of a review after an observed change; the default is 100 ms. The upstream's authorizer needs
 	// time to see the change in a watch of its own.
 	Debounce time.Duration
@@ -67,22 +64,20 @@ func (c ReviewsConfig) withDefaults() ReviewsConfig {
 	if c.AlwaysAllowPaths == nil {
 		c.AlwaysAllowPaths = []string{"/livez", "/readyz", "/healthz"}
 	}
-	orDefault(&c.ShareRate, Rate{PerSecond: 50, Burst: 200})
-	orDefault(&c.TotalRate, Rate{PerSecond: 150, Burst: 300})
+	orDefault(&c.ShareRate, limit.Rate{PerSecond: 50, Burst: 200})
+	if c.Seats == nil {
+		c.Seats = NewSeats()
+	}
 	if c.Observer == nil {
 		c.Observer = noObserver{}
 	}
 	c.Watches = c.Watches.withDefaults()
-	if c.Watches.Upstream == nil {
-		c.Watches.Upstream = c.Upstream
-	}
 	return c
 }
 
 func (c WatchAuthorizationConfig) withDefaults() WatchAuthorizationConfig {
 	orDefault(&c.Every, 30*time.Second)
 	orDefault(&c.PerSecond, 50)
-	orDefault(&c.UrgentPerSecond, 200)
 	orDefault(&c.Debounce, 100*time.Millisecond)
 	orDefault(&c.SecondLook, 2*time.Second)
 	orDefault(&c.Hold, 5*time.Second)

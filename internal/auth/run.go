@@ -10,10 +10,8 @@ const (
 	// existenceInterval is how often Run checks whether the identities of watches still exist. An identity counts as
 	// deleted after two checks in a row, because the lookup may receive a new identity late.
 	existenceInterval = 500 * time.Millisecond
-	// maxWatchReviews is the maximum number of concurrent reviews for watches; it is reached when the upstream hangs.
-	maxWatchReviews = 100
-	// retryPending and retryWatchReview are the delays before a failed review is retried, with and without events that may
-	// wait for it.
+	// retryPending and retryWatchReview are the delays before a failed review is retried, with and without events that
+	// may wait for it.
 	retryPending, retryWatchReview = time.Second, 10 * time.Second
 )
 
@@ -35,63 +33,89 @@ func (r *Reviews) Run(ctx context.Context) {
 		case <-r.wake:
 		case <-next.C:
 		}
-		for {
-			d, asked, after := r.next()
-			if d == nil {
-				next.Reset(after)
-				break
+		due, after := r.due()
+		for of, is := range due {
+			if is {
+				reviews.Go(func() { r.followNext(ctx, turn(of)) })
 			}
-			reviews.Go(func() { r.follow(ctx, d, asked) })
 		}
+		next.Reset(after)
 	}
 }
 
-// next returns the next due decision and the current epoch, or nil and the delay until the next check.
-func (r *Reviews) next() (*sharedDecision, uint64, time.Duration) {
+// due returns the turns for which a goroutine must begin to wait for a seat, and the delay until the next check. At
+// most one waits for each turn, and it wakes Run when it has a seat.
+func (r *Reviews) due() (starts [turns]bool, again time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	again := r.lookAgain(now)
+	again = r.lookAgain(now)
 	if again < 0 || again > existenceInterval {
 		again = existenceInterval
 	}
-	// During an outage, only one review per probeInterval is sent.
-	if r.watches.running >= maxWatchReviews || r.trouble.isOn() && (r.watches.schedule.idle(now) || !r.trouble.mayAsk()) {
-		return nil, 0, again
+	due, after := r.watches.schedule.due(now)
+	if after >= 0 && after < again {
+		again = after
 	}
-	d, after := r.watches.schedule.next(now)
-	if d == nil {
-		if after >= 0 && after < again {
-			again = after
+	for of, is := range due {
+		// During an outage, only one review per probeInterval is sent.
+		if is && !r.watches.waiting[of] && (!r.trouble.isOn() || r.trouble.mayAsk()) {
+			r.watches.waiting[of], starts[of] = true, true
 		}
-		return nil, 0, again
 	}
-	r.watches.running++
-	r.identities.refer(d.Caller) // the watches may be released before the review ends
-	return d, r.epoch, 0
+	return starts, again
+}
+
+// followNext waits for a seat and then reviews the decision that comes next.
+func (r *Reviews) followNext(ctx context.Context, of turn) {
+	seat, err := r.config.Seats.take(ctx, watchesKey, of.rank())
+	d, asked := r.takeDue(of, err == nil)
+	if err != nil {
+		return
+	}
+	defer seat.leave()
+	if d != nil {
+		r.follow(ctx, d, asked, seat)
+	}
+}
+
+// takeDue ends the wait for a seat. If there is one, takeDue returns the next decision, nil if there is none any
+// longer, and the current epoch.
+func (r *Reviews) takeDue(of turn, seated bool) (*sharedDecision, uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.watches.waiting[of] = false
+	if !seated {
+		return nil, 0
+	}
+	r.hint()
+	d := r.watches.schedule.take(of, time.Now())
+	if d != nil {
+		r.identities.refer(d.Caller) // the watches may be released before the review ends
+	}
+	return d, r.epoch
 }
 
 // follow reviews a decision of watches and acts on the answer.
-func (r *Reviews) follow(ctx context.Context, d *sharedDecision, asked uint64) {
+func (r *Reviews) follow(ctx context.Context, d *sharedDecision, asked uint64, seat *seat) {
 	limited, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
 	began := time.Now()
-	status, err := r.attempt(limited, d.Attributes, ForWatch)
+	status, err := r.attempt(limited, d.Attributes, ForWatch, seat)
 	reply := answer{allowed: allows(status), reason: status.Reason}
 	if err == nil {
 		r.keep(d.question, d.id, asked, reply)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.watches.running--
 	r.identities.leave(d.id)
 	r.hint()
 	switch {
 	case len(d.watches) == 0: // released during the review, or ended by its refusal
 	case err != nil:
-		r.unanswered(d, began, err)
-	case !d.id.trusts(reply.allowed, asked): // permissions changed during the review
-		r.watches.schedule.put(d, time.Now().Add(r.config.Watches.Debounce), urgent)
+		r.unanswered(d, began)
+	case !d.id.trusts(reply.allowed, asked): // permissions changed during the review, for which an event may wait
+		r.watches.schedule.put(d, time.Now().Add(r.config.Watches.Debounce), min(d.priority, urgent))
 	default:
 		d.unanswered = time.Time{}
 		r.watches.confirm(d)
@@ -99,9 +123,8 @@ func (r *Reviews) follow(ctx context.Context, d *sharedDecision, asked uint64) {
 	}
 }
 
-// unanswered schedules a retry after a failed review, or ends the watches after ErrorGrace. Events keep waiting if the
-// facade did not send the review.
-func (r *Reviews) unanswered(d *sharedDecision, asked time.Time, err error) {
+// unanswered schedules a retry after a failed review, or ends the watches after ErrorGrace.
+func (r *Reviews) unanswered(d *sharedDecision, asked time.Time) {
 	if d.unanswered.IsZero() {
 		d.unanswered = asked
 	}
@@ -111,9 +134,7 @@ func (r *Reviews) unanswered(d *sharedDecision, asked time.Time, err error) {
 	}
 	after := retryWatchReview
 	if p := d.pending.Load(); p != nil {
-		if !isNotSent(err) {
-			p.failed.Store(true)
-		}
+		p.failed.Store(true)
 		after = retryPending
 	}
 	r.watches.schedule.put(d, time.Now().Add(after), urgent)

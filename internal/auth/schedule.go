@@ -8,21 +8,18 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// schedule orders the reviews for watches. A decision waits until its time, and then in the queue of its priority. Each
-// queue is served at a limited rate. A decision under review is not in the schedule. Not safe for concurrent use.
+// schedule orders the reviews for watches. A decision waits until its time, and then in the queue of its priority.
+// Periodic reviews have a limited rate. A decision under review is not in the schedule. Not safe for concurrent use.
 type schedule struct {
-	later  later
-	queues [priorities]*list.List
-	rates  [priorities]*rate.Limiter
+	later    later
+	queues   [priorities]*list.List
+	periodic *rate.Limiter
 }
 
 func newSchedule(config WatchAuthorizationConfig) schedule {
-	// A burst of 1 spreads reviews evenly.
-	urgentRate, periodicRate := rate.NewLimiter(rate.Limit(config.UrgentPerSecond), 1),
-		rate.NewLimiter(rate.Limit(config.PerSecond), 1)
 	return schedule{
-		queues: [priorities]*list.List{list.New(), list.New(), list.New()},
-		rates:  [priorities]*rate.Limiter{urgentRate, urgentRate, periodicRate},
+		queues:   [priorities]*list.List{list.New(), list.New(), list.New()},
+		periodic: rate.NewLimiter(rate.Limit(config.PerSecond), 1), // a burst of 1 spreads reviews evenly
 	}
 }
 
@@ -39,16 +36,19 @@ func (s *schedule) put(d *sharedDecision, at time.Time, when priority) {
 
 func (s *schedule) has(d *sharedDecision) bool { return d.index >= 0 || d.queue != nil }
 
-// expedite moves a scheduled decision to the highest priority, because an event waits for it.
-func (s *schedule) expedite(d *sharedDecision) {
+// expedite moves a scheduled decision to the highest priority, because an event waits for it. It reports whether the
+// decision is now due before others.
+func (s *schedule) expedite(d *sharedDecision) bool {
 	switch {
 	case d.queue != nil && d.priority > awaited:
 		s.remove(d)
 		d.priority = awaited
 		s.enqueue(d)
+		return true
 	case d.index >= 0:
 		d.priority = awaited
 	}
+	return false
 }
 
 func (s *schedule) enqueue(d *sharedDecision) {
@@ -66,36 +66,47 @@ func (s *schedule) remove(d *sharedDecision) {
 	}
 }
 
-// next removes and returns the next due decision. If none is due, it returns nil and the delay until the next check.
-func (s *schedule) next(now time.Time) (*sharedDecision, time.Duration) {
+// due reports for which turns reviews are due, and returns the time until the next ones can be; below 0 if there are
+// none. Reviews that are due and wait for a turn do not count.
+func (s *schedule) due(now time.Time) (due [turns]bool, after time.Duration) {
 	for len(s.later) > 0 && !s.later[0].at.After(now) {
 		s.enqueue(heap.Pop(&s.later).(*sharedDecision))
 	}
-	wait := time.Duration(-1)
-	shorten := func(d time.Duration) {
-		if wait < 0 || d < wait {
-			wait = d
-		}
-	}
-	for i, queue := range s.queues {
-		front := queue.Front()
-		if front == nil {
-			continue
-		}
-		if missing := 1 - s.rates[i].TokensAt(now); missing > 0 {
-			// One microsecond more, so rounding does not cause a second check.
-			shorten(time.Duration(missing/float64(s.rates[i].Limit())*float64(time.Second)) + time.Microsecond)
-			continue
-		}
-		s.rates[i].AllowN(now, 1)
-		d := front.Value.(*sharedDecision)
-		s.remove(d)
-		return d, 0
-	}
+	after = -1
 	if len(s.later) > 0 {
-		shorten(s.later[0].at.Sub(now))
+		after = s.later[0].at.Sub(now)
 	}
-	return nil, wait
+	due[ofChanges] = s.queues[awaited].Len() > 0 || s.queues[urgent].Len() > 0
+	if s.queues[periodic].Len() == 0 {
+		return due, after
+	}
+	missing := 1 - s.periodic.TokensAt(now)
+	if due[inPeriods] = missing <= 0; due[inPeriods] {
+		return due, after
+	}
+	// One microsecond more, so rounding does not cause a second check.
+	refill := time.Duration(missing/float64(s.periodic.Limit())*float64(time.Second)) + time.Microsecond
+	if after < 0 || refill < after {
+		after = refill
+	}
+	return due, after
+}
+
+// take removes and returns the next decision of a turn, nil if none is due.
+func (s *schedule) take(of turn, now time.Time) *sharedDecision {
+	from := s.queues[:periodic]
+	if of == inPeriods {
+		from = s.queues[periodic:]
+		s.periodic.AllowN(now, 1)
+	}
+	for _, queue := range from {
+		if front := queue.Front(); front != nil {
+			d := front.Value.(*sharedDecision)
+			s.remove(d)
+			return d
+		}
+	}
+	return nil
 }
 
 // later is a heap of the decisions that are not due, earliest first.
@@ -128,14 +139,4 @@ func (l *later) Pop() any {
 	*l = (*l)[:last]
 	d.index = -1
 	return d
-}
-
-// idle reports whether no decision is due.
-func (s *schedule) idle(now time.Time) bool {
-	for _, queue := range s.queues {
-		if queue.Len() > 0 {
-			return false
-		}
-	}
-	return len(s.later) == 0 || s.later[0].at.After(now)
 }

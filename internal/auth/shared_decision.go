@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/limit"
 )
 
 // sharedDecision is a decision that any number of watches depend on.
@@ -27,7 +29,7 @@ type sharedDecision struct {
 	element  *list.Element // element in queue
 }
 
-// priority is the urgency of a review. It selects the queue and the rate.
+// priority is the urgency of a review.
 type priority int
 
 // Values of priority, highest first.
@@ -37,6 +39,25 @@ const (
 	periodic                   // no change was observed
 	priorities = iota
 )
+
+// turn is a set of priorities whose reviews wait for seats together. Which of them is sent is decided when there is a
+// seat, so that a review that becomes urgent overtakes others.
+type turn int
+
+// Values of turn.
+const (
+	ofChanges turn = iota // awaited and urgent
+	inPeriods             // periodic
+	turns     = iota
+)
+
+// rank returns the precedence of the turn for seats.
+func (t turn) rank() limit.Rank {
+	if t == inPeriods {
+		return limit.Last
+	}
+	return limit.First
+}
 
 // pendingAuthorization is a decision that waits for confirmation after a change of permissions.
 type pendingAuthorization struct {
@@ -51,8 +72,8 @@ type watchAuthorizations struct {
 	decisions map[[sha256.Size]byte]*sharedDecision
 	schedule  schedule
 	looks     []look
-	running   int // reviews under way
-	count     int // watch authorizations
+	waiting   [turns]bool // whether a review waits for a seat
+	count     int         // watch authorizations
 }
 
 // look is a scheduled second review of a change.

@@ -39,7 +39,7 @@ func (t *tokens) review(ctx context.Context, token string) (*Caller, error) {
 	}
 	// 401 and 403 concern the facade's own credentials.
 	if code != http.StatusCreated && code != http.StatusOK {
-		return nil, &UnavailableError{Err: fmt.Errorf("TokenReview: unexpected status code %d", code)}
+		return nil, &UnavailableError{Err: fmt.Errorf("TokenReview: %w", &codeError{code: code})}
 	}
 	var review authenticationv1.TokenReview
 	if json.Unmarshal(answer, &review) != nil || review.Kind != "TokenReview" {

@@ -16,6 +16,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
 	"k8s.io/apiserver/pkg/authentication/request/websocket"
+
+	"github.com/listfacade/listfacade/internal/limit"
 )
 
 const (
@@ -32,6 +34,7 @@ type tokens struct {
 	successTTL, failureTTL time.Duration
 	outcomes               Outcomes
 	sources                *sources
+	seats                  *Seats
 	secret                 [sha256.Size]byte
 	known                  *cache.LRUExpireCache // tokenKey to *Caller; nil for invalid tokens
 	good                   *cache.LRUExpireCache // tokenKey of tokens that were valid at their last review
@@ -54,7 +57,7 @@ type flight struct {
 func newTokens(c AuthenticatorConfig) *tokens {
 	t := &tokens{
 		reviewer: c.Tokens, audiences: c.Audiences, successTTL: c.SuccessTTL, failureTTL: c.FailureTTL, outcomes: c.Outcomes,
-		sources: newSources(c.Failures), known: cache.NewLRUExpireCache(maxTokens), good: cache.NewLRUExpireCache(maxTokens),
+		sources: newSources(c.Failures), seats: c.Seats, known: cache.NewLRUExpireCache(maxTokens), good: cache.NewLRUExpireCache(maxTokens),
 		flights: map[tokenKey]*flight{},
 	}
 	_, _ = rand.Read(t.secret[:]) // never fails (crypto/rand)
@@ -192,12 +195,7 @@ func (t *tokens) forgetFlight(key tokenKey) {
 
 // runReview reviews a token and caches the result.
 func (t *tokens) runReview(ctx context.Context, f *flight, key tokenKey, token string) {
-	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
-	defer cancel()
-	began := time.Now()
-	f.caller, f.err = t.review(ctx, token)
-	result, _ := resultOf(f.err)
-	t.outcomes.Reviewed(result, time.Since(began))
+	f.caller, f.err = t.reviewInTurn(ctx, f.source, token)
 	switch {
 	case f.err == nil:
 		t.known.Add(key, f.caller, t.ttl(f.caller))
@@ -206,6 +204,26 @@ func (t *tokens) runReview(ctx context.Context, f *flight, key tokenKey, token s
 		t.known.Add(key, (*Caller)(nil), t.failureTTL)
 		t.good.Remove(key)
 	}
+}
+
+// reviewInTurn reviews a token when it is the turn of its source.
+func (t *tokens) reviewInTurn(ctx context.Context, source netip.Prefix, token string) (*Caller, error) {
+	waiting, cancel := context.WithTimeout(ctx, t.seats.wait())
+	defer cancel()
+	seat, err := t.seats.take(waiting, priorityOf(source), limit.InTurns)
+	if err != nil {
+		return nil, err
+	}
+	defer seat.leave()
+	ctx, cancel = context.WithTimeout(ctx, reviewTimeout)
+	defer cancel()
+	began := time.Now()
+	caller, err := t.review(ctx, token)
+	took := time.Since(began)
+	result, _ := resultOf(err)
+	t.outcomes.Reviewed(result, took)
+	seat.report(tokenReviewWork, took, err)
+	return caller, err
 }
 
 // ttl returns how long a valid token is cached: at most until its expiry. If the token has expired by the facade's

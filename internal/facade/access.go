@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"go.uber.org/zap"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/listfacade/listfacade/handlers"
 	"github.com/listfacade/listfacade/internal/auth"
+	"github.com/listfacade/listfacade/internal/limit"
 	"github.com/listfacade/listfacade/internal/metrics"
 	"github.com/listfacade/listfacade/internal/oplog"
 	"github.com/listfacade/listfacade/internal/rbac"
@@ -29,6 +32,8 @@ type access struct {
 	reviewable    *reviewable           // nil without authentication
 	parts         []func(context.Context)
 	clients       []*upstream.Reviewer
+	seats         map[string]*auth.Seats // seats of reviews, by the host of the kube-apiserver
+	paced         paced
 }
 
 // surroundings are the parts that newAccess connects to.
@@ -48,7 +53,7 @@ func newAccess(c Config, s surroundings) (*access, error) {
 		self := auth.NewSelf(s.client, c.MaxStaleness)
 		return &access{authenticator: self, authorizer: self}, nil
 	}
-	a := &access{reviewable: &reviewable{log: s.log.Named("reviews")}}
+	a := &access{reviewable: &reviewable{log: s.log.Named("reviews")}, seats: map[string]*auth.Seats{}}
 	a.parts = append(a.parts, a.reviewable.run)
 	authentication, err := a.reviewer(c.Authentication.Kubeconfig, s)
 	if err != nil {
@@ -84,6 +89,35 @@ func (a *access) reviewer(kubeconfig string, s surroundings) (*upstream.Reviewer
 	return reviewer, err
 }
 
+// seatsOf returns the seats of reviews at a reviewer's kube-apiserver. Reviewers of the same server share them.
+func (a *access) seatsOf(reviewer *upstream.Reviewer) *auth.Seats {
+	host := reviewer.Host()
+	if a.seats[host] == nil {
+		a.seats[host] = auth.NewSeats()
+	}
+	return a.seats[host]
+}
+
+// paced is the number of questions that wait at a host because their callers ask too many.
+type paced struct {
+	host    string
+	waiting func() int // nil without authentication
+}
+
+// reviewStats returns the use of the seats for reviews.
+func (a *access) reviewStats() []metrics.ReviewStats {
+	var all []metrics.ReviewStats
+	for _, host := range slices.Sorted(maps.Keys(a.seats)) {
+		load := a.seats[host].Load()
+		stats := metrics.ReviewStats{Host: host, Seats: load.All, InUse: load.Taken, Waiting: load.Waiting}
+		if host == a.paced.host {
+			stats.Paced = a.paced.waiting()
+		}
+		all = append(all, stats)
+	}
+	return all
+}
+
 // anonymousModes are the values of --anonymous-auth.
 var anonymousModes = map[string]auth.AnonymousMode{
 	"upstream": auth.AnonymousAsUpstream, "true": auth.AnonymousOn, "false": auth.AnonymousOff,
@@ -108,7 +142,7 @@ func (a *access) authenticate(c Authentication, reviewer *upstream.Reviewer, s s
 		return err
 	}
 	authenticator := auth.NewAuthenticator(auth.AuthenticatorConfig{
-		Trust: trust, Tokens: reviewer, Audiences: c.Audiences, SuccessTTL: c.TokenTTL, FailureTTL: c.TokenTTL,
+		Trust: trust, Tokens: reviewer, Seats: a.seatsOf(reviewer), Audiences: c.Audiences, SuccessTTL: c.TokenTTL, FailureTTL: c.TokenTTL,
 		Failures:  auth.FailureLimits{Source: rate.Limit(c.FailureRate), SourceBurst: burst(c.FailureRate, failureBurst)},
 		Anonymous: anonymousModes[c.Anonymous], Probe: reviewer.Anonymous(), Outcomes: authenticationCounts{s.metrics},
 		Log: s.log.Named("authentication"),
@@ -136,13 +170,14 @@ func (a *access) authorize(c Authorization, reviewer *upstream.Reviewer, s surro
 		return fmt.Errorf("create client for roles and bindings: %w", err)
 	}
 	reviews := auth.NewReviews(auth.ReviewsConfig{
-		Upstream: reviewer, AllowedTTL: c.AllowedTTL, DeniedTTL: c.DeniedTTL, StaleOnError: c.StaleOnError,
+		Upstream: reviewer, Seats: a.seatsOf(reviewer), AllowedTTL: c.AllowedTTL, DeniedTTL: c.DeniedTTL, StaleOnError: c.StaleOnError,
 		AlwaysAllowPaths: c.AlwaysAllowPaths, AlwaysAllowGroups: c.AlwaysAllowGroups,
-		ShareRate: auth.Rate{PerSecond: c.MissRate, Burst: burst(c.MissRate, missBurst)},
-		Watches:   auth.WatchAuthorizationConfig{Upstream: reviewer.Unpaced(), Every: c.WatchReauthorize},
+		ShareRate: limit.Rate{PerSecond: c.MissRate, Burst: burst(c.MissRate, missBurst)},
+		Watches:   auth.WatchAuthorizationConfig{Every: c.WatchReauthorize},
 		Exists:    accounts.Exists, Observer: authorizationCounts{s.metrics},
 	})
 	a.authorizer, a.selfReviewer = reviews, reviews
+	a.paced = paced{host: reviewer.Host(), waiting: reviews.Paced}
 	rules, err := rbac.NewRules(roles, countedRights{Rights: reviews, metrics: s.metrics}, s.log.Named("rbac"))
 	if err != nil {
 		return fmt.Errorf("create client for roles and bindings: %w", err)

@@ -21,6 +21,7 @@ func (f *Facade) newMetrics(config *rest.Config) *metrics.Metrics {
 		},
 		Certificates: func() []metrics.Certificate { return f.certificates(config) }, Endpoints: f.endpointStates,
 		Audit:     f.auditBacklog,
+		Reviews:   func() []metrics.ReviewStats { return f.access.reviewStats() },
 		SelfAudit: f.config.SelfAuditInterval,
 	})
 	if f.config.SLIMetrics {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 )
 
 // ErrBusy is returned when a limit is reached and the request does not wait, or no longer waits.
@@ -31,21 +32,29 @@ func Alone(name string) Key { return Key{Group: name, One: name} }
 type Seats struct {
 	bounds Bounds
 
-	mu      sync.Mutex        // guards the fields below; held while free seats are assigned
-	free    int64             // free seats
-	groups  map[string]*group // groups with seats in use or waiting requests
-	queue   *list.List        // *group whose next request waits only for free seats, in the order of their turns
-	waiting census[*group]    // waiting requests by group
+	mu      sync.Mutex          // guards the fields below and bounds; held while free seats are assigned
+	free    int64               // free seats; below 0 after a reduction (resize)
+	groups  map[groupKey]*group // groups with seats in use or waiting requests
+	queues  [ranks]*list.List   // *group whose next request waits for free seats only; next turn first
+	passed  int                 // seats given to other ranks since a request of rank Last waits
+	waiting census[*group]      // waiting requests by group
+}
+
+// groupKey identifies a group of one rank.
+type groupKey struct {
+	rank Rank
+	name string
 }
 
 // group is the seats and waiting requests of one group.
 type group struct {
-	name      string
+	key       groupKey
 	taken     int64
 	keyQueues map[string]*keyQueue // by key
-	queue     *list.List           // *keyQueue whose first request fits the limit of the key, in the order of their turns
-	queued    *list.Element        // element in Seats.queue; nil if the group is not in it
+	queue     *list.List           // *keyQueue whose first request fits the limit of the key; next turn first
+	queued    *list.Element        // element in Seats.queues; nil if the group is not in it
 	waiting   census[*keyQueue]
+	returns   time.Time // time at which the last of the scheduled seats returns (Paces)
 }
 
 // keyQueue is the seats and waiting requests of one key.
@@ -56,7 +65,8 @@ type keyQueue struct {
 	queue *list.List // *waiter, in order of arrival
 	// queued is the element in group.queue. It is nil if no request waits, or if the first one must wait until its key
 	// returns seats.
-	queued *list.Element
+	queued  *list.Element
+	returns time.Time // as in group
 }
 
 type waiter struct {
@@ -69,7 +79,11 @@ type waiter struct {
 
 // NewSeats returns Seats that are all free.
 func NewSeats(bounds Bounds) *Seats {
-	return &Seats{bounds: bounds, free: bounds.All, groups: map[string]*group{}, queue: list.New()}
+	p := &Seats{bounds: bounds, free: bounds.All, groups: map[groupKey]*group{}}
+	for rank := range p.queues {
+		p.queues[rank] = list.New()
+	}
+	return p
 }
 
 // Take takes seats for a key and waits for them until the context ends. It takes at least one seat and at most as many
@@ -79,8 +93,16 @@ func NewSeats(bounds Bounds) *Seats {
 // A request whose turn has come keeps its turn until enough seats are free. Otherwise requests for few seats would
 // starve requests for many.
 func (p *Seats) Take(ctx context.Context, key Key, seats int64) (leave func(), err error) {
-	seats = max(1, min(seats, p.bounds.One, p.bounds.Group, p.bounds.All))
-	w := p.join(key, seats)
+	w := p.take(ctx, key, InTurns, seats)
+	if !w.granted {
+		return nil, ErrBusy
+	}
+	return sync.OnceFunc(func() { p.release(w) }), nil
+}
+
+// take returns a request that has been granted or refused.
+func (p *Seats) take(ctx context.Context, key Key, rank Rank, seats int64) *waiter {
+	w := p.join(key, rank, seats)
 	if w.decided != nil {
 		select {
 		case <-w.decided:
@@ -88,19 +110,16 @@ func (p *Seats) Take(ctx context.Context, key Key, seats int64) (leave func(), e
 			p.giveUp(w)
 		}
 	}
-	if !w.granted {
-		return nil, ErrBusy
-	}
-	return sync.OnceFunc(func() { p.release(w) }), nil
+	return w
 }
 
 // join seats a request immediately if possible. Otherwise the request is queued, unless too many requests wait.
-func (p *Seats) join(key Key, seats int64) *waiter {
+func (p *Seats) join(key Key, rank Rank, seats int64) *waiter {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	w := &waiter{keyQueue: p.keyQueue(key), seats: seats}
-	l := w.keyQueue
-	if p.queue.Len() == 0 && l.group.queue.Len() == 0 && l.queue.Len() == 0 && p.fits(w) { // the usual case
+	l := p.keyQueue(groupKey{rank, key.Group}, key.One)
+	w := &waiter{keyQueue: l, seats: max(1, min(seats, p.bounds.One, p.bounds.Group, p.bounds.All))}
+	if p.idle() && l.group.queue.Len() == 0 && l.queue.Len() == 0 && p.fits(w) { // the usual case
 		p.seat(w)
 		w.granted = true
 		return w
@@ -123,16 +142,16 @@ func (p *Seats) join(key Key, seats int64) *waiter {
 }
 
 // keyQueue returns the queue of a key and creates it if needed.
-func (p *Seats) keyQueue(key Key) *keyQueue {
-	g := p.groups[key.Group]
+func (p *Seats) keyQueue(key groupKey, one string) *keyQueue {
+	g := p.groups[key]
 	if g == nil {
-		g = &group{name: key.Group, keyQueues: map[string]*keyQueue{}, queue: list.New()}
-		p.groups[key.Group] = g
+		g = &group{key: key, keyQueues: map[string]*keyQueue{}, queue: list.New()}
+		p.groups[key] = g
 	}
-	l := g.keyQueues[key.One]
+	l := g.keyQueues[one]
 	if l == nil {
-		l = &keyQueue{name: key.One, group: g, queue: list.New()}
-		g.keyQueues[key.One] = l
+		l = &keyQueue{name: one, group: g, queue: list.New()}
+		g.keyQueues[one] = l
 	}
 	return l
 }
@@ -162,21 +181,21 @@ func (p *Seats) release(w *waiter) {
 
 // serve assigns free seats to waiting requests in turn.
 func (p *Seats) serve() {
-	for e := p.queue.Front(); e != nil; e = p.queue.Front() {
-		g := e.Value.(*group)
+	for g := p.next(); g != nil; g = p.next() {
 		l := g.queue.Front().Value.(*keyQueue)
 		w := l.queue.Front().Value.(*waiter)
 		if w.seats > p.free {
 			return
 		}
 		p.seat(w)
+		p.pass(g)
 		p.decide(w, true)
 		if l.queued != nil {
 			g.queue.MoveToBack(l.queued)
 		}
 		p.enterGroup(g) // the next request of the group may belong to another key
 		if g.queued != nil {
-			p.queue.MoveToBack(g.queued)
+			p.queues[g.key.rank].MoveToBack(g.queued)
 		}
 	}
 }
@@ -184,7 +203,7 @@ func (p *Seats) serve() {
 // fits reports whether a request can be seated now.
 func (p *Seats) fits(w *waiter) bool {
 	l := w.keyQueue
-	return w.seats <= p.free && l.taken+w.seats <= p.bounds.One && l.group.taken+w.seats <= p.bounds.Group
+	return w.seats <= p.free && l.taken+w.seats <= p.bounds.One && l.group.taken+w.seats <= p.groupBound(l.group)
 }
 
 // seat takes the seats of a request that fits.
@@ -223,8 +242,8 @@ func (p *Seats) enter(l *keyQueue) {
 // otherwise.
 func (p *Seats) enterGroup(g *group) {
 	next := g.queue.Front()
-	ready := next != nil && g.taken+next.Value.(*keyQueue).queue.Front().Value.(*waiter).seats <= p.bounds.Group
-	g.queued = enqueue(p.queue, g.queued, g, ready)
+	ready := next != nil && g.taken+next.Value.(*keyQueue).queue.Front().Value.(*waiter).seats <= p.groupBound(g)
+	g.queued = enqueue(p.queues[g.key.rank], g.queued, g, ready)
 }
 
 // enqueue appends a value to the queue if it is ready and not queued yet, and removes it if it is not ready.
@@ -245,7 +264,11 @@ func (p *Seats) forget(l *keyQueue) {
 		return
 	}
 	delete(l.group.keyQueues, l.name)
-	if len(l.group.keyQueues) == 0 {
-		delete(p.groups, l.group.name)
+	p.forgetGroup(l.group)
+}
+
+func (p *Seats) forgetGroup(g *group) {
+	if g.taken == 0 && len(g.keyQueues) == 0 {
+		delete(p.groups, g.key)
 	}
 }

@@ -217,7 +217,7 @@ func TestQueueIsBoundedInTotal(t *testing.T) {
 		}
 		a()
 		wait.Wait()
-		if len(p.groups) != 0 || p.free != 4 || p.waiting.all != 0 || p.queue.Len() != 0 {
+		if len(p.groups) != 0 || p.free != 4 || p.waiting.all != 0 || !p.idle() {
 			t.Errorf("got %d groups, %d free seats and %d waiting requests, want 0, 4 and 0", len(p.groups), p.free, p.waiting.all)
 		}
 	})
@@ -255,7 +255,7 @@ func TestGroupsTakeTurns(t *testing.T) {
 			leave()
 		}
 		wait.Wait()
-		if most.Load() != 3 || len(p.groups) != 0 || p.free != 4 || p.queue.Len() != 0 {
+		if most.Load() != 3 || len(p.groups) != 0 || p.free != 4 || !p.idle() {
 			t.Errorf("got %d seats in use at a time, %d groups and %d free seats, want 3, 0 and 4", most.Load(), len(p.groups), p.free)
 		}
 	})

@@ -41,6 +41,7 @@ type Sources struct {
 	Certificates  CertificateSource
 	Endpoints     EndpointSource
 	Audit         AuditSource
+	Reviews       ReviewSource
 	// SelfAudit is the time within which each lane is compared with the upstream once; 0 disables its metrics.
 	SelfAudit time.Duration
 }
@@ -152,6 +153,9 @@ func (s Sources) register(in *prometheus.Registry) {
 	}
 	if s.Audit != nil {
 		in.MustRegister(newAuditCollector(s.Audit))
+	}
+	if s.Reviews != nil {
+		in.MustRegister(newReviewCollector(s.Reviews))
 	}
 }
 

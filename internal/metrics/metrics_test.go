@@ -33,6 +33,7 @@ func filled() *Metrics {
 		Certificates: func() []Certificate { return []Certificate{{Name: "serving", NotAfter: time.Unix(1, 0)}} },
 		Endpoints:    func() []Endpoint { return []Endpoint{{Host: "a:6443", InUse: true, Ready: true}, {Host: "b:6443"}} },
 		Audit:        func() (AuditBacklog, bool) { return AuditBacklog{}, true },
+		Reviews:      func() []ReviewStats { return []ReviewStats{{Host: "a:6443", Seats: 4, InUse: 2, Waiting: 1, Paced: 3}} },
 		SelfAudit:    6 * time.Hour,
 	})
 	m.ExposeSLI()
@@ -146,6 +147,9 @@ listfacade_request_duration_seconds histogram source,verb
 listfacade_requests_total counter group,resource,source,verb,version
 listfacade_response_bytes_total counter source,verb
 listfacade_review_duration_seconds histogram result,review
+listfacade_review_seats gauge endpoint
+listfacade_review_seats_in_use gauge endpoint
+listfacade_reviews_waiting gauge cause,endpoint
 listfacade_rights_changes_total counter change
 listfacade_self_audit_age_seconds gauge encoding,group,resource,version
 listfacade_self_audit_differences_total counter encoding,group,kind,resource,version

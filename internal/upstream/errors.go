@@ -40,17 +40,6 @@ func IsRefused(err error) bool {
 	return errors.As(err, &refused)
 }
 
-// NotSentError is returned for a review that was not sent because of the rate limit.
-type NotSentError struct{ Err error }
-
-func (e *NotSentError) Error() string { return "wait for the rate limit of reviews: " + e.Err.Error() }
-
-// Unwrap returns the cause.
-func (e *NotSentError) Unwrap() error { return e.Err }
-
-// NotSent marks the error as not caused by the upstream.
-func (e *NotSentError) NotSent() {}
-
 // ImpersonationError is returned when impersonation cannot give a user exactly the same identity.
 type ImpersonationError struct{ User, Why string }
 

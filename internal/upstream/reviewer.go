@@ -7,23 +7,12 @@ import (
 	"net/http"
 	"time"
 
-	"golang.org/x/time/rate"
 	"k8s.io/client-go/rest"
 )
 
-// The rate limit of reviews. The default of API servers with delegated authorization is the same
-// (DelegatingAuthorizationOptions).
-const (
-	reviewsPerSecond = 200
-	reviewBurst      = 400
-)
-
 // Reviewer sends TokenReviews and access reviews of callers to the upstream. It uses separate connections, so lists and
-// watches do not delay reviews. Safe for concurrent use.
-type Reviewer struct {
-	client *Client
-	pace   *rate.Limiter
-}
+// watches do not delay reviews. It does not limit them (auth.Seats). Safe for concurrent use.
+type Reviewer struct{ client *Client }
 
 // NewReviewer returns a reviewer with the address and credentials of config. They may differ from the address and
 // credentials for reading objects. observers are notified of each review.
@@ -32,35 +21,19 @@ func NewReviewer(config *rest.Config, hop Hop, observers ...Observer) (*Reviewer
 	if err != nil {
 		return nil, err
 	}
-	return &Reviewer{client: client, pace: rate.NewLimiter(reviewsPerSecond, reviewBurst)}, nil
+	return &Reviewer{client: client}, nil
 }
 
-// Post sends a review in JSON within the rate limit. It returns the response's code and at most 1 MiB of its body. It
-// fails immediately with a *NotSentError when the rate limit would delay it beyond the context's deadline.
+// Post sends a review in JSON. It returns the response's code and at most 1 MiB of its body.
 func (r *Reviewer) Post(ctx context.Context, path string, body []byte) (int, []byte, error) {
-	if err := r.pace.Wait(ctx); err != nil {
-		return 0, nil, &NotSentError{Err: err}
-	}
 	return r.client.Post(ctx, path, body)
 }
 
+// Host returns the host and port of the upstream.
+func (r *Reviewer) Host() string { return r.client.Host() }
+
 // Silent returns how long the upstream has answered none of the reviewer's requests, or 0 while it answers.
 func (r *Reviewer) Silent() time.Duration { return r.client.Silent() }
-
-// Unpaced is a Reviewer without a rate limit.
-type Unpaced struct{ client *Client }
-
-// Unpaced returns a reviewer without a rate limit, for callers that limit their rate themselves. The reviews of others
-// do not delay their reviews.
-func (r *Reviewer) Unpaced() Unpaced { return Unpaced{client: r.client} }
-
-// Post sends a review in JSON. It returns the response's code and at most 1 MiB of its body.
-func (u Unpaced) Post(ctx context.Context, path string, body []byte) (int, []byte, error) {
-	return u.client.Post(ctx, path, body)
-}
-
-// Silent returns how long the upstream has answered none of the reviewer's requests, or 0 while it answers.
-func (u Unpaced) Silent() time.Duration { return u.client.Silent() }
 
 // probeWait bounds the requests that Get sends.
 const probeWait = 10 * time.Second

@@ -1,13 +1,10 @@
 package upstream
 
 import (
-	"context"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -76,36 +73,6 @@ func TestAnonymousProbe(t *testing.T) {
 		_, _, err := reviewer.Anonymous().Get(t.Context(), "/version")
 		if !IsUnreachable(err) || time.Since(began) != probeWait {
 			t.Errorf("got %v after %s", err, time.Since(began))
-		}
-	})
-}
-
-// Many reviews reach the upstream at a bounded rate. A review that cannot be sent before its deadline fails
-// immediately.
-func TestReviewsAreRateLimited(t *testing.T) {
-	inReview(t, func(t *testing.T, r *rig, reviewer *Reviewer) {
-		r.Script(tokenReviews, text("{}"))
-		began := time.Now()
-		for range reviewBurst + reviewsPerSecond {
-			go func() { _, _, _ = reviewer.Post(t.Context(), tokenReviews, nil) }()
-		}
-		synctest.Wait()
-		if n := r.Asked(tokenReviews); n != reviewBurst {
-			t.Errorf("got %d requests immediately", n)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
-		defer cancel()
-		_, _, err := reviewer.Post(ctx, tokenReviews, nil)
-		var notSent *NotSentError
-		if !errors.As(err, &notSent) || time.Since(began) != 0 {
-			t.Errorf("got %v after %s", err, time.Since(began))
-		}
-		if _, _, err := reviewer.Unpaced().Post(ctx, tokenReviews, nil); err != nil || time.Since(began) != 0 {
-			t.Errorf("without a rate limit: %v after %s", err, time.Since(began))
-		}
-		elapse(time.Second)
-		if n := r.Asked(tokenReviews); n != 1+reviewBurst+reviewsPerSecond {
-			t.Errorf("got %d requests after a second", n)
 		}
 	})
 }

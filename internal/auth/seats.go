@@ -1,0 +1,121 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/limit"
+)
+
+const (
+	// maxSeatQueue and maxSeatQueueAll are the maximum numbers of reviews that wait for a seat: per caller or source,
+	// and in total. Above them, the last review of the longest queue is refused.
+	maxSeatQueue, maxSeatQueueAll = 1024, 8192
+	// groupPaces is the rate of a group of callers, as a multiple of the rate of one caller. Pods of a namespace that
+	// restart at the same time, and ask one question each, need a higher rate than one caller.
+	groupPaces = 10
+)
+
+// Kinds of work, for limit.Seat.Report. The upstream takes different times for them.
+const (
+	tokenReviewWork  = "token"
+	accessReviewWork = "access"
+)
+
+// watchesKey is the key of reviews for watches, which schedule orders.
+var watchesKey = limit.Alone("")
+
+var errNoSeat = errors.New("reviews under way are not answered")
+
+// Seats bounds the reviews that one kube-apiserver answers at a time, of tokens and of access
+// (docs/adr/0035-concurrency-of-reviews-adapts.md). Safe for concurrent use.
+type Seats struct {
+	adaptive   *limit.Adaptive
+	unanswered atomic.Bool // whether the last review had no answer
+}
+
+// NewSeats returns Seats without a review under way.
+func NewSeats() *Seats {
+	return &Seats{adaptive: limit.NewAdaptive(limit.AdaptiveBounds{Queue: maxSeatQueue, QueueAll: maxSeatQueueAll})}
+}
+
+// Load returns the seats in use, their current number, and the reviews that wait.
+func (s *Seats) Load() limit.Load { return s.adaptive.Load() }
+
+// wait returns the maximum time that a review waits before it is sent. While no review is answered, waiting helps less.
+func (s *Seats) wait() time.Duration {
+	if s.unanswered.Load() {
+		return reviewTimeout
+	}
+	return seatWait
+}
+
+// take waits for a seat until the context ends. It returns a *BusyError, or an *UnavailableError if the seats are taken
+// by reviews without an answer. The caller must call leave.
+func (s *Seats) take(ctx context.Context, key limit.Key, rank limit.Rank) (*seat, error) {
+	taken, err := s.adaptive.Take(ctx, key, rank)
+	switch {
+	case err == nil:
+		return &seat{Seat: taken, of: s}, nil
+	case s.unanswered.Load():
+		return nil, &UnavailableError{Err: errNoSeat}
+	default:
+		return nil, &BusyError{After: retryAfter}
+	}
+}
+
+// seat is the seat of one review and its retries.
+type seat struct {
+	*limit.Seat
+	of    *Seats
+	after time.Duration // Retry-After of the last refusal; 0 after an answer
+}
+
+// report adapts the number of seats to the result of a review.
+func (s *seat) report(kind string, took time.Duration, err error) {
+	var code *codeError
+	isCode := errors.As(err, &code)
+	result := limit.Failed
+	s.after = 0
+	switch {
+	case errors.Is(err, context.Canceled): // the caller left
+		s.Report(kind, limit.Failed, took)
+		return
+	case isCode && code.code == http.StatusTooManyRequests:
+		s.after, result = min(code.retryAfter(), seatWait), limit.Overloaded
+	case isCode && code.isOverload(), errors.Is(err, context.DeadlineExceeded):
+		result = limit.Overloaded
+	case err == nil, isAnswer(err), errors.Is(err, errRefused), errors.Is(err, ErrUnauthenticated):
+		result = limit.Answered
+	}
+	s.Report(kind, result, took)
+	s.of.unanswered.Store(result != limit.Answered && s.after == 0)
+}
+
+// leave returns the seat. After a refusal, it stays taken for the time in Retry-After, so that few further reviews are
+// refused.
+func (s *seat) leave() { s.Leave(s.after) }
+
+// newPaces returns the rates of callers and groups. The queue of a caller has as many questions as its rate allows in
+// seatWait. Others would be refused after the wait.
+func newPaces(perShare limit.Rate) *limit.Paces {
+	queue := int(min(max(1, perShare.PerSecond*seatWait.Seconds()), maxSeatQueue))
+	return limit.NewPaces(perShare, groupPaces, queue, maxSeatQueueAll)
+}
+
+// takeSeat waits until the caller may ask a new question, and then for a seat. Errors are those of Seats.take.
+func (r *Reviews) takeSeat(ctx context.Context, caller *Caller) (*seat, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.config.Seats.wait())
+	defer cancel()
+	key := limit.Key{Group: caller.Group(), One: caller.Share()}
+	if err := r.paces.Take(ctx, key); err != nil {
+		return nil, &BusyError{After: retryAfter}
+	}
+	return r.config.Seats.take(ctx, key, limit.InTurns)
+}
+
+// Paced returns the number of questions that wait because their callers ask too many.
+func (r *Reviews) Paced() int { return r.paces.Waiting() }

@@ -1,0 +1,103 @@
+package limit
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// AdaptiveBounds are the bounds of the queues of Adaptive: waiting requests per key, and in total.
+type AdaptiveBounds struct{ Queue, QueueAll int }
+
+// Adaptive bounds concurrent work at a server whose capacity is unknown and changes. It begins with 4 seats. Each round
+// trip adds a seat, while at least half of them are in use and most work takes about as long as the fastest. A refusal
+// by the server, a timeout, or a round trip of slow work halves the number. It is always from 4 to 64.
+//
+// Work of rank InTurns is queued as in Seats. Safe for concurrent use.
+type Adaptive struct {
+	seats *Seats
+
+	mu     sync.Mutex // guards window and inUse
+	window window
+	inUse  int
+}
+
+// NewAdaptive returns an Adaptive without work.
+func NewAdaptive(bounds AdaptiveBounds) *Adaptive {
+	a := &Adaptive{window: newWindow()}
+	all := int64(a.window.seats)
+	a.seats = NewSeats(Bounds{One: halfOf(all), Group: halfOf(all), All: all, Queue: bounds.Queue,
+		QueueAll: bounds.QueueAll})
+	return a
+}
+
+// Seat is the permission for one piece of work at a time, such as a request and its retries.
+type Seat struct {
+	of     *Adaptive
+	waiter *waiter
+	number uint64 // of the seats given away, from 1
+	once   sync.Once
+}
+
+// Take waits for a seat until the context ends. It returns ErrBusy if the queue is full or the context ended. The
+// caller must call Leave.
+func (a *Adaptive) Take(ctx context.Context, key Key, rank Rank) (*Seat, error) {
+	w := a.seats.take(ctx, key, rank, 1)
+	if !w.granted {
+		return nil, ErrBusy
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.inUse++
+	return &Seat{of: a, waiter: w, number: a.window.take(a.inUse)}, nil
+}
+
+// Result is what became of work.
+type Result int
+
+// Values of Result.
+const (
+	Answered   Result = iota // the server did the work
+	Overloaded               // the server refused the work because of its load, or did not finish it in time
+	Failed                   // says nothing about the load of the server, such as a refused connection
+)
+
+// Report adapts the number of seats to the result of work and its duration. kind names work that normally takes the
+// same time. Callers use few kinds.
+func (s *Seat) Report(kind string, result Result, took time.Duration) {
+	s.of.mu.Lock()
+	defer s.of.mu.Unlock()
+	window := &s.of.window
+	before := window.seats
+	switch result {
+	case Answered:
+		window.answered(s.number, kind, took, time.Now())
+	case Overloaded:
+		window.overloaded(s.number)
+	case Failed:
+	}
+	if window.seats != before {
+		s.of.seats.resize(int64(window.seats)) // under the lock, so that the last change counts
+	}
+}
+
+// Leave returns the seat after the given time, such as the Retry-After of a refusal. Further calls have no effect.
+func (s *Seat) Leave(after time.Duration) {
+	s.once.Do(func() {
+		if after > 0 {
+			time.AfterFunc(after, s.leave)
+			return
+		}
+		s.leave()
+	})
+}
+
+func (s *Seat) leave() {
+	s.of.mu.Lock()
+	s.of.inUse--
+	s.of.mu.Unlock()
+	s.of.seats.release(s.waiter)
+}
+
+// Load returns the seats in use, their current number, and the requests that wait.
+func (a *Adaptive) Load() Load { return a.seats.Load() }

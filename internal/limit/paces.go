@@ -1,0 +1,80 @@
+package limit
+
+import (
+	"context"
+	"math"
+	"time"
+)
+
+// Paces bounds how often each key and each group starts work. Work beyond the rate waits in the queue of its key, in
+// order, and the keys of a group take turns. Keys do not wait for other groups. Safe for concurrent use.
+type Paces struct {
+	seats      *Seats
+	one, group time.Duration // intervals at which the seats of a key and of a group return
+}
+
+// NewPaces returns Paces that allow each key the same rate, and each group a multiple of it. PerSecond and Burst must
+// be above 0. At most queue requests wait per key, and at most queueAll over all keys.
+func NewPaces(perKey Rate, perGroup, queue, queueAll int) *Paces {
+	burst := int64(max(perKey.Burst, 1))
+	return &Paces{
+		seats: NewSeats(Bounds{One: burst, Group: burst * int64(perGroup), All: math.MaxInt64, Queue: queue,
+			QueueAll: queueAll}),
+		one: seconds(1 / perKey.PerSecond), group: seconds(1 / perKey.PerSecond / float64(perGroup)),
+	}
+}
+
+// Take waits until work of the key may start or the context ends. It returns ErrBusy if the queue is full or the
+// context ended.
+func (p *Paces) Take(ctx context.Context, key Key) error {
+	w := p.seats.take(ctx, key, InTurns, 1)
+	if !w.granted {
+		return ErrBusy
+	}
+	one, group := p.seats.returnLater(w.keyQueue, p.one, p.group)
+	time.AfterFunc(one, func() { p.seats.returnToKey(w.keyQueue) })
+	time.AfterFunc(group, func() { p.seats.returnToGroup(w.keyQueue.group) })
+	return nil
+}
+
+// Waiting returns the number of requests that wait.
+func (p *Paces) Waiting() int { return p.seats.Load().Waiting }
+
+// returnLater returns the times until a seat comes back to its key and to its group. Seats come back one at a time, at
+// the given intervals.
+func (p *Seats) returnLater(l *keyQueue, one, group time.Duration) (oneAfter, groupAfter time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	return later(&l.returns, now, one), later(&l.group.returns, now, group)
+}
+
+// later advances the time at which the last seat returns, and returns the time until then.
+func later(returns *time.Time, now time.Time, every time.Duration) time.Duration {
+	if returns.Before(now) {
+		*returns = now
+	}
+	*returns = returns.Add(every)
+	return returns.Sub(now)
+}
+
+// returnToKey returns a seat of a key, but not of its group.
+func (p *Seats) returnToKey(l *keyQueue) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l.taken--
+	p.enter(l)
+	p.serve()
+	p.forget(l)
+}
+
+// returnToGroup returns a seat of a group, but not of its key.
+func (p *Seats) returnToGroup(g *group) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	g.taken--
+	p.free++
+	p.enterGroup(g)
+	p.serve()
+	p.forgetGroup(g)
+}

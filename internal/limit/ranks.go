@@ -1,0 +1,83 @@
+package limit
+
+// Rank is the precedence of work in Adaptive.
+type Rank int
+
+// Values of Rank. Work of rank First has the first free seat, but at most half of all seats. Work of rank InTurns is
+// queued per key. Work of rank Last has the seats that are left, at most a quarter, but at least one of lastTurn seats
+// that are given away.
+const (
+	First Rank = iota
+	InTurns
+	Last
+	ranks = iota
+)
+
+// lastTurn is the number of seats given away of which one is for rank Last, if work of that rank waits.
+const lastTurn = 16
+
+// groupBound returns the maximum number of seats of a group.
+func (p *Seats) groupBound(g *group) int64 {
+	if g.key.rank == Last {
+		return max(1, p.bounds.All/4)
+	}
+	return p.bounds.Group
+}
+
+// idle reports whether no request waits for free seats only.
+func (p *Seats) idle() bool {
+	for _, queue := range p.queues {
+		if queue.Len() > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// next returns the group with the next turn, nil if no request waits for free seats only.
+func (p *Seats) next() *group {
+	if p.passed >= lastTurn-1 {
+		if g := p.nextOf(Last); g != nil {
+			return g
+		}
+	}
+	for rank := range Rank(ranks) {
+		if g := p.nextOf(rank); g != nil {
+			return g
+		}
+	}
+	return nil
+}
+
+// nextOf returns the next group of a rank. It removes groups that no longer fit their limit, because resize reduced it.
+func (p *Seats) nextOf(rank Rank) *group {
+	queue := p.queues[rank]
+	for e := queue.Front(); e != nil; e = queue.Front() {
+		g := e.Value.(*group)
+		if p.enterGroup(g); g.queued != nil {
+			return g
+		}
+	}
+	return nil
+}
+
+// pass counts a seat that was given to a group while work of rank Last waits.
+func (p *Seats) pass(to *group) {
+	if to.key.rank == Last || p.queues[Last].Len() == 0 {
+		p.passed = 0
+	} else {
+		p.passed++
+	}
+}
+
+// resize changes the number of seats. A key and a group get at most half of them. After a reduction, requests wait
+// until enough seats have returned. A group that waits for its own limit is checked again when it returns a seat.
+func (p *Seats) resize(all int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free += all - p.bounds.All
+	p.bounds.All, p.bounds.One, p.bounds.Group = all, halfOf(all), halfOf(all)
+	p.serve()
+}
+
+func halfOf(all int64) int64 { return max(1, all/2) }
