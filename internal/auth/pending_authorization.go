@@ -31,7 +31,7 @@ func (r *Reviews) Hold(a Attributes) *WatchAuthorization {
 	if d == nil {
 		d = r.take(q)
 	}
-	w.decision = d
+	w.decision, w.holder = d, r.watches.holders.add(w, a.Caller)
 	d.watches[w] = struct{}{}
 	r.watches.count++
 	if until := a.Caller.Until; !until.IsZero() {
@@ -42,15 +42,15 @@ func (r *Reviews) Hold(a Attributes) *WatchAuthorization {
 
 // take creates the shared decision of a question. The caller holds mu.
 func (r *Reviews) take(q question) *sharedDecision {
-	id := r.identities.refer(q.Caller)
-	d := &sharedDecision{question: q, id: id, reviewed: !r.needsNoReview(q.Attributes),
+	s := r.subjects.refer(q)
+	d := &sharedDecision{question: q, subject: s, reviewed: !r.needsNoReview(q.Attributes),
 		watches: map[*WatchAuthorization]struct{}{}, index: -1, stretch: 1 + 0.2*rand.Float64()}
 	r.watches.decisions[q.hash] = d
-	id.decisions[d] = struct{}{}
+	s.decisions[d] = struct{}{}
 	v := r.verdicts.byHash[q.hash]
 	switch {
 	case !d.reviewed:
-	case v != nil && v.allowed && id.trusts(true, v.asked):
+	case v != nil && v.allowed && s.trusts(true, v.asked):
 		r.watches.schedule.put(d, r.watches.nextReview(), periodic)
 	default:
 		r.watches.suspend(d)
@@ -83,15 +83,16 @@ func (r *Reviews) release(w *WatchAuthorization) {
 func (r *Reviews) detach(w *WatchAuthorization) {
 	d := w.decision
 	delete(d.watches, w)
+	r.watches.holders.remove(w)
 	r.watches.count--
 	if len(d.watches) > 0 {
 		return
 	}
 	delete(r.watches.decisions, d.hash)
-	delete(d.id.decisions, d)
+	delete(d.subject.decisions, d)
 	r.watches.schedule.remove(d)
 	r.watches.confirm(d)
-	r.identities.leave(d.id)
+	r.subjects.leave(d.subject)
 }
 
 // expire ends a watch authorization whose credential expired.

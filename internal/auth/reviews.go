@@ -25,11 +25,11 @@ type Reviews struct {
 	trouble  trouble
 	wake     chan struct{} // wakes Run when a review may be due
 
-	mu         sync.Mutex // guards the fields below; held at most for one pass over all identities
-	epoch      uint64     // number of observed changes of permissions
-	identities identities
-	verdicts   *verdicts
-	watches    watchAuthorizations
+	mu       sync.Mutex // guards the fields below; held at most for one pass over all subjects
+	epoch    uint64     // number of observed changes of permissions
+	subjects subjects
+	verdicts *verdicts
+	watches  watchAuthorizations
 }
 
 // NewReviews returns an authorizer. Run must run to review watches.
@@ -37,21 +37,23 @@ func NewReviews(config ReviewsConfig) *Reviews {
 	config = config.withDefaults()
 	r := &Reviews{
 		config: config, observer: config.Observer, misses: newRates(config.ShareRate, config.TotalRate),
-		wake: make(chan struct{}, 1), identities: identities{}, watches: newWatchAuthorizations(config.Watches),
+		wake: make(chan struct{}, 1), subjects: subjects{}, watches: newWatchAuthorizations(config.Watches),
 	}
-	r.verdicts = newVerdicts(max(config.AllowedTTL+config.StaleOnError, config.DeniedTTL), r.identities.leave)
+	r.verdicts = newVerdicts(max(config.AllowedTTL+config.StaleOnError, config.DeniedTTL), r.subjects.leave)
 	return r
 }
 
 // question is the attributes of a review and the key of its cached answer.
 type question struct {
 	Attributes
-	hash [sha256.Size]byte // hash of Attributes.key, because keys with selectors may be long
-	kept bool              // whether the answer may be cached
+	subject string            // key of the subject whose permission it asks for
+	hash    [sha256.Size]byte // hash of Attributes.key, because keys with selectors may be long
+	kept    bool              // whether the answer may be cached
 }
 
 func newQuestion(a Attributes, key string) question {
-	return question{Attributes: a, hash: sha256.Sum256([]byte(key)), kept: len(key) <= maxKeptKey}
+	return question{Attributes: a, subject: a.Caller.key, hash: sha256.Sum256([]byte(key)),
+		kept: len(key) <= maxKeptKey}
 }
 
 // answer is the answer of the upstream to a question.
@@ -199,7 +201,7 @@ func (r *Reviews) known(q question) (verdict, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	v := r.verdicts.byHash[q.hash]
-	if v == nil || !v.id.trusts(v.allowed, v.asked) {
+	if v == nil || !v.subject.trusts(v.allowed, v.asked) {
 		return verdict{}, false
 	}
 	return *v, true
@@ -214,14 +216,14 @@ func (r *Reviews) ask(ctx context.Context, q question) <-chan singleflight.Resul
 		}
 		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTimeout)
 		defer cancel()
-		id, asked := r.begin(q)
-		defer r.leave(id)
+		s, asked := r.begin(q)
+		defer r.leave(s)
 		status, err := r.reviewWithRetries(detached, q.Attributes)
 		if err != nil {
 			return nil, err
 		}
 		reply := answer{allowed: allows(status), reason: status.Reason}
-		r.keep(q, id, asked, reply)
+		r.keep(q, s, asked, reply)
 		return reply, nil
 	})
 }
@@ -230,31 +232,31 @@ func (r *Reviews) flightOf(q question) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var changed uint64
-	if id := r.identities[q.Caller.key]; id != nil {
-		changed = max(id.lost, id.gained)
+	if s := r.subjects[q.subject]; s != nil {
+		changed = max(s.lost, s.gained)
 	}
 	return string(binary.BigEndian.AppendUint64(q.hash[:], changed))
 }
 
-// begin adds a reference to the caller's identity, which leave removes, and returns the current epoch.
-func (r *Reviews) begin(q question) (*identity, uint64) {
+// begin adds a reference to the question's subject, which leave removes, and returns the current epoch.
+func (r *Reviews) begin(q question) (*subject, uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.identities.refer(q.Caller), r.epoch
+	return r.subjects.refer(q), r.epoch
 }
 
-func (r *Reviews) leave(id *identity) {
+func (r *Reviews) leave(s *subject) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.identities.leave(id)
+	r.subjects.leave(s)
 }
 
 // keep caches an answer, unless permissions have changed since the review was sent. A refusal also ends the watches
 // that depend on this decision.
-func (r *Reviews) keep(q question, id *identity, asked uint64, reply answer) {
+func (r *Reviews) keep(q question, s *subject, asked uint64, reply answer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !id.trusts(reply.allowed, asked) {
+	if !s.trusts(reply.allowed, asked) {
 		return
 	}
 	if d := r.watches.decisions[q.hash]; d != nil && d.reviewed && !reply.allowed {
@@ -265,7 +267,7 @@ func (r *Reviews) keep(q question, id *identity, asked uint64, reply answer) {
 		return
 	}
 	r.verdicts.put(&verdict{
-		hash: q.hash, id: r.identities.refer(q.Caller), share: q.Caller.Share(), allowed: reply.allowed,
+		hash: q.hash, subject: r.subjects.refer(q), share: q.Caller.Share(), allowed: reply.allowed,
 		reason: unique.Make(reply.reason), asked: asked,
 		made: time.Now(),
 	})

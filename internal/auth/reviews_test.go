@@ -364,8 +364,8 @@ func TestDecisionsAreCachedForTheirTTL(t *testing.T) {
 		if admin, alice := j.count("admin"), j.count("alice"); admin != 3 || alice != 12 {
 			t.Errorf("got %d reviews of a permission and %d of a refusal, want 3 and 12", admin, alice)
 		}
-		if len(r.identities) != len(r.verdicts.byHash) {
-			t.Errorf("got %d identities and %d verdicts, want as many of each", len(r.identities), len(r.verdicts.byHash))
+		if len(r.subjects) != len(r.verdicts.byHash) {
+			t.Errorf("got %d subjects and %d verdicts, want as many of each", len(r.subjects), len(r.verdicts.byHash))
 		}
 	})
 }
@@ -546,8 +546,8 @@ func TestShareEvictsItsOwnVerdicts(t *testing.T) {
 				t.Fatalf("got %d cached verdicts, want maxVerdicts at most", n)
 			}
 		}
-		if len(r.identities) > 70 || r.verdicts.all.Len() != len(r.verdicts.byHash) {
-			t.Errorf("got %d identities, %d listed verdicts and %d cached verdicts", len(r.identities), r.verdicts.all.Len(), len(r.verdicts.byHash))
+		if len(r.subjects) > 70 || r.verdicts.all.Len() != len(r.verdicts.byHash) {
+			t.Errorf("got %d subjects, %d listed verdicts and %d cached verdicts", len(r.subjects), r.verdicts.all.Len(), len(r.verdicts.byHash))
 		}
 	})
 }

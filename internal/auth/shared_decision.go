@@ -11,7 +11,7 @@ import (
 // sharedDecision is a decision that any number of watches depend on.
 type sharedDecision struct {
 	question
-	id       *identity
+	subject  *subject
 	reviewed bool // false if no review is needed
 	watches  map[*WatchAuthorization]struct{}
 	// pending is set when a change may have taken the permission, and becomes nil when the upstream has confirmed the
@@ -49,6 +49,7 @@ type pendingAuthorization struct {
 type watchAuthorizations struct {
 	config    WatchAuthorizationConfig
 	decisions map[[sha256.Size]byte]*sharedDecision
+	holders   holders
 	schedule  schedule
 	looks     []look
 	running   int // reviews under way
@@ -63,7 +64,7 @@ type look struct {
 
 func newWatchAuthorizations(config WatchAuthorizationConfig) watchAuthorizations {
 	return watchAuthorizations{config: config, decisions: map[[sha256.Size]byte]*sharedDecision{},
-		schedule: newSchedule(config)}
+		holders: holders{}, schedule: newSchedule(config)}
 }
 
 // nextReview returns the jittered time of the next periodic review.

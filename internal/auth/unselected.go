@@ -47,7 +47,7 @@ func (r *Reviews) decideUnselected(ctx context.Context, all, a Attributes, key s
 func (r *Reviews) watchQuestion(a Attributes) question {
 	if all, ok := a.unselected(); ok {
 		key := all.key()
-		if v := r.verdicts.byHash[sha256.Sum256([]byte(key))]; v != nil && v.allowed && v.id.trusts(true, v.asked) {
+		if v := r.verdicts.byHash[sha256.Sum256([]byte(key))]; v != nil && v.allowed && v.subject.trusts(true, v.asked) {
 			return newQuestion(all, key)
 		}
 	}

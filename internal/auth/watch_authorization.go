@@ -10,6 +10,7 @@ import (
 type WatchAuthorization struct {
 	reviews  *Reviews
 	decision *sharedDecision // decision that the watch depends on
+	holder   *holder
 	ended    chan struct{}
 	over     atomic.Bool // set just before ended is closed
 	expiry   *time.Timer // fires when the credential expires; nil if that is unknown
