@@ -48,6 +48,7 @@ func (e *InvalidError) Error() string {
 // BusyError is returned when a caller or a source, or all of them together, exceed a rate limit for reviews.
 type BusyError struct {
 	After time.Duration // delay before a retry; above 0
+	share string        // share whose limit is exceeded; empty if unknown
 }
 
 func (e *BusyError) Error() string { return "rate limit of reviews exceeded" }

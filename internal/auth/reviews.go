@@ -13,6 +13,7 @@ import (
 	"unique"
 
 	"golang.org/x/sync/singleflight"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
@@ -23,6 +24,7 @@ type Reviews struct {
 	misses   *rates
 	flight   singleflight.Group
 	trouble  trouble
+	sharing  sharing
 	wake     chan struct{} // wakes Run when a review may be due
 
 	mu       sync.Mutex // guards the fields below; held at most for one pass over all subjects
@@ -40,26 +42,42 @@ func NewReviews(config ReviewsConfig) *Reviews {
 		wake: make(chan struct{}, 1), subjects: subjects{}, watches: newWatchAuthorizations(config.Watches),
 	}
 	r.verdicts = newVerdicts(max(config.AllowedTTL+config.StaleOnError, config.DeniedTTL), r.subjects.leave)
+	if config.Extras == IgnoreExtras {
+		r.sharing.now.Store(1)
+	}
+	r.observer.SharingChanged(r.period().state())
 	return r
 }
 
 // question is the attributes of a review and the key of its cached answer.
 type question struct {
 	Attributes
-	subject string            // key of the subject whose permission it asks for
-	hash    [sha256.Size]byte // hash of Attributes.key, because keys with selectors may be long
+	subject string            // key of the subject whose permission it asks for (Caller.subjectIn)
+	period  period            // period in which tokens share the answer; 0 if they do not
+	hash    [sha256.Size]byte // hash of the key with the subject, because keys with selectors may be long
 	kept    bool              // whether the answer may be cached
 }
 
-func newQuestion(a Attributes, key string) question {
-	return question{Attributes: a, subject: a.Caller.key, hash: sha256.Sum256([]byte(key)),
-		kept: len(key) <= maxKeptKey}
+// newQuestion returns the question of a caller in a period of sharing.
+func newQuestion(a Attributes, p period) question {
+	if a.Caller.account == "" {
+		p = 0
+	}
+	q := question{Attributes: a, subject: a.Caller.subjectIn(p), period: p}
+	key := a.appendKey(make([]byte, 0, typicalKeySize), q.subject)
+	q.hash, q.kept = sha256.Sum256(key), len(key) <= maxKeptKey
+	return q
 }
 
 // answer is the answer of the upstream to a question.
 type answer struct {
-	allowed bool
-	reason  string
+	allowed  bool
+	reason   string
+	byOthers bool // whether another authorizer than RBAC took part
+}
+
+func answerOf(status authorizationv1.SubjectAccessReviewStatus) answer {
+	return answer{allowed: allows(status), reason: status.Reason, byOthers: byOthers(status)}
 }
 
 func (a answer) decision(key string) (Decision, error) {
@@ -75,7 +93,7 @@ func (a answer) decision(key string) (Decision, error) {
 // because the upstream authorizes it for the caller.
 func (r *Reviews) Authorize(ctx context.Context, a Attributes) (Decision, error) {
 	key := a.key()
-	reply, outcome, err := r.decide(ctx, a, key)
+	reply, outcome, err := r.decide(ctx, a)
 	r.observer.Decided(outcome)
 	if err != nil {
 		return Decision{}, err
@@ -83,19 +101,38 @@ func (r *Reviews) Authorize(ctx context.Context, a Attributes) (Decision, error)
 	return reply.decision(key)
 }
 
-func (r *Reviews) decide(ctx context.Context, a Attributes, key string) (answer, Outcome, error) {
+func (r *Reviews) decide(ctx context.Context, a Attributes) (answer, Outcome, error) {
 	switch {
 	case a.Caller == nil || a.Verb == "": // not a request; a bug elsewhere must not allow anything
 		return answer{}, Denied, nil
 	case r.needsNoReview(a):
 		return answer{allowed: true}, NotReviewed, nil
 	}
-	if all, ok := a.unselected(); ok {
-		if reply, outcome, err := r.decideUnselected(ctx, all, a, key); err != nil || reply.allowed {
+	joined := false // whether the review was refused because another token's limit is exceeded
+	for {
+		p := r.period()
+		reply, outcome, err := r.decideIn(ctx, a, p)
+		var busy *BusyError
+		switch {
+		case a.Caller.account == "" || p == 0:
+			return reply, outcome, err
+		case p != r.period(): // the shared answer does not count any longer
+		case !joined && errors.As(err, &busy) && busy.share != "" && busy.share != a.Caller.Share():
+			joined = true
+		default:
 			return reply, outcome, err
 		}
 	}
-	q := newQuestion(a, key)
+}
+
+// decideIn decides in a period of sharing.
+func (r *Reviews) decideIn(ctx context.Context, a Attributes, p period) (answer, Outcome, error) {
+	if all, ok := a.unselected(); ok {
+		if reply, outcome, err := r.decideUnselected(ctx, all, a, p); err != nil || reply.allowed {
+			return reply, outcome, err
+		}
+	}
+	q := newQuestion(a, p)
 	known, ok := r.known(q)
 	return r.settleBy(ctx, q, known, ok)
 }
@@ -104,7 +141,7 @@ func (r *Reviews) decide(ctx context.Context, a Attributes, key string) (answer,
 func (r *Reviews) settleBy(ctx context.Context, q question, known verdict, ok bool) (answer, Outcome, error) {
 	switch {
 	case ok && time.Since(known.made) < r.ttl(known.allowed):
-		return answer{known.allowed, known.reason.Value()}, pick(known.allowed, AllowedKept, DeniedKept), nil
+		return answer{allowed: known.allowed, reason: known.reason.Value()}, pick(known.allowed, AllowedKept, DeniedKept), nil
 	case ok && known.allowed && r.config.StaleOnError > 0:
 		return r.confirm(ctx, q, known)
 	}
@@ -119,7 +156,9 @@ func (r *Reviews) settleBy(ctx context.Context, q question, known verdict, ok bo
 // confirm reviews an expired permission again. While the upstream does not answer, the permission stays valid for
 // StaleOnError, and the caller waits for at most reviewPatience.
 func (r *Reviews) confirm(ctx context.Context, q question, known verdict) (answer, Outcome, error) {
-	stale := func() (answer, Outcome, error) { return answer{true, known.reason.Value()}, AllowedLate, nil }
+	stale := func() (answer, Outcome, error) {
+		return answer{allowed: true, reason: known.reason.Value()}, AllowedLate, nil
+	}
 	stillValid := func() bool { return time.Since(known.made) < r.config.AllowedTTL+r.config.StaleOnError }
 	if stillValid() && (r.trouble.isOn() || r.config.Upstream.Silent() > 0) {
 		if r.trouble.mayAsk() {
@@ -212,7 +251,7 @@ func (r *Reviews) known(q question) (verdict, bool) {
 func (r *Reviews) ask(ctx context.Context, q question) <-chan singleflight.Result {
 	return r.flight.DoChan(r.flightOf(q), func() (any, error) {
 		if after := r.misses.take(q.Caller.Share()); after > 0 {
-			return nil, &BusyError{After: after}
+			return nil, &BusyError{After: after, share: q.Caller.Share()}
 		}
 		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTimeout)
 		defer cancel()
@@ -222,7 +261,7 @@ func (r *Reviews) ask(ctx context.Context, q question) <-chan singleflight.Resul
 		if err != nil {
 			return nil, err
 		}
-		reply := answer{allowed: allows(status), reason: status.Reason}
+		reply := answerOf(status)
 		r.keep(q, s, asked, reply)
 		return reply, nil
 	})
@@ -251,12 +290,13 @@ func (r *Reviews) leave(s *subject) {
 	r.subjects.leave(s)
 }
 
-// keep caches an answer, unless permissions have changed since the review was sent. A refusal also ends the watches
-// that depend on this decision.
+// keep caches an answer, unless permissions or the period of sharing have changed since the review was sent. A refusal
+// also ends the watches that depend on this decision.
 func (r *Reviews) keep(q question, s *subject, asked uint64, reply answer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !s.trusts(reply.allowed, asked) {
+	r.noticeOthers(q, reply)
+	if !r.isCurrent(q) || !s.trusts(reply.allowed, asked) {
 		return
 	}
 	if d := r.watches.decisions[q.hash]; d != nil && d.reviewed && !reply.allowed {

@@ -32,9 +32,13 @@ type judge struct {
 	code   int           // status code of the response, if not 0
 	text   string        // body of the response, with code
 	wait   chan struct{} // if not nil, responses wait until it is closed
+	status authorize     // if not nil, replaces allow
 	asked  map[string]int
 	latest time.Time // time of the last review
 }
+
+// authorize answers a review.
+type authorize = func(authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus
 
 func newJudge() *judge { return &judge{asked: map[string]int{}} }
 
@@ -47,7 +51,12 @@ func (j *judge) Post(ctx context.Context, path string, body []byte) (int, []byte
 	j.mu.Lock()
 	j.asked[review.Spec.User]++
 	j.latest = time.Now()
-	allowed := j.allow == nil || j.allow(review.Spec)
+	status := authorizationv1.SubjectAccessReviewStatus{
+		Allowed: j.allow == nil || j.allow(review.Spec), Reason: "says the judge",
+	}
+	if j.status != nil {
+		status = j.status(review.Spec)
+	}
 	wait, code, text, fail := j.wait, j.code, j.text, j.fail
 	j.mu.Unlock()
 	if wait != nil {
@@ -63,9 +72,7 @@ func (j *judge) Post(ctx context.Context, path string, body []byte) (int, []byte
 	case code != 0:
 		return code, []byte(text), nil
 	}
-	answer, err := json.Marshal(authorizationv1.SubjectAccessReview{TypeMeta: metav1.TypeMeta{Kind: "SubjectAccessReview"}, Status: authorizationv1.SubjectAccessReviewStatus{
-		Allowed: allowed, Reason: "says the judge",
-	}})
+	answer, err := json.Marshal(authorizationv1.SubjectAccessReview{TypeMeta: metav1.TypeMeta{Kind: "SubjectAccessReview"}, Status: status})
 	return http.StatusCreated, answer, err
 }
 
@@ -111,7 +118,7 @@ func person(name string, groups ...string) *Caller {
 
 // allow caches a permission as if a review had returned it.
 func allow(r *Reviews, a Attributes) {
-	q := newQuestion(a, a.key())
+	q := newQuestion(a, r.period())
 	caller, asked := r.begin(q)
 	defer r.leave(caller)
 	r.keep(q, caller, asked, answer{allowed: true})
@@ -534,7 +541,7 @@ func TestShareEvictsItsOwnVerdicts(t *testing.T) {
 		}
 		for i := range 100 {
 			a := podsOf(alice, fmt.Sprint(i))
-			if _, ok := r.known(newQuestion(a, a.key())); !ok {
+			if _, ok := r.known(newQuestion(a, r.period())); !ok {
 				t.Fatalf("verdict %d of another share was evicted", i)
 			}
 		}

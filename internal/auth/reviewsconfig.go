@@ -3,6 +3,7 @@ package auth
 import (
 	"time"
 
+	"go.uber.org/zap"
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
@@ -27,12 +28,18 @@ type ReviewsConfig struct {
 	// requests queue without regard to shares.
 	ShareRate, TotalRate Rate
 
+	// Extras decides whether the tokens of one service account share decisions. DetectExtras needs Metrics; without it
+	// decisions are not shared.
+	Extras  ExtrasMode
+	Metrics MetricsReader
+
 	Watches WatchAuthorizationConfig
 	// Exists reports whether the user of a credential still exists. If nil, all users exist. It must not block. It is
-	// called twice a second for each identity with watches. An identity is gone when two calls in a row return false.
+	// called twice a second for each caller with watches. A caller is gone when two calls in a row return false.
 	Exists func(user.Info) bool
-	// Observer may be nil.
+	// Observer and Log may be nil.
 	Observer Observer
+	Log      *zap.Logger
 }
 
 // WatchAuthorizationConfig configures the reviews for watches. Zero values select the defaults.
@@ -71,6 +78,9 @@ func (c ReviewsConfig) withDefaults() ReviewsConfig {
 	orDefault(&c.TotalRate, Rate{PerSecond: 150, Burst: 300})
 	if c.Observer == nil {
 		c.Observer = noObserver{}
+	}
+	if c.Log == nil {
+		c.Log = zap.NewNop()
 	}
 	c.Watches = c.Watches.withDefaults()
 	if c.Watches.Upstream == nil {

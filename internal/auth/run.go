@@ -23,6 +23,9 @@ const (
 func (r *Reviews) Run(ctx context.Context) {
 	var reviews sync.WaitGroup
 	defer reviews.Wait()
+	if r.config.Extras == DetectExtras && r.config.Metrics != nil {
+		reviews.Go(func() { r.detect(ctx) })
+	}
 	look := time.NewTicker(existenceInterval)
 	defer look.Stop()
 	next := time.NewTimer(0)
@@ -79,7 +82,7 @@ func (r *Reviews) follow(ctx context.Context, d *sharedDecision, asked uint64) {
 	defer cancel()
 	began := time.Now()
 	status, err := r.attempt(limited, d.Attributes, ByWatchAuthorization)
-	reply := answer{allowed: allows(status), reason: status.Reason}
+	reply := answerOf(status)
 	if err == nil {
 		r.keep(d.question, d.subject, asked, reply)
 	}
