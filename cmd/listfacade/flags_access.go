@@ -49,6 +49,9 @@ func authorizationFlags(c *facade.Config, f *pflag.FlagSet) {
 		"How long to cache decisions that deny a request.")
 	f.DurationVar(&a.StaleOnError, "authz-stale-on-error", a.StaleOnError,
 		"How long after its expiry to use a cached decision that allows a request while kube-apiserver cannot be reached. 0 means not at all.")
+	f.StringVar(&a.Extras, "authorization-extras", a.Extras,
+		"Whether decisions depend on the token, pod and node of a service account: ignore (its tokens share decisions), consider (each token has "+
+			"its own) or auto (shared while kube-apiserver's metrics show no authorization webhook).")
 	f.StringSliceVar(&a.AlwaysAllowGroups, "always-allow-groups", a.AlwaysAllowGroups,
 		"List of `groups` whose members may read everything without authorization.")
 	f.StringSliceVar(&a.AlwaysAllowPaths, "always-allow-paths", a.AlwaysAllowPaths,

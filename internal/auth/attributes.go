@@ -25,16 +25,22 @@ type Attributes struct {
 
 // key identifies the decision: attributes with equal keys have the same decision. Every part is quoted, because names
 // come from paths and may contain any byte. Different parts therefore never form the same key.
-func (a Attributes) key() string { return string(a.appendKey(make([]byte, 0, typicalKeySize))) }
+func (a Attributes) key() string {
+	return string(a.appendKey(make([]byte, 0, typicalKeySize), a.callerKey()))
+}
+
+func (a Attributes) callerKey() string {
+	if a.Caller == nil {
+		return ""
+	}
+	return a.Caller.key
+}
 
 // typicalKeySize is larger than most keys, so they are built on the stack.
 const typicalKeySize = 256
 
-func (a Attributes) appendKey(b []byte) []byte {
-	caller := ""
-	if a.Caller != nil {
-		caller = a.Caller.key
-	}
+// appendKey appends the key of the attributes with the given key of the caller.
+func (a Attributes) appendKey(b []byte, caller string) []byte {
 	for _, part := range [...]string{caller, a.Verb, a.Path, a.Group, a.Version, a.Resource, a.Subresource, a.Namespace,
 		a.Name} {
 		b = strconv.AppendQuote(b, part)
@@ -62,5 +68,5 @@ func (g Decision) Reason() string { return g.reason }
 
 // Covers reports whether the decision was made for these attributes.
 func (g Decision) Covers(a Attributes) bool {
-	return g.key != "" && g.key == string(a.appendKey(make([]byte, 0, typicalKeySize)))
+	return g.key != "" && g.key == string(a.appendKey(make([]byte, 0, typicalKeySize), a.callerKey()))
 }

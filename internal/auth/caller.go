@@ -30,13 +30,14 @@ type Caller struct {
 	Way   Way
 	Until time.Time // expiry of the credential; zero if unknown
 
-	key   string // equal for callers that authorizers cannot distinguish
-	group string // see Group; empty for a caller that is a group by itself
+	key     string // equal for callers that authorizers cannot distinguish
+	account string // equal for the tokens of a service account (accountKey); empty for other callers
+	group   string // see Group; empty for a caller that is a group by itself
 }
 
 // NewCaller returns the caller for an authenticated user.
 func NewCaller(info user.Info, way Way, until time.Time) *Caller {
-	c := &Caller{Info: info, Way: way, Until: until, key: identityKey(info)}
+	c := &Caller{Info: info, Way: way, Until: until, key: identityKey(info), account: accountKey(info)}
 	if namespace, _, ok := serviceaccount.Split(info.GetName()); ok {
 		c.group = serviceaccount.Username(namespace, "")
 	}

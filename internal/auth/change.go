@@ -13,7 +13,7 @@ type change struct {
 }
 
 // Gained reports that permissions may have been granted to the users that affected selects. Their cached refusals are
-// dropped. affected is called for every known identity, under a lock, and again after SecondLook.
+// dropped. affected is called for every known subject, under a lock, and again after SecondLook.
 func (r *Reviews) Gained(affected func(user.Info) bool) { r.changed(change{affected: affected}) }
 
 // Lost reports that permissions may have been taken from the users that affected selects, as in Gained. Their cached
@@ -28,8 +28,8 @@ func (r *Reviews) changed(c change) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	for id := range r.affected(c) {
-		for d := range id.decisions {
+	for s := range r.affected(c) {
+		for d := range s.decisions {
 			if c.lost && d.reviewed {
 				r.watches.suspend(d)
 				r.watches.schedule.put(d, now.Add(r.config.Watches.Debounce), urgent)
@@ -40,21 +40,21 @@ func (r *Reviews) changed(c change) {
 	r.hint()
 }
 
-// affected increases the epoch, which counts observed changes of permissions, and yields the affected identities,
+// affected increases the epoch, which counts observed changes of permissions, and yields the affected subjects,
 // marked with the new epoch. This epoch is not the epoch of a lane.
-func (r *Reviews) affected(c change) func(func(*identity) bool) {
+func (r *Reviews) affected(c change) func(func(*subject) bool) {
 	r.epoch++
-	return func(yield func(*identity) bool) {
-		for _, id := range r.identities {
-			if !c.affected(id.caller.Info) {
+	return func(yield func(*subject) bool) {
+		for _, s := range r.subjects {
+			if !c.affected(s.info) {
 				continue
 			}
 			if c.lost {
-				id.lost = r.epoch
+				s.lost = r.epoch
 			} else {
-				id.gained = r.epoch
+				s.gained = r.epoch
 			}
-			if !yield(id) {
+			if !yield(s) {
 				return
 			}
 		}
@@ -71,8 +71,8 @@ func (r *Reviews) lookAgain(now time.Time) time.Duration {
 			return first.at.Sub(now)
 		}
 		r.watches.looks = r.watches.looks[1:]
-		for id := range r.affected(first.change) {
-			for d := range id.decisions {
+		for s := range r.affected(first.change) {
+			for d := range s.decisions {
 				if first.change.lost && d.reviewed {
 					r.watches.schedule.put(d, now, urgent)
 				}

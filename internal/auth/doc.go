@@ -20,6 +20,8 @@
 //     older.
 //   - An unavailable upstream never turns a refusal into a permission.
 //   - Concurrent requests with the same question cost one review.
+//   - Tokens of a service account share decisions only as ExtrasMode says. When sharing ends, no shared decision counts
+//     (docs/adr/0036-pods-of-an-account-share-decisions.md).
 //
 // There are two authorizers. Reviews sends SubjectAccessReviews with the caller's name, UID, groups and extra. Self is
 // for one person on loopback, where every caller acts as the kubeconfig user; it sends SelfSubjectAccessReviews.
@@ -39,9 +41,10 @@
 // (docs/adr/0035-concurrency-of-reviews-adapts.md).
 //
 // Goroutines: Authenticator.Run has two. One reloads CA bundles (Trust), the other probes how the upstream treats
-// anonymous requests. Reviews.Run schedules reviews for watches, and has one goroutine for each of these reviews. All
-// these goroutines end before Run returns. Constructors start no goroutines. A review that callers share has a
-// goroutine until it ends, also while it waits for a seat. Timers return the seats of refused and failed reviews.
+// anonymous requests. Reviews.Run schedules reviews for watches, and has one goroutine for each of these reviews. With
+// DetectExtras, it has one more, which checks the upstream's authorizers. All these goroutines end before Run returns.
+// Constructors start no goroutines. A review that callers share has a goroutine until it ends, also while it waits for
+// a seat. Timers return the seats of refused and failed reviews.
 //
 // The package does not write responses.
 package auth

@@ -48,6 +48,7 @@ func (e *InvalidError) Error() string {
 // BusyError is returned when a source exceeds its failed logins, or when a review was not sent because too many wait.
 type BusyError struct {
 	After time.Duration // delay before a retry; above 0
+	share string        // share whose limit is exceeded; empty if unknown
 }
 
 func (e *BusyError) Error() string { return "too many reviews" }

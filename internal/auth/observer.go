@@ -44,6 +44,8 @@ type Observer interface {
 	// Reviewed is called for every review that was sent; err is nil if the upstream answered it.
 	Reviewed(purpose Purpose, took time.Duration, err error)
 	WatchAuthorizationEnded(why Ending)
+	// SharingChanged is called with the first state, and after each change.
+	SharingChanged(to Sharing)
 }
 
 type noObserver struct{}
@@ -51,3 +53,4 @@ type noObserver struct{}
 func (noObserver) Decided(Outcome)                        {}
 func (noObserver) Reviewed(Purpose, time.Duration, error) {}
 func (noObserver) WatchAuthorizationEnded(Ending)         {}
+func (noObserver) SharingChanged(Sharing)                 {}

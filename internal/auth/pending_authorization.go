@@ -31,7 +31,8 @@ func (r *Reviews) AuthorizeWatch(a Attributes) *WatchAuthorization {
 	if d == nil {
 		d = r.take(q)
 	}
-	w.decision = d
+	w.decision.Store(d)
+	w.holder = r.watches.holders.add(w, a.Caller)
 	d.watches[w] = struct{}{}
 	r.watches.count++
 	if until := a.Caller.Until; !until.IsZero() {
@@ -40,17 +41,23 @@ func (r *Reviews) AuthorizeWatch(a Attributes) *WatchAuthorization {
 	return w
 }
 
-// take creates the shared decision of a question. The caller holds mu.
-func (r *Reviews) take(q question) *sharedDecision {
-	id := r.identities.refer(q.Caller)
-	d := &sharedDecision{question: q, id: id, reviewed: !r.needsNoReview(q.Attributes),
+// open creates the shared decision of a question and schedules no review. The caller holds mu.
+func (r *Reviews) open(q question) *sharedDecision {
+	s := r.subjects.refer(q)
+	d := &sharedDecision{question: q, subject: s, reviewed: !r.needsNoReview(q.Attributes),
 		watches: map[*WatchAuthorization]struct{}{}, index: -1, stretch: 1 + 0.2*rand.Float64()}
 	r.watches.decisions[q.hash] = d
-	id.decisions[d] = struct{}{}
+	s.decisions[d] = struct{}{}
+	return d
+}
+
+// take creates the shared decision of a new watch's question. The caller holds mu.
+func (r *Reviews) take(q question) *sharedDecision {
+	d := r.open(q)
 	v := r.verdicts.byHash[q.hash]
 	switch {
 	case !d.reviewed:
-	case v != nil && v.allowed && id.trusts(true, v.asked):
+	case v != nil && v.allowed && d.subject.trusts(true, v.asked):
 		r.watches.schedule.put(d, r.watches.nextReview(), periodic)
 	default:
 		r.watches.suspend(d)
@@ -71,34 +78,39 @@ func (r *Reviews) hint() {
 func (r *Reviews) release(w *WatchAuthorization) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ok := w.decision.watches[w]; !ok {
+	if _, ok := w.decision.Load().watches[w]; !ok {
 		return // already ended or released
 	}
 	w.stop()
 	r.detach(w)
 }
 
-// detach removes a watch authorization from its decision, and drops the decision if no watch authorization depends on
-// it.
+// detach removes a watch authorization from its decision and its holder.
 func (r *Reviews) detach(w *WatchAuthorization) {
-	d := w.decision
+	d := w.decision.Load()
 	delete(d.watches, w)
+	r.watches.holders.remove(w)
 	r.watches.count--
+	r.close(d)
+}
+
+// close drops a decision if no watch authorization depends on it.
+func (r *Reviews) close(d *sharedDecision) {
 	if len(d.watches) > 0 {
 		return
 	}
 	delete(r.watches.decisions, d.hash)
-	delete(d.id.decisions, d)
+	delete(d.subject.decisions, d)
 	r.watches.schedule.remove(d)
 	r.watches.confirm(d)
-	r.identities.leave(d.id)
+	r.subjects.leave(d.subject)
 }
 
 // expire ends a watch authorization whose credential expired.
 func (r *Reviews) expire(w *WatchAuthorization) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ok := w.decision.watches[w]; !ok {
+	if _, ok := w.decision.Load().watches[w]; !ok {
 		return
 	}
 	r.endOne(w, EndCredential)
@@ -127,7 +139,8 @@ func (r *Reviews) WatchAuthorizations() (watches, decisions int) {
 // settle waits until the pending authorization is decided. It returns nil if the watch may send the event.
 func (r *Reviews) settle(ctx context.Context, w *WatchAuthorization) error {
 	for {
-		p := w.decision.pending.Load()
+		d := w.decision.Load()
+		p := d.pending.Load()
 		if p == nil || w.over.Load() {
 			return w.err()
 		}
@@ -135,7 +148,7 @@ func (r *Reviews) settle(ctx context.Context, w *WatchAuthorization) error {
 		if left <= 0 {
 			return nil
 		}
-		r.await(w.decision)
+		r.await(d)
 		timer := time.NewTimer(left)
 		select {
 		case <-p.over:

@@ -13,6 +13,7 @@ import (
 	"unique"
 
 	"golang.org/x/sync/singleflight"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/listfacade/listfacade/internal/limit"
@@ -25,13 +26,14 @@ type Reviews struct {
 	paces    *limit.Paces // of uncached questions, per share and group
 	flight   singleflight.Group
 	trouble  trouble
+	sharing  sharing
 	wake     chan struct{} // wakes Run when a review may be due
 
-	mu         sync.Mutex // guards the fields below; held at most for one pass over all identities
-	epoch      uint64     // number of observed changes of permissions
-	identities identities
-	verdicts   *verdicts
-	watches    watchAuthorizations
+	mu       sync.Mutex // guards the fields below; held at most for one pass over all subjects
+	epoch    uint64     // number of observed changes of permissions
+	subjects subjects
+	verdicts *verdicts
+	watches  watchAuthorizations
 }
 
 // NewReviews returns an authorizer. Run must run to review watches.
@@ -39,27 +41,45 @@ func NewReviews(config ReviewsConfig) *Reviews {
 	config = config.withDefaults()
 	r := &Reviews{
 		config: config, observer: config.Observer, paces: newPaces(config.ShareRate),
-		wake: make(chan struct{}, 1), identities: identities{}, watches: newWatchAuthorizations(config.Watches),
+		wake: make(chan struct{}, 1), subjects: subjects{}, watches: newWatchAuthorizations(config.Watches),
 	}
-	r.verdicts = newVerdicts(max(config.AllowedTTL+config.StaleOnError, config.DeniedTTL), r.identities.leave)
+	r.verdicts = newVerdicts(max(config.AllowedTTL+config.StaleOnError, config.DeniedTTL), r.subjects.leave)
+	if config.Extras == IgnoreExtras {
+		r.sharing.now.Store(1)
+	}
+	r.observer.SharingChanged(r.period().state())
 	return r
 }
 
 // question is the attributes of a review and the key of its cached answer.
 type question struct {
 	Attributes
-	hash [sha256.Size]byte // hash of Attributes.key, because keys with selectors may be long
-	kept bool              // whether the answer may be cached
+	subject string            // key of the subject whose permission it asks for (Caller.subjectIn)
+	period  period            // period in which tokens share the answer; 0 if they do not
+	hash    [sha256.Size]byte // hash of the key with the subject, because keys with selectors may be long
+	kept    bool              // whether the answer may be cached
 }
 
-func newQuestion(a Attributes, key string) question {
-	return question{Attributes: a, hash: sha256.Sum256([]byte(key)), kept: len(key) <= maxKeptKey}
+// newQuestion returns the question of a caller in a period of sharing.
+func newQuestion(a Attributes, p period) question {
+	if a.Caller.account == "" {
+		p = 0
+	}
+	q := question{Attributes: a, subject: a.Caller.subjectIn(p), period: p}
+	key := a.appendKey(make([]byte, 0, typicalKeySize), q.subject)
+	q.hash, q.kept = sha256.Sum256(key), len(key) <= maxKeptKey
+	return q
 }
 
 // answer is the answer of the upstream to a question.
 type answer struct {
-	allowed bool
-	reason  string
+	allowed  bool
+	reason   string
+	byOthers bool // whether another authorizer than RBAC took part
+}
+
+func answerOf(status authorizationv1.SubjectAccessReviewStatus) answer {
+	return answer{allowed: allows(status), reason: status.Reason, byOthers: byOthers(status)}
 }
 
 func (a answer) decision(key string) (Decision, error) {
@@ -75,7 +95,7 @@ func (a answer) decision(key string) (Decision, error) {
 // because the upstream authorizes it for the caller.
 func (r *Reviews) Authorize(ctx context.Context, a Attributes) (Decision, error) {
 	key := a.key()
-	reply, outcome, err := r.decide(ctx, a, key)
+	reply, outcome, err := r.decide(ctx, a)
 	r.observer.Decided(outcome)
 	if err != nil {
 		return Decision{}, err
@@ -83,19 +103,38 @@ func (r *Reviews) Authorize(ctx context.Context, a Attributes) (Decision, error)
 	return reply.decision(key)
 }
 
-func (r *Reviews) decide(ctx context.Context, a Attributes, key string) (answer, Outcome, error) {
+func (r *Reviews) decide(ctx context.Context, a Attributes) (answer, Outcome, error) {
 	switch {
 	case a.Caller == nil || a.Verb == "": // not a request; a bug elsewhere must not allow anything
 		return answer{}, Denied, nil
 	case r.needsNoReview(a):
 		return answer{allowed: true}, NotReviewed, nil
 	}
-	if all, ok := a.unselected(); ok {
-		if reply, outcome, err := r.decideUnselected(ctx, all, a, key); err != nil || reply.allowed {
+	joined := false // whether the review was refused because another token's limit is exceeded
+	for {
+		p := r.period()
+		reply, outcome, err := r.decideIn(ctx, a, p)
+		var busy *BusyError
+		switch {
+		case a.Caller.account == "" || p == 0:
+			return reply, outcome, err
+		case p != r.period(): // the shared answer does not count any longer
+		case !joined && errors.As(err, &busy) && busy.share != "" && busy.share != a.Caller.Share():
+			joined = true
+		default:
 			return reply, outcome, err
 		}
 	}
-	q := newQuestion(a, key)
+}
+
+// decideIn decides in a period of sharing.
+func (r *Reviews) decideIn(ctx context.Context, a Attributes, p period) (answer, Outcome, error) {
+	if all, ok := a.unselected(); ok {
+		if reply, outcome, err := r.decideUnselected(ctx, all, a, p); err != nil || reply.allowed {
+			return reply, outcome, err
+		}
+	}
+	q := newQuestion(a, p)
 	known, ok := r.known(q)
 	return r.settleBy(ctx, q, known, ok)
 }
@@ -104,7 +143,7 @@ func (r *Reviews) decide(ctx context.Context, a Attributes, key string) (answer,
 func (r *Reviews) settleBy(ctx context.Context, q question, known verdict, ok bool) (answer, Outcome, error) {
 	switch {
 	case ok && time.Since(known.made) < r.ttl(known.allowed):
-		return answer{known.allowed, known.reason.Value()}, pick(known.allowed, AllowedKept, DeniedKept), nil
+		return answer{allowed: known.allowed, reason: known.reason.Value()}, pick(known.allowed, AllowedKept, DeniedKept), nil
 	case ok && known.allowed && r.config.StaleOnError > 0:
 		return r.confirm(ctx, q, known)
 	}
@@ -119,7 +158,9 @@ func (r *Reviews) settleBy(ctx context.Context, q question, known verdict, ok bo
 // confirm reviews an expired permission again. While the upstream does not answer, the permission stays valid for
 // StaleOnError, and the caller waits for at most reviewPatience.
 func (r *Reviews) confirm(ctx context.Context, q question, known verdict) (answer, Outcome, error) {
-	stale := func() (answer, Outcome, error) { return answer{true, known.reason.Value()}, AllowedLate, nil }
+	stale := func() (answer, Outcome, error) {
+		return answer{allowed: true, reason: known.reason.Value()}, AllowedLate, nil
+	}
 	stillValid := func() bool { return time.Since(known.made) < r.config.AllowedTTL+r.config.StaleOnError }
 	if stillValid() && (r.trouble.isOn() || r.config.Upstream.Silent() > 0) {
 		if r.trouble.mayAsk() {
@@ -199,7 +240,7 @@ func (r *Reviews) known(q question) (verdict, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	v := r.verdicts.byHash[q.hash]
-	if v == nil || !v.id.trusts(v.allowed, v.asked) {
+	if v == nil || !v.subject.trusts(v.allowed, v.asked) {
 		return verdict{}, false
 	}
 	return *v, true
@@ -218,14 +259,14 @@ func (r *Reviews) ask(ctx context.Context, q question) <-chan singleflight.Resul
 		defer seat.leave()
 		detached, cancel := context.WithTimeout(ctx, reviewTimeout)
 		defer cancel()
-		id, asked := r.begin(q)
-		defer r.leave(id)
+		s, asked := r.begin(q)
+		defer r.leave(s)
 		status, err := r.reviewWithRetries(detached, q.Attributes, seat)
 		if err != nil {
 			return nil, err
 		}
-		reply := answer{allowed: allows(status), reason: status.Reason}
-		r.keep(q, id, asked, reply)
+		reply := answerOf(status)
+		r.keep(q, s, asked, reply)
 		return reply, nil
 	})
 }
@@ -234,31 +275,32 @@ func (r *Reviews) flightOf(q question) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var changed uint64
-	if id := r.identities[q.Caller.key]; id != nil {
-		changed = max(id.lost, id.gained)
+	if s := r.subjects[q.subject]; s != nil {
+		changed = max(s.lost, s.gained)
 	}
 	return string(binary.BigEndian.AppendUint64(q.hash[:], changed))
 }
 
-// begin adds a reference to the caller's identity, which leave removes, and returns the current epoch.
-func (r *Reviews) begin(q question) (*identity, uint64) {
+// begin adds a reference to the question's subject, which leave removes, and returns the current epoch.
+func (r *Reviews) begin(q question) (*subject, uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.identities.refer(q.Caller), r.epoch
+	return r.subjects.refer(q), r.epoch
 }
 
-func (r *Reviews) leave(id *identity) {
+func (r *Reviews) leave(s *subject) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.identities.leave(id)
+	r.subjects.leave(s)
 }
 
-// keep caches an answer, unless permissions have changed since the review was sent. A refusal also ends the watches
-// that depend on this decision.
-func (r *Reviews) keep(q question, id *identity, asked uint64, reply answer) {
+// keep caches an answer, unless permissions or the period of sharing have changed since the review was sent. A refusal
+// also ends the watches that depend on this decision.
+func (r *Reviews) keep(q question, s *subject, asked uint64, reply answer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !id.trusts(reply.allowed, asked) {
+	r.noticeOthers(q, reply)
+	if !r.isCurrent(q) || !s.trusts(reply.allowed, asked) {
 		return
 	}
 	if d := r.watches.decisions[q.hash]; d != nil && d.reviewed && !reply.allowed {
@@ -269,7 +311,7 @@ func (r *Reviews) keep(q question, id *identity, asked uint64, reply answer) {
 		return
 	}
 	r.verdicts.put(&verdict{
-		hash: q.hash, id: r.identities.refer(q.Caller), share: q.Caller.Share(), allowed: reply.allowed,
+		hash: q.hash, subject: r.subjects.refer(q), share: q.Caller.Share(), allowed: reply.allowed,
 		reason: unique.Make(reply.reason), asked: asked,
 		made: time.Now(),
 	})

@@ -33,9 +33,13 @@ type judge struct {
 	code   int           // status code of the response, if not 0
 	text   string        // body of the response, with code
 	wait   chan struct{} // if not nil, responses wait until it is closed
+	status authorize     // if not nil, replaces allow
 	asked  map[string]int
 	latest time.Time // time of the last review
 }
+
+// authorize answers a review.
+type authorize = func(authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus
 
 func newJudge() *judge { return &judge{asked: map[string]int{}} }
 
@@ -48,7 +52,12 @@ func (j *judge) Post(ctx context.Context, path string, body []byte) (int, []byte
 	j.mu.Lock()
 	j.asked[review.Spec.User]++
 	j.latest = time.Now()
-	allowed := j.allow == nil || j.allow(review.Spec)
+	status := authorizationv1.SubjectAccessReviewStatus{
+		Allowed: j.allow == nil || j.allow(review.Spec), Reason: "says the judge",
+	}
+	if j.status != nil {
+		status = j.status(review.Spec)
+	}
 	wait, code, text, fail := j.wait, j.code, j.text, j.fail
 	j.mu.Unlock()
 	if wait != nil {
@@ -64,9 +73,7 @@ func (j *judge) Post(ctx context.Context, path string, body []byte) (int, []byte
 	case code != 0:
 		return code, []byte(text), nil
 	}
-	answer, err := json.Marshal(authorizationv1.SubjectAccessReview{TypeMeta: metav1.TypeMeta{Kind: "SubjectAccessReview"}, Status: authorizationv1.SubjectAccessReviewStatus{
-		Allowed: allowed, Reason: "says the judge",
-	}})
+	answer, err := json.Marshal(authorizationv1.SubjectAccessReview{TypeMeta: metav1.TypeMeta{Kind: "SubjectAccessReview"}, Status: status})
 	return http.StatusCreated, answer, err
 }
 
@@ -112,7 +119,7 @@ func person(name string, groups ...string) *Caller {
 
 // allow caches a permission as if a review had returned it.
 func allow(r *Reviews, a Attributes) {
-	q := newQuestion(a, a.key())
+	q := newQuestion(a, r.period())
 	caller, asked := r.begin(q)
 	defer r.leave(caller)
 	r.keep(q, caller, asked, answer{allowed: true})
@@ -365,8 +372,8 @@ func TestDecisionsAreCachedForTheirTTL(t *testing.T) {
 		if admin, alice := j.count("admin"), j.count("alice"); admin != 3 || alice != 12 {
 			t.Errorf("got %d reviews of a permission and %d of a refusal, want 3 and 12", admin, alice)
 		}
-		if len(r.identities) != len(r.verdicts.byHash) {
-			t.Errorf("got %d identities and %d verdicts, want as many of each", len(r.identities), len(r.verdicts.byHash))
+		if len(r.subjects) != len(r.verdicts.byHash) {
+			t.Errorf("got %d subjects and %d verdicts, want as many of each", len(r.subjects), len(r.verdicts.byHash))
 		}
 	})
 }
@@ -535,7 +542,7 @@ func TestShareEvictsItsOwnVerdicts(t *testing.T) {
 		}
 		for i := range 100 {
 			a := podsOf(alice, fmt.Sprint(i))
-			if _, ok := r.known(newQuestion(a, a.key())); !ok {
+			if _, ok := r.known(newQuestion(a, r.period())); !ok {
 				t.Fatalf("verdict %d of another share was evicted", i)
 			}
 		}
@@ -547,8 +554,8 @@ func TestShareEvictsItsOwnVerdicts(t *testing.T) {
 				t.Fatalf("got %d cached verdicts, want maxVerdicts at most", n)
 			}
 		}
-		if len(r.identities) > 70 || r.verdicts.all.Len() != len(r.verdicts.byHash) {
-			t.Errorf("got %d identities, %d listed verdicts and %d cached verdicts", len(r.identities), r.verdicts.all.Len(), len(r.verdicts.byHash))
+		if len(r.subjects) > 70 || r.verdicts.all.Len() != len(r.verdicts.byHash) {
+			t.Errorf("got %d subjects, %d listed verdicts and %d cached verdicts", len(r.subjects), r.verdicts.all.Len(), len(r.verdicts.byHash))
 		}
 	})
 }

@@ -3,6 +3,7 @@ package auth
 import (
 	"time"
 
+	"go.uber.org/zap"
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/listfacade/listfacade/internal/limit"
@@ -29,12 +30,18 @@ type ReviewsConfig struct {
 	// 200. Callers of a group (Caller.Group) together may ask ten times as many. Further questions wait.
 	ShareRate limit.Rate
 
+	// Extras decides whether the tokens of one service account share decisions. DetectExtras needs Metrics; without it
+	// decisions are not shared.
+	Extras  ExtrasMode
+	Metrics MetricsReader
+
 	Watches WatchAuthorizationConfig
 	// Exists reports whether the user of a credential still exists. If nil, all users exist. It must not block. It is
-	// called twice a second for each identity with watches. An identity is gone when two calls in a row return false.
+	// called twice a second for each caller with watches. A caller is gone when two calls in a row return false.
 	Exists func(user.Info) bool
-	// Observer may be nil.
+	// Observer and Log may be nil.
 	Observer Observer
+	Log      *zap.Logger
 }
 
 // WatchAuthorizationConfig configures the reviews for watches. Zero values select the defaults.
@@ -70,6 +77,9 @@ func (c ReviewsConfig) withDefaults() ReviewsConfig {
 	}
 	if c.Observer == nil {
 		c.Observer = noObserver{}
+	}
+	if c.Log == nil {
+		c.Log = zap.NewNop()
 	}
 	c.Watches = c.Watches.withDefaults()
 	return c

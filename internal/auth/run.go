@@ -2,12 +2,14 @@ package auth
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 )
 
 const (
-	// existenceInterval is how often Run checks whether the identities of watches still exist. An identity counts as
+	// existenceInterval is how often Run checks whether the callers of watches still exist. A caller counts as
 	// deleted after two checks in a row, because the lookup may receive a new identity late.
 	existenceInterval = 500 * time.Millisecond
 	// retryPending and retryWatchReview are the delays before a failed review is retried, with and without events that
@@ -19,6 +21,9 @@ const (
 func (r *Reviews) Run(ctx context.Context) {
 	var reviews sync.WaitGroup
 	defer reviews.Wait()
+	if r.config.Extras == DetectExtras && r.config.Metrics != nil {
+		reviews.Go(func() { r.detect(ctx) })
+	}
 	look := time.NewTicker(existenceInterval)
 	defer look.Stop()
 	next := time.NewTimer(0)
@@ -91,7 +96,7 @@ func (r *Reviews) takeDue(of turn, seated bool) (*sharedDecision, uint64) {
 	r.hint()
 	d := r.watches.schedule.take(of, time.Now())
 	if d != nil {
-		r.identities.refer(d.Caller) // the watches may be released before the review ends
+		r.subjects.refer(d.question) // the watches may be released before the review ends
 	}
 	return d, r.epoch
 }
@@ -102,19 +107,19 @@ func (r *Reviews) follow(ctx context.Context, d *sharedDecision, asked uint64, s
 	defer cancel()
 	began := time.Now()
 	status, err := r.attempt(limited, d.Attributes, ForWatch, seat)
-	reply := answer{allowed: allows(status), reason: status.Reason}
+	reply := answerOf(status)
 	if err == nil {
-		r.keep(d.question, d.id, asked, reply)
+		r.keep(d.question, d.subject, asked, reply)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.identities.leave(d.id)
+	r.subjects.leave(d.subject)
 	r.hint()
 	switch {
 	case len(d.watches) == 0: // released during the review, or ended by its refusal
 	case err != nil:
 		r.unanswered(d, began)
-	case !d.id.trusts(reply.allowed, asked): // permissions changed during the review, for which an event may wait
+	case !d.subject.trusts(reply.allowed, asked): // permissions changed during the review, for which an event may wait
 		r.watches.schedule.put(d, time.Now().Add(r.config.Watches.Debounce), min(d.priority, urgent))
 	default:
 		d.unanswered = time.Time{}
@@ -159,39 +164,35 @@ func (r *Reviews) endUnanswered() {
 	}
 }
 
-// endMissing ends the watches of deleted identities and drops their cached decisions.
+// endMissing ends the watches of deleted callers and drops their cached decisions.
 func (r *Reviews) endMissing() {
 	if r.config.Exists == nil {
 		return
 	}
-	for _, id := range r.holders() {
-		missed := !r.config.Exists(id.caller.Info)
-		if missed && id.missed {
-			r.identityGone(id)
+	for _, h := range r.holders() {
+		missed := !r.config.Exists(h.caller.Info)
+		if missed && h.missed {
+			r.identityGone(h)
 		}
-		id.missed = missed
+		h.missed = missed
 	}
 }
 
-// holders returns the identities that have watches.
-func (r *Reviews) holders() []*identity {
+// holders returns the callers that have watches.
+func (r *Reviews) holders() []*holder {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var all []*identity
-	for _, id := range r.identities {
-		if len(id.decisions) > 0 {
-			all = append(all, id)
-		}
-	}
-	return all
+	return slices.Collect(maps.Values(r.watches.holders))
 }
 
-func (r *Reviews) identityGone(id *identity) {
+func (r *Reviews) identityGone(h *holder) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.epoch++
-	id.lost = r.epoch
-	for d := range id.decisions {
-		r.end(d, EndIdentity)
+	if s := r.subjects[h.caller.key]; s != nil {
+		s.lost = r.epoch
+	}
+	for w := range h.watches {
+		r.endOne(w, EndIdentity)
 	}
 }

@@ -106,15 +106,21 @@ func newPaces(perShare limit.Rate) *limit.Paces {
 	return limit.NewPaces(perShare, groupPaces, queue, maxSeatQueueAll)
 }
 
-// takeSeat waits until the caller may ask a new question, and then for a seat. Errors are those of Seats.take.
+// takeSeat waits until the caller may ask a new question, and then for a seat. Errors are those of Seats.take. A
+// *BusyError names the caller's share, so that another caller with the same question asks it again.
 func (r *Reviews) takeSeat(ctx context.Context, caller *Caller) (*seat, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.config.Seats.wait())
 	defer cancel()
 	key := limit.Key{Group: caller.Group(), One: caller.Share()}
 	if err := r.paces.Take(ctx, key); err != nil {
-		return nil, &BusyError{After: retryAfter}
+		return nil, &BusyError{After: retryAfter, share: key.One}
 	}
-	return r.config.Seats.take(ctx, key, limit.InTurns)
+	seat, err := r.config.Seats.take(ctx, key, limit.InTurns)
+	var busy *BusyError
+	if errors.As(err, &busy) {
+		busy.share = key.One
+	}
+	return seat, err
 }
 
 // Paced returns the number of questions that wait because their callers ask too many.

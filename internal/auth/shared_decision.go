@@ -13,7 +13,7 @@ import (
 // sharedDecision is a decision that any number of watches depend on.
 type sharedDecision struct {
 	question
-	id       *identity
+	subject  *subject
 	reviewed bool // false if no review is needed
 	watches  map[*WatchAuthorization]struct{}
 	// pending is set when a change may have taken the permission, and becomes nil when the upstream has confirmed the
@@ -70,6 +70,7 @@ type pendingAuthorization struct {
 type watchAuthorizations struct {
 	config    WatchAuthorizationConfig
 	decisions map[[sha256.Size]byte]*sharedDecision
+	holders   holders
 	schedule  schedule
 	looks     []look
 	waiting   [turns]bool // whether a review waits for a seat
@@ -84,7 +85,7 @@ type look struct {
 
 func newWatchAuthorizations(config WatchAuthorizationConfig) watchAuthorizations {
 	return watchAuthorizations{config: config, decisions: map[[sha256.Size]byte]*sharedDecision{},
-		schedule: newSchedule(config)}
+		holders: holders{}, schedule: newSchedule(config)}
 }
 
 // nextReview returns the jittered time of the next periodic review.

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"crypto/sha256"
 	"slices"
 	"time"
 
@@ -28,14 +27,14 @@ func (a Attributes) unselected() (Attributes, bool) {
 // decideUnselected decides by the permission to read without selectors. If that permission is refused, the calling
 // function must decide by the attributes with selectors. decideUnselected sends no review if a recent verdict on either
 // question is enough.
-func (r *Reviews) decideUnselected(ctx context.Context, all, a Attributes, key string) (answer, Outcome, error) {
-	q := newQuestion(all, all.key())
+func (r *Reviews) decideUnselected(ctx context.Context, all, a Attributes, p period) (answer, Outcome, error) {
+	q := newQuestion(all, p)
 	known, ok := r.known(q)
 	if !ok || !known.allowed {
 		if ok && time.Since(known.made) < r.config.DeniedTTL {
 			return answer{}, Denied, nil
 		}
-		if _, selected := r.known(newQuestion(a, key)); selected {
+		if _, selected := r.known(newQuestion(a, p)); selected {
 			return answer{}, Denied, nil
 		}
 	}
@@ -46,10 +45,10 @@ func (r *Reviews) decideUnselected(ctx context.Context, all, a Attributes, key s
 // watch. Thousands of watches that differ in their selectors then share one review. The caller holds mu.
 func (r *Reviews) watchQuestion(a Attributes) question {
 	if all, ok := a.unselected(); ok {
-		key := all.key()
-		if v := r.verdicts.byHash[sha256.Sum256([]byte(key))]; v != nil && v.allowed && v.id.trusts(true, v.asked) {
-			return newQuestion(all, key)
+		q := newQuestion(all, r.period())
+		if v := r.verdicts.byHash[q.hash]; v != nil && v.allowed && v.subject.trusts(true, v.asked) {
+			return q
 		}
 	}
-	return newQuestion(a, a.key())
+	return newQuestion(a, r.period())
 }

@@ -18,7 +18,7 @@ const (
 // verdict is the cached answer to one question.
 type verdict struct {
 	hash    [sha256.Size]byte
-	id      *identity
+	subject *subject
 	share   string
 	allowed bool
 	reason  unique.Handle[string] // interned, because all verdicts by one binding have the same reason
@@ -35,15 +35,15 @@ type verdicts struct {
 	byHash map[[sha256.Size]byte]*verdict
 	all    *list.List
 	shares map[string]*list.List
-	left   func(*identity) // called for the identity of each dropped verdict
+	left   func(*subject) // called for the subject of each dropped verdict
 }
 
-func newVerdicts(lasts time.Duration, left func(*identity)) *verdicts {
+func newVerdicts(lasts time.Duration, left func(*subject)) *verdicts {
 	return &verdicts{lasts: lasts, byHash: map[[sha256.Size]byte]*verdict{}, all: list.New(),
 		shares: map[string]*list.List{}, left: left}
 }
 
-// put caches a verdict in place of an older one. The caller has added a reference to its identity.
+// put caches a verdict in place of an older one. The caller has added a reference to its subject.
 func (s *verdicts) put(v *verdict) {
 	s.forget(v.hash)
 	for front := s.all.Front(); front != nil && time.Since(front.Value.(*verdict).made) > s.lasts; front = s.all.Front() {
@@ -79,5 +79,5 @@ func (s *verdicts) drop(v *verdict) {
 	if own.Len() == 0 {
 		delete(s.shares, v.share)
 	}
-	s.left(v.id)
+	s.left(v.subject)
 }

@@ -9,7 +9,8 @@ import (
 // WatchAuthorization is the permission of a running watch. The zero value never ends.
 type WatchAuthorization struct {
 	reviews  *Reviews
-	decision *sharedDecision // decision that the watch depends on
+	decision atomic.Pointer[sharedDecision] // decision that the watch depends on; only stores need Reviews.mu
+	holder   *holder
 	ended    chan struct{}
 	over     atomic.Bool // set just before ended is closed
 	expiry   *time.Timer // fires when the credential expires; nil if that is unknown
@@ -22,7 +23,7 @@ func (w *WatchAuthorization) Ended() <-chan struct{} { return w.ended }
 // error otherwise. It blocks only while the permission is pending after a change.
 func (w *WatchAuthorization) Check(ctx context.Context) error {
 	// The pending authorization is checked first, because it ends after the watch authorization.
-	if w.decision != nil && w.decision.pending.Load() != nil {
+	if d := w.decision.Load(); d != nil && d.pending.Load() != nil {
 		return w.reviews.settle(ctx, w)
 	}
 	return w.err()
@@ -37,7 +38,7 @@ func (w *WatchAuthorization) err() error {
 
 // Release ends the watch authorization for its holder. Further calls have no effect.
 func (w *WatchAuthorization) Release() {
-	if w.decision != nil {
+	if w.decision.Load() != nil {
 		w.reviews.release(w)
 	}
 }

@@ -401,6 +401,9 @@ func (t *tally) Reviewed(purpose Purpose, _ time.Duration, err error) {
 // WatchAuthorizationEnded implements Observer.
 func (t *tally) WatchAuthorizationEnded(why Ending) { t.note("ended: " + string(why)) }
 
+// SharingChanged implements Observer.
+func (*tally) SharingChanged(Sharing) {}
+
 func TestObserverCountsReviewsAndEndings(t *testing.T) {
 	j, seen := newJudge(), &tally{all: map[string]int{}}
 	config := ReviewsConfig{Upstream: j, Observer: seen, ShareRate: limit.Rate{PerSecond: 0.01, Burst: 3}, Watches: WatchAuthorizationConfig{Every: time.Hour}}

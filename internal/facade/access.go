@@ -172,9 +172,10 @@ func (a *access) authorize(c Authorization, reviewer *upstream.Reviewer, s surro
 	reviews := auth.NewReviews(auth.ReviewsConfig{
 		Upstream: reviewer, Seats: a.seatsOf(reviewer), AllowedTTL: c.AllowedTTL, DeniedTTL: c.DeniedTTL, StaleOnError: c.StaleOnError,
 		AlwaysAllowPaths: c.AlwaysAllowPaths, AlwaysAllowGroups: c.AlwaysAllowGroups,
+		Extras: auth.ExtrasMode(c.Extras), Metrics: reviewer,
 		ShareRate: limit.Rate{PerSecond: c.MissRate, Burst: burst(c.MissRate, missBurst)},
 		Watches:   auth.WatchAuthorizationConfig{Every: c.WatchReauthorize},
-		Exists:    accounts.Exists, Observer: authorizationCounts{s.metrics},
+		Exists:    accounts.Exists, Observer: authorizationCounts{s.metrics}, Log: s.log.Named("authorization"),
 	})
 	a.authorizer, a.selfReviewer = reviews, reviews
 	a.paced = paced{host: reviewer.Host(), waiting: reviews.Paced}

@@ -58,3 +58,12 @@ func (c authorizationCounts) Reviewed(purpose auth.Purpose, took time.Duration, 
 func (c authorizationCounts) WatchAuthorizationEnded(why auth.Ending) {
 	c.metrics.Terminated(string(why))
 }
+
+// SharingChanged implements auth.Observer.
+func (c authorizationCounts) SharingChanged(to auth.Sharing) {
+	if to == auth.Shared {
+		c.metrics.DecisionsShared(1)
+		return
+	}
+	c.metrics.DecisionsShared(0)
+}

@@ -53,7 +53,8 @@ func Check(ctx context.Context, c Config, out io.Writer) error {
 	defer cancel()
 	i := &inspection{config: c, out: out}
 	for _, look := range []func(context.Context) bool{
-		i.settings, i.endpoints, i.upstream, i.identity, i.rights, i.peers, i.resources, i.snapshots, i.certificate, i.memory,
+		i.settings, i.endpoints, i.upstream, i.identity, i.rights, i.authorizers, i.peers, i.resources, i.snapshots,
+		i.certificate, i.memory,
 	} {
 		if !look(ctx) {
 			break // the later checks depend on this one

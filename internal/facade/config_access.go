@@ -1,6 +1,10 @@
 package facade
 
-import "time"
+import (
+	"time"
+
+	"github.com/listfacade/listfacade/internal/auth"
+)
 
 // Authentication configures how callers are authenticated (internal/auth).
 type Authentication struct {
@@ -39,6 +43,9 @@ type Authorization struct {
 	// AllowedTTL and DeniedTTL are how long decisions are cached; both are above 0. StaleOnError is the additional time
 	// for which a positive decision is used while the upstream does not answer.
 	AllowedTTL, DeniedTTL, StaleOnError time.Duration
+	// Extras is auto, consider or ignore: whether tokens of one service account have decisions of their own
+	// (auth.ExtrasMode).
+	Extras string
 	// AlwaysAllowGroups and AlwaysAllowPaths are authorized without a review. A path includes everything below it.
 	AlwaysAllowGroups, AlwaysAllowPaths []string
 	// MissRate is the number of uncached access reviews per second and caller, with a burst of four times as many. Further
@@ -62,7 +69,7 @@ func defaultAuthentication() Authentication {
 
 func defaultAuthorization() Authorization {
 	return Authorization{
-		AllowedTTL: 10 * time.Second, DeniedTTL: 10 * time.Second,
+		AllowedTTL: 10 * time.Second, DeniedTTL: 10 * time.Second, Extras: string(auth.DetectExtras),
 		AlwaysAllowPaths: []string{"/healthz", "/livez", "/readyz"},
 		MissRate:         50, WatchMaxAge: 30 * time.Minute, WatchReauthorize: 30 * time.Second, PassThrough: "token",
 	}

@@ -14,6 +14,7 @@ type accessMetrics struct {
 	reviews      *prometheus.HistogramVec
 	terminations *prometheus.CounterVec
 	changes      *prometheus.CounterVec
+	shared       prometheus.Gauge
 }
 
 func newAccessMetrics() accessMetrics {
@@ -31,11 +32,15 @@ func newAccessMetrics() accessMetrics {
 			"Watches that ended because their authorization ended, by the reason.", "reason"),
 		changes: counter("rights_changes_total",
 			"Changes of RBAC objects that caused reviews, by whether permissions were lost or gained.", "change"),
+		shared: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "listfacade_decisions_shared",
+			Help: "1 while all tokens of a service account share authorization decisions (--authorization-extras), 0 otherwise.",
+		}),
 	}
 }
 
 func (m accessMetrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.attempts, m.decisions, m.reviews, m.terminations, m.changes}
+	return []prometheus.Collector{m.attempts, m.decisions, m.reviews, m.terminations, m.changes, m.shared}
 }
 
 // Attempted counts an authentication by its result.
@@ -51,6 +56,9 @@ func (m *Metrics) Reviewed(review, result string, took time.Duration) {
 
 // RightsChanged counts a change of roles or bindings that caused reviews.
 func (m *Metrics) RightsChanged(change string) { m.access.changes.WithLabelValues(change).Inc() }
+
+// DecisionsShared sets whether the tokens of a service account share decisions: 1 or 0.
+func (m *Metrics) DecisionsShared(state float64) { m.access.shared.Set(state) }
 
 // Terminated counts a watch authorization that ended before its watch.
 func (m *Metrics) Terminated(reason string) { m.access.terminations.WithLabelValues(reason).Inc() }

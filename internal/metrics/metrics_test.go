@@ -111,6 +111,7 @@ listfacade_audit_waiting_lines gauge
 listfacade_authentication_attempts_total counter result
 listfacade_authorization_decisions_total counter decision
 listfacade_certificate_expiration_timestamp_seconds gauge certificate
+listfacade_decisions_shared gauge 
 listfacade_displaced_answers_total counter 
 listfacade_displaced_watches_total counter 
 listfacade_forwarded_requests_total counter group,reason,resource,verb,version

@@ -9,7 +9,7 @@ import (
 // Kinds of requests to the upstream, as Observer receives them. The lists and watches of internal/rbac are not
 // observed.
 const (
-	ForDocument    = "document"    // discovery, OpenAPI, version, health
+	ForDocument    = "document"    // discovery, OpenAPI, version, health, metrics
 	ForPassThrough = "passthrough" // forwarded request of a client
 	ForProbe       = "probe"       // smallest consistent list, for its resourceVersion
 	ForRead        = "read"        // list, page of a list, or single object

@@ -124,7 +124,7 @@ func TestEachRuleIsNeeded(t *testing.T) {
 	run.AwaitReady(t)
 	who := callersOf(t, cluster, run)
 	for _, role := range of[rbacv1.ClusterRole](t, build(t, cluster, "base"), "ClusterRole") {
-		if role.Labels[readerLabel] == "" || role.Name == discovering || role.Name == defining {
+		if role.Labels[readerLabel] == "" || slices.Contains([]string{discovering, measuring, defining}, role.Name) {
 			continue
 		}
 		for i, rule := range role.Rules {
@@ -146,6 +146,7 @@ func readAnyway(name string) bool { return name == "clustertrustbundles.certific
 // The roles whose rules are needed for other reasons than to read their resources.
 const (
 	discovering = "listfacade-reader-discovery"
+	measuring   = "listfacade-reader-metrics"
 	defining    = "listfacade-reader-definitions"
 )
 

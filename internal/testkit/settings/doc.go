@@ -5,6 +5,7 @@
 //   - LISTFACADE_UPSTREAM is the release of kube-apiserver.
 //   - LISTFACADE_BUDGETS=smallest starts facades with the smallest budgets.
 //   - LISTFACADE_PACK=off starts facades that do not compress objects in memory.
+//   - LISTFACADE_EXTRAS is the --authorization-extras of facades, auto by default.
 //   - LISTFACADE_FAULTS is the duration of each fault of reviews.
 //   - LISTFACADE_PATIENCE is the factor of the time that a test waits for a condition before it fails.
 //   - `go test -short` selects shorter tests.

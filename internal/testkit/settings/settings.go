@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -31,6 +32,10 @@ func Packs() bool { return os.Getenv("LISTFACADE_PACK") != "off" }
 
 // Smallest reports whether facades use the smallest possible budgets (LISTFACADE_BUDGETS=smallest).
 func Smallest() bool { return os.Getenv("LISTFACADE_BUDGETS") == "smallest" }
+
+// Extras returns the --authorization-extras of facades with callers (LISTFACADE_EXTRAS=consider or ignore); the default
+// is auto.
+func Extras() string { return cmp.Or(os.Getenv("LISTFACADE_EXTRAS"), "auto") }
 
 // Upstream returns the older Kubernetes release of test clusters, for example "1.30" (LISTFACADE_UPSTREAM). It is empty
 // for the release whose answers the facade reproduces.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // StartDelegating starts a facade until the test ends. The cluster authenticates and authorizes its callers. The facade
@@ -27,6 +28,7 @@ func LaunchDelegating(t testing.TB, kubeconfig string, settings ...func(*facade.
 
 func delegates(c *facade.Config) {
 	c.Authentication.AnonymousActsAsKubeconfig = false
+	c.Authorization.Extras = settings.Extras()
 	const enough = 1 << 20
 	c.Authentication.FailureRate, c.Authorization.MissRate = enough, enough
 	c.Limits.WatchRate, c.Limits.WatchRatePerUser = enough, enough
