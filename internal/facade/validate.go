@@ -59,6 +59,7 @@ func (c Config) validateAccess() error {
 		of          []string
 	}{
 		{"anonymous-auth", c.Authentication.Anonymous, []string{"upstream", "true", "false"}},
+		{"service-account-tokens", c.Authentication.ServiceAccountTokens, []string{LocalTokens, ReviewedTokens}},
 		{"passthrough", c.Authorization.PassThrough, []string{"token", "impersonate", "off"}},
 	} {
 		if !slices.Contains(choice.of, choice.value) {

@@ -1,6 +1,6 @@
 // Package serviceaccount contains the user names and groups that kube-apiserver gives to service accounts, and the keys
 // of the user's extra fields about the pod and node that a token is bound to. It also reads and verifies bound service
-// account tokens.
+// account tokens (docs/adr/0034-bound-tokens-are-verified.md).
 //
 // It promises:
 //   - Verify accepts only tokens that kube-apiserver signed with a published key, for the published issuer.

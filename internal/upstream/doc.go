@@ -7,7 +7,8 @@
 //   - Documents caches discovery, OpenAPI and the version.
 //   - Fields finds out whether the upstream supports a field selector that only some releases support.
 //   - PassThrough forwards requests that the facade does not answer from its cache.
-//   - Reviewer sends reviews of callers. It has its own credentials, connections and clock of outages.
+//   - Reviewer sends reviews of callers. It has its own credentials, connections and clock of outages. Issuer reads the
+//     keys of service account tokens.
 //   - Endpoints chooses one of several addresses of the upstream.
 //
 // It promises:
