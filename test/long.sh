@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs every test of the repository, then the suites that compare with kube-apiserver once without packing and once with
-# the smallest budgets, then the tests of service accounts with each --authorization-extras. Prints one table of suites,
+# Runs every test of the repository, then those of callers with a TokenReview for each token, then the suites that
+# compare with kube-apiserver once without packing and once with the smallest budgets, then the tests of service
+# accounts with each --authorization-extras. Prints one table of suites,
 # times and results. It continues after a failure and fails at the end.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -16,6 +17,7 @@ CGO_ENABLED=0 go build -trimpath -o bin/tally ./internal/testkit/tally || exit
 {
 	stage everything ./...
 	(cd devcluster && CGO_ENABLED=0 GOFLAGS=$QUICK_FLAGS go test -json -vet=off -count=1 ./...)
+	LISTFACADE_TOKENS=review stage "reviewed tokens" ./test/identities ./test/revocation
 	LISTFACADE_PACK=off stage "packing off" "${compared[@]}"
 	LISTFACADE_BUDGETS=smallest stage "smallest budgets" "${compared[@]}"
 	for extras in consider ignore; do

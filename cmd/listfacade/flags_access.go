@@ -31,6 +31,9 @@ func authenticationFlags(c *facade.Config, f *pflag.FlagSet) {
 		"List of `audiences` of which a token must have at least one. If empty, the audiences of kube-apiserver are used.")
 	f.StringVar(&a.Anonymous, "anonymous-auth", a.Anonymous,
 		"Whether requests without credentials reach the authorizer: upstream (as kube-apiserver is configured), true or false.")
+	f.StringVar(&a.ServiceAccountTokens, "service-account-tokens", a.ServiceAccountTokens,
+		"How bound service account tokens are authenticated: local (by their signature and the objects that they are bound to, if the "+
+			"facade watches these) or review (by one TokenReview each). With --authentication-kubeconfig it is always review.")
 	f.DurationVar(&a.TokenTTL, "authentication-token-webhook-cache-ttl", a.TokenTTL,
 		"How long to cache TokenReview results, positive and negative.")
 	f.Float64Var(&a.FailureRate, "authn-failure-rate", a.FailureRate,

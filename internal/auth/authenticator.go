@@ -24,6 +24,8 @@ type AuthenticatorConfig struct {
 	Audiences []string
 	// SuccessTTL and FailureTTL are how long positive and negative TokenReview results are cached. The default is 10 s.
 	SuccessTTL, FailureTTL time.Duration
+	// Bound verifies bound service account tokens without TokenReviews; the zero value disables that.
+	Bound BoundTokens
 	// Failures bounds the tokens that fail authentication, per source and in total.
 	Failures FailureLimits
 	// Anonymous decides how requests without credentials are treated; the zero value is AnonymousOff. AnonymousAsUpstream
@@ -91,10 +93,14 @@ func NewAuthenticator(c AuthenticatorConfig) *Authenticator {
 	}
 }
 
-// Run keeps the trusted CA bundles and the treatment of anonymous requests up to date until the context ends.
+// Run keeps the trusted CA bundles, the keys of service account tokens and the treatment of anonymous requests up to
+// date until the context ends.
 func (a *Authenticator) Run(ctx context.Context) {
 	var parts sync.WaitGroup
 	parts.Go(func() { a.anonymous.run(ctx) })
+	if a.tokens.bound != nil {
+		parts.Go(func() { a.tokens.bound.keys.run(ctx) })
+	}
 	if a.trust != nil {
 		parts.Go(func() { a.trust.run(ctx) })
 	}

@@ -11,7 +11,7 @@ import (
 
 // CanReview returns nil if the authenticator is ready: the treatment of anonymous requests is known, and the upstream
 // reviews tokens if they are enabled. Run must be running. The token review of CanReview counts in no limit and no
-// metric.
+// metric. If the facade has a token, it reviews that one, so that no caller has to teach the audience.
 func (a *Authenticator) CanReview(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
@@ -23,10 +23,20 @@ func (a *Authenticator) CanReview(ctx context.Context) error {
 	if a.tokens.reviewer == nil {
 		return nil
 	}
-	_, err := a.tokens.review(ctx, "listfacade-readiness-check")
+	err := a.tokens.canReview(ctx)
 	if errors.Is(err, ErrUnauthenticated) {
 		return nil
 	}
+	return err
+}
+
+func (t *tokens) canReview(ctx context.Context) error {
+	token, v := "listfacade-readiness-check", (*boundToken)(nil)
+	if own := t.bound.ownToken(); own != "" {
+		token, v = own, t.bound.verify(ctx, t.key(own), own)
+	}
+	answer, err := t.review(ctx, token)
+	t.bound.compare(v, answer, err)
 	return err
 }
 

@@ -3,7 +3,8 @@
 //
 // Authenticator identifies the caller. It promises:
 //   - A credential is accepted only if a TokenReview of the upstream, or kube-apiserver's own certificate verification,
-//     accepts it.
+//     accepts it. A bound service account token is also accepted if a published key signed it and current watches show
+//     its objects (docs/adr/0034-bound-tokens-are-verified.md). Only a TokenReview refuses a token.
 //   - A request with an invalid credential is refused. It never becomes anonymous.
 //   - An unavailable upstream is reported as UnavailableError, never as a refusal.
 //   - Tokens are not stored, and appear in no error and no log message.
@@ -40,11 +41,11 @@
 // Seats bounds the reviews that a kube-apiserver answers at a time, by how fast it answers
 // (docs/adr/0035-concurrency-of-reviews-adapts.md).
 //
-// Goroutines: Authenticator.Run has two. One reloads CA bundles (Trust), the other probes how the upstream treats
-// anonymous requests. Reviews.Run schedules reviews for watches, and has one goroutine for each of these reviews. With
-// DetectExtras, it has one more, which checks the upstream's authorizers. All these goroutines end before Run returns.
-// Constructors start no goroutines. A review that callers share has a goroutine until it ends, also while it waits for
-// a seat. Timers return the seats of refused and failed reviews.
+// Goroutines: Authenticator.Run has three. They reload CA bundles (Trust), probe how the upstream treats anonymous
+// requests, and read the keys of service account tokens. Reviews.Run schedules reviews for watches, and has one
+// goroutine for each of these reviews. With DetectExtras, it has one more, which checks the upstream's authorizers. All
+// these goroutines end before Run returns. Constructors start no goroutines. A review that callers share has a
+// goroutine until it ends, also while it waits for a seat. Timers return the seats of refused and failed reviews.
 //
 // The package does not write responses.
 package auth

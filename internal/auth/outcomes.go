@@ -17,12 +17,23 @@ const (
 	TooMany          Result = "busy"        // rate limit of the source or of all sources exceeded
 )
 
+// Means is how a token was accepted.
+type Means string
+
+// Values of Means.
+const (
+	ByReview       Means = "review"       // by a TokenReview, or its cached result
+	ByVerification Means = "verification" // by its signature and the objects that it is bound to
+)
+
 // Outcomes counts results. Its methods are called from many goroutines and must not block.
 type Outcomes interface {
 	// Attempted counts an authenticated or refused request.
 	Attempted(result Result)
 	// Reviewed counts a TokenReview and its duration. The result is never TooMany.
 	Reviewed(result Result, took time.Duration)
+	// TokenAccepted counts a request whose token was accepted.
+	TokenAccepted(by Means)
 }
 
 type noOutcomes struct{}
@@ -32,6 +43,9 @@ func (noOutcomes) Attempted(Result) {}
 
 // Reviewed implements Outcomes.
 func (noOutcomes) Reviewed(Result, time.Duration) {}
+
+// TokenAccepted implements Outcomes.
+func (noOutcomes) TokenAccepted(Means) {}
 
 // resultOf returns the result for an error. A request whose context ended does not count.
 func resultOf(err error) (result Result, counts bool) {

@@ -55,12 +55,19 @@ func (r *reviewer) Post(ctx context.Context, path string, body []byte) (int, []b
 		return 400, nil, nil
 	}
 	r.mu.Lock()
-	does, user, ok := r.does, r.users[review.Spec.Token], false
-	_, ok = r.users[review.Spec.Token]
+	does := r.does
 	r.mu.Unlock()
 	if does != nil {
 		return does(ctx, review)
 	}
+	return r.answerTo(review)
+}
+
+// answerTo answers a review by the known users.
+func (r *reviewer) answerTo(review authenticationv1.TokenReview) (int, []byte, error) {
+	r.mu.Lock()
+	user, ok := r.users[review.Spec.Token]
+	r.mu.Unlock()
 	review.Status.Authenticated, review.Status.User, review.Status.Audiences = ok, user, []string{"https://kubernetes.default.svc"}
 	if !ok {
 		review.Status = authenticationv1.TokenReviewStatus{Error: "[invalid bearer token, " + review.Spec.Token + "]"}
@@ -109,11 +116,19 @@ func (p *pages) Get(_ context.Context, path string) (int, []byte, error) {
 	return found.code, []byte(found.body), nil
 }
 
+// requests returns how often Get was called.
+func (p *pages) requests() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asked
+}
+
 // counted is an Outcomes that records its calls.
 type counted struct {
 	mu       sync.Mutex
 	attempts map[Result]int
 	reviews  map[Result]int
+	tokens   map[Means]int
 }
 
 // Attempted implements Outcomes.
@@ -130,8 +145,15 @@ func (c *counted) Reviewed(result Result, _ time.Duration) {
 	c.reviews[result]++
 }
 
+// TokenAccepted implements Outcomes.
+func (c *counted) TokenAccepted(by Means) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tokens[by]++
+}
+
 func newCounted() *counted {
-	return &counted{attempts: map[Result]int{}, reviews: map[Result]int{}}
+	return &counted{attempts: map[Result]int{}, reviews: map[Result]int{}, tokens: map[Means]int{}}
 }
 
 // result describes the result of an authentication: the way and the name, or the status code of the error.

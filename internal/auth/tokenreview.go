@@ -24,41 +24,50 @@ const tokenReviews = "/apis/authentication.k8s.io/v1/tokenreviews"
 
 var errNoReview = errors.New("TokenReview: response is not a TokenReview")
 
+// reviewed is an accepted token: its caller, and those of its audiences that the upstream accepts.
+type reviewed struct {
+	caller    *Caller
+	audiences []string
+}
+
 // review asks the upstream for the user of a token. The response repeats the token, so no part of it is used in errors.
-func (t *tokens) review(ctx context.Context, token string) (*Caller, error) {
+func (t *tokens) review(ctx context.Context, token string) (reviewed, error) {
+	var none reviewed
 	body, err := json.Marshal(authenticationv1.TokenReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "authentication.k8s.io/v1", Kind: "TokenReview"},
 		Spec:     authenticationv1.TokenReviewSpec{Token: token, Audiences: t.audiences},
 	})
 	if err != nil {
-		return nil, ErrUnauthenticated // unreachable: a TokenReview can always be encoded
+		return none, ErrUnauthenticated // unreachable: a TokenReview can always be encoded
 	}
 	code, answer, err := t.reviewer.Post(ctx, tokenReviews, body)
 	if err != nil {
-		return nil, &UnavailableError{Err: fmt.Errorf("TokenReview: %w", err)}
+		return none, &UnavailableError{Err: fmt.Errorf("TokenReview: %w", err)}
 	}
 	// 401 and 403 concern the facade's own credentials.
 	if code != http.StatusCreated && code != http.StatusOK {
-		return nil, &UnavailableError{Err: fmt.Errorf("TokenReview: %w", &codeError{code: code})}
+		return none, &UnavailableError{Err: fmt.Errorf("TokenReview: %w", &codeError{code: code})}
 	}
 	var review authenticationv1.TokenReview
 	if json.Unmarshal(answer, &review) != nil || review.Kind != "TokenReview" {
-		return nil, &UnavailableError{Err: errNoReview}
+		return none, &UnavailableError{Err: errNoReview}
 	}
 	return t.evaluate(review.Status, token)
 }
 
 // evaluate returns the caller for a review. kube-apiserver explains an unknown token in status.error. This is a
 // refusal, not a failed review, because a retry would have the same result.
-func (t *tokens) evaluate(status authenticationv1.TokenReviewStatus, token string) (*Caller, error) {
-	if !status.Authenticated {
-		return nil, ErrUnauthenticated
+func (t *tokens) evaluate(status authenticationv1.TokenReviewStatus, token string) (reviewed, error) {
+	accepted := authenticator.Audiences(status.Audiences)
+	if len(t.audiences) > 0 {
+		accepted = authenticator.Audiences(t.audiences).Intersect(accepted)
 	}
 	// A response without audiences is valid for the upstream's own audiences, not for the requested ones.
-	if len(t.audiences) > 0 && len(authenticator.Audiences(t.audiences).Intersect(status.Audiences)) == 0 {
-		return nil, ErrUnauthenticated
+	if !status.Authenticated || len(t.audiences) > 0 && len(accepted) == 0 {
+		return reviewed{}, ErrUnauthenticated
 	}
-	return authenticated(infoOf(status.User), ByToken, expiry(token))
+	caller, err := authenticated(infoOf(status.User), ByToken, expiry(token))
+	return reviewed{caller: caller, audiences: accepted}, err
 }
 
 func infoOf(u authenticationv1.UserInfo) user.Info {

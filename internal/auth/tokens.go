@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// maxTokens bounds the cached results of reviews, and the tokens that are known to have been valid.
+	// maxTokens bounds the cached results of reviews, the tokens that are known to have been valid, and the verified ones.
 	maxTokens = 65536
 	// goodTokenTTL is how long a token that was valid skips the limits on failures after its cached result expires.
 	goodTokenTTL = 10 * time.Minute
@@ -37,7 +37,8 @@ type tokens struct {
 	seats                  *Seats
 	secret                 [sha256.Size]byte
 	known                  *cache.LRUExpireCache // tokenKey to *Caller; nil for invalid tokens
-	good                   *cache.LRUExpireCache // tokenKey of tokens that were valid at their last review
+	good                   *cache.LRUExpireCache // tokenKey of tokens that were valid when they were last examined
+	bound                  *boundTokens          // nil if all tokens are reviewed
 
 	mu      sync.Mutex // guards flights
 	flights map[tokenKey]*flight
@@ -46,10 +47,11 @@ type tokens struct {
 // tokenKey is the HMAC-SHA256 of a token under a secret of the process.
 type tokenKey [sha256.Size]byte
 
-// flight is one review and its result, shared by all requests with the same token.
+// flight is one examination of a token and its result, shared by all requests with the same token.
 type flight struct {
-	source netip.Prefix  // source of the request that started the review
-	done   chan struct{} // closed when caller and err are set
+	source netip.Prefix  // source of the request that started it
+	done   chan struct{} // closed when the fields below are set
+	by     Means
 	caller *Caller
 	err    error
 }
@@ -57,8 +59,9 @@ type flight struct {
 func newTokens(c AuthenticatorConfig) *tokens {
 	t := &tokens{
 		reviewer: c.Tokens, audiences: c.Audiences, successTTL: c.SuccessTTL, failureTTL: c.FailureTTL, outcomes: c.Outcomes,
-		sources: newSources(c.Failures), seats: c.Seats, known: cache.NewLRUExpireCache(maxTokens), good: cache.NewLRUExpireCache(maxTokens),
-		flights: map[tokenKey]*flight{},
+		sources: newSources(c.Failures), seats: c.Seats, known: cache.NewLRUExpireCache(maxTokens),
+		good: cache.NewLRUExpireCache(maxTokens), flights: map[tokenKey]*flight{},
+		bound: newBoundTokens(c.Bound, c.Log.Named("tokens")),
 	}
 	_, _ = rand.Read(t.secret[:]) // never fails (crypto/rand)
 	return t
@@ -98,30 +101,61 @@ func (a *attempt) AuthenticateToken(ctx context.Context, token string) (*authent
 }
 
 func (t *tokens) caller(ctx context.Context, token string, source netip.Prefix) (*Caller, error) {
+	caller, by, err := t.identify(ctx, token, source)
+	if err == nil {
+		t.outcomes.TokenAccepted(by)
+	}
+	return caller, err
+}
+
+// identify returns the caller of a token, and the means that accepted the token.
+func (t *tokens) identify(ctx context.Context, token string, source netip.Prefix) (*Caller, Means, error) {
 	// A token that is not UTF-8 would be changed by JSON, so another token would be reviewed.
 	if len(token) > maxToken || !utf8.ValidString(token) {
-		return nil, ErrUnauthenticated
+		return nil, "", ErrUnauthenticated
 	}
 	key := t.key(token)
 	if caller, ok := t.lookup(key); ok {
-		return callerOrError(caller)
+		caller, err := callerOrError(caller)
+		return caller, ByReview, err
+	}
+	if v := t.bound.accepted(key); v != nil {
+		return t.again(ctx, token, v)
 	}
 	for {
 		f, err := t.join(ctx, key, token, source)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		select {
 		case <-f.done:
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, "", ctx.Err()
 		}
 		var busy *BusyError
 		if f.source == source || !errors.As(f.err, &busy) {
-			return f.caller, f.err
+			return f.caller, f.by, f.err
 		}
 		// The source that started the review got no seat in time. This does not apply to other sources.
 	}
+}
+
+// again returns the caller of a token that the facade has verified before. At intervals it reviews one such token
+// nevertheless, to find out whether the upstream still agrees. While the upstream does not answer, the token counts.
+func (t *tokens) again(ctx context.Context, token string, v *boundToken) (*Caller, Means, error) {
+	if !t.bound.audiences.due(v.Audiences) {
+		return v.caller, ByVerification, nil
+	}
+	f := &flight{}
+	seat, err := t.takeSeat(ctx, f.source)
+	if err != nil {
+		return v.caller, ByVerification, nil
+	}
+	t.runReview(ctx, seat, f, token, v)
+	if f.err == nil || errors.Is(f.err, ErrUnauthenticated) {
+		return f.caller, f.by, f.err
+	}
+	return v.caller, ByVerification, nil
 }
 
 func (t *tokens) key(token string) (key tokenKey) {
@@ -146,15 +180,15 @@ func callerOrError(caller *Caller) (*Caller, error) {
 	return caller, nil
 }
 
-// join returns the review of the token that is under way, or starts one if the limits of the source allow it. Joining a
-// review costs the source nothing.
+// join returns the examination of the token that is under way, or starts one if the limits of the source allow it.
+// Joining one costs the source nothing.
 func (t *tokens) join(ctx context.Context, key tokenKey, token string, source netip.Prefix) (*flight, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if f := t.flights[key]; f != nil {
 		return f, nil
 	}
-	f := &flight{source: source, done: make(chan struct{})}
+	f := &flight{source: source, done: make(chan struct{}), by: ByReview}
 	if caller, ok := t.lookup(key); ok { // a review has just ended
 		f.caller, f.err = callerOrError(caller)
 		close(f.done)
@@ -168,13 +202,43 @@ func (t *tokens) join(ctx context.Context, key tokenKey, token string, source ne
 	// The review is shared, so it must not end with the request that started it.
 	go func(ctx context.Context) {
 		defer close(f.done)
-		if f.err = entered.wait(ctx); f.err == nil {
-			t.runReview(ctx, f, key, token)
-			entered.settle(errors.Is(f.err, ErrUnauthenticated))
-		}
+		t.examine(ctx, f, key, token, entered)
 		t.forgetFlight(key)
 	}(context.WithoutCancel(ctx))
 	return f, nil
+}
+
+// examine verifies a token, or else reviews it when a seat is free. The source was admitted before, so that it can only
+// cause as many verifications as reviews.
+func (t *tokens) examine(ctx context.Context, f *flight, key tokenKey, token string, entered *entry) {
+	v := t.bound.verify(ctx, key, token)
+	end := t.bound.await(v)
+	defer end()
+	if t.bound.accepts(v) {
+		entered.settle(false)
+		t.accept(f, key, v)
+		return
+	}
+	if f.err = entered.wait(ctx); f.err != nil {
+		return
+	}
+	seat, err := t.takeSeat(ctx, f.source)
+	switch {
+	case err != nil:
+		f.err = err
+	case t.bound.accepts(v): // other reviews have taught the audience
+		seat.leave()
+		t.accept(f, key, v)
+	default:
+		t.runReview(ctx, seat, f, token, v)
+	}
+	entered.settle(errors.Is(f.err, ErrUnauthenticated))
+}
+
+// accept sets the result of a token that needs no review.
+func (t *tokens) accept(f *flight, key tokenKey, v *boundToken) {
+	f.caller, f.by = v.caller, ByVerification
+	t.good.Add(key, nil, goodTokenTTL)
 }
 
 // enter admits a review. A token that was valid needs no seat: its owner cannot invent others like it, and it causes at
@@ -193,9 +257,21 @@ func (t *tokens) forgetFlight(key tokenKey) {
 	delete(t.flights, key)
 }
 
-// runReview reviews a token and caches the result.
-func (t *tokens) runReview(ctx context.Context, f *flight, key tokenKey, token string) {
-	f.caller, f.err = t.reviewInTurn(ctx, f.source, token)
+// runReview reviews a token, caches the result and returns the seat. v is nil for a token that the facade could not
+// verify.
+func (t *tokens) runReview(ctx context.Context, seat *seat, f *flight, token string, v *boundToken) {
+	defer seat.leave()
+	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
+	defer cancel()
+	began := time.Now()
+	answer, err := t.review(ctx, token)
+	took := time.Since(began)
+	f.caller, f.by, f.err = answer.caller, ByReview, err
+	t.bound.compare(v, answer, err)
+	result, _ := resultOf(f.err)
+	t.outcomes.Reviewed(result, took)
+	seat.report(tokenReviewWork, took, err)
+	key := t.key(token)
 	switch {
 	case f.err == nil:
 		t.known.Add(key, f.caller, t.ttl(f.caller))
@@ -206,24 +282,11 @@ func (t *tokens) runReview(ctx context.Context, f *flight, key tokenKey, token s
 	}
 }
 
-// reviewInTurn reviews a token when it is the turn of its source.
-func (t *tokens) reviewInTurn(ctx context.Context, source netip.Prefix, token string) (*Caller, error) {
-	waiting, cancel := context.WithTimeout(ctx, t.seats.wait())
+// takeSeat waits for the turn of a source to have a token reviewed.
+func (t *tokens) takeSeat(ctx context.Context, source netip.Prefix) (*seat, error) {
+	ctx, cancel := context.WithTimeout(ctx, t.seats.wait())
 	defer cancel()
-	seat, err := t.seats.take(waiting, priorityOf(source), limit.InTurns)
-	if err != nil {
-		return nil, err
-	}
-	defer seat.leave()
-	ctx, cancel = context.WithTimeout(ctx, reviewTimeout)
-	defer cancel()
-	began := time.Now()
-	caller, err := t.review(ctx, token)
-	took := time.Since(began)
-	result, _ := resultOf(err)
-	t.outcomes.Reviewed(result, took)
-	seat.report(tokenReviewWork, took, err)
-	return caller, err
+	return t.seats.take(ctx, priorityOf(source), limit.InTurns)
 }
 
 // ttl returns how long a valid token is cached: at most until its expiry. If the token has expired by the facade's

@@ -41,7 +41,7 @@ type surroundings struct {
 	config  *rest.Config     // address and credentials of the upstream that objects are read from
 	client  *upstream.Client // client of that upstream
 	hop     upstream.Hop
-	pods    rbac.PodExists
+	objects *boundObjects
 	metrics *metrics.Metrics
 	history *oplog.History
 	log     *zap.Logger
@@ -63,13 +63,35 @@ func newAccess(c Config, s surroundings) (*access, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create client for access reviews: %w", err)
 	}
-	if err := a.authenticate(c.Authentication, authentication, s); err != nil {
+	accounts, err := a.followAccounts(s)
+	if err != nil {
 		return nil, err
 	}
-	if err := a.authorize(c.Authorization, authorization, s); err != nil {
+	if err := a.authenticate(c.Authentication, authentication, accounts, s); err != nil {
+		return nil, err
+	}
+	if err := a.authorize(c.Authorization, authorization, accounts, s); err != nil {
 		return nil, err
 	}
 	return a, nil
+}
+
+// followAccounts adds two watches. The one of service accounts shows deletions, which end identities. The one of pods
+// does the same for tokens that are bound to pods, while they need it.
+func (a *access) followAccounts(s surroundings) (*rbac.Accounts, error) {
+	objects, err := metadata.NewForConfig(s.hop.Config(s.config))
+	if err != nil {
+		return nil, fmt.Errorf("create client for service accounts: %w", err)
+	}
+	log := s.log.Named("rbac")
+	s.objects.pods = newPodWatch(func() (*rbac.Objects, error) { return rbac.NewObjects(objects, "pods", log) },
+		s.objects.podsServed, log)
+	accounts, err := rbac.NewAccounts(objects, s.objects.exists, log)
+	if err != nil {
+		return nil, fmt.Errorf("create client for service accounts: %w", err)
+	}
+	a.parts = append(a.parts, accounts.Run, s.objects.pods.run)
+	return accounts, nil
 }
 
 // reviewer returns a reviewer with separate connections. It reviews at the kubeconfig's server, or at the upstream if
@@ -131,7 +153,8 @@ const (
 
 func burst(perSecond float64, times float64) int { return max(1, int(times*perSecond)) }
 
-func (a *access) authenticate(c Authentication, reviewer *upstream.Reviewer, s surroundings) error {
+func (a *access) authenticate(c Authentication, reviewer *upstream.Reviewer, accounts *rbac.Accounts,
+	s surroundings) error {
 	trust, err := auth.NewTrust(auth.TrustConfig{
 		ClientCAFile: c.ClientCAFile, ProxyCAFile: c.RequestHeaderCAFile, ProxyNames: c.RequestHeaderNames,
 		ProxyHeaders: auth.ProxyHeaders{Username: c.UsernameHeaders, UID: c.UIDHeaders, Group: c.GroupHeaders,
@@ -142,7 +165,8 @@ func (a *access) authenticate(c Authentication, reviewer *upstream.Reviewer, s s
 		return err
 	}
 	authenticator := auth.NewAuthenticator(auth.AuthenticatorConfig{
-		Trust: trust, Tokens: reviewer, Seats: a.seatsOf(reviewer), Audiences: c.Audiences, SuccessTTL: c.TokenTTL, FailureTTL: c.TokenTTL,
+		Trust: trust, Tokens: reviewer, Seats: a.seatsOf(reviewer), Audiences: c.Audiences, SuccessTTL: c.TokenTTL,
+		FailureTTL: c.TokenTTL, Bound: boundTokens(c, reviewer, accounts, s),
 		Failures:  auth.FailureLimits{Source: rate.Limit(c.FailureRate), SourceBurst: burst(c.FailureRate, failureBurst)},
 		Anonymous: anonymousModes[c.Anonymous], Probe: reviewer.Anonymous(), Outcomes: authenticationCounts{s.metrics},
 		Log: s.log.Named("authentication"),
@@ -153,19 +177,10 @@ func (a *access) authenticate(c Authentication, reviewer *upstream.Reviewer, s s
 	return nil
 }
 
-// authorize sets up access reviews. It also adds two watches. The one of roles and bindings shows changes of
-// permissions. The one of service accounts shows deletions, which end identities.
-func (a *access) authorize(c Authorization, reviewer *upstream.Reviewer, s surroundings) error {
-	config := s.hop.Config(s.config)
-	objects, err := metadata.NewForConfig(config)
-	if err != nil {
-		return fmt.Errorf("create client for service accounts: %w", err)
-	}
-	accounts, err := rbac.NewAccounts(objects, s.pods, s.log.Named("rbac"))
-	if err != nil {
-		return fmt.Errorf("create client for service accounts: %w", err)
-	}
-	roles, err := rbac.NewClient(config)
+// authorize sets up access reviews. It also adds a watch of roles and bindings, which shows changes of permissions.
+func (a *access) authorize(c Authorization, reviewer *upstream.Reviewer, accounts *rbac.Accounts,
+	s surroundings) error {
+	roles, err := rbac.NewClient(s.hop.Config(s.config))
 	if err != nil {
 		return fmt.Errorf("create client for roles and bindings: %w", err)
 	}
@@ -183,7 +198,7 @@ func (a *access) authorize(c Authorization, reviewer *upstream.Reviewer, s surro
 	if err != nil {
 		return fmt.Errorf("create client for roles and bindings: %w", err)
 	}
-	a.parts = append(a.parts, reviews.Run, rules.Run, accounts.Run)
+	a.parts = append(a.parts, reviews.Run, rules.Run)
 	a.reviewable.reviews = append(a.reviewable.reviews, reviews.CanReview)
 	return nil
 }

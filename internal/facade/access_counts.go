@@ -21,6 +21,9 @@ func (c authenticationCounts) Reviewed(result auth.Result, took time.Duration) {
 	c.metrics.Reviewed("token", string(result), took)
 }
 
+// TokenAccepted implements auth.Outcomes.
+func (c authenticationCounts) TokenAccepted(by auth.Means) { c.metrics.TokenAccepted(string(by)) }
+
 // countedRights is an rbac.Rights that counts its calls in metrics and passes them to another rbac.Rights.
 type countedRights struct {
 	rbac.Rights

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/listfacade/listfacade/internal/serviceaccount"
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
@@ -81,7 +82,20 @@ func (i *inspection) rights(ctx context.Context) bool {
 		}
 		i.say(subject, err, "granted")
 	}
+	i.keys(ctx)
 	return true
+}
+
+// keys writes a note if the keys of service account tokens cannot be read. The facade works without them.
+func (i *inspection) keys(ctx context.Context) {
+	if !verifiesTokens(i.config.Authentication) {
+		return
+	}
+	for _, path := range []string{serviceaccount.DiscoveryPath, serviceaccount.KeysPath} {
+		if _, err := i.client.Get(ctx, upstream.Target{Path: path}, upstream.MediaIssuer, answerLimit); err != nil {
+			i.note("service account keys", fmt.Sprintf("each token costs a TokenReview, because %s cannot be read: %v", path, err))
+		}
+	}
 }
 
 // has reports whether the user has the permission, by a review at the kube-apiserver of the need's kubeconfig.

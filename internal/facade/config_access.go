@@ -27,6 +27,9 @@ type Authentication struct {
 	Audiences []string
 	// Anonymous is upstream, true or false: whether requests without credentials are authorized as anonymous or refused.
 	Anonymous string
+	// ServiceAccountTokens is local or review: whether the facade verifies bound service account tokens itself, or sends a
+	// TokenReview for each. With a Kubeconfig it is always review.
+	ServiceAccountTokens string
 	// TokenTTL is how long TokenReview results are cached; it is above 0.
 	TokenTTL time.Duration
 	// FailureRate is the number of failed authentications allowed per second and source address, with a burst of five
@@ -34,6 +37,12 @@ type Authentication struct {
 	// the addresses take turns. Recently accepted tokens are not delayed.
 	FailureRate float64
 }
+
+// Values of Authentication.ServiceAccountTokens.
+const (
+	LocalTokens    = "local"
+	ReviewedTokens = "review"
+)
 
 // Authorization configures how callers are authorized, and for how long (internal/auth).
 type Authorization struct {
@@ -63,7 +72,7 @@ func defaultAuthentication() Authentication {
 	return Authentication{
 		UsernameHeaders: []string{"x-remote-user"}, GroupHeaders: []string{"x-remote-group"},
 		ExtraHeaderPrefixes: []string{"x-remote-extra-"},
-		Anonymous:           "upstream", TokenTTL: 10 * time.Second, FailureRate: 10,
+		Anonymous:           "upstream", ServiceAccountTokens: LocalTokens, TokenTTL: 10 * time.Second, FailureRate: 10,
 	}
 }
 

@@ -60,6 +60,7 @@ func (c Config) validateAccess() error {
 	}{
 		{"anonymous-auth", c.Authentication.Anonymous, []string{"upstream", "true", "false"}},
 		{"authorization-extras", c.Authorization.Extras, []string{"auto", "consider", "ignore"}},
+		{"service-account-tokens", c.Authentication.ServiceAccountTokens, []string{LocalTokens, ReviewedTokens}},
 		{"passthrough", c.Authorization.PassThrough, []string{"token", "impersonate", "off"}},
 	} {
 		if !slices.Contains(choice.of, choice.value) {

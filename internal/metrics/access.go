@@ -10,6 +10,7 @@ import (
 // Users are not labels, because their number is not bounded.
 type accessMetrics struct {
 	attempts     *prometheus.CounterVec
+	tokens       *prometheus.CounterVec
 	decisions    *prometheus.CounterVec
 	reviews      *prometheus.HistogramVec
 	terminations *prometheus.CounterVec
@@ -21,6 +22,8 @@ func newAccessMetrics() accessMetrics {
 	return accessMetrics{
 		attempts: counter("authentication_attempts_total",
 			"Requests that were authenticated, by the result of the authentication.", "result"),
+		tokens: counter("accepted_tokens_total",
+			"Requests with an accepted bearer token, by whether a review or its verification in the facade accepted it.", "by"),
 		decisions: counter("authorization_decisions_total",
 			"Requests that were authorized, by decision and source of the decision.", "decision"),
 		reviews: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -40,11 +43,14 @@ func newAccessMetrics() accessMetrics {
 }
 
 func (m accessMetrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.attempts, m.decisions, m.reviews, m.terminations, m.changes, m.shared}
+	return []prometheus.Collector{m.attempts, m.tokens, m.decisions, m.reviews, m.terminations, m.changes, m.shared}
 }
 
 // Attempted counts an authentication by its result.
 func (m *Metrics) Attempted(result string) { m.access.attempts.WithLabelValues(result).Inc() }
+
+// TokenAccepted counts a request with an accepted token by the means that accepted it.
+func (m *Metrics) TokenAccepted(by string) { m.access.tokens.WithLabelValues(by).Inc() }
 
 // Decided counts an authorization by its decision.
 func (m *Metrics) Decided(decision string) { m.access.decisions.WithLabelValues(decision).Inc() }

@@ -70,6 +70,7 @@ func filled() *Metrics {
 	m.SelfAuditRelisted(pods, "json")
 	m.Asked("watch", 429, time.Second)
 	m.Attempted("success")
+	m.TokenAccepted("review")
 	m.Decided("allowed")
 	m.Reviewed("token", "good", time.Second)
 	m.RightsChanged("lost")
@@ -106,6 +107,7 @@ apiserver_watch_cache_resource_version gauge group,resource
 apiserver_watch_events_sizes histogram group,resource,version
 apiserver_watch_events_total counter group,resource,version
 apiserver_watch_list_duration_seconds histogram group,resource,scope,version
+listfacade_accepted_tokens_total counter by
 listfacade_audit_waiting_bytes gauge 
 listfacade_audit_waiting_lines gauge 
 listfacade_authentication_attempts_total counter result

@@ -1,13 +1,7 @@
 package rbac
 
 import (
-	"context"
-
 	"go.uber.org/zap"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/metadata"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -20,40 +14,31 @@ type PodExists func(namespace, name, uid string) bool
 
 // Accounts watches service accounts.
 type Accounts struct {
-	accounts *followed
-	pods     PodExists
+	*Objects
+	pods PodExists
 }
 
 // NewAccounts returns Accounts for the service accounts of an upstream. It starts no goroutine. If pods is nil, all
 // pods count as existing.
 func NewAccounts(client metadata.Interface, pods PodExists, log *zap.Logger) (*Accounts, error) {
-	all := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"})
-	return newAccounts(toolscache.ToListWatcherWithWatchListSemantics(&toolscache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			return all.List(ctx, options)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			return all.Watch(ctx, options)
-		},
-	}, client), pods, log)
+	all, err := NewObjects(client, "serviceaccounts", log)
+	return accountsOf(all, pods), err
 }
 
 func newAccounts(from toolscache.ListerWatcher, pods PodExists, log *zap.Logger) (*Accounts, error) {
+	all, err := newObjects(from, "serviceaccounts", log)
+	return accountsOf(all, pods), err
+}
+
+func accountsOf(all *Objects, pods PodExists) *Accounts {
 	if pods == nil {
 		pods = func(_, _, _ string) bool { return true }
 	}
-	accounts, err := follow(kind{
-		resource: "serviceaccounts", example: &metav1.PartialObjectMetadata{}, source: from, indexers: toolscache.Indexers{},
-		trim: trim,
-	}, log)
-	return &Accounts{accounts: accounts, pods: pods}, err
+	return &Accounts{Objects: all, pods: pods}
 }
 
-// Run watches service accounts until the context ends.
-func (a *Accounts) Run(ctx context.Context) { run(ctx, a.accounts) }
-
 // Failure returns nil while service accounts are watched. Before the first list it returns an error.
-func (a *Accounts) Failure() error { return a.accounts.state() }
+func (a *Accounts) Failure() error { return a.all.state() }
 
 // Exists reports whether a user exists. A service account exists if its name and UID exist in the cluster. If its token
 // is bound to a pod, that pod must exist, too. All other users exist. The result may be false for a moment after a
@@ -64,14 +49,11 @@ func (a *Accounts) Exists(identity user.Info) bool {
 }
 
 func (a *Accounts) hasAccount(namespace, name, uid string) bool {
-	if !a.accounts.informer.HasSynced() {
+	if !a.all.informer.HasSynced() {
 		return true
 	}
-	object, ok, err := a.accounts.informer.GetStore().GetByKey(namespace + "/" + name)
-	if err != nil || !ok {
-		return err != nil
-	}
-	return uid == "" || string(object.(*metav1.PartialObjectMetadata).UID) == uid
+	account, ok := a.Find(namespace + "/" + name)
+	return ok && (uid == "" || account.UID == uid)
 }
 
 func (a *Accounts) hasPod(namespace string, extra map[string][]string) bool {

@@ -252,6 +252,13 @@ func (l *Lanes) redefined(now definitionMeta) {
 // connection.
 const lastDeletions = 250 * time.Millisecond
 
+// Running returns the lane of a resource if it is running, otherwise nil. It starts none.
+func (l *Lanes) Running(gvr schema.GroupVersionResource, e wire.Encoding) *Reflector {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.reflectors[laneKey{gvr: gvr, encoding: e}]
+}
+
 // All returns the running lanes, sorted by resource and encoding.
 func (l *Lanes) All() []*Reflector {
 	l.mu.RLock()

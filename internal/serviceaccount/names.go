@@ -12,12 +12,14 @@ const (
 	allGroup    = "system:serviceaccounts" // group of all service accounts
 )
 
-// Keys of a user's extra: the pod that its token is bound to, and the node of that pod.
+// Keys of a user's extra: the pod that its token is bound to, the node of that pod, and the ID of the token.
 const (
 	PodName  = "authentication.kubernetes.io/pod-name"
 	PodUID   = "authentication.kubernetes.io/pod-uid"
 	NodeName = "authentication.kubernetes.io/node-name"
 	NodeUID  = "authentication.kubernetes.io/node-uid"
+
+	CredentialID = "authentication.kubernetes.io/credential-id"
 )
 
 // Username returns the user name of a service account.

@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	library "k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apiserver/pkg/authentication/user"
 )
 
 func TestKeysMatchLibrary(t *testing.T) {
-	got := []string{PodName, PodUID, NodeName, NodeUID}
-	want := []string{library.PodNameKey, library.PodUIDKey, library.NodeNameKey, library.NodeUIDKey}
+	got := []string{PodName, PodUID, NodeName, NodeUID, CredentialID}
+	want := []string{library.PodNameKey, library.PodUIDKey, library.NodeNameKey, library.NodeUIDKey, user.CredentialIDKey}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

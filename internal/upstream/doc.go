@@ -8,6 +8,7 @@
 //   - Fields finds out whether the upstream supports a field selector that only some releases support.
 //   - PassThrough forwards requests that the facade does not answer from its cache.
 //   - Reviewer sends reviews of callers. It has its own credentials and connections, and measures outages separately.
+//     Issuer reads the keys of service account tokens.
 //   - Endpoints chooses one of several addresses of the upstream.
 //
 // It promises:

@@ -1,19 +1,9 @@
 package revocation
 
 import (
-	"crypto/ecdsa"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/json"
 	"net/http"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
-
-	"k8s.io/client-go/util/keyutil"
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
@@ -80,7 +70,8 @@ func TestWatchEndsWhenCredentialExpires(t *testing.T) {
 			p.bind(t, "Role", reader, p.anAccount("robot"))
 			robot := p.bearer(t, "robot", testkit.TokenOptions{})
 			end := time.Now().Add(life).Truncate(time.Second)
-			robot.BearerToken = resigned(t, suite.Cluster(t), robot.BearerToken, end)
+			// kube-apiserver itself issues no token that expires so soon.
+			robot.BearerToken = p.cluster.Resign(t, robot.BearerToken, func(_, claims map[string]any) { claims["exp"] = end.Unix() })
 			p.watch(t, p.askers(t, run, robot), w).expires(t, end)
 		})
 	}
@@ -115,32 +106,4 @@ func (x *watched) expires(t *testing.T, at time.Time) {
 		t.Errorf("the watch ended %s before its credential", early)
 	}
 	x.over(t, rec, x.place.put(t, x.way.gvr, "seen", secret))
-}
-
-// resigned returns the token with another expiry, signed with kube-apiserver's key. kube-apiserver itself issues no
-// token that expires so soon.
-func resigned(t *testing.T, c *testkit.Cluster, token string, end time.Time) string {
-	t.Helper()
-	pem, err := os.ReadFile(filepath.Join(c.Dir, "pki", "service-account.key"))
-	must(t, err)
-	parsed, err := keyutil.ParsePrivateKeyPEM(pem)
-	must(t, err)
-	key, ok := parsed.(*ecdsa.PrivateKey)
-	if !ok {
-		t.Fatalf("tokens are signed with a %T", parsed)
-	}
-	parts := strings.Split(token, ".")
-	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
-	must(t, err)
-	var claims map[string]any
-	must(t, json.Unmarshal(payload, &claims))
-	claims["exp"] = end.Unix()
-	payload, err = json.Marshal(claims)
-	must(t, err)
-	signed := parts[0] + "." + base64.RawURLEncoding.EncodeToString(payload)
-	hash := sha256.Sum256([]byte(signed))
-	r, s, err := ecdsa.Sign(rand.Reader, key, hash[:])
-	must(t, err)
-	signature := append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...) // ES256
-	return signed + "." + base64.RawURLEncoding.EncodeToString(signature)
 }

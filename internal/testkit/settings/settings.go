@@ -37,6 +37,10 @@ func Smallest() bool { return os.Getenv("LISTFACADE_BUDGETS") == "smallest" }
 // is auto.
 func Extras() string { return cmp.Or(os.Getenv("LISTFACADE_EXTRAS"), "auto") }
 
+// ReviewsTokens reports whether facades review every token instead of verifying those of service accounts
+// (LISTFACADE_TOKENS=review).
+func ReviewsTokens() bool { return os.Getenv("LISTFACADE_TOKENS") == "review" }
+
 // Upstream returns the older Kubernetes release of test clusters, for example "1.30" (LISTFACADE_UPSTREAM). It is empty
 // for the release whose answers the facade reproduces.
 func Upstream() string { return os.Getenv("LISTFACADE_UPSTREAM") }

@@ -75,6 +75,9 @@ func NewFacade(t testing.TB, kubeconfig string, changes ...func(*facade.Config))
 		c.PrecompressedMemory, c.HistoryBytes, c.HistoryWindow = 1, 1, 1
 		c.MemoryBudget, c.MemoryMarks.History = 1<<40, 0 // cut every second
 	}
+	if settings.ReviewsTokens() {
+		c.Authentication.ServiceAccountTokens = facade.ReviewedTokens
+	}
 	for _, change := range changes {
 		change(&c)
 	}

@@ -1,0 +1,104 @@
+package auth
+
+import (
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// confirmEvery is the interval at which one token of an audience is reviewed although it could be verified without.
+	confirmEvery = 10 * time.Second
+	// audienceFor is how long after its last confirmation an audience counts.
+	audienceFor = time.Minute
+	// maxAudiences bounds the remembered audiences. kube-apiserver has a few.
+	maxAudiences = 64
+)
+
+// audiences are the upstream's API audiences, which no request reports. An accepted TokenReview shows which of its
+// token's audiences are among them. Safe for concurrent use.
+type audiences struct {
+	mu      sync.Mutex
+	learned map[string]*audience
+	lessons map[string]chan struct{} // by the audiences of the token under review
+}
+
+// audience is one learned audience.
+type audience struct {
+	confirmed time.Time
+	asked     time.Time // when a review to confirm it was last due
+}
+
+func newAudiences() *audiences {
+	return &audiences{learned: map[string]*audience{}, lessons: map[string]chan struct{}{}}
+}
+
+// learn records the audiences in an accepted review.
+func (a *audiences) learn(reviewed []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := time.Now()
+	for _, name := range reviewed {
+		if a.learned[name] != nil || len(a.learned) < maxAudiences {
+			a.learned[name] = &audience{confirmed: now, asked: now}
+		}
+	}
+}
+
+// forget removes audiences after a review refused a token that has them.
+func (a *audiences) forget(of []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, name := range of {
+		delete(a.learned, name)
+	}
+}
+
+// accept reports whether the upstream accepts a token with these audiences.
+func (a *audiences) accept(of []string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, name := range of {
+		if one := a.learned[name]; one != nil {
+			if time.Since(one.confirmed) < audienceFor {
+				return true
+			}
+			delete(a.learned, name)
+		}
+	}
+	return false
+}
+
+// due reports whether the caller has to review a token of these audiences to confirm one of them. It returns true to
+// one caller per confirmEvery.
+func (a *audiences) due(of []string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now, due := time.Now(), false
+	for _, name := range of {
+		if one := a.learned[name]; one != nil && now.Sub(one.asked) >= confirmEvery {
+			one.asked, due = now, true
+		}
+	}
+	return due
+}
+
+// lesson is called before a review that may teach audiences. While another such review is under way, it returns a
+// channel that is closed when that one ends. Otherwise it returns a function that the caller must call after its
+// review.
+func (a *audiences) lesson(of []string) (other <-chan struct{}, end func()) {
+	key := strings.Join(of, "\x00")
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if under := a.lessons[key]; under != nil {
+		return under, nil
+	}
+	own := make(chan struct{})
+	a.lessons[key] = own
+	return nil, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		delete(a.lessons, key)
+		close(own)
+	}
+}

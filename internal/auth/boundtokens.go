@@ -1,0 +1,179 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/listfacade/listfacade/internal/serviceaccount"
+)
+
+// BoundTokens configures the verification of bound service account tokens.
+type BoundTokens struct {
+	// Keys reads from the upstream that reviews tokens. If nil, all tokens are reviewed.
+	Keys Getter
+	// Object returns an object of the upstream, as a watch that is current shows it. The result is false for an object
+	// that does not exist, or that no such watch shows. It must not block.
+	Object func(resource, namespace, name string) (serviceaccount.Object, bool)
+	// Own returns the facade's own token; empty if it has none. It may be nil.
+	Own func() string
+}
+
+// boundTokens verifies bound service account tokens as kube-apiserver does: by their signatures, and by the objects
+// that they name. It refuses none: a token that it does not accept is reviewed. A nil *boundTokens accepts none. Safe
+// for concurrent use.
+type boundTokens struct {
+	BoundTokens
+	keys      *signingKeys
+	audiences *audiences
+	verified  *cache.LRUExpireCache // tokenKey to *boundToken
+	log       *zap.Logger
+}
+
+// boundToken is a token with a valid signature.
+type boundToken struct {
+	*serviceaccount.Token
+	caller  *Caller
+	refused atomic.Bool // whether its last review refused it
+}
+
+func newBoundTokens(c BoundTokens, log *zap.Logger) *boundTokens {
+	if c.Keys == nil {
+		return nil
+	}
+	return &boundTokens{BoundTokens: c, keys: &signingKeys{from: c.Keys, log: log}, audiences: newAudiences(),
+		verified: cache.NewLRUExpireCache(maxTokens), log: log}
+}
+
+func (b *boundTokens) ownToken() string {
+	if b == nil || b.Own == nil {
+		return ""
+	}
+	return b.Own()
+}
+
+// accepted returns a token that was verified before and is valid now, or nil. It costs no signature check.
+func (b *boundTokens) accepted(key tokenKey) *boundToken {
+	if b == nil {
+		return nil
+	}
+	known, ok := b.verified.Get(key)
+	if !ok || !b.accepts(known.(*boundToken)) {
+		return nil
+	}
+	return known.(*boundToken)
+}
+
+// verify returns a token with a valid signature, or nil for any other token. It may wait for the upstream's keys.
+func (b *boundTokens) verify(ctx context.Context, key tokenKey, token string) *boundToken {
+	if b == nil {
+		return nil
+	}
+	unverified, err := serviceaccount.Parse(token)
+	if err != nil {
+		return nil
+	}
+	keys := b.keys.find(ctx, unverified)
+	if keys == nil {
+		return nil
+	}
+	if known, ok := b.verified.Get(key); ok && keys.Trusts(known.(*boundToken).Token) {
+		return known.(*boundToken)
+	}
+	verified, err := keys.Verify(unverified)
+	if err != nil {
+		return nil
+	}
+	caller, err := authenticated(&user.DefaultInfo{
+		Name: serviceaccount.Username(verified.Namespace, verified.Account.Name), UID: verified.Account.UID,
+		Groups: serviceaccount.Groups(verified.Namespace), Extra: verified.Extra(),
+	}, ByToken, verified.Expiry)
+	if err != nil {
+		return nil
+	}
+	v := &boundToken{Token: verified, caller: caller}
+	b.verified.Add(key, v, time.Until(verified.Expiry))
+	return v
+}
+
+// standing is what is known about a boundToken.
+type standing int
+
+const (
+	doubtful standing = iota // it must be reviewed
+	untaught                 // it is valid if the upstream accepts its audiences, which is unknown
+	valid
+)
+
+func (b *boundTokens) accepts(v *boundToken) bool { return v != nil && b.judge(v) == valid }
+
+func (b *boundTokens) judge(v *boundToken) standing {
+	now, keys := time.Now(), b.keys.current()
+	switch {
+	case keys == nil || !keys.Trusts(v.Token) || !v.ValidAt(now) || v.refused.Load() || !b.alive(&v.Claims, now):
+		return doubtful
+	case !b.audiences.accept(v.Audiences):
+		return untaught
+	default:
+		return valid
+	}
+}
+
+// alive reports whether watches show the objects that a token is bound to. kube-apiserver does not look up the node of
+// a token that is bound to a pod.
+func (b *boundTokens) alive(c *serviceaccount.Claims, now time.Time) bool {
+	exists := func(resource, namespace string, reference serviceaccount.Reference) bool {
+		object, ok := b.Object(resource, namespace, reference.Name)
+		return ok && reference.Names(object, now)
+	}
+	switch {
+	case !exists("serviceaccounts", c.Namespace, c.Account):
+		return false
+	case c.Pod.Name != "":
+		return exists("pods", c.Namespace, c.Pod)
+	case c.Node.Name != "":
+		return exists("nodes", "", c.Node)
+	default:
+		return true
+	}
+}
+
+// await is called before a review of a token. If the token only lacks an audience that another review may teach, await
+// waits for that review. The caller must call end after its own review.
+func (b *boundTokens) await(v *boundToken) (end func()) {
+	if v == nil || b.judge(v) != untaught {
+		return func() {}
+	}
+	other, end := b.audiences.lesson(v.Audiences)
+	if end == nil {
+		<-other // ends with its review, which has a timeout
+		return func() {}
+	}
+	return end
+}
+
+// compare learns from the review of a token. v is nil for a token without a valid signature. Only a review that names
+// the same user teaches audiences. Any other answer to the review of a valid token means that the facade does not know
+// all rules of the upstream, or knows an object's deletion later.
+func (b *boundTokens) compare(v *boundToken, answer reviewed, err error) {
+	switch {
+	case v == nil || err != nil && !errors.Is(err, ErrUnauthenticated):
+	case err == nil && answer.caller.key == v.caller.key:
+		v.refused.Store(false)
+		b.audiences.learn(answer.audiences)
+	default:
+		if err == nil {
+			b.log.Warn("The upstream reads a service account token differently; such tokens are reviewed",
+				zap.String("user", v.caller.Name()))
+		}
+		if err == nil || b.judge(v) == valid {
+			b.audiences.forget(v.Audiences)
+		}
+		v.refused.Store(true)
+	}
+}
