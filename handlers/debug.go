@@ -31,7 +31,7 @@ type report interface {
 
 // topClients reports which clients use most.
 func (s *Server) topClients(out *reply, q *Request) error {
-	p := parameters{query: q.query}
+	p := reportParameters{query: q.query}
 	by := p.oneOf("by", accounting.Names[:])
 	window, shown := p.window(), p.limit()
 	return out.report(q, p, func() report {
@@ -42,26 +42,26 @@ func (s *Server) topClients(out *reply, q *Request) error {
 
 // openRequests reports the requests in flight.
 func (s *Server) openRequests(out *reply, q *Request) error {
-	p := parameters{query: q.query}
+	p := reportParameters{query: q.query}
 	by, shown := p.oneOf("by", observe.RequestOrders), p.limit()
 	return out.report(q, p, func() report { list := s.inflight.Requests(by, shown); return &list })
 }
 
 // openWatches reports the open watches.
 func (s *Server) openWatches(out *reply, q *Request) error {
-	p := parameters{query: q.query}
+	p := reportParameters{query: q.query}
 	by, shown := p.oneOf("by", observe.WatchOrders), p.limit()
 	return out.report(q, p, func() report { list := s.inflight.Watches(by, shown); return &list })
 }
 
-// parameters parses the query of a report and collects its errors.
-type parameters struct {
+// reportParameters parses the query of a report and collects its errors.
+type reportParameters struct {
 	query url.Values
 	errs  field.ErrorList
 }
 
 // oneOf returns a parameter with a closed set of values. The first value is the default.
-func (p *parameters) oneOf(name string, values []string) string {
+func (p *reportParameters) oneOf(name string, values []string) string {
 	asked := p.query.Get(name)
 	switch {
 	case asked == "":
@@ -73,7 +73,7 @@ func (p *parameters) oneOf(name string, values []string) string {
 }
 
 // window returns how far back in time the report goes.
-func (p *parameters) window() time.Duration {
+func (p *reportParameters) window() time.Duration {
 	asked := p.query.Get("window")
 	if asked == "" {
 		return defaultWindow
@@ -86,7 +86,7 @@ func (p *parameters) window() time.Duration {
 }
 
 // limit returns the maximum number of rows.
-func (p *parameters) limit() int {
+func (p *reportParameters) limit() int {
 	asked := p.query.Get("limit")
 	if asked == "" {
 		return defaultShown
@@ -98,7 +98,7 @@ func (p *parameters) limit() int {
 	return limit
 }
 
-func (p *parameters) invalid(name, value, why string) {
+func (p *reportParameters) invalid(name, value, why string) {
 	p.errs = append(p.errs, field.Invalid(field.NewPath(name), shortened(value), why))
 }
 
@@ -109,7 +109,7 @@ func shortened(value string) string { return observe.Printable(value, 64) }
 var reportTypes = []string{"text/plain", "application/json"}
 
 // inJSON reports whether the report is written as JSON. The output parameter takes precedence over the Accept header.
-func (p *parameters) inJSON(accept string) (bool, error) {
+func (p *reportParameters) inJSON(accept string) (bool, error) {
 	switch asked := p.query.Get("output"); asked {
 	case "json":
 		return true, nil
@@ -131,7 +131,7 @@ func (p *parameters) inJSON(accept string) (bool, error) {
 }
 
 // report writes the report that the function of returns. It calls this function only if the query is valid.
-func (o *reply) report(q *Request, p parameters, of func() report) error {
+func (o *reply) report(q *Request, p reportParameters, of func() report) error {
 	asJSON, err := p.inJSON(q.header.Get("Accept"))
 	switch {
 	case len(p.errs) > 0:

@@ -264,8 +264,8 @@ func TestOpenSocketIsReported(t *testing.T) {
 	})
 }
 
-// The shape of a selector has no values, is sorted, and has a maximum length.
-func TestSelectorShapes(t *testing.T) {
+// The pattern of selectors has no values, is sorted, and has a maximum length.
+func TestSelectorPatterns(t *testing.T) {
 	reporting(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
 		f.get(t, reads[0])

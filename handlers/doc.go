@@ -4,7 +4,7 @@
 //	drain_check   refuses requests of a server that has shut down
 //	resolve       reads the request once into a *Request, with kube-apiserver's own decoders
 //	authenticate  finds out who the caller is; refuses unauthenticated requests and impersonation
-//	limit         lets the request continue, queues it, or refuses it; limits.go has the limits for callers
+//	limit         lets the request continue, queues it, or refuses it; caller_limits.go has the limits for callers
 //	authorize     calls the authorizer; only then takes the seat of a watch, opens a lane, and waits while the lane is
 //	              filled (await.go)
 //	cache, discovery, health or forward
@@ -27,7 +27,7 @@
 //   - Only errors.go creates a metav1.Status.
 //   - Each request fills one observe.Event, which Observers receive at each stage of the request.
 //   - Each request records its state in its Progress. /debug/clients, /debug/requests, /debug/watches (debug.go) and
-//     the operator's page (status.go) show both.
+//     the operator's page (operator_page.go) show both.
 //
 // Goroutines: net/http has one for each request. A watch over a websocket has two more. One reads from the websocket
 // and ends before its request. The other waits for the end of the watch authorization. A forwarded watch also has one

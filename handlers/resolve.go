@@ -76,7 +76,7 @@ func (v *resolver) discover(ctx context.Context, q *Request, r *http.Request) {
 	}
 	q.Attributes = attributesOf(q)
 	q.Attributes.PassedThrough = v.passedThrough(q)
-	q.Event.Selector = shapeOf(q.Attributes)
+	q.Event.Selector = patternOf(q.Attributes)
 }
 
 // describe copies the path's attributes to the Event.

@@ -41,9 +41,9 @@ func (s *Server) routes() http.Handler {
 		r.Handle("/debug/watches", facade(s.openWatches))
 	}
 	if s.page != nil {
-		status := facade(s.status)
-		r.Handle(page.Path, status)
-		r.Handle(page.Path+"/*", status)
+		operatorPage := facade(s.operatorPage)
+		r.Handle(page.Path, operatorPage)
+		r.Handle(page.Path+"/*", operatorPage)
 	}
 	for _, page := range s.zpages {
 		r.Handle("/"+page.Name, facade(s.zpage(page)))

@@ -43,7 +43,7 @@ var restricted = []struct {
 	},
 	{
 		dir: "handlers", pkg: "net/http", name: "Request",
-		files: []string{"resolve.go", "authenticate.go", "media.go", "reply.go", "errors.go", "handler_chain.go", "router.go", "request.go", "pagehandler.go"},
+		files: []string{"resolve.go", "authenticate.go", "media.go", "reply.go", "errors.go", "handler_chain.go", "router.go", "request.go", "socket_page.go"},
 		why:   "only resolve reads a request, and only authenticate reads its credentials; later steps do not use *http.Request",
 	},
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/listfacade/listfacade/internal/auth"
 )
 
-// shapeTerms is the maximum number of requirements in the shape of a selector.
-const shapeTerms = 6
+// patternTerms is the maximum number of requirements in the pattern of selectors.
+const patternTerms = 6
 
-// shapeOf returns the fields, labels and operators of a request's selectors, without the values. Requests for different
-// objects then have the same shape, such as "field spec.nodeName =, label app in". It is empty if there are no
-// selectors, or if they do not parse.
-func shapeOf(a auth.Attributes) string {
+// patternOf returns the fields, labels and operators of a request's selectors, without the values. Requests for
+// different objects then have the same pattern, such as "field spec.nodeName =, label app in". It is empty if there are
+// no selectors, or if they do not parse.
+func patternOf(a auth.Attributes) string {
 	if len(a.Fields)+len(a.Labels) == 0 {
 		return ""
 	}
@@ -28,8 +28,8 @@ func shapeOf(a auth.Attributes) string {
 	}
 	slices.Sort(terms)
 	terms = slices.Compact(terms)
-	if len(terms) > shapeTerms {
-		terms = append(terms[:shapeTerms], "...")
+	if len(terms) > patternTerms {
+		terms = append(terms[:patternTerms], "...")
 	}
 	return strings.Join(terms, ", ")
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/listfacade/listfacade/internal/page"
 )
 
-// status serves the operator's page and its parts.
-func (s *Server) status(out *reply, q *Request) error {
+// operatorPage serves the operator's page and its parts.
+func (s *Server) operatorPage(out *reply, q *Request) error {
 	answer, err := answerPage(s.page, q.url.Path, q.query, q.header.Get("Accept"))
 	if err != nil {
 		return err
