@@ -103,7 +103,7 @@ func TestPeerOfUnknownVersion(t *testing.T) {
 			inBubble(t, configMaps, func(t *testing.T, r *rig) {
 				r.isCluster("1")
 				r.Script(versionPath, c.answer)
-				p := newPeers([]*upstream.Client{r.client}, 0).all[0]
+				p := newPeers([]*upstream.Client{r.client}, versionWait/2).all[0] // ends before the request for the version
 				_, err := p.agrees(t.Context(), r.resource(), "1", c.upstream, jsonwire.Style{})
 				if !errors.Is(err, c.want) {
 					t.Errorf("got %v, want %v", err, c.want)
