@@ -26,6 +26,7 @@ type Reflector struct {
 	fill    fill
 	writer  *writer
 	checker *fresh.Checker
+	older   olderStore
 	kept    atomic.Bool  // whether the lane is dropped for memory only after all other lanes
 	used    atomic.Int64 // time of the last request, in nanoseconds after the lane was made
 }
@@ -104,6 +105,15 @@ func (r *Reflector) SetBack() { r.writer.contradict(errRestored) }
 
 // Contradicted implements fresh.Filler.
 func (r *Reflector) Contradicted() { r.writer.contradict(errContradicted) }
+
+// OlderBytes returns the memory of the events from before the lane's history.
+func (r *Reflector) OlderBytes() int64 { return r.older.bytes.Load() }
+
+// stop ends the lane's work, and returns when its goroutines have ended.
+func (r *Reflector) stop() {
+	r.background.stop()
+	r.older.close()
+}
 
 func (r *Reflector) touch() { r.used.Store(int64(time.Since(r.began))) }
 

@@ -151,6 +151,7 @@ func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 	w.fills.note(w.reflector.key(), filled{objects: int64(state.Len()), took: time.Since(began)})
 	w.log.Info("Lane synced", zap.Int("objects", state.Len()), zap.Stringer("resourceVersion", state.RV()),
 		zap.Duration("took", time.Since(began)))
+	w.noteWorld()
 	w.synced.Store(w.listWatch.Load())
 	w.refusal = refusal{}
 	w.reflector.fail(nil)
