@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -275,12 +274,7 @@ func (r *returning) change(ctx context.Context, pods []string, informers int) er
 	r.mu.Lock()
 	r.since, r.received = time.Now(), map[int]bool{}
 	r.mu.Unlock()
-	group, writing := errgroup.WithContext(ctx)
-	group.SetLimit(patchers)
-	for _, pod := range pods {
-		group.Go(func() error { return stamp(writing, r.stage.direct, pod) })
-	}
-	if err := group.Wait(); err != nil {
+	if err := r.write(ctx, pods); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, restartWithin)

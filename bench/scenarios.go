@@ -60,6 +60,7 @@ func apart() []scenario {
 		one("auth-replicas", "reviews of 1,000 replicas", 70*time.Second, measureReplicas),
 		one("auth-nodes", "reviews of 5,000 nodes", 90*time.Second, measureNodes),
 		one("restart", "1,000 informers, and kube-apiserver is killed and started", 150*time.Second, measureRestarts),
+		one("restart-facade", "1,000 informers, and their facade is killed and started", 60*time.Second, measureFacadeRestart),
 		one("self-audit", "all pods are compared with kube-apiserver", 12*time.Minute, measureSelfAudit),
 		one("snapshots", "all pods left to the next process", 60*time.Second, measureSnapshots),
 		one("soak", "everything at once, for as long as -for says", 15*time.Minute, measureSoak),

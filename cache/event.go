@@ -1,5 +1,10 @@
 package cache
 
+import (
+	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/selectors"
+)
+
 // EventType is the type of an event for one watcher. The same change may enter one selector and leave another.
 type EventType uint8
 
@@ -35,6 +40,23 @@ type Event struct {
 	Type   EventType
 	Object *Object
 	RV     RV
+}
+
+// SelectedBy returns the event as a watch with a predicate receives it, and whether it receives it (I7). The receiver
+// is the event of a watch without a predicate. before is the object before the event, or nil. It is for events that are
+// not in history.
+func (e Event) SelectedBy(p *selectors.Predicate, before *Object, shape wire.Shape) (Event, bool) {
+	was := before != nil && p.Matches(&before.Attributes)
+	is := e.Type != Deleted && p.Matches(&e.Object.Attributes)
+	switch {
+	case is && was:
+		e.Type = Modified
+	case is:
+		e.Type = Added
+	case was && e.Type != Deleted:
+		e.Type, e.Object = Deleted, before.at(e.RV, shape)
+	}
+	return e, is || was
 }
 
 // ChangeKind is the kind of change that the upstream reported.

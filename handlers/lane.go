@@ -26,6 +26,7 @@ type Lane interface {
 	laneFilling
 	laneKind
 	laneFreshness
+	laneOlder
 }
 
 // laneFilling is how far a lane is filled.
@@ -69,6 +70,13 @@ type laneFreshness interface {
 	Now(ctx context.Context) (cache.RV, error)
 	// Advance begins to advance the lane to the current resourceVersion of the upstream, which it returns.
 	Advance(ctx context.Context) (cache.RV, error)
+}
+
+// laneOlder has the events from before the lane's history.
+type laneOlder interface {
+	// Older returns the events above a resourceVersion, up to one from which the lane continues. It returns a
+	// *cache.ExpiredError if the upstream no longer has them. The caller has to close the events.
+	Older(ctx context.Context, after cache.RV, s reflector.Selection, turn reflector.Turn) (*reflector.OlderEvents, error)
 }
 
 // LanesOf returns the set with the given Get method, which may return its own type of lane.

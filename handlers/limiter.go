@@ -18,6 +18,8 @@ import (
 var (
 	listBounds = limit.Bounds{One: 8 * unknownSeats, Group: 8 * unknownSeats, All: 24 * unknownSeats, Queue: 512}
 	readBounds = limit.Bounds{One: 200, Group: 200, All: 400, Queue: 1024}
+	// Each seat is a watch of the upstream for at most 15 seconds, usually one or two (older_events.go).
+	olderBounds = limit.Bounds{One: 128, Group: 256, All: 512, Queue: 1024, QueueAll: maxWaitingAll}
 )
 
 // limiter decides whether a request may continue now, later or not at all.
@@ -25,6 +27,7 @@ type limiter struct {
 	draining context.Context // ends when the server begins to shut down
 	lists    *limit.Seats    // for requests whose response may have any size
 	reads    *limit.Seats    // for all other requests
+	older    *limit.Seats    // for watches of the upstream that bring watches forward
 	sizes    *sizes
 	buffered *semaphore.Weighted // bytes of responses that are read ahead of their clients
 	timeout  time.Duration       // of requests that have one
@@ -36,7 +39,7 @@ type limiter struct {
 func newLimiter(draining context.Context, timeout time.Duration) *limiter {
 	return &limiter{
 		draining: draining, timeout: timeout, lists: limit.NewSeats(listBounds), reads: limit.NewSeats(readBounds),
-		sizes:    newSizes(),
+		older: limit.NewSeats(olderBounds), sizes: newSizes(),
 		buffered: semaphore.NewWeighted(bufferedOverall),
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/fresh"
+	"github.com/listfacade/listfacade/internal/reflector"
 )
 
 // watch starts a stream of events (semantics 4). out.rest writes the stream.
@@ -85,7 +86,7 @@ func (s *Server) openStream(ctx context.Context, q *Request, lane Lane, authoriz
 	}
 	stream := &watchStream{
 		events: newEvents(q, lane, state.Shape(), func() error { return authorization.Check(ctx) }), watcher: start.watcher,
-		failed:      err,
+		older: older{events: start.older, began: time.Now()}, failed: err,
 		bookmarking: q.Options.AllowWatchBookmarks, stale: func() bool { return lane.StaleFor() > 0 },
 		fromEtcd: q.resource.ReadFromEtcd(), revoked: authorization.Ended(), termination: s.termination,
 	}
@@ -140,7 +141,8 @@ func (s *Server) requestedLife(q *Request) time.Duration {
 // watchStart is the start of a watch.
 type watchStart struct {
 	watcher *cache.Watcher
-	floor   cache.RV // bookmarks must exceed this version, because the client has it or does not need it
+	older   *reflector.OlderEvents // events before those of the watcher; nil if there are none
+	floor   cache.RV               // bookmarks must exceed this version, because the client has it or does not need it
 }
 
 // startWatch opens the watcher of a request, or returns the route to the upstream.
@@ -170,6 +172,10 @@ func (s *Server) startWatch(ctx context.Context, q *Request, lane Lane) (watchSt
 		start = cache.AfterRV(p.rv)
 	}
 	watcher, err := lane.Store().Watch(cache.WatchOptions{Predicate: q.Predicate, Start: start, Exact: q.fromFacade()})
+	if inStream(err) && p.kind == exactly {
+		older, err := s.startOlder(ctx, q, lane, err)
+		return older, route{}, err
+	}
 	if err != nil {
 		return watchStart{}, route{}, err
 	}
@@ -182,6 +188,7 @@ func (s *Server) startWatch(ctx context.Context, q *Request, lane Lane) (watchSt
 type watchStream struct {
 	events      *events
 	watcher     *cache.Watcher // nil if failed is set
+	older       older          // events that are sent before those of the watcher
 	failed      error          // error that the stream sends instead of events
 	schedule    bookmarks.Schedule
 	bookmarking bool
@@ -199,6 +206,7 @@ func (s *watchStream) close() {
 	if s.watcher != nil {
 		s.watcher.Close()
 	}
+	s.older.close()
 }
 
 // runAuthorized runs the stream. It ends the stream without an error when its authorization ends, and the client's next
@@ -219,6 +227,9 @@ func (s *watchStream) run(ctx context.Context, sink frameSink) error {
 	}
 	if s.failed != nil {
 		return s.fail(s.failed)
+	}
+	if complete, err := s.older.send(s.events); err != nil || !complete {
+		return err
 	}
 	for {
 		more := s.watcher.Wait()

@@ -70,6 +70,17 @@ func (p *Predicate) Everything() bool {
 	return p.possible && len(p.labels.all) == 0 && len(p.fields) == 0
 }
 
+// OnlyKeys reports whether the request selects by namespace and name only. These never change, so no object enters or
+// leaves such a selection while it exists.
+func (p *Predicate) OnlyKeys() bool {
+	for i := range p.fields {
+		if label := p.fields[i].label; label != nameLabel && label != namespaceLabel {
+			return false
+		}
+	}
+	return len(p.labels.all) == 0
+}
+
 // Exact returns a value that a canonical field label has in every match. It is a hint for choosing an index (I9). If
 // requirements contradict each other, it returns one of their values.
 func (p *Predicate) Exact(field string) (value string, ok bool) {

@@ -21,7 +21,7 @@ func (f *Facade) Lanes() []metrics.LaneStats {
 			ObjectMemory: s.ObjectMemory,
 			Indexes:      s.Indexes, OwnIndexes: s.OwnIndexes, IndexBytes: s.IndexBytes, Indexed: s.Indexed,
 			Filled: progress.Objects, Expected: progress.Expected,
-			HistoryBytes: s.HistoryBytes, FillBytes: s.FillBytes + lane.PageBytes(), Feeds: int(s.Feeds),
+			HistoryBytes: s.HistoryBytes + lane.OlderBytes(), FillBytes: s.FillBytes + lane.PageBytes(), Feeds: int(s.Feeds),
 			Watchers: int(s.Watchers), Lag: s.Lag,
 			Epochs: s.Relists, Applied: s.Applied, Expired: s.Expired,
 		})

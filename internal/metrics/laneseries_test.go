@@ -28,6 +28,7 @@ func (m *Metrics) countAll(gvr schema.GroupVersionResource) {
 	m.Contradicted(gvr.Group, gvr.Resource)
 	m.Reconnected(gvr.Group, gvr.Resource)
 	m.LostWindow(gvr.Group, gvr.Resource, "replayed")
+	m.BroughtForward(gvr.Group, gvr.Resource, "continued")
 	m.SelfAudited(gvr, "json", "same", 1)
 	m.SelfAuditPassed(gvr, "json")
 	m.SelfAuditDiffered(gvr, "json", "missing")

@@ -27,6 +27,7 @@ type Metrics struct {
 	questions      *prometheus.CounterVec
 	fills          *prometheus.CounterVec
 	lostWindows    *prometheus.CounterVec
+	olderWatches   *prometheus.CounterVec
 	access         accessMetrics
 	audit          auditMetrics
 	selfAudit      selfAuditMetrics
@@ -66,18 +67,21 @@ func New(sources Sources) *Metrics {
 	m.lostWindows = counter("lost_windows_total",
 		"Times that the upstream no longer had the next events of a lane, by outcome. Outcome replayed: the watches received the differences. Any other outcome is the reason why the watches ended."+laneHelp,
 		"group", "resource", "outcome")
+	m.olderWatches = counter("older_watches_total",
+		"Watches that began before the history of a lane (the cache of one resource in one encoding), by outcome: continued with events of the upstream, expired because the upstream no longer had the events, or failed.",
+		"group", "resource", "outcome")
 	m.fills = counter("lane_fills_total",
 		"Times that a lane was filled, by the source of its list: upstream, peer or snapshot."+laneHelp, "source")
 	m.audit, m.selfAudit = newAuditMetrics(), newSelfAuditMetrics()
 	m.ofLanes = newLaneSeries(m.selfAudit.byLane(),
-		[]*prometheus.CounterVec{m.relists, m.contradictions, m.reconnects, m.lostWindows})
+		[]*prometheus.CounterVec{m.relists, m.contradictions, m.reconnects, m.lostWindows, m.olderWatches})
 	for _, some := range [][]prometheus.Collector{
 		m.requests.all(), m.reads.all(), m.upstream.all(), m.access.all(), m.audit.all(), m.selfAudit.all(),
 		{m.underway, m.underway.long, m.watches, m.watches.listed},
 	} {
 		m.registry.MustRegister(some...)
 	}
-	m.registry.MustRegister(m.relists, m.contradictions, m.reconnects, m.questions, m.fills, m.lostWindows,
+	m.registry.MustRegister(m.relists, m.contradictions, m.reconnects, m.questions, m.fills, m.lostWindows, m.olderWatches,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.begin()
 	sources.Lanes = m.counted(sources.Lanes)
@@ -207,6 +211,12 @@ func (m *Metrics) Filled(source string) { m.fills.WithLabelValues(source).Inc() 
 func (m *Metrics) LostWindow(group, resource, outcome string) {
 	m.ofLanes.countsResource(groupResource{group, resource})
 	m.lostWindows.WithLabelValues(group, resource, outcome).Inc()
+}
+
+// BroughtForward counts a watch from before a lane's history, by its outcome.
+func (m *Metrics) BroughtForward(group, resource, outcome string) {
+	m.ofLanes.countsResource(groupResource{group, resource})
+	m.olderWatches.WithLabelValues(group, resource, outcome).Inc()
 }
 
 // Questioned counts a request of a freshness check to the upstream.

@@ -14,6 +14,10 @@
 //   - If the upstream confirms the snapshot of an earlier process, the lane and its history are restored from the
 //     snapshot. When the facade stops, each lane writes a snapshot (restore.go,
 //     docs/adr/0024-lanes-leave-snapshots.md).
+//   - A client's watch from before the lane's history receives the upstream's events, up to a version from which the
+//     lane continues. One short watch of the upstream serves all of these clients, whatever they select. Events of
+//     another cluster, or of objects in another representation, are not sent (older.go,
+//     docs/adr/0037-older-events.md).
 //   - A watch that ends is resumed from the last resourceVersion up to which the lane is complete. The delay before the
 //     new watch grows and is jittered. No event is skipped, and duplicates are dropped by resourceVersion (I3).
 //   - A watch that broke off is not resumed in another cluster, if the upstream identifies its cluster
@@ -48,8 +52,9 @@
 // self-audit, for the watch of all definitions, and for account watches. The goroutine for account watches owns one
 // goroutine for each watch. A Reflector owns the goroutines of its writer and its freshness checks, and waits for them
 // when it is stopped. A writer owns the goroutine that cuts its stream into steps. While it lists, it also owns a
-// goroutine that fetches pages and one that logs the progress. Lanes owns the goroutines of requests that lanes share.
-// Constructors start nothing. A reader that leaves does not cancel a request that others wait for.
+// goroutine that fetches pages and one that logs the progress. A Reflector owns a goroutine for each selection whose
+// older events are read, and up to nine for the objects before them. Lanes owns the goroutines of requests that lanes
+// share. Constructors start nothing. A reader that leaves does not cancel a request that others wait for.
 //
 // The package serves no client, and never checks a client's permissions. The caller must authorize a request before it
 // gets a Reflector for it.

@@ -54,7 +54,11 @@ type rig struct {
 	relisted, reconnected, contradicted atomic.Int64
 	outcome                             atomic.Pointer[string] // outcome of the last lost window
 	audits                              audits
-	stop                                func() // stops the lanes; also called at the end of the test
+	forward                             struct {
+		sync.Mutex
+		outcomes []string // of watches from before a lane's history
+	}
+	stop func() // stops the lanes; also called at the end of the test
 }
 
 // audits are the results of the self-audit.
@@ -85,6 +89,13 @@ func (r *rig) Filled(string) {}
 
 // LostWindow implements Metrics.
 func (r *rig) LostWindow(_, _, outcome string) { r.outcome.Store(&outcome) }
+
+// BroughtForward implements Metrics.
+func (r *rig) BroughtForward(_, _, outcome string) {
+	r.forward.Lock()
+	defer r.forward.Unlock()
+	r.forward.outcomes = append(r.forward.outcomes, outcome)
+}
 
 // SelfAudited implements Metrics.
 func (r *rig) SelfAudited(_ schema.GroupVersionResource, _, result string, objects int) {

@@ -27,6 +27,7 @@ type lane struct {
 	fill   fill
 	synced atomic.Pointer[listWatch] // listWatch of the visible State; nil while the lane is being listed
 	origin atomic.Pointer[origin]    // upstream of the present epoch
+	older  olderStore                // events from before the history
 
 	progressWatched chan step  // steps of progress watches, to be applied by the writer
 	wrong           chan error // capacity 1: reason why the lane has to be listed again

@@ -24,9 +24,12 @@ type Metrics interface {
 	Relisted(group, resource string)     // a lane lost the upstream's events and was listed again
 	Reconnected(group, resource string)  // a lane's watch ended and was resumed
 	Filled(source string)                // a lane was filled from "upstream", "peer" or "snapshot"
-	// LostWindow counts lost windows of a lane's events. outcome is "replayed" if the differences were replayed. Otherwise
-	// it says why the watches ended.
+	// LostWindow counts lost windows of a lane's events. outcome is "replayed" if the differences were replayed.
+	// Otherwise it says why the watches ended.
 	LostWindow(group, resource, outcome string)
+	// BroughtForward counts watches from before a lane's history. outcome is "continued" if the upstream sent the
+	// events. It is "expired" if the upstream no longer has them, and "failed" if it is unknown whether it has.
+	BroughtForward(group, resource, outcome string)
 	selfAuditMetrics
 	fresh.Metrics
 }
@@ -59,6 +62,8 @@ type Lanes struct {
 	admission   *memoryAdmission
 	memory      Memory
 	peers       *peers
+	older       *olderMemory
+	seen        clustersSeen
 	packing     atomic.Bool    // whether objects are being packed
 	seeking     sync.Mutex     // locked while a request checks whether an outage has ended
 	background  sync.WaitGroup // waits for shared requests, stops of replaced lanes, and packing
@@ -76,6 +81,7 @@ func NewLanes(client *upstream.Client, config Config, metrics Metrics, log *zap.
 	if l.memory == nil {
 		l.memory = unlimited{}
 	}
+	l.older = &olderMemory{memory: l.memory}
 	l.definitions = newDefinitions(client, l.redefined, log)
 	l.checkers = fresh.NewCheckers(client, source{client: client, resource: uncached}, metrics, l.startShared)
 	return l
@@ -155,8 +161,8 @@ func (l *Lanes) seekEnd(ctx context.Context) {
 		defer l.seeking.Unlock()
 		ctx, cancel := context.WithTimeout(ctx, outageWait)
 		defer cancel()
-		// The client records whether there is a response. The resource is random, because requests for one resource may fail
-		// for other reasons.
+		// The client records whether there is a response. The resource is random, because requests for one resource may
+		// fail for other reasons.
 		_, _ = l.client.ResourceVersion(ctx, all[rand.IntN(len(all))].Resource)
 	})
 }
@@ -190,10 +196,12 @@ func (l *Lanes) Get(resource upstream.Resource, e wire.Encoding) (*Reflector, er
 	}
 	r := l.reflectors[key]
 	if r == nil || r.overdue(resource) {
+		var failure *Failure
 		if r != nil {
+			failure = r.Failure()
 			l.background.Go(r.stop)
 		}
-		r = l.start(resource, e)
+		r = l.start(resource, e, failure)
 		l.reflectors[key] = r
 	}
 	r.touch()
@@ -212,10 +220,12 @@ func (l *Lanes) running(key laneKey, resource upstream.Resource) *Reflector {
 	return r
 }
 
-// start makes a reflector and starts to fill its lane. The caller holds l.mu.
-func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
+// start makes a reflector and starts to fill its lane. before is why the lane that it replaces ended, or nil. The
+// caller holds l.mu.
+func (l *Lanes) start(resource upstream.Resource, e wire.Encoding, before *Failure) *Reflector {
 	r := &Reflector{lane: l.newLane(resource, e), definitions: l.definitions}
 	r.init(l.life)
+	r.older.init(l.older, &l.seen, before)
 	options := fresh.Options{
 		Lane: r.Cache, Source: source{client: l.client, resource: resource}, Filler: r,
 		Resource: resource.GVR.Resource, ReadFromEtcd: resource.ReadFromEtcd(),
@@ -278,6 +288,7 @@ func (l *Lanes) All() []*Reflector {
 func (l *Lanes) trim() {
 	for _, r := range l.All() {
 		r.Cache.Trim()
+		r.older.trim(r.Cache)
 	}
 }
 

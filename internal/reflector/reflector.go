@@ -95,6 +95,15 @@ func (r *Reflector) SetBack() { r.contradict(errRestored) }
 // Contradicted implements fresh.Filler.
 func (r *Reflector) Contradicted() { r.contradict(errContradicted) }
 
+// OlderBytes returns the memory of the events from before the lane's history.
+func (r *Reflector) OlderBytes() int64 { return r.older.bytes.Load() }
+
+// stop ends the lane's work, and returns when its goroutines have ended.
+func (r *Reflector) stop() {
+	r.background.stop()
+	r.older.close()
+}
+
 func (r *Reflector) touch() { r.used.Store(int64(time.Since(r.began))) }
 
 // idleFor returns how long ago the last request arrived.

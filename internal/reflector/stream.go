@@ -18,6 +18,7 @@ type step struct {
 	by      *listWatch
 	kind    stepKind
 	change  cache.Change
+	added   bool // whether the object is new, or entered the selector of the watch
 	rv      cache.RV
 	frame   []byte // frame of a bookmark; valid until the next step is read
 	columns []byte // copy of the Table columns; only in the first frame of a stream
@@ -106,7 +107,7 @@ func (s *stream) read() (step, error) {
 		}
 		return st, nil
 	case wire.TypeAdded, wire.TypeModified:
-		st.change.Kind = cache.Upsert
+		st.change.Kind, st.added = cache.Upsert, frame.Type == wire.TypeAdded
 	case wire.TypeDeleted:
 		st.change.Kind = cache.Delete
 	default:

@@ -137,6 +137,7 @@ func (w *writer) runEpoch(ctx context.Context, pause *backoff) error {
 	w.fills.note(w.lane.key(), filled{objects: int64(state.Len()), took: time.Since(began)})
 	w.lane.log.Info("Lane synced", zap.Int("objects", state.Len()), zap.Stringer("resourceVersion", state.RV()),
 		zap.Duration("took", time.Since(began)))
+	w.noteWorld()
 	w.lane.synced.Store(e.listWatch)
 	w.refusal.ends()
 	w.lane.fail(nil)

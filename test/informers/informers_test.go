@@ -140,6 +140,8 @@ func (f *fleet) surviveLaggingReplica(t *testing.T) {
 	f.agree(t)
 	f.run.Close(t)
 	f.change(t)
+	f.do(t, "kill") // after its restart, kube-apiserver no longer has the events that the new replica would ask for
+	f.do(t, "start")
 	fresh := suite.StartFacade(t, f.cluster, suite.Unpacked)
 	f.version(t, fresh)
 	f.open(t, f.balancer(t, fresh, lagging))

@@ -1,0 +1,169 @@
+package reflector
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/fields"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/selectors"
+)
+
+const (
+	// maxUnknown is the maximum number of objects whose content before a log is read. With more, each selector gets its
+	// own log, which the upstream selects.
+	maxUnknown = 2000
+	// unknownSeats is the number of these reads at a time. Each reads one object and takes about a millisecond.
+	unknownSeats = 8
+	// objectLimit is the maximum size of such an answer in bytes. etcd stores objects of 1.5 MiB.
+	objectLimit = 16 << 20
+)
+
+// olderEvent is an event of a log. The content before the event decides what it means for a selector (I7).
+type olderEvent struct {
+	cache.Event
+	before  *cache.Object // nil if there was no object
+	unknown bool          // whether the content before is unknown until the log is resolved
+}
+
+// befores is the content of objects before the log, of those that the log only knows after a change. It is read when a
+// watch with a selector needs it.
+type befores struct {
+	begun    bool // guarded by olderStore.mu
+	resolved chan struct{}
+
+	// Set before resolved is closed:
+	objects map[string]*cache.Object
+	err     error
+}
+
+// resolve reads the content before the log, or waits until another watch has read it.
+func (r *Reflector) resolve(ctx context.Context, log *olderLog) error {
+	if len(log.unknown) == 0 {
+		return nil
+	}
+	if r.older.beginsResolve(log) && !r.Start(func(ctx context.Context) { r.older.resolve(log, r.readBefores(ctx, log)) }) {
+		r.older.resolve(log, ErrStopped)
+	}
+	select {
+	case <-log.befores.resolved:
+		return log.befores.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// beginsResolve reports whether the caller has to resolve the log. It makes the caller a user of the log.
+func (s *olderStore) beginsResolve(log *olderLog) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if log.befores.begun {
+		return false
+	}
+	log.befores.begun = true
+	log.users++
+	return true
+}
+
+// resolve ends the resolution of a log.
+func (s *olderStore) resolve(log *olderLog, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	log.befores.err = err
+	close(log.befores.resolved)
+	log.release()
+}
+
+// readBefores reads each unknown object at the version where the log begins. kube-apiserver reads one object at an
+// exact version from etcd, which has it until the next compaction.
+func (r *Reflector) readBefores(ctx context.Context, log *olderLog) error {
+	if len(log.unknown) > maxUnknown {
+		return errManyOlder
+	}
+	ctx, cancel := context.WithTimeout(ctx, olderWait)
+	defer cancel()
+	world, err := r.worldNow(ctx, log.after)
+	if err != nil {
+		return err
+	}
+	opened := time.Now()
+	if err := log.readAll(ctx, world.listWatch); err != nil {
+		return err
+	}
+	return world.isStill(ctx, r, opened)
+}
+
+// readAll reads the unknown objects, until the first error.
+func (l *olderLog) readAll(ctx context.Context, from *listWatch) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var (
+		reading sync.WaitGroup
+		mu      sync.Mutex // guards the objects and the memory of the log
+	)
+	next := make(chan *cache.Object)
+	for range unknownSeats {
+		reading.Go(func() {
+			for o := range next {
+				before, err := from.at(ctx, o, l.after)
+				mu.Lock()
+				if err == nil && !l.take(int64(before.Size())) {
+					err = errManyOlder
+				}
+				l.befores.objects[o.Key()] = before
+				mu.Unlock()
+				if err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	for _, o := range l.unknown {
+		next <- o
+	}
+	close(next)
+	reading.Wait()
+	return context.Cause(ctx)
+}
+
+// at reads an object as it was at a version.
+func (l *listWatch) at(ctx context.Context, o *cache.Object, rv cache.RV) (*cache.Object, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	named := fields.OneTermEqualSelector("metadata.name", o.Name()) // escapes the name
+	query := url.Values{"fieldSelector": {named.String()}, "resourceVersion": {rv.String()},
+		"resourceVersionMatch": {"Exact"}}
+	body, err := l.client.Get(ctx, l.target(l.resource.Path(o.Namespace()), query), l.ask.Accept, objectLimit)
+	if err != nil {
+		return nil, err
+	}
+	var found *cache.Object
+	if _, err = l.reader.List(body, func(item wire.Item, facts wire.Facts) (err error) {
+		found, err = l.newObject(item, &facts)
+		return err
+	}); err != nil {
+		return nil, fmt.Errorf("read an object at %d: %w", rv, err)
+	}
+	if found == nil || found.Key() != o.Key() || found.RV > rv {
+		return nil, fmt.Errorf("%w: the upstream has no %s at %d", errNotOlder, o.Key(), rv)
+	}
+	return found, nil
+}
+
+// of returns the event as a watch with a predicate receives it, and whether it receives it.
+func (l *olderLog) of(e *olderEvent, p *selectors.Predicate) (cache.Event, bool) {
+	if l.key != everything || p.OnlyKeys() { // the upstream has chosen the type
+		return e.Event, p.Matches(&e.Object.Attributes)
+	}
+	before := e.before
+	if e.unknown {
+		before = l.befores.objects[e.Object.Key()]
+	}
+	return e.SelectedBy(p, before, l.shape)
+}

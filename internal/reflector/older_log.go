@@ -1,0 +1,174 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+const (
+	// olderKept is how long a complete log of a watch without selectors serves further watches. Clients of a facade
+	// that ended return within that time. selectedKept is that time for a log with selectors, which few watches share.
+	olderKept    = time.Minute
+	selectedKept = 5 * time.Second
+	// olderFailedFor is how long a failed log fails further watches.
+	olderFailedFor = 5 * time.Second
+	// olderLogBytes is the maximum memory of one log. olderBytes is that of all logs of all lanes.
+	olderLogBytes = 64 << 20
+	olderBytes    = 256 << 20
+	// olderOverhead is the memory of an empty log, without its key.
+	olderOverhead = 1 << 10
+)
+
+// everything is the key of the log without selectors.
+var everything = Selection{Labels: labels.Everything(), Fields: fields.Everything()}.key()
+
+// olderMemory counts the memory of the logs of all lanes.
+type olderMemory struct {
+	memory Memory
+	bytes  atomic.Int64
+}
+
+// take counts bytes, or returns false if there is no memory for them.
+func (m *olderMemory) take(bytes int64) bool {
+	if m.bytes.Add(bytes) > olderBytes || !m.memory.Spares(bytes) {
+		m.bytes.Add(-bytes)
+		return false
+	}
+	return true
+}
+
+// olderLog contains the events of one selection from before a lane's history. Watches that begin at after or above
+// share it. It is complete when done is closed, and does not change after that.
+type olderLog struct {
+	store *olderStore
+	key   string
+	done  chan struct{}
+
+	// Guarded by store.mu until done is closed:
+	after cache.RV
+	turn  func() // returns the turn of the caller that began the log; nil until that caller has stored it
+
+	users int   // watches that use the log, and the store; guarded by store.mu
+	bytes int64 // memory that the log has taken
+
+	// Set before done is closed:
+	events  []olderEvent
+	unknown []*cache.Object // objects whose content before the log is unknown, after their first event
+	shape   wire.Shape
+	upTo    cache.RV
+	err     error
+	epoch   uint64
+	ended   time.Time
+
+	last    map[string]*cache.Object // content of the objects that have an event; nil if deleted. For the reader only
+	befores befores
+}
+
+// newLog returns an empty log.
+func newLog(s *olderStore, key string, after cache.RV) *olderLog {
+	return &olderLog{store: s, key: key, after: after, done: make(chan struct{}), last: map[string]*cache.Object{},
+		befores: befores{resolved: make(chan struct{}), objects: map[string]*cache.Object{}}}
+}
+
+// await waits for the end of the log and returns its error.
+func (l *olderLog) await(ctx context.Context) error {
+	select {
+	case <-l.done:
+		return l.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// hasTurn stores the turn of the caller that began the log. It returns false if the log has one or needs none.
+func (l *olderLog) hasTurn(leave func()) bool {
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	if l.turn != nil || l.isDone() {
+		return false
+	}
+	l.turn = leave
+	return true
+}
+
+func (l *olderLog) isDone() bool {
+	select {
+	case <-l.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// take counts the memory of another event. It returns false if that is too much.
+func (l *olderLog) take(bytes int64) bool {
+	if l.bytes+bytes > olderLogBytes || !l.store.memory.take(bytes) {
+		return false
+	}
+	l.bytes += bytes
+	l.store.bytes.Add(bytes)
+	return true
+}
+
+// give returns memory.
+func (l *olderLog) give(bytes int64) {
+	l.store.memory.bytes.Add(-bytes)
+	l.store.bytes.Add(-bytes)
+	l.bytes -= bytes
+}
+
+// least returns the memory of the log without events.
+func (l *olderLog) least() int64 { return olderOverhead + int64(len(l.key)) }
+
+// leave ends the use of the log by one watch. Its memory is returned after the last use.
+func (l *olderLog) leave() {
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	l.release()
+}
+
+// release is leave for a caller that holds store.mu.
+func (l *olderLog) release() {
+	if l.users--; l.users > 0 {
+		return
+	}
+	l.give(l.bytes)
+	l.events, l.unknown, l.befores.objects = nil, nil, nil
+}
+
+// serves reports whether a watch can use the log, or can wait for it. The log may be of the past: the lane must be in
+// the same epoch, and its history must still continue the log.
+func (l *olderLog) serves(after cache.RV, lane *cache.Lane) bool {
+	if !l.isDone() {
+		return after >= l.after
+	}
+	var expired *cache.ExpiredError
+	switch {
+	case l.epoch != lane.Epochs() || time.Since(l.ended) > l.keptFor():
+		return false
+	case errors.As(l.err, &expired):
+		return after < expired.Oldest
+	case l.err != nil:
+		return after <= l.after
+	}
+	return after >= l.after && lane.Continues(l.upTo)
+}
+
+// keptFor returns how long the complete log is kept.
+func (l *olderLog) keptFor() time.Duration {
+	switch {
+	case l.err != nil:
+		return olderFailedFor
+	case l.key == everything:
+		return olderKept
+	}
+	return selectedKept
+}

@@ -1,0 +1,131 @@
+package reflector
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/listfacade/listfacade/cache"
+)
+
+// olderStore contains the logs of one lane. It reads at most one log of a selection at a time. Watches that begin
+// before that log wait for the next one, which begins at the lowest of their versions. Safe for concurrent use.
+type olderStore struct {
+	memory   *olderMemory
+	clusters *clustersSeen
+	bytes    atomic.Int64 // memory of the lane's logs
+	world    olderWorld
+
+	mu     sync.Mutex // guards the fields below and those of the logs
+	queues map[string]*olderQueue
+	closed bool
+}
+
+// olderQueue contains the logs of one selection.
+type olderQueue struct{ current, next *olderLog }
+
+// init prepares the store of a lane. before is why the lane of the same resource that it replaces ended, or nil.
+func (s *olderStore) init(memory *olderMemory, clusters *clustersSeen, before *Failure) {
+	s.memory, s.clusters, s.queues = memory, clusters, map[string]*olderQueue{}
+	s.world.follows = before != nil && errors.Is(before.Err, errRedefined)
+}
+
+// join makes a watch a user of the log that serves it, or will serve it. It returns nil if there is none.
+func (s *olderStore) join(key string, after cache.RV, lane *cache.Lane) *olderLog {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.find(key, after, lane)
+}
+
+// find is join for a caller that holds mu.
+func (s *olderStore) find(key string, after cache.RV, lane *cache.Lane) *olderLog {
+	q := s.queues[key]
+	if q == nil {
+		return nil
+	}
+	log := q.next
+	switch {
+	case q.current.serves(after, lane):
+		log = q.current
+	case log != nil:
+		log.after = min(log.after, after)
+	}
+	if log != nil {
+		log.users++
+	}
+	return log
+}
+
+// begin is join, but it adds a log if there is none. start means that the caller has to read it. Otherwise the
+// goroutine that reads the current log of the selection reads it afterwards. It returns no log if there is no memory.
+func (s *olderStore) begin(key string, after cache.RV, lane *cache.Lane) (log *olderLog, start bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if log := s.find(key, after, lane); log != nil {
+		return log, false
+	}
+	log = newLog(s, key, after)
+	log.users = 2 // the caller and the store
+	if s.closed || !log.take(log.least()) {
+		return nil, false
+	}
+	q := s.queues[key]
+	switch {
+	case q == nil:
+		s.queues[key] = &olderQueue{current: log}
+	case q.current.isDone():
+		q.current.release()
+		q.current = log
+	default:
+		q.next = log
+		return log, false
+	}
+	return log, true
+}
+
+// finish ends a log with an error, or nil. It returns the next log to read.
+func (s *olderStore) finish(log *olderLog, err error) (next *olderLog) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	log.err, log.ended = err, time.Now()
+	if err != nil {
+		log.events, log.unknown = nil, nil
+		log.give(log.bytes - log.least())
+	}
+	log.last = nil
+	if log.turn != nil {
+		log.turn()
+		log.turn = nil
+	}
+	close(log.done)
+	q := s.queues[log.key]
+	if next = q.next; next != nil {
+		q.current.release()
+		q.current, q.next = next, nil
+	}
+	return next
+}
+
+// trim drops the logs that serve no further watches.
+func (s *olderStore) trim(lane *cache.Lane) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, q := range s.queues {
+		if q.current.isDone() && (q.current.epoch != lane.Epochs() || time.Since(q.current.ended) > q.current.keptFor()) {
+			q.current.release()
+			delete(s.queues, key)
+		}
+	}
+}
+
+// close drops all logs, which must be complete, and refuses new ones.
+func (s *olderStore) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for key, q := range s.queues {
+		q.current.release()
+		delete(s.queues, key)
+	}
+}

@@ -1,0 +1,107 @@
+package reflector
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/listfacade/listfacade/cache"
+)
+
+// olderWorld says from which resourceVersion on events are of the lane's world: of the same cluster, and in the
+// representation of the lane. A client below that version has to list again, even if the upstream still has events.
+type olderWorld struct {
+	from   atomic.Uint64 // 0 if the versions before the lane's first list count, too
+	epochs uint64        // epochs of the lane so far; for the writer only
+	// follows is set if the lane follows one of the same resource that ended because its definition changed.
+	follows bool
+}
+
+// floor returns the smallest resourceVersion of the world.
+func (s *olderStore) floor() cache.RV { return cache.RV(s.world.from.Load()) }
+
+// noteWorld records the epoch that a list has begun. Before the first list of a process no events of another world were
+// sent: kube-apiserver itself would serve a client with any older version. Every later epoch begins because objects may
+// differ. A replayed lost window begins no epoch.
+func (w *writer) noteWorld() {
+	lane, world := w.lane.Cache, &w.lane.older.world
+	epochs := lane.Epochs()
+	if epochs == world.epochs {
+		return
+	}
+	isFirst := world.epochs == 0
+	world.epochs = epochs
+	if first, ok := lane.Oldest(); ok && !(isFirst && !world.follows && w.publisher.otherPasts.Load() == 0) {
+		world.from.Store(uint64(first))
+	}
+}
+
+// clustersSeen records whether this process has read from more than one cluster. Safe for concurrent use.
+type clustersSeen struct {
+	mu    sync.Mutex // guards first
+	first string
+}
+
+// only reports whether a cluster is the only one so far. An unknown cluster counts as the same.
+func (c *clustersSeen) only(uid string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.first == "" {
+		c.first = uid
+	}
+	return uid == "" || uid == c.first
+}
+
+// epochWorld is the lane's epoch in which a log is read.
+type epochWorld struct {
+	listWatch *listWatch
+	origin    *origin
+	state     *cache.State
+	epoch     uint64
+}
+
+// worldNow returns the world of the lane's epoch. It waits until the writer has recorded it, which it does shortly
+// after the State is visible. It returns an error if the events above a version may belong to another world.
+func (r *Reflector) worldNow(ctx context.Context, after cache.RV) (epochWorld, error) {
+	now := epochWorld{origin: r.origin.Load()}
+	if err := now.origin.await(ctx); err != nil {
+		return now, err
+	}
+	var err error
+	if now.state, err = r.Cache.State(); err != nil {
+		return now, err
+	}
+	now.listWatch, now.epoch = r.synced.Load(), r.Cache.Epochs()
+	switch {
+	case now.listWatch == nil || r.origin.Load() != now.origin:
+		return now, fmt.Errorf("%w: the lane is being listed", errNotOlder)
+	case after < r.older.floor():
+		return now, fmt.Errorf("%w: objects may have been different at %d", errNotOlder, after)
+	case !r.older.clusters.only(now.origin.cluster):
+		return now, fmt.Errorf("%w: this process has read from another cluster", errNotOlder)
+	}
+	return now, nil
+}
+
+// isStill returns an error unless the upstream is still that of the lane's epoch, at some moment after a watch of the
+// upstream was opened.
+func (was *epochWorld) isStill(ctx context.Context, r *Reflector, opened time.Time) error {
+	version, cluster := r.writer.check.versions.since(ctx, opened), r.writer.check.clusters.since(ctx, opened)
+	switch {
+	case version != "" && was.origin.version != "" && version != was.origin.version:
+		return fmt.Errorf("%w: %q instead of %q", errReplaced, version, was.origin.version)
+	case cluster != "" && was.origin.cluster != "" && cluster != was.origin.cluster:
+		return fmt.Errorf("%w: %s instead of %s", errElsewhere, cluster, was.origin.cluster)
+	}
+	if r.Resource.Custom {
+		if err := r.Confirm(ctx); err != nil {
+			return err
+		}
+	}
+	if r.Cache.Epochs() != was.epoch || r.synced.Load() != was.listWatch {
+		return fmt.Errorf("%w: the lane was listed again", errNotOlder)
+	}
+	return nil
+}
