@@ -127,7 +127,7 @@ func TestRemovedKeysAreForgotten(t *testing.T) {
 		v.rotate("two")
 		v.publish()
 		v.revoke(token)
-		time.Sleep(2*keysEvery + 1) // before a token is reviewed again
+		<-time.After(2*keysEvery + 1) // before a token is reviewed again
 		v.sends(t, token, "401", 1)
 	})
 }
@@ -136,7 +136,7 @@ func TestRemovedKeysAreForgotten(t *testing.T) {
 func TestNewKeysAreRequestedAtOnce(t *testing.T) {
 	verify(t, func(t *testing.T, v verifying) {
 		v.taught(t)
-		time.Sleep(keysAgain)
+		<-time.After(keysAgain)
 		v.rotate("two")
 		v.publish()
 		v.sends(t, v.token("p", nil), robot, 0)
@@ -148,7 +148,7 @@ func TestNewKeysAreRequestedAtOnce(t *testing.T) {
 		if got := v.requests() - requests; got != 0 {
 			t.Errorf("got %d requests for keys within a second, want 0", got)
 		}
-		time.Sleep(keysAgain)
+		<-time.After(keysAgain)
 		for n := range 20 {
 			v.sends(t, v.token(fmt.Sprint("r-", n), nil), robot, 1)
 		}
@@ -166,10 +166,10 @@ func TestTokensAreReviewedWithoutKeys(t *testing.T) {
 			for n := range 5 {
 				v.sends(t, v.token(fmt.Sprint("p-", code, n), nil), robot, 1)
 			}
-			time.Sleep(keysFailed)
+			<-time.After(keysFailed)
 		}
 		v.publish()
-		time.Sleep(keysEvery)
+		<-time.After(keysEvery)
 		v.sends(t, v.token("teacher", nil), robot, 1)
 		v.sends(t, v.token("p", nil), robot, 0)
 	})
@@ -179,14 +179,14 @@ func TestTokensAreReviewedWithoutKeys(t *testing.T) {
 func TestKeysAreRequestedOnlyWhileNeeded(t *testing.T) {
 	verify(t, func(t *testing.T, v verifying) {
 		v.sends(t, "no service account token", "401", 1)
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		if got := v.requests(); got != 0 {
 			t.Errorf("got %d requests for keys, want none before the first token", got)
 		}
 		v.taught(t)
-		time.Sleep(2 * keysIdle)
+		<-time.After(2 * keysIdle)
 		requests := v.requests()
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		if got := v.requests(); got != requests {
 			t.Errorf("got %d more requests for keys, want none", got-requests)
 		}
@@ -200,10 +200,10 @@ func TestAudiencesAreConfirmed(t *testing.T) {
 		token, other := v.token("p", nil), v.token("q", nil)
 		v.sends(t, token, robot, 0)
 		v.sends(t, other, robot, 0)
-		time.Sleep(confirmEvery)
+		<-time.After(confirmEvery)
 		v.sends(t, token, robot, 1)
 		v.sends(t, other, robot, 0)
-		time.Sleep(confirmEvery + 1) // the last review is no longer cached
+		<-time.After(confirmEvery + 1) // the last review is no longer cached
 		v.revoke(token)
 		v.revoke(other)
 		v.sends(t, token, "401", 1)
@@ -217,11 +217,11 @@ func TestRefusedTokensAreReviewed(t *testing.T) {
 		v.taught(t)
 		token := v.token("p", nil)
 		v.sends(t, token, robot, 0)
-		time.Sleep(confirmEvery)
+		<-time.After(confirmEvery)
 		v.revoke(token)
 		v.sends(t, token, "401", 1)
 		v.sends(t, v.token("q", nil), robot, 1) // teaches the audience again
-		time.Sleep(2)                           // the refusal is no longer cached
+		<-time.After(2)                         // the refusal is no longer cached
 		v.sends(t, token, "401", 1)
 		v.sends(t, v.token("r", nil), robot, 0)
 	}, func(c *AuthenticatorConfig) { c.FailureTTL = 1 })
@@ -244,12 +244,12 @@ func TestTokensCountWhileReviewsFail(t *testing.T) {
 		v.taught(t)
 		token := v.token("p", nil)
 		v.sends(t, token, robot, 0)
-		time.Sleep(confirmEvery)
+		<-time.After(confirmEvery)
 		v.answers(http.StatusTooManyRequests, "")
 		v.sends(t, token, robot, 1)
 		v.sends(t, token, robot, 0)
 		v.set(serviceaccount.KeysPath, http.StatusServiceUnavailable, "")
-		time.Sleep(keysFor)
+		<-time.After(keysFor)
 		v.sends(t, token, "503", 1)
 	})
 }

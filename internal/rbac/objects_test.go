@@ -68,12 +68,12 @@ func TestObjectsAreCurrentWhileWatched(t *testing.T) {
 		defer cancel()
 		wait.Go(func() { o.Run(ctx) })
 		current(false)
-		time.Sleep(settle)
+		<-time.After(settle)
 		current(true)
 		source.set(true)
 		current(false)
 		source.set(false)
-		time.Sleep(time.Minute) // the informer pauses before it watches again
+		<-time.After(time.Minute) // the informer pauses before it watches again
 		current(true)
 	})
 }
