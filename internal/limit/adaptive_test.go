@@ -101,10 +101,10 @@ func loaded(t *testing.T, s *server, test func(*testing.T, *Adaptive)) {
 	})
 }
 
-// within reports seats outside of a range, for some seconds.
+// within reports seats outside of a range, for a second.
 func within(t *testing.T, a *Adaptive, least, most int64) {
 	t.Helper()
-	for range 500 {
+	for range 100 {
 		<-time.After(10 * time.Millisecond)
 		if n := a.Load().All; n < least || n > most {
 			t.Errorf("got %d seats, want %d to %d", n, least, most)
@@ -189,14 +189,14 @@ func TestCallersTakeTurnsForAdaptiveSeats(t *testing.T) {
 				a, s := NewAdaptive(AdaptiveBounds{Queue: 1000, QueueAll: 100_000}), newServer(64, 10*time.Millisecond, 0)
 				ctx, stop := context.WithCancel(t.Context())
 				var flood sync.WaitGroup
-				for i := range callers * 300 {
+				for i := range callers * 100 {
 					flood.Go(func() {
 						for ctx.Err() == nil {
 							_ = work(ctx, a, s, Alone(fmt.Sprint(i%callers)))
 						}
 					})
 				}
-				<-time.After(3 * time.Second)
+				<-time.After(time.Second)
 				for range 10 {
 					began := time.Now()
 					if err := work(t.Context(), a, s, Alone("another")); err != nil || time.Since(began) > 30*time.Millisecond {
@@ -231,10 +231,28 @@ func TestSlowWorkOfOneCallerDoesNotReduceSeats(t *testing.T) {
 	})
 }
 
+// Work that began before a reduction of seats causes no further one.
+func TestSeatsAreReducedOncePerRoundTrip(t *testing.T) {
+	w := newWindow()
+	w.seats = maxWindow
+	for i := range maxWindow {
+		w.take(i + 1)
+	}
+	for number := range uint64(maxWindow) {
+		w.overloaded(number + 1)
+	}
+	if w.seats != maxWindow/2 {
+		t.Errorf("got %d seats, want half", w.seats)
+	}
+	if w.overloaded(w.take(1)); w.seats != maxWindow/4 {
+		t.Errorf("after later work: got %d seats, want a quarter", w.seats)
+	}
+}
+
 // rankOf takes a seat of a rank and returns it after a second. It calls given when it has the seat.
-func rankOf(t *testing.T, a *Adaptive, rank Rank, given func()) {
+func rankOf(t *testing.T, a *Adaptive, key Key, rank Rank, given func()) {
 	t.Helper()
-	seat, err := a.Take(t.Context(), Alone(fmt.Sprint(rank)), rank)
+	seat, err := a.Take(t.Context(), key, rank)
 	if err != nil {
 		t.Error(err)
 		return
@@ -254,9 +272,9 @@ func TestRanksOfWork(t *testing.T) {
 			all   sync.WaitGroup
 		)
 		enter := func(rank Rank, n int) {
-			for range n {
+			for i := range n {
 				all.Go(func() {
-					rankOf(t, a, rank, func() {
+					rankOf(t, a, Alone(fmt.Sprint(rank, i%2)), rank, func() {
 						mu.Lock()
 						defer mu.Unlock()
 						given = append(given, rank)
@@ -265,7 +283,7 @@ func TestRanksOfWork(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		enter(InTurns, 100) // half of the seats, as of one caller
+		enter(InTurns, 100) // of two callers, who have all seats
 		enter(Last, 20)
 		enter(First, 20)
 		since := func() (count [ranks]int) {
@@ -276,13 +294,13 @@ func TestRanksOfWork(t *testing.T) {
 			}
 			return count
 		}
-		if now := since(); now != [ranks]int{1, 2, 1} {
-			t.Errorf("got %v seats at once, want one for the first and the last", now)
+		if now := since(); now != [ranks]int{0, 4, 0} {
+			t.Errorf("got %v seats at once, want all for work in turns", now)
 		}
 		<-time.After(10*time.Second + time.Millisecond)
 		synctest.Wait()
-		if now := since(); now[First] < 18 || now[Last] < 2 || now[Last] > 5 {
-			t.Errorf("got %v seats in ten seconds, want 18 or more, the others, and 2 to 5", now)
+		if now := since(); now[First] < 18 || now[Last] < 2 || now[Last] > 4 {
+			t.Errorf("got %v seats in ten seconds, want 18 or more, the others, and 2 to 4", now)
 		}
 		all.Wait()
 	})
