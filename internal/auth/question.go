@@ -1,116 +1,45 @@
 package auth
 
 import (
-	"maps"
-	"slices"
-	"strings"
+	"crypto/sha256"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
-	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// subjectAccessReview returns the review of a request, with all attributes of the user that authorizers may use. The
-// Node authorizer needs the groups, and the scopes of a token are in extra.
-func subjectAccessReview(a Attributes) *authorizationv1.SubjectAccessReview {
-	info := a.Caller.Info
-	spec := authorizationv1.SubjectAccessReviewSpec{
-		User: info.GetName(), UID: info.GetUID(), Groups: info.GetGroups(), Extra: extraValues(info),
-	}
-	if a.Path != "" && a.Resource == "" {
-		spec.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Path: a.Path, Verb: a.Verb}
-	} else {
-		spec.ResourceAttributes = resourceAttributes(a)
-	}
-	return &authorizationv1.SubjectAccessReview{
-		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SubjectAccessReview"}, Spec: spec,
-	}
+// question is the attributes of a review and the key of its cached answer.
+type question struct {
+	Attributes
+	subject string            // key of the subject whose permission it asks for (Caller.subjectIn)
+	period  period            // period in which tokens share the answer; 0 if they do not
+	hash    [sha256.Size]byte // hash of the key with the subject, because keys with selectors may be long
+	kept    bool              // whether the answer may be cached
 }
 
-// extraValues returns extra with keys in lower case, as the API requires. Keys that differ only in case are merged.
-func extraValues(info user.Info) map[string]authorizationv1.ExtraValue {
-	extra := info.GetExtra()
-	if len(extra) == 0 {
-		return nil
+// newQuestion returns the question of a caller in a period of sharing.
+func newQuestion(a Attributes, p period) question {
+	if a.Caller.account == "" {
+		p = 0
 	}
-	out := make(map[string]authorizationv1.ExtraValue, len(extra))
-	for _, key := range slices.Sorted(maps.Keys(extra)) {
-		lower := strings.ToLower(key)
-		out[lower] = append(out[lower], extra[key]...)
-	}
-	return out
+	q := question{Attributes: a, subject: a.Caller.subjectIn(p), period: p}
+	key := a.appendKey(make([]byte, 0, typicalKeySize), q.subject)
+	q.hash, q.kept = sha256.Sum256(key), len(key) <= maxKeptKey
+	return q
 }
 
-func resourceAttributes(a Attributes) *authorizationv1.ResourceAttributes {
-	attributes := &authorizationv1.ResourceAttributes{
-		Verb: a.Verb, Group: a.Group, Version: a.Version, Resource: a.Resource, Subresource: a.Subresource,
-		Namespace: a.Namespace, Name: a.Name,
-	}
-	if fieldRequirements := fieldRequirements(a.Fields); len(fieldRequirements) > 0 {
-		attributes.FieldSelector = &authorizationv1.FieldSelectorAttributes{Requirements: fieldRequirements}
-	}
-	if labelRequirements := labelRequirements(a.Labels); len(labelRequirements) > 0 {
-		attributes.LabelSelector = &authorizationv1.LabelSelectorAttributes{Requirements: labelRequirements}
-	}
-	return attributes
+// answer is the answer of the upstream to a question.
+type answer struct {
+	allowed  bool
+	reason   string
+	byOthers bool // whether another authorizer than RBAC took part
 }
 
-// fieldRequirements drops requirements that a review cannot express, such as one without a field; kube-apiserver
-// rejects such a read later. Without a requirement, the review covers more objects, so it is never more permissive.
-func fieldRequirements(requirements fields.Requirements) []metav1.FieldSelectorRequirement {
-	var out []metav1.FieldSelectorRequirement
-	for _, r := range requirements {
-		requirement := metav1.FieldSelectorRequirement{Key: r.Field, Values: []string{r.Value}}
-		switch r.Operator {
-		case selection.Equals, selection.DoubleEquals, selection.In:
-			requirement.Operator = metav1.FieldSelectorOpIn
-		case selection.NotEquals, selection.NotIn:
-			requirement.Operator = metav1.FieldSelectorOpNotIn
-		default: // field selectors have no other operators
-		}
-		if len(validation.ValidateFieldSelectorRequirement(requirement, validation.FieldSelectorValidationOptions{},
-			nil)) == 0 {
-			out = append(out, requirement)
-		}
-	}
-	return out
+func answerOf(status authorizationv1.SubjectAccessReviewStatus) answer {
+	return answer{allowed: allows(status), reason: status.Reason, byOthers: byOthers(status)}
 }
 
-// labelRequirements drops requirements that a review cannot express, as fieldRequirements does.
-func labelRequirements(requirements labels.Requirements) []metav1.LabelSelectorRequirement {
-	var out []metav1.LabelSelectorRequirement
-	for _, r := range requirements {
-		operator, ok := labelOperator(r.Operator())
-		if !ok {
-			continue
-		}
-		requirement := metav1.LabelSelectorRequirement{Key: r.Key(), Operator: operator}
-		if operator == metav1.LabelSelectorOpIn || operator == metav1.LabelSelectorOpNotIn {
-			requirement.Values = r.ValuesUnsorted()
-		}
-		if len(validation.ValidateLabelSelectorRequirement(requirement, validation.LabelSelectorValidationOptions{},
-			nil)) == 0 {
-			out = append(out, requirement)
-		}
+func (a answer) decision(key string) (Decision, error) {
+	if !a.allowed {
+		return Decision{}, &DeniedError{Reason: a.reason}
 	}
-	return out
-}
-
-func labelOperator(operator selection.Operator) (metav1.LabelSelectorOperator, bool) {
-	switch operator {
-	case selection.Equals, selection.DoubleEquals, selection.In:
-		return metav1.LabelSelectorOpIn, true
-	case selection.NotEquals, selection.NotIn:
-		return metav1.LabelSelectorOpNotIn, true
-	case selection.Exists:
-		return metav1.LabelSelectorOpExists, true
-	case selection.DoesNotExist:
-		return metav1.LabelSelectorOpDoesNotExist, true
-	default:
-		return "", false
-	}
+	return Decision{key: key, reason: a.reason}, nil
 }

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	urlpath "path"
@@ -13,7 +12,6 @@ import (
 	"unique"
 
 	"golang.org/x/sync/singleflight"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/listfacade/listfacade/internal/limit"
@@ -49,44 +47,6 @@ func NewReviews(config ReviewsConfig) *Reviews {
 	}
 	r.observer.SharingChanged(r.period().state())
 	return r
-}
-
-// question is the attributes of a review and the key of its cached answer.
-type question struct {
-	Attributes
-	subject string            // key of the subject whose permission it asks for (Caller.subjectIn)
-	period  period            // period in which tokens share the answer; 0 if they do not
-	hash    [sha256.Size]byte // hash of the key with the subject, because keys with selectors may be long
-	kept    bool              // whether the answer may be cached
-}
-
-// newQuestion returns the question of a caller in a period of sharing.
-func newQuestion(a Attributes, p period) question {
-	if a.Caller.account == "" {
-		p = 0
-	}
-	q := question{Attributes: a, subject: a.Caller.subjectIn(p), period: p}
-	key := a.appendKey(make([]byte, 0, typicalKeySize), q.subject)
-	q.hash, q.kept = sha256.Sum256(key), len(key) <= maxKeptKey
-	return q
-}
-
-// answer is the answer of the upstream to a question.
-type answer struct {
-	allowed  bool
-	reason   string
-	byOthers bool // whether another authorizer than RBAC took part
-}
-
-func answerOf(status authorizationv1.SubjectAccessReviewStatus) answer {
-	return answer{allowed: allows(status), reason: status.Reason, byOthers: byOthers(status)}
-}
-
-func (a answer) decision(key string) (Decision, error) {
-	if !a.allowed {
-		return Decision{}, &DeniedError{Reason: a.reason}
-	}
-	return Decision{key: key, reason: a.reason}, nil
 }
 
 // Authorize returns a decision for the attributes. It returns a *DeniedError for a refusal, a *BusyError if too many

@@ -298,22 +298,27 @@ func TestUnreadableMetricsEndSharing(t *testing.T) {
 
 // An outage of the upstream says nothing about its authorizers, but they are checked as soon as it answers.
 func TestAuthorizersAreCheckedAfterOutage(t *testing.T) {
-	j, m := newJudge(), &scrapes{}
-	detecting(t, j, m, func(t *testing.T, r *Reviews) {
-		w := hold(t, r, podsOf(podOf(agent, "1"), "a"))
-		j.set(func() { j.fail = errors.New("connection refused") })
-		<-time.After(2 * time.Minute)
-		if n := m.count(); r.period() == 0 || n > 1 {
-			t.Errorf("got %d scrapes and period %d, want decisions shared", n, r.period())
-		}
-		m.set(withWebhook, nil)
-		j.set(func() { j.fail = nil })
-		<-time.After(retryWatchReview + 2*detectRetry)
-		if r.period() != 0 || hasEnded(w) {
-			t.Error("the webhook was not noticed when the upstream answered")
-		}
-		w.Release()
-	})
+	for _, outage := range []time.Duration{18 * time.Second, 2 * time.Minute} {
+		t.Run(outage.String(), func(t *testing.T) {
+			j, m := newJudge(), &scrapes{}
+			detecting(t, j, m, func(t *testing.T, r *Reviews) {
+				w := hold(t, r, podsOf(podOf(agent, "1"), "a"))
+				<-time.After(20 * time.Second) // the next check would follow after a minute
+				j.set(func() { j.fail = errors.New("connection refused") })
+				<-time.After(outage)
+				if n := m.count(); r.period() == 0 || n > 0 {
+					t.Errorf("got %d scrapes and period %d, want decisions shared", n, r.period())
+				}
+				m.set(withWebhook, nil)
+				j.set(func() { j.fail = nil })
+				<-time.After(retryWatchReview + 2*detectRetry)
+				if r.period() != 0 || hasEnded(w) {
+					t.Error("the webhook was not noticed when the upstream answered")
+				}
+				w.Release()
+			})
+		})
+	}
 }
 
 // Of a shared decision, the watches of a deleted pod and of an expired token end, and no others.
@@ -351,19 +356,47 @@ func TestPendingEventsWaitWhenSharingEnds(t *testing.T) {
 	j, m := newJudge(), &scrapes{}
 	detecting(t, j, m, func(t *testing.T, r *Reviews) {
 		one, two := hold(t, r, podsOf(podOf(agent, "1"), "a")), hold(t, r, podsOf(podOf(agent, "2"), "a"))
-		j.set(func() { j.status = webhookAgainst("1") })
+		answer := make(chan struct{})
+		j.set(func() { j.wait, j.status = answer, webhookAgainst("1") })
 		r.Lost(named(agent))
-		var first, second string
+		var results sync.Map
 		var checks sync.WaitGroup
-		checks.Go(func() { first, _ = checkResult(t, one) })
-		checks.Go(func() { second, _ = checkResult(t, two) })
+		for pod, w := range map[string]*WatchAuthorization{"1": one, "2": two} {
+			checks.Go(func() {
+				got, _ := checkResult(t, w)
+				results.Store(pod, got)
+			})
+		}
 		synctest.Wait()
 		r.stopSharing("test")
+		synctest.Wait()
+		results.Range(func(pod, got any) bool {
+			t.Errorf("pod %s: got %s before the review", pod, got)
+			return true
+		})
+		close(answer)
 		checks.Wait()
-		if first != "revoked" || second != "passes" {
-			t.Errorf("got %s and %s, want revoked and passes", first, second)
+		for pod, want := range map[string]string{"1": "revoked", "2": "passes"} {
+			if got, _ := results.Load(pod); got != want {
+				t.Errorf("pod %s: got %s, want %s", pod, got, want)
+			}
 		}
 		two.Release()
+	})
+}
+
+// A decision of an earlier period of sharing does not count in a later one.
+func TestDecisionsOfEndedPeriodDoNotReturn(t *testing.T) {
+	j := newJudge()
+	detecting(t, j, &scrapes{}, func(t *testing.T, r *Reviews) {
+		for range 3 {
+			_ = outcome(r, t.Context(), podsOf(podOf(agent, "1"), "a"))
+			r.stopSharing("test")
+			r.share()
+		}
+		if n := j.count(agent); n != 3 {
+			t.Errorf("got %d reviews, want 3", n)
+		}
 	})
 }
 
