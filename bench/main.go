@@ -43,6 +43,7 @@ type options struct {
 	from      string        // file of earlier results to publish again, instead of measuring
 	out       string        // directory of documents to write the results into; empty: none
 	flags     string        // additional flags of the facade, separated by spaces
+	optimized bool          // whether the cluster's programs are compiled as for releases
 	profiles  string        // directory for profiles of the facade; empty: no profiles
 	sizes     sizes         // numbers of pods of simulated upstreams; empty: measure scenarios
 }
@@ -66,6 +67,8 @@ func parse() options {
 	flag.StringVar(&o.flags, "flags", "", "additional `flags` of the facade, separated by spaces, such as \"--pack=off\"")
 	flag.StringVar(&o.profiles, "profiles", o.profiles,
 		"`directory` for profiles of the facade's processor time and allocations, taken at the end; empty: no profiles")
+	flag.BoolVar(&o.optimized, "optimized", true,
+		"compile the cluster's programs as for releases; false: as for tests, which makes kube-apiserver slower")
 	flag.Var(&o.sizes, "sizes", "comma-separated `numbers` of pods; measure the facade in front of simulated upstreams of these sizes instead of scenarios; results of other sizes stay in the documents")
 	flag.Parse()
 	o.pods = o.pods.Like(dataset.D1)
