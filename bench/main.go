@@ -12,6 +12,9 @@
 // runs in front of a simulated kube-apiserver (internal/simulated), because a real one with so many pods would not fit
 // on this machine.
 //
+// With -node-watches it measures watches of as many nodes (nodescale.go), also in front of a simulated kube-apiserver.
+// The clients are those of internal/agents.
+//
 // The scenarios are data in scenarios.go; internal/report writes the results. The command fails when a response is
 // wrong, never because it is slow. Goroutines: those of net/http, and those that send requests, watch or write during
 // one measurement. Each measurement waits for its own goroutines.
@@ -46,6 +49,7 @@ type options struct {
 	optimized bool          // whether the cluster's programs are compiled as for releases
 	profiles  string        // directory for profiles of the facade; empty: no profiles
 	sizes     sizes         // numbers of pods of simulated upstreams; empty: measure scenarios
+	nodes     nodeScale     // watches of nodes; none: measure scenarios
 }
 
 func parse() options {
@@ -70,6 +74,7 @@ func parse() options {
 	flag.BoolVar(&o.optimized, "optimized", true,
 		"compile the cluster's programs as for releases; false: as for tests, which makes kube-apiserver slower")
 	flag.Var(&o.sizes, "sizes", "comma-separated `numbers` of pods; measure the facade in front of simulated upstreams of these sizes instead of scenarios; results of other sizes stay in the documents")
+	o.nodes.addFlags()
 	flag.Parse()
 	o.pods = o.pods.Like(dataset.D1)
 	given := map[string]bool{}
@@ -121,6 +126,9 @@ func dispatch(ctx context.Context) error {
 	}
 	if len(o.sizes) > 0 {
 		return grow(ctx, o, os.Stdout)
+	}
+	if o.nodes.watches > 0 {
+		return o.nodes.run(ctx, o, os.Stdout)
 	}
 	chosen, err := choose(scenarios(o.pods), o.only)
 	if err != nil {

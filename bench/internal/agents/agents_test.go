@@ -91,6 +91,21 @@ func TestFleetContinuesWhereItWas(t *testing.T) {
 	}
 }
 
+func TestFleetOpensConnectionsInTurn(t *testing.T) {
+	var s script
+	for range 3 {
+		s.answers = append(s.answers, list(10), stays())
+	}
+	watch := Watch{Path: "/api/v1/pods?"}
+	f := start(t, &s, Config{PerConnection: 1, Openers: 1, Watches: []Watch{watch, watch, watch}})
+	until(t, f, Counts{Watching: 3, Lists: 3})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if want := []string{" 0", " 110", " 0", " 110", " 0", " 110"}; !slices.Equal(s.asked, want) {
+		t.Errorf("got requests %q, want %q", s.asked, want)
+	}
+}
+
 func TestFleetLeavesEndedWatchesClosed(t *testing.T) {
 	s := &script{answers: []func(http.ResponseWriter, *http.Request){list(10), func(http.ResponseWriter, *http.Request) {}}}
 	f := start(t, s, Config{PerConnection: 1, Once: true, Header: token})
@@ -113,7 +128,7 @@ func until(t *testing.T, f *Fleet, want Counts) {
 	})
 }
 
-// start starts a fleet with one watch of a server.
+// start starts a fleet of a server. By default it has one watch.
 func start(t *testing.T, handler http.Handler, c Config) *Fleet {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
@@ -123,7 +138,9 @@ func start(t *testing.T, handler http.Handler, c Config) *Fleet {
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
 	c.Address, c.TLS = server.Listener.Addr().String(), &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
-	c.Watches = []Watch{{Path: "/api/v1/pods?"}}
+	if c.Watches == nil {
+		c.Watches = []Watch{{Path: "/api/v1/pods?"}}
+	}
 	f := New(c)
 	f.Start(t.Context())
 	t.Cleanup(f.Close)

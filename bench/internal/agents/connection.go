@@ -22,6 +22,8 @@ type connection struct {
 	fleet     *Fleet
 	header    []hpack.HeaderField
 	resources []*resource
+	unopened  int    // number of watches that were never open; used by the goroutine of the connection
+	opened    func() // called when it becomes 0, or the connection ends; may be called again
 
 	mu     sync.Mutex // guards the rest
 	link   *link      // nil between two connections
@@ -55,6 +57,13 @@ const (
 
 // run opens the connection again and again until the context ends.
 func (c *connection) run(ctx context.Context) {
+	select {
+	case c.fleet.openers <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	c.unopened, c.opened = len(c.resources), sync.OnceFunc(func() { <-c.fleet.openers })
+	defer c.opened()
 	for ctx.Err() == nil {
 		err := c.session(ctx)
 		for _, r := range c.resources {
@@ -209,7 +218,7 @@ func (l *link) read() error {
 	case *http2.MetaHeadersFrame:
 		r := l.stream(f.StreamID)
 		if r != nil && f.PseudoValue("status") != "" {
-			r.begins(&l.of.fleet.counters, f)
+			l.of.begins(r, f)
 		}
 		return l.end(f.StreamID, f.StreamEnded())
 	case *http2.DataFrame:
@@ -254,6 +263,18 @@ func (l *link) end(id uint32, ended bool) error {
 		return nil
 	}
 	return errors.Join(l.request(r), l.flush())
+}
+
+// begins handles the header of a response.
+func (c *connection) begins(r *resource, f *http2.MetaHeadersFrame) {
+	r.begins(&c.fleet.counters, f)
+	if !r.watching || r.wasOpen {
+		return
+	}
+	r.wasOpen = true
+	if c.unopened--; c.unopened == 0 {
+		c.opened()
+	}
 }
 
 // received handles a part of a body.

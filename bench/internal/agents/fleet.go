@@ -21,6 +21,9 @@ type Config struct {
 	TLS           *tls.Config // without protocols
 	Watches       []Watch
 	PerConnection int // number of watches on a connection
+	// Openers is the maximum number of connections that open their watches at the same time after Start. 0 is unlimited,
+	// as after Cut.
+	Openers int
 	// Header returns the headers of the requests on a connection. It may be nil.
 	Header func(connection int) []hpack.HeaderField
 	// Stamp is the text before the time of an event, in nanoseconds since 1970. Without it, no delays are recorded.
@@ -40,6 +43,7 @@ type Fleet struct {
 	config      Config
 	connections []*connection
 	counters    counters
+	openers     chan struct{}
 	stop        context.CancelFunc
 	running     sync.WaitGroup
 }
@@ -77,9 +81,14 @@ func New(c Config) *Fleet {
 	return f
 }
 
-// Start opens all connections at once and returns immediately.
+// Start opens all connections and returns immediately.
 func (f *Fleet) Start(ctx context.Context) {
 	ctx, f.stop = context.WithCancel(ctx)
+	openers := f.config.Openers
+	if openers == 0 {
+		openers = len(f.connections)
+	}
+	f.openers = make(chan struct{}, openers)
 	for _, c := range f.connections {
 		f.running.Go(func() { c.run(ctx) })
 	}

@@ -16,6 +16,7 @@ type resource struct {
 	version uint64 // of the last complete event; 0: a list is next
 
 	watching bool // the server has accepted the watch
+	wasOpen  bool // the server has accepted a watch before
 	listing  bool // the current request is a list
 	over     bool // the server has ended the watch, and it is not opened again
 	status   int
