@@ -170,6 +170,10 @@ bench: build ## the figures and plots of docs/benchmarks.md, side by side with k
 bench-million: ## how a facade grows from 10,000 over 100,000 to 1,000,000 pods, in front of a simulated kube-apiserver (10 minutes, 5 GB of memory); BENCH has options, such as BENCH="-sizes 10000"
 	go run ./bench -sizes 10000,100000,1000000 $(BENCH)
 
+.PHONY: bench-nodes
+bench-nodes: ## a facade with 100,000 watches of a node each, and when all of them connect again at once, in front of a simulated kube-apiserver (5 minutes, 8 GB of memory); BENCH has options, such as BENCH="-node-watches 5000 -updates 200"
+	go run ./bench -node-watches 100000 $(BENCH)
+
 .PHONY: screenshots
 screenshots: cluster ## write the screenshots of the operator's page in docs/, with chromium
 	LISTFACADE_SCREENSHOTS=$(CURDIR)/docs LISTFACADE_REQUIRE_CLIENTS=1 go test -count=1 -run '^TestPageWhileTheUpstreamIsDown$$' ./test/page

@@ -88,10 +88,10 @@ type growing struct {
 func growTo(ctx context.Context, dir string, o options, n int) (report.Grown, error) {
 	g := &growing{Grown: report.Grown{Objects: n}}
 	var err error
-	if g.pods, err = simulated.NewPods(n); err != nil {
+	if g.pods, err = simulated.NewPods(n, 0); err != nil {
 		return g.Grown, err
 	}
-	u, err := startUpstream(ctx, dir, n)
+	u, err := startUpstream(ctx, dir, n, 0)
 	if err != nil {
 		return g.Grown, err
 	}

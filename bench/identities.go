@@ -30,19 +30,19 @@ import (
 const (
 	readers         = "bench:readers"
 	replicasAccount = "bench-replica"
+	readersRole     = "bench-readers" // and its binding
 )
 
 // admit creates the permissions of readers and replicasAccount. It may be called again.
 func admit(ctx context.Context, client kubernetes.Interface) error {
-	const name = "bench-readers"
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: replicasAccount}}
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: readersRole}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}},
 		{NonResourceURLs: []string{"*"}, Verbs: []string{"get"}},
 	}}
 	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+		ObjectMeta: metav1.ObjectMeta{Name: readersRole},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: readersRole},
 		Subjects: []rbacv1.Subject{
 			{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: readers},
 			{Kind: rbacv1.ServiceAccountKind, Namespace: metav1.NamespaceDefault, Name: replicasAccount},

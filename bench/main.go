@@ -12,6 +12,9 @@
 // runs in front of a simulated kube-apiserver (internal/simulated), because a real one with so many pods would not fit
 // on this machine.
 //
+// With -node-watches it measures watches of as many nodes (nodescale.go), also in front of a simulated kube-apiserver.
+// The clients are those of internal/agents.
+//
 // The scenarios are data in scenarios.go; internal/report writes the results. The command fails when a response is
 // wrong, never because it is slow. Goroutines: those of net/http, and those that send requests, watch or write during
 // one measurement. Each measurement waits for its own goroutines.
@@ -43,8 +46,10 @@ type options struct {
 	from      string        // file of earlier results to publish again, instead of measuring
 	out       string        // directory of documents to write the results into; empty: none
 	flags     string        // additional flags of the facade, separated by spaces
+	optimized bool          // whether the cluster's programs are compiled as for releases
 	profiles  string        // directory for profiles of the facade; empty: no profiles
 	sizes     sizes         // numbers of pods of simulated upstreams; empty: measure scenarios
+	nodes     nodeScale     // watches of nodes; none: measure scenarios
 }
 
 func parse() options {
@@ -66,7 +71,10 @@ func parse() options {
 	flag.StringVar(&o.flags, "flags", "", "additional `flags` of the facade, separated by spaces, such as \"--pack=off\"")
 	flag.StringVar(&o.profiles, "profiles", o.profiles,
 		"`directory` for profiles of the facade's processor time and allocations, taken at the end; empty: no profiles")
+	flag.BoolVar(&o.optimized, "optimized", true,
+		"compile the cluster's programs as for releases; false: as for tests, which makes kube-apiserver slower")
 	flag.Var(&o.sizes, "sizes", "comma-separated `numbers` of pods; measure the facade in front of simulated upstreams of these sizes instead of scenarios; results of other sizes stay in the documents")
+	o.nodes.addFlags()
 	flag.Parse()
 	o.pods = o.pods.Like(dataset.D1)
 	given := map[string]bool{}
@@ -118,6 +126,9 @@ func dispatch(ctx context.Context) error {
 	}
 	if len(o.sizes) > 0 {
 		return grow(ctx, o, os.Stdout)
+	}
+	if o.nodes.watches > 0 {
+		return o.nodes.run(ctx, o, os.Stdout)
 	}
 	chosen, err := choose(scenarios(o.pods), o.only)
 	if err != nil {

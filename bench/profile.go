@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -62,6 +63,19 @@ func (s *server) profileBy(ctx context.Context, by *server, l load, path string)
 		})
 	}
 	return group.Wait()
+}
+
+// profileAfter writes profiles, after some time, into files whose names begin with a path.
+func (s *server) profileAfter(ctx context.Context, after time.Duration, path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("create the directory of profiles: %w", err)
+	}
+	select {
+	case <-time.After(after):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return errors.Join(s.takeProfile(ctx, "profile", path+".cpu.pprof"), s.takeProfile(ctx, "trace", path+".trace"))
 }
 
 // takeProfile writes a profile over profileSeconds into a file.

@@ -59,6 +59,8 @@ func apart() []scenario {
 		one("auth-watches", "opening watches by kind of credentials", 15*time.Second, measureAuthWatches),
 		one("auth-replicas", "reviews of 1,000 replicas", 70*time.Second, measureReplicas),
 		one("auth-nodes", "reviews of 5,000 nodes", 90*time.Second, measureNodes),
+		one("auth-agents", "1,000 agents with bound tokens, and the end of their rights", 5*time.Minute, measureAgents),
+		one("account-watches", "500 leases a second, with and without account watches", 4*time.Minute, measureAccounts),
 		one("restart", "1,000 informers, and kube-apiserver is killed and started", 150*time.Second, measureRestarts),
 		one("restart-facade", "1,000 informers, and their facade is killed and started", 60*time.Second, measureFacadeRestart),
 		one("self-audit", "all pods are compared with kube-apiserver", 12*time.Minute, measureSelfAudit),

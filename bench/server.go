@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/listfacade/listfacade/bench/internal/agents"
 	"github.com/listfacade/listfacade/bench/internal/proc"
 )
 
@@ -68,6 +69,17 @@ func (s *server) visitor(p protocol) (*http.Client, error) {
 		return nil, fmt.Errorf("prepare a client of %s: %w", s.name, err)
 	}
 	return &http.Client{Transport: wrapped}, nil
+}
+
+// fleet returns clients that are not connected yet. They use no credentials except those in their headers.
+func (s *server) fleet(c agents.Config) (*agents.Fleet, error) {
+	config := rest.AnonymousClientConfig(s.config)
+	tls, err := rest.TLSConfigFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("prepare clients of %s: %w", s.name, err)
+	}
+	c.TLS, c.Address = tls, strings.TrimPrefix(s.base, "https://")
+	return agents.New(c), nil
 }
 
 // question is one read request.

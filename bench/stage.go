@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -35,7 +36,8 @@ func setUp(ctx context.Context, dir string, o options) (_ *stage, err error) {
 			s.close()
 		}
 	}()
-	if s.cluster, err = testkit.StartCluster(ctx, "--components=none", "--optimized"); err != nil {
+	optimized := fmt.Sprintf("--optimized=%t", o.optimized)
+	if s.cluster, err = testkit.StartCluster(ctx, "--components=none", optimized); err != nil {
 		return nil, err
 	}
 	if s.direct, s.directStart, err = startWithPods(ctx, s.cluster, o.pods); err != nil {

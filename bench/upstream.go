@@ -27,22 +27,24 @@ import (
 
 const (
 	// simulateUpstream is the first argument with which the benchmark starts itself as a simulated kube-apiserver. The
-	// other arguments are the number of pods and the files of a certificate and its key.
+	// other arguments are the numbers of pods and nodes, and the files of a certificate and its key.
 	simulateUpstream = "simulate-upstream"
-	// upstreamNice is the niceness of the simulated server. A real one would run on another machine.
-	upstreamNice = "10"
+	// upstreamNice is the niceness of a simulated server while it is read. A real one would run on another machine.
+	// steadyNice is that of a server that must change pods at a steady rate.
+	upstreamNice, steadyNice = "10", "0"
 )
 
 // upstream is a running simulated kube-apiserver.
 type upstream struct {
 	*server
 	kubeconfig string
-	process    *exec.Cmd
+	command    *exec.Cmd
 	stdin      io.Closer // closing it ends the server
 }
 
-// startUpstream starts a simulated kube-apiserver with the given number of pods. Its files are in a directory.
-func startUpstream(ctx context.Context, dir string, pods int) (*upstream, error) {
+// startUpstream starts a simulated kube-apiserver with the given numbers of pods and nodes (simulated.NewPods). Its
+// files are in a directory.
+func startUpstream(ctx context.Context, dir string, pods, nodes int) (*upstream, error) {
 	say("simulating %d pods", pods)
 	certFile, keyFile, err := servingPair(dir)
 	if err != nil {
@@ -53,17 +55,21 @@ func startUpstream(ctx context.Context, dir string, pods int) (*upstream, error)
 		return nil, fmt.Errorf("find the benchmark's executable: %w", err)
 	}
 	u := &upstream{kubeconfig: filepath.Join(dir, "upstream.kubeconfig")}
-	u.process = exec.CommandContext(ctx, "nice", "-n", upstreamNice, self, simulateUpstream, strconv.Itoa(pods), certFile,
-		keyFile)
-	u.process.Stderr = os.Stderr
-	stdout, err := u.process.StdoutPipe()
+	nice := upstreamNice
+	if nodes > 0 {
+		nice = steadyNice
+	}
+	u.command = exec.CommandContext(ctx, "nice", "-n", nice, self, simulateUpstream, strconv.Itoa(pods),
+		strconv.Itoa(nodes), certFile, keyFile)
+	u.command.Stderr = os.Stderr
+	stdout, err := u.command.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
-	if u.stdin, err = u.process.StdinPipe(); err != nil {
+	if u.stdin, err = u.command.StdinPipe(); err != nil {
 		return nil, err
 	}
-	if err := u.process.Start(); err != nil {
+	if err := u.command.Start(); err != nil {
 		return nil, fmt.Errorf("simulate a kube-apiserver: %w", err)
 	}
 	address, err := bufio.NewReader(stdout).ReadString('\n')
@@ -79,7 +85,7 @@ func startUpstream(ctx context.Context, dir string, pods int) (*upstream, error)
 
 // reachedAt creates a client of the server, and the facade's kubeconfig.
 func (u *upstream) reachedAt(host, certFile string) (err error) {
-	u.server, err = newServer("simulated upstream", proc.Process(u.process.Process.Pid), &rest.Config{
+	u.server, err = newServer("simulated upstream", proc.Process(u.command.Process.Pid), &rest.Config{
 		Host: host, TLSClientConfig: rest.TLSClientConfig{CAFile: certFile},
 	})
 	if err != nil {
@@ -95,7 +101,7 @@ func (u *upstream) reachedAt(host, certFile string) (err error) {
 // stop ends the server and waits for it.
 func (u *upstream) stop() {
 	_ = u.stdin.Close()
-	_ = u.process.Wait() // its exit status is not measured
+	_ = u.command.Wait() // its exit status is not measured
 }
 
 // servingPair creates a self-signed certificate for the loopback address.
@@ -131,18 +137,19 @@ func (u *upstream) update(ctx context.Context, updates simulated.Updates) error 
 
 // beUpstream is the main function of the simulated kube-apiserver's process.
 func beUpstream(args []string) error {
-	if len(args) != 3 {
-		return errors.New(simulateUpstream + " needs a number, a certificate and a key")
+	if len(args) != 4 {
+		return errors.New(simulateUpstream + " needs two numbers, a certificate and a key")
 	}
 	pods, err := strconv.Atoi(args[0])
-	if err != nil {
+	nodes, errNodes := strconv.Atoi(args[1])
+	if err := errors.Join(err, errNodes); err != nil {
 		return fmt.Errorf("%s: %w", simulateUpstream, err)
 	}
-	return simulated.Serve(pods, args[1], args[2])
+	return simulated.Serve(pods, nodes, args[2], args[3])
 }
 
-// startAlone starts a facade in front of a simulated kube-apiserver, and waits until it is ready. Its clients are
-// anonymous and act as the kubeconfig's user.
+// startAlone starts a facade in front of a simulated kube-apiserver, and waits until it is ready. Its clients
+// are anonymous.
 func startAlone(ctx context.Context, dir string, u *upstream, pods int, flags ...string) (*facade, startCost, error) {
 	port, err := freePort()
 	if err != nil {

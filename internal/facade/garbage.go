@@ -13,6 +13,9 @@ const (
 	// of Go's default, because most live memory has no pointers and is cheap to collect
 	// (docs/adr/0015-less-garbage-is-let-lie.md).
 	mostGarbage = 25
+	// mostScanned is the same for memory that a collection scans for pointers: mostly stacks and requests of watches. It
+	// is more, because scanning is what a collection takes time for. A watch still takes less than 40 kB.
+	mostScanned = 60
 	// leastGarbage is the minimum number of bytes that may be allocated between collections. Without it, a facade with
 	// small lanes and many requests would collect several times a second, and delay its watches.
 	leastGarbage = 48 << 20
@@ -40,15 +43,19 @@ const (
 	addedBytes
 	heapBytes
 	freeBytes
+	scannedBytes // heap, stacks and global variables that the last collection scanned
+	stackBytes   // part of scannedBytes
 )
 
 func newGarbage() *garbage {
 	return &garbage{
 		samples: []metrics.Sample{
-			liveBytes:  {Name: "/gc/heap/live:bytes"},
-			addedBytes: {Name: "/gc/heap/allocs:bytes"},
-			heapBytes:  {Name: "/memory/classes/heap/objects:bytes"},
-			freeBytes:  {Name: "/memory/classes/heap/free:bytes"},
+			liveBytes:    {Name: "/gc/heap/live:bytes"},
+			addedBytes:   {Name: "/gc/heap/allocs:bytes"},
+			heapBytes:    {Name: "/memory/classes/heap/objects:bytes"},
+			freeBytes:    {Name: "/memory/classes/heap/free:bytes"},
+			scannedBytes: {Name: "/gc/scan/total:bytes"},
+			stackBytes:   {Name: "/gc/scan/stack:bytes"},
 		},
 		least: leastOf(debug.SetMemoryLimit(-1)),
 	}
@@ -96,7 +103,7 @@ func (g *garbage) look() {
 // adjust sets the collector's percentage. A change stops all goroutines for a moment, so changes of up to a tenth are
 // skipped.
 func (g *garbage) adjust() {
-	percent := garbagePercent(g.read(liveBytes), g.least)
+	percent := garbagePercent(g.read(liveBytes)+g.read(stackBytes), g.read(scannedBytes), g.least)
 	if changed := percent - g.percent; changed*changed*100 <= g.percent*g.percent {
 		return
 	}
@@ -107,7 +114,11 @@ func (g *garbage) adjust() {
 // leastOf returns the minimum number of bytes that may be allocated between collections, for a memory limit in bytes.
 func leastOf(limit int64) uint64 { return uint64(min(leastGarbage, garbageShare*float64(limit))) }
 
-// garbagePercent returns the percentage of the live memory that may be allocated between collections.
-func garbagePercent(live, least uint64) int {
-	return min(max(mostGarbage, int(100*least/max(live, 1))), highestPercent)
+// garbagePercent returns the percentage of the live memory that may be allocated between collections. live includes
+// stacks, as GOGC does. scanned is the part of it that collections scan for pointers.
+func garbagePercent(live, scanned, least uint64) int {
+	live = max(live, 1)
+	scanned = min(scanned, live)
+	garbage := (mostGarbage*(live-scanned) + mostScanned*scanned) / live
+	return min(max(int(garbage), int(100*least/live)), highestPercent)
 }

@@ -23,14 +23,26 @@ func TestGarbagePercent(t *testing.T) {
 	if got := leastOf(math.MaxInt64); got != leastGarbage {
 		t.Errorf("without a limit: got a minimum of %d bytes, want %d", got, leastGarbage)
 	}
-	if got := garbagePercent(32<<20, leastOf(128<<20)); got != mostGarbage {
+	if got := garbagePercent(32<<20, 0, leastOf(128<<20)); got != mostGarbage {
 		t.Errorf("near a limit: got %d %%, want %d", got, mostGarbage)
 	}
 	for live, want := range map[uint64]int{
 		0: highestPercent, 1 << 20: highestPercent, 16 << 20: 300, 48 << 20: 100, 96 << 20: 50, 192 << 20: mostGarbage, 1 << 40: mostGarbage,
 	} {
-		if got := garbagePercent(live, leastGarbage); got != want {
+		if got := garbagePercent(live, 0, leastGarbage); got != want {
 			t.Errorf("%d live bytes: got %d %%, want %d", live, got, want)
+		}
+	}
+}
+
+// Memory that collections scan allows more garbage than memory without pointers.
+func TestScannedMemoryIsCollectedLessOften(t *testing.T) {
+	const live = 1 << 30
+	for scanned, want := range map[uint64]int{
+		0: mostGarbage, live / 2: (mostGarbage + mostScanned) / 2, live: mostScanned, 2 * live: mostScanned,
+	} {
+		if got := garbagePercent(live, scanned, leastGarbage); got != want {
+			t.Errorf("%d of %d bytes scanned: got %d %%, want %d", scanned, live, got, want)
 		}
 	}
 }

@@ -35,6 +35,32 @@ func (p Process) CPU() (time.Duration, error) {
 	return sum, nil
 }
 
+// tick is the unit of /proc/stat.
+const tick = 10 * time.Millisecond
+
+// Busy returns the processor time that all processes of the machine have used so far. The unit is a hundredth of a
+// second.
+func Busy() (time.Duration, error) {
+	stat, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, fmt.Errorf("read processor time: %w", err)
+	}
+	line, _, _ := bytes.Cut(stat, []byte("\n"))
+	words := bytes.Fields(line) // cpu user nice system idle iowait irq softirq ...
+	if len(words) < 8 {
+		return 0, fmt.Errorf("read processor time from %q", line)
+	}
+	var sum time.Duration
+	for _, at := range []int{1, 2, 3, 6, 7} {
+		n, err := strconv.ParseInt(string(words[at]), 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("read processor time from %q: %w", line, err)
+		}
+		sum += time.Duration(n) * tick
+	}
+	return sum, nil
+}
+
 // Memory is the memory of a process, in bytes.
 type Memory struct {
 	Resident int64 // VmRSS

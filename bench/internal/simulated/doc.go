@@ -4,8 +4,8 @@
 // differ only in names, addresses, times and IDs.
 //
 // It supports the requests of the facade: discovery, pages of lists and of Tables without objects, watches, probes, and
-// SelfSubjectAccessReviews, which are all allowed. It responds to other requests with 404. Its bodies have the bytes of
-// kube-apiserver 1.37 except for the values. Updates changes pods.
+// reviews. Every token is valid and the name of its user, and everything is allowed. It responds to other requests with
+// 404. Its bodies have the bytes of kube-apiserver 1.37 except for the values. Updates changes pods.
 //
 // Goroutines: those of net/http, and one that ends the server with its standard input.
 package simulated

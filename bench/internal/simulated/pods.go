@@ -32,11 +32,15 @@ type Pods struct {
 	templates []*template // those of a namespace are consecutive
 }
 
-// NewPods prepares the given number of pods, at least 1000. It takes one millisecond for every 100 pods.
-func NewPods(count int) (*Pods, error) {
+// NewPods prepares the given number of pods, at least 1000, on the given number of nodes. 0 nodes means one for 100
+// pods. It takes one millisecond for every 100 pods.
+func NewPods(count, nodes int) (*Pods, error) {
 	namespaces := (count + perNamespace - 1) / perNamespace
-	spec := dataset.Spec{Pods: count, Namespaces: namespaces, Nodes: (count + perNode - 1) / perNode,
-		Applications: applications * namespaces, Seed: 1}
+	if nodes == 0 {
+		nodes = (count + perNode - 1) / perNode
+	}
+	spec := dataset.Spec{Pods: count, Namespaces: namespaces, Nodes: nodes, Applications: applications * namespaces,
+		Seed: 1}
 	templates, err := templatesOf(spec)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package simulated
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,17 +24,28 @@ func NewServer(pods *Pods) *Server { return &Server{pods: pods, store: newStore(
 
 // Paths of the server.
 const (
-	podsPath    = "/api/v1/pods"
-	reviewsPath = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+	podsPath       = "/api/v1/pods"
+	authentication = "/apis/authentication.k8s.io/v1"
+	authorization  = "/apis/authorization.k8s.io/v1"
 )
+
+// reviews are the responses to access reviews by path: everything is allowed.
+var reviews = map[string]string{
+	authorization + "/selfsubjectaccessreviews": `{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","metadata":{},` +
+		`"spec":{},"status":{"allowed":true}}`,
+	authorization + "/subjectaccessreviews": `{"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","metadata":{},` +
+		`"spec":{},"status":{"allowed":true}}`,
+}
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case r.Method == http.MethodPost && r.URL.Path == reviewsPath:
+	case r.Method == http.MethodPost && r.URL.Path == authentication+"/tokenreviews":
+		s.reviewToken(w, r)
+	case r.Method == http.MethodPost && reviews[r.URL.Path] != "":
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusCreated)
-		_, _ = io.WriteString(w, `{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","metadata":{},"spec":{},"status":{"allowed":true}}`+"\n")
+		_, _ = io.WriteString(w, reviews[r.URL.Path]+"\n")
 	case r.Method == http.MethodPost && r.URL.Path == UpdatesPath:
 		s.update(w, r)
 	case r.Method != http.MethodGet:
@@ -47,6 +59,21 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		s.document(w, r.URL.Path)
 	}
+}
+
+// reviewToken accepts every token. It is the name of its user.
+func (s *Server) reviewToken(w http.ResponseWriter, r *http.Request) {
+	var review struct {
+		Spec struct{ Token string }
+	}
+	if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+		refuse(w, http.StatusBadRequest, "BadRequest")
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusCreated)
+	_, _ = fmt.Fprintf(w, `{"kind":"TokenReview","apiVersion":"authentication.k8s.io/v1","metadata":{},"spec":{},`+
+		`"status":{"authenticated":true,"user":{"username":%q,"groups":["system:authenticated"]}}}`+"\n", review.Spec.Token)
 }
 
 // nothing reports whether a request selects a name that no object has.
@@ -69,6 +96,7 @@ func (s *Server) nothing(w http.ResponseWriter, r *http.Request) {
 var documents = map[string]string{
 	"/version": `{"major":"1","minor":"37","emulationMajor":"1","emulationMinor":"37","gitVersion":"v1.37.1"}`,
 	"/livez":   "ok",
+	"/healthz": "ok",
 	"/api":     `{"kind":"APIVersions","versions":["v1"]}`,
 	"/apis":    `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
 	"/api/v1": `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods","singularName":"pod","namespaced":true,"kind":"Pod",` +
@@ -94,10 +122,11 @@ func refuse(w http.ResponseWriter, code int, reason string) {
 	_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"simulated","reason":%q,"code":%d}`+"\n", reason, code)
 }
 
-// Serve serves the given number of pods on a free port. It returns when its standard input ends, at the latest with the
-// parent process. When the pods are prepared, it writes its address as the first line of its standard output.
-func Serve(pods int, certFile, keyFile string) error {
-	all, err := NewPods(pods)
+// Serve serves the given numbers of pods and nodes (NewPods) on a free port. It returns when its standard input ends,
+// at the latest with the parent process. When the pods are prepared, it writes its address as the first line of its
+// standard output.
+func Serve(pods, nodes int, certFile, keyFile string) error {
+	all, err := NewPods(pods, nodes)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -35,7 +36,7 @@ func get(t *testing.T, s http.Handler, path, accept string, status int) []byte {
 
 func server(t *testing.T) *Server {
 	t.Helper()
-	pods, err := NewPods(manyPods)
+	pods, err := NewPods(manyPods, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +98,44 @@ func TestPodsAreDistinctAndInOrder(t *testing.T) {
 		if n != perNode {
 			t.Errorf("%d pods on %s", n, node)
 		}
+	}
+}
+
+func TestPodsAreSpreadOverTheGivenNodes(t *testing.T) {
+	pods, err := NewPods(manyPods, manyPods)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for i := range manyPods {
+		seen[pods.Node(i)] = true
+	}
+	if len(seen) != manyPods {
+		t.Errorf("got %d nodes, want %d", len(seen), manyPods)
+	}
+}
+
+func TestServerAllowsEverything(t *testing.T) {
+	s := server(t)
+	for path, want := range reviews {
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest(http.MethodPost, path, nil))
+		if got := strings.TrimSpace(w.Body.String()); w.Code != http.StatusCreated || got != want {
+			t.Errorf("%s: got %d %s, want 201 %s", path, w.Code, got, want)
+		}
+	}
+}
+
+func TestTokenIsTheNameOfItsUser(t *testing.T) {
+	w := httptest.NewRecorder()
+	server(t).ServeHTTP(w, httptest.NewRequest(http.MethodPost, authentication+"/tokenreviews",
+		strings.NewReader(`{"spec":{"token":"node-7"}}`)))
+	var review authenticationv1.TokenReview
+	if err := json.Unmarshal(w.Body.Bytes(), &review); err != nil {
+		t.Fatal(err)
+	}
+	if s := review.Status; !s.Authenticated || s.User.Username != "node-7" {
+		t.Errorf("got status %+v, want node-7", s)
 	}
 }
 
@@ -217,7 +256,7 @@ func TestContinuingAnOldListIsGone(t *testing.T) {
 }
 
 func BenchmarkList(b *testing.B) {
-	pods, err := NewPods(manyPods)
+	pods, err := NewPods(manyPods, 0)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/listfacade/listfacade/bench/internal/report"
+)
+
+// nodeScale describes watches of many nodes, one for each.
+type nodeScale struct {
+	watches       int // one for each node
+	perConnection int
+	pods          int
+	updates       int           // per second
+	lasts         time.Duration // of the updates before the cut; as long again from the cut on
+}
+
+func (n *nodeScale) addFlags() {
+	flag.IntVar(&n.watches, "node-watches", 0,
+		"`number` of watches, one for each node; measure them in front of a simulated upstream instead of scenarios; 0: measure scenarios")
+	flag.IntVar(&n.perConnection, "per-connection", 100, "number of -node-watches on an HTTP/2 connection, at most 100")
+	flag.IntVar(&n.pods, "node-pods", 100_000, "number of pods with -node-watches, at least as many as watches")
+	flag.IntVar(&n.updates, "updates", 1000, "number of changed pods per second with -node-watches")
+	flag.DurationVar(&n.lasts, "updates-for", time.Minute,
+		"how long pods change with -node-watches before all connections are cut, and how long afterwards")
+}
+
+// run measures and prints the figures.
+func (n nodeScale) run(ctx context.Context, o options, w io.Writer) error {
+	if n.perConnection < 1 || n.perConnection > 100 || n.updates < 1 || n.pods < max(n.watches, 1000) {
+		return errors.New("1 to 100 watches to a connection, updates, and at least as many pods as watches are needed")
+	}
+	began := time.Now()
+	dir, err := os.MkdirTemp("", "listfacade-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // nothing in it is needed afterwards
+	if err := buildFacade(ctx, dir); err != nil {
+		return err
+	}
+	t := new(table)
+	err = n.measure(ctx, dir, o, t)
+	results := report.Results{
+		Machine: machine(ctx, ""), Command: command(os.Args[1:]), Took: time.Since(began),
+		Data: fmt.Sprintf("%d pods, %d watches of a node each, %d to a connection, %d updates/s.", n.pods, n.watches,
+			n.perConnection, n.updates),
+		Results: []report.Result{{Name: "node-scale", Title: "watches of nodes", Rows: t.rows}},
+	}
+	return errors.Join(err, results.Markdown(w)) // partial results are still useful
+}
+
+// measure starts the servers and takes the steps.
+func (n nodeScale) measure(ctx context.Context, dir string, o options, t *table) error {
+	u, err := startUpstream(ctx, dir, n.pods, n.watches)
+	if err != nil {
+		return err
+	}
+	defer u.stop()
+	// A caller stands for the agents of many nodes, so only its own limits are raised.
+	flags := slices.Concat([]string{"--preload", "pods", "--goaway-chance", "0", "--max-watches",
+		strconv.Itoa(2 * n.watches), "--max-watches-per-user", strconv.Itoa(n.watches), "--watch-rate-per-user", "1000",
+		"--authz-miss-rate", "1000"}, strings.Fields(o.flags))
+	f, _, err := startAlone(ctx, dir, u, n.pods, flags...)
+	if err != nil {
+		return err
+	}
+	defer f.stop()
+	r := &nodeRun{nodeScale: n, upstream: u, facade: f.server, table: t, profiles: o.profiles}
+	if err := r.prepare(ctx); err != nil {
+		return err
+	}
+	r.clients.Start(ctx)
+	defer r.clients.Close()
+	r.observer.Start(ctx)
+	defer r.observer.Close()
+	for _, step := range []func(context.Context) error{r.open, r.change, r.reconnect} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
