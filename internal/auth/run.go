@@ -119,8 +119,8 @@ func (r *Reviews) follow(ctx context.Context, d *sharedDecision, asked uint64, s
 	case len(d.watches) == 0: // released during the review, or ended by its refusal
 	case err != nil:
 		r.unanswered(d, began)
-	case !d.subject.trusts(reply.allowed, asked): // permissions changed during the review, for which an event may wait
-		r.watches.schedule.put(d, time.Now().Add(r.config.Watches.Debounce), min(d.priority, urgent))
+	case !d.subject.trusts(reply.allowed, asked): // permissions changed during the review
+		r.watches.schedule.put(d, time.Now().Add(r.config.Watches.Debounce), urgent)
 	default:
 		d.unanswered = time.Time{}
 		r.watches.confirm(d)

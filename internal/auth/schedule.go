@@ -26,6 +26,9 @@ func newSchedule(config WatchAuthorizationConfig) schedule {
 // put schedules a decision. It does not move a scheduled decision to a lower priority, or to a later time of the same
 // priority.
 func (s *schedule) put(d *sharedDecision, at time.Time, when priority) {
+	if d.eventWaits {
+		when = awaited
+	}
 	if s.has(d) && (d.priority < when || d.priority == when && (d.queue != nil || d.at.Before(at))) {
 		return
 	}
@@ -39,16 +42,16 @@ func (s *schedule) has(d *sharedDecision) bool { return d.index >= 0 || d.queue 
 // expedite moves a scheduled decision to the highest priority, because an event waits for it. It reports whether the
 // decision is now due before others.
 func (s *schedule) expedite(d *sharedDecision) bool {
-	switch {
-	case d.queue != nil && d.priority > awaited:
+	d.eventWaits = true
+	overtakes := d.queue != nil && d.priority > awaited
+	if overtakes {
 		s.remove(d)
-		d.priority = awaited
-		s.enqueue(d)
-		return true
-	case d.index >= 0:
-		d.priority = awaited
 	}
-	return false
+	d.priority = awaited
+	if overtakes {
+		s.enqueue(d)
+	}
+	return overtakes
 }
 
 func (s *schedule) enqueue(d *sharedDecision) {

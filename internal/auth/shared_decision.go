@@ -22,6 +22,8 @@ type sharedDecision struct {
 	unanswered time.Time // start of the first review since the last answer; zero after an answer
 	stretch    float64   // factor of ErrorGrace, 1 to 1.2, so that not all watches end at the same time
 
+	eventWaits bool // whether an event waits until the decision is confirmed; also set during a review
+
 	priority priority // priority of the scheduled review
 	at       time.Time
 	index    int           // index in schedule.later; -1 outside
@@ -103,6 +105,7 @@ func (w *watchAuthorizations) suspend(d *sharedDecision) {
 
 // confirm lets the events of all watches with this decision pass.
 func (w *watchAuthorizations) confirm(d *sharedDecision) {
+	d.eventWaits = false
 	if old := d.pending.Swap(nil); old != nil {
 		close(old.over)
 	}

@@ -18,8 +18,8 @@
 //     no group has more than half of the seats.
 //   - Rates bounds how often each key starts work. Paces does the same, but further work waits, and groups have a rate,
 //     too. Pace bounds how often work starts for all keys together, and keys take turns.
-//   - A key uses memory only while it has work, waiting requests, debts or a bucket that is not full, because clients
-//     can create any number of keys.
+//   - A key uses memory only while it has work, waiting requests, debts or a bucket that is not full. Otherwise clients
+//     could use any amount of memory, because they can create any number of keys.
 //
 // The package starts no goroutines. Pace, Paces and Adaptive start timers that return seats. It does not read requests
 // or write responses.

@@ -35,7 +35,7 @@ type Seats struct {
 	mu      sync.Mutex          // guards the fields below and bounds; held while free seats are assigned
 	free    int64               // free seats; below 0 after a reduction (resize)
 	groups  map[groupKey]*group // groups with seats in use or waiting requests
-	queues  [ranks]*list.List   // *group whose next request waits for free seats only; next turn first
+	queues  [ranks]*list.List   // *group whose next request waits only for free seats, in the order of their turns
 	passed  int                 // seats given to other ranks since a request of rank Last waits
 	waiting census[*group]      // waiting requests by group
 }
@@ -51,7 +51,7 @@ type group struct {
 	key       groupKey
 	taken     int64
 	keyQueues map[string]*keyQueue // by key
-	queue     *list.List           // *keyQueue whose first request fits the limit of the key; next turn first
+	queue     *list.List           // *keyQueue whose first request fits the limit of the key, in the order of their turns
 	queued    *list.Element        // element in Seats.queues; nil if the group is not in it
 	waiting   census[*keyQueue]
 	returns   time.Time // time at which the last of the scheduled seats returns (Paces)
