@@ -30,6 +30,7 @@ func TestListsInEveryRepresentation(t *testing.T) {
 	config.QPS = -1
 	client := kubernetes.NewForConfigOrDie(config)
 	fillForms(t, client)
+	awaitDeletions(t, client)
 	for name, c := range map[string]struct {
 		budget int64
 		rounds int
@@ -51,6 +52,24 @@ func TestListsInEveryRepresentation(t *testing.T) {
 			}
 		})
 	}
+}
+
+// awaitDeletions waits until the namespaces of earlier tests are gone. Until then their objects disappear one by one, and
+// two streams that begin at different times differ.
+func awaitDeletions(t *testing.T, client kubernetes.Interface) {
+	t.Helper()
+	testkit.Eventually(t, "namespaces are deleted", func() error {
+		all, err := client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, namespace := range all.Items {
+			if namespace.DeletionTimestamp != nil {
+				return fmt.Errorf("%s is being deleted", namespace.Name)
+			}
+		}
+		return nil
+	})
 }
 
 // fillForms creates the objects, which are deleted with the cluster.
