@@ -134,8 +134,8 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 			"costly consistent read. A small request can then confirm that a large cached resource is unchanged. If false, these reads go to "+
 			"kube-apiserver whenever other resources change.")
 	f.StringVar(&c.SnapshotDir, "snapshot-dir", c.SnapshotDir,
-		"Path of the `directory` for snapshots of the cache, written at shutdown and read at startup. With them clients resume their watches after a "+
-			"restart and do not list again. No other process may use it. Objects are not encrypted. If empty, no snapshots are written.")
+		"Path of the `directory` for snapshots of the cache, written at shutdown and read at startup. With them a restarted process does not list "+
+			"the cached resources again. No other process may use it. Objects are not encrypted. If empty, no snapshots are written.")
 	f.DurationVar(&c.SelfAuditInterval, "self-audit-interval", c.SelfAuditInterval,
 		"Time within which every cached resource is compared with kube-apiserver once, page by page. Differences are logged and counted, "+
 			"and the resource is listed again. 0 disables the comparison.")

@@ -20,7 +20,7 @@ const (
 type audiences struct {
 	mu      sync.Mutex
 	learned map[string]*audience
-	lessons map[string]chan struct{} // by the audiences of the token under review
+	reviews map[string]chan struct{} // by the audiences of the token under review
 }
 
 // audience is one learned audience.
@@ -30,7 +30,7 @@ type audience struct {
 }
 
 func newAudiences() *audiences {
-	return &audiences{learned: map[string]*audience{}, lessons: map[string]chan struct{}{}}
+	return &audiences{learned: map[string]*audience{}, reviews: map[string]chan struct{}{}}
 }
 
 // learn records the audiences in an accepted review.
@@ -83,22 +83,22 @@ func (a *audiences) due(of []string) bool {
 	return due
 }
 
-// lesson is called before a review that may teach audiences. While another such review is under way, it returns a
+// beginReview is called before a review that may show audiences. While another such review is under way, it returns a
 // channel that is closed when that one ends. Otherwise it returns a function that the caller must call after its
 // review.
-func (a *audiences) lesson(of []string) (other <-chan struct{}, end func()) {
+func (a *audiences) beginReview(of []string) (other <-chan struct{}, end func()) {
 	key := strings.Join(of, "\x00")
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if under := a.lessons[key]; under != nil {
+	if under := a.reviews[key]; under != nil {
 		return under, nil
 	}
 	own := make(chan struct{})
-	a.lessons[key] = own
+	a.reviews[key] = own
 	return nil, func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		delete(a.lessons, key)
+		delete(a.reviews, key)
 		close(own)
 	}
 }

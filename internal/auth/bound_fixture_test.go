@@ -171,10 +171,10 @@ func (v verifying) sends(t *testing.T, token, want string, reviews int64) {
 
 const robot = "token:system:serviceaccount:ns:robot"
 
-// taught makes the authenticator know the audience, and waits until the result of that review is no longer cached.
-func (v verifying) taught(t *testing.T) {
+// learnsAudience has the first token reviewed, and waits until the result of that review is no longer cached.
+func (v verifying) learnsAudience(t *testing.T) {
 	t.Helper()
-	v.sends(t, v.token("teacher", nil), robot, 1)
+	v.sends(t, v.token("first", nil), robot, 1)
 	if got := v.counts.tokens; got[ByReview] != 1 || got[ByVerification] != 0 {
 		t.Errorf("got %v, want one token accepted by a review", fmt.Sprint(got))
 	}

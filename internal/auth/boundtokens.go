@@ -101,12 +101,12 @@ func (b *boundTokens) verify(ctx context.Context, key tokenKey, token string) *b
 	return v
 }
 
-// standing is what is known about a boundToken.
+// standing is the result of judging a boundToken.
 type standing int
 
 const (
-	doubtful standing = iota // it must be reviewed
-	untaught                 // it is valid if the upstream accepts its audiences, which is unknown
+	doubtful        standing = iota // it must be reviewed
+	unknownAudience                 // it is valid if the upstream accepts its audiences, which is unknown
 	valid
 )
 
@@ -118,7 +118,7 @@ func (b *boundTokens) judge(v *boundToken) standing {
 	case keys == nil || !keys.Trusts(v.Token) || !v.ValidAt(now) || v.refused.Load() || !b.alive(&v.Claims, now):
 		return doubtful
 	case !b.audiences.accept(v.Audiences):
-		return untaught
+		return unknownAudience
 	default:
 		return valid
 	}
@@ -143,13 +143,13 @@ func (b *boundTokens) alive(c *serviceaccount.Claims, now time.Time) bool {
 	}
 }
 
-// await is called before a review of a token. If the token only lacks an audience that another review may teach, await
+// await is called before a review of a token. If the token only lacks an audience that another review may show, await
 // waits for that review. The caller must call end after its own review.
 func (b *boundTokens) await(v *boundToken) (end func()) {
-	if v == nil || b.judge(v) != untaught {
+	if v == nil || b.judge(v) != unknownAudience {
 		return func() {}
 	}
-	other, end := b.audiences.lesson(v.Audiences)
+	other, end := b.audiences.beginReview(v.Audiences)
 	if end == nil {
 		<-other // ends with its review, which has a timeout
 		return func() {}
@@ -158,7 +158,7 @@ func (b *boundTokens) await(v *boundToken) (end func()) {
 }
 
 // compare learns from the review of a token. v is nil for a token without a valid signature. Only a review that names
-// the same user teaches audiences. Any other answer to the review of a valid token means that the facade does not know
+// the same user shows audiences. Any other answer to the review of a valid token means that the facade does not know
 // all rules of the upstream, or knows an object's deletion later.
 func (b *boundTokens) compare(v *boundToken, answer reviewed, err error) {
 	switch {

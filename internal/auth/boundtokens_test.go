@@ -15,10 +15,10 @@ import (
 	"github.com/listfacade/listfacade/internal/serviceaccount"
 )
 
-// The first token teaches the audience. Every other one costs no review, and has the user of a review.
+// A review of the first token shows the audience. Every other one costs no review, and has the user of a review.
 func TestBoundTokensCostNoReview(t *testing.T) {
 	verify(t, func(t *testing.T, v verifying) {
-		v.taught(t)
+		v.learnsAudience(t)
 		for n := range 3 {
 			token := v.token(fmt.Sprint("pod-", n), nil)
 			v.sends(t, token, robot, 0)
@@ -82,7 +82,7 @@ func TestDoubtfulTokensAreReviewed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			verify(t, func(t *testing.T, v verifying) {
-				v.taught(t)
+				v.learnsAudience(t)
 				token := v.token("p", nil)
 				v.sends(t, token, robot, 0)
 				change(v, token)
@@ -111,7 +111,7 @@ func TestOtherTokensAreReviewed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			verify(t, func(t *testing.T, v verifying) {
-				v.taught(t)
+				v.learnsAudience(t)
 				v.sends(t, v.token("p", c.claims), robot, c.reviews)
 			})
 		})
@@ -121,7 +121,7 @@ func TestOtherTokensAreReviewed(t *testing.T) {
 // A key that is no longer published stops to count within ten seconds, as a cached review does.
 func TestRemovedKeysAreForgotten(t *testing.T) {
 	verify(t, func(t *testing.T, v verifying) {
-		v.taught(t)
+		v.learnsAudience(t)
 		token := v.token("p", nil)
 		v.sends(t, token, robot, 0)
 		v.rotate("two")
@@ -135,7 +135,7 @@ func TestRemovedKeysAreForgotten(t *testing.T) {
 // A new key is requested for the first token that was signed with it, at most once a second.
 func TestNewKeysAreRequestedAtOnce(t *testing.T) {
 	verify(t, func(t *testing.T, v verifying) {
-		v.taught(t)
+		v.learnsAudience(t)
 		<-time.After(keysAgain)
 		v.rotate("two")
 		v.publish()
@@ -170,7 +170,7 @@ func TestTokensAreReviewedWithoutKeys(t *testing.T) {
 		}
 		v.publish()
 		<-time.After(keysEvery)
-		v.sends(t, v.token("teacher", nil), robot, 1)
+		v.sends(t, v.token("first", nil), robot, 1)
 		v.sends(t, v.token("p", nil), robot, 0)
 	})
 }
@@ -183,7 +183,7 @@ func TestKeysAreRequestedOnlyWhileNeeded(t *testing.T) {
 		if got := v.requests(); got != 0 {
 			t.Errorf("got %d requests for keys, want none before the first token", got)
 		}
-		v.taught(t)
+		v.learnsAudience(t)
 		<-time.After(2 * keysIdle)
 		requests := v.requests()
 		<-time.After(time.Hour)
@@ -196,7 +196,7 @@ func TestKeysAreRequestedOnlyWhileNeeded(t *testing.T) {
 // One token of an audience is reviewed each ten seconds. If that review refuses it, the others are reviewed, too.
 func TestAudiencesAreConfirmed(t *testing.T) {
 	verify(t, func(t *testing.T, v verifying) {
-		v.taught(t)
+		v.learnsAudience(t)
 		token, other := v.token("p", nil), v.token("q", nil)
 		v.sends(t, token, robot, 0)
 		v.sends(t, other, robot, 0)
@@ -214,13 +214,13 @@ func TestAudiencesAreConfirmed(t *testing.T) {
 // A token that a review refused is reviewed until a review accepts it, even if nothing else speaks against it.
 func TestRefusedTokensAreReviewed(t *testing.T) {
 	verify(t, func(t *testing.T, v verifying) {
-		v.taught(t)
+		v.learnsAudience(t)
 		token := v.token("p", nil)
 		v.sends(t, token, robot, 0)
 		<-time.After(confirmEvery)
 		v.revoke(token)
 		v.sends(t, token, "401", 1)
-		v.sends(t, v.token("q", nil), robot, 1) // teaches the audience again
+		v.sends(t, v.token("q", nil), robot, 1) // shows the audience again
 		<-time.After(2)                         // the refusal is no longer cached
 		v.sends(t, token, "401", 1)
 		v.sends(t, v.token("r", nil), robot, 0)
@@ -241,7 +241,7 @@ func TestOtherUsersOfReviewsCount(t *testing.T) {
 // While the upstream does not answer, valid tokens count as long as its keys do.
 func TestTokensCountWhileReviewsFail(t *testing.T) {
 	verify(t, func(t *testing.T, v verifying) {
-		v.taught(t)
+		v.learnsAudience(t)
 		token := v.token("p", nil)
 		v.sends(t, token, robot, 0)
 		<-time.After(confirmEvery)
@@ -257,7 +257,7 @@ func TestTokensCountWhileReviewsFail(t *testing.T) {
 // Forged tokens exhaust the failures of their source, as all invalid tokens do. Each costs at most one verification.
 func TestForgedTokensAreLimited(t *testing.T) {
 	verify(t, func(t *testing.T, v verifying) {
-		v.taught(t)
+		v.learnsAudience(t)
 		forger := newIssuer(t)
 		forger.id = v.id
 		refused := 0
@@ -273,7 +273,7 @@ func TestForgedTokensAreLimited(t *testing.T) {
 	})
 }
 
-// The facade's own token teaches the audience before the first caller.
+// A review of the facade's own token shows the audience before the first caller.
 func TestOwnTokenTeaches(t *testing.T) {
 	var own string
 	verify(t, func(t *testing.T, v verifying) {

@@ -226,7 +226,7 @@ func (t *tokens) examine(ctx context.Context, f *flight, key tokenKey, token str
 	switch {
 	case err != nil:
 		f.err = err
-	case t.bound.accepts(v): // other reviews have taught the audience
+	case t.bound.accepts(v): // another review has shown the audience
 		seat.leave()
 		t.accept(f, key, v)
 	default:

@@ -52,7 +52,7 @@ func (a *Adaptive) Take(ctx context.Context, key Key, rank Rank) (*Seat, error) 
 	return &Seat{of: a, waiter: w, number: a.window.take(a.inUse)}, nil
 }
 
-// Result is what became of work.
+// Result is the result of work at the server.
 type Result int
 
 // Values of Result.

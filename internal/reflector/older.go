@@ -117,7 +117,7 @@ func (r *Reflector) mayBeOlder(after cache.RV) error {
 		return fmt.Errorf("%w: its watches receive no bookmarks", errNotOlder)
 	case r.client.Silent() > 0:
 		return fmt.Errorf("%w: the upstream does not respond", errNotOlder)
-	case after < r.older.floor(): // checked again with the epoch, but it must not lower the log of others
+	case after < r.older.floor(): // worldNow checks this again, but the version must not lower the log of other watches
 		return fmt.Errorf("%w: objects may have been different at %d", errNotOlder, after)
 	}
 	return nil

@@ -31,7 +31,7 @@ type olderEvent struct {
 	unknown bool          // whether the content before is unknown until the log is resolved
 }
 
-// befores is the content of objects before the log, of those that the log only knows after a change. It is read when a
+// befores is the content, before the log, of the objects whose first event in the log is MODIFIED. It is read when a
 // watch with a selector needs it.
 type befores struct {
 	begun    bool // guarded by olderStore.mu

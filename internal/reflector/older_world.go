@@ -10,8 +10,8 @@ import (
 	"github.com/listfacade/listfacade/cache"
 )
 
-// olderWorld says from which resourceVersion on events are of the lane's world: of the same cluster, and in the
-// representation of the lane. A client below that version has to list again, even if the upstream still has events.
+// olderWorld is the smallest resourceVersion from which events are of the lane's cluster and in its representation. A
+// client below that version has to list again, even if the upstream still has events.
 type olderWorld struct {
 	from   atomic.Uint64 // 0 if the versions before the lane's first list count, too
 	epochs uint64        // epochs of the lane so far; for the writer only
@@ -19,12 +19,12 @@ type olderWorld struct {
 	follows bool
 }
 
-// floor returns the smallest resourceVersion of the world.
+// floor returns that resourceVersion.
 func (s *olderStore) floor() cache.RV { return cache.RV(s.world.from.Load()) }
 
-// noteWorld records the epoch that a list has begun. Before the first list of a process no events of another world were
-// sent: kube-apiserver itself would serve a client with any older version. Every later epoch begins because objects may
-// differ. A replayed lost window begins no epoch.
+// noteWorld records the epoch that a list has begun. Versions before the first epoch of a process count, because
+// kube-apiserver itself would serve a client with any of them. Every later epoch begins because objects may differ. A
+// replayed lost window begins no epoch.
 func (w *writer) noteWorld() {
 	lane, world := w.lane.Cache, &w.lane.older.world
 	epochs := lane.Epochs()

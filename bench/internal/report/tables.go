@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 )
@@ -15,14 +16,20 @@ func (r Results) Markdown(w io.Writer) error {
 	return r.write(w, slices.Concat(r.comparisons(), r.details()))
 }
 
+// manyRows is the number of rows from which on a scenario has its rows in the file of details only.
+const manyRows = 12
+
 // comparisons returns the tables of the document.
 func (r Results) comparisons() []section {
-	return []section{{"Price", r.prices()}, {"Held to", r.promises()}, {"Other figures", r.rows()}}
+	return []section{{"Price", r.prices()}, {"Held to", r.promises()}, {"Other figures", r.rows(0, manyRows)}}
 }
 
-// details returns the tables of the separate file of details, with one row for each scenario.
+// details returns the tables of the separate file of details.
 func (r Results) details() []section {
-	return []section{{"Time", r.times()}, {"Bytes and memory", r.sizes()}}
+	return []section{
+		{"Server CPU", r.spreads()}, {"Time", r.times()}, {"Bytes and memory", r.sizes()},
+		{"More figures", r.rows(manyRows, math.MaxInt)},
+	}
 }
 
 // write writes the head of the results and all sections that are not empty.
@@ -65,7 +72,7 @@ func (r Results) prices() string {
 		}
 	}
 	return grid([]string{
-		"scenario", "kube-apiserver", "listfacade", "kube-apiserver behind it", "file server", "ratio", "must", "aim",
+		"server CPU for an answer", "kube-apiserver", "listfacade", "kube-apiserver behind it", "file server", "ratio", "must", "aim",
 		"reached",
 		"listfacade / file server",
 	}, lines)
@@ -90,7 +97,7 @@ func (r Result) titled() string {
 	if r.By == Wall {
 		return r.Title + ": time until the last has everything"
 	}
-	return r.Title + ": server CPU"
+	return r.Title
 }
 
 func (r Result) price(f *Figures) string {
@@ -100,7 +107,7 @@ func (r Result) price(f *Figures) string {
 	case r.By == Wall:
 		return Duration(f.Until) + f.failures()
 	default:
-		return f.CPU.String() + f.failures()
+		return Duration(f.CPU.Median) + f.failures()
 	}
 }
 
@@ -141,6 +148,24 @@ func ratio(f float64) string {
 	return Number(f)
 }
 
+// spreads returns the table of processor times with their quartiles.
+func (r Results) spreads() string {
+	var lines [][]string
+	for _, one := range r.Results {
+		if one.By != "" {
+			lines = append(lines, []string{one.Title, one.Direct.spread(), one.Facade.spread(), one.Files.spread()})
+		}
+	}
+	return grid([]string{"median [quartiles] over blocks", "kube-apiserver", "listfacade", "file server"}, lines)
+}
+
+func (f *Figures) spread() string {
+	if f == nil {
+		return ""
+	}
+	return f.CPU.String() + f.failures()
+}
+
 // times returns the table of latencies at the client.
 func (r Results) times() string {
 	var lines [][]string
@@ -177,9 +202,13 @@ func (f *Figures) sizes() string {
 	return Size(f.Bytes) + " / " + Size(f.Resident) + " / " + Size(f.Peak)
 }
 
-func (r Results) rows() string {
+// rows returns the rows of the scenarios that have from least rows to fewer than many.
+func (r Results) rows(least, many int) string {
 	var lines [][]string
 	for _, one := range r.Results {
+		if len(one.Rows) < least || len(one.Rows) >= many {
+			continue
+		}
 		for _, row := range one.Rows {
 			lines = append(lines, row[:])
 		}
