@@ -100,9 +100,13 @@ func (s *olderStore) finish(log *olderLog, err error) (next *olderLog) {
 	}
 	close(log.done)
 	q := s.queues[log.key]
-	if next = q.next; next != nil {
+	switch next = q.next; {
+	case next != nil:
 		q.current.release()
 		q.current, q.next = next, nil
+	case s.closed:
+		q.current.release()
+		delete(s.queues, log.key)
 	}
 	return next
 }
@@ -119,13 +123,16 @@ func (s *olderStore) trim(lane *cache.Lane) {
 	}
 }
 
-// close drops all logs, which must be complete, and refuses new ones.
+// close drops all complete logs, and refuses new ones. A caller may have added a log and not started to read it yet.
+// When it fails to do so, finish drops that log and the next one.
 func (s *olderStore) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
 	for key, q := range s.queues {
-		q.current.release()
-		delete(s.queues, key)
+		if q.current.isDone() {
+			q.current.release()
+			delete(s.queues, key)
+		}
 	}
 }
