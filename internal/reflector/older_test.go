@@ -329,6 +329,24 @@ func TestOlderEventsAreRefused(t *testing.T) {
 	}
 }
 
+// A lane may be stopped before the address leads to another cluster. The next lane has no earlier epoch, but its clients
+// may have versions of the first cluster.
+func TestOlderEventsOfAnotherClusterAreRefused(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.isCluster("1")
+		if !r.lanes.removeForMemory(r.aged(t), 1) {
+			t.Fatal("the lane is not stopped")
+		}
+		elapse(time.Minute)
+		r.isCluster("2")
+		lane := r.synced(t)
+		older, err := lane.Older(t.Context(), 2, r.selection(t, lane, "", ""), new(taker).turn)
+		if !errors.Is(err, errNotOlder) {
+			t.Fatalf("got %v with error %v", older, err)
+		}
+	})
+}
+
 // A client that leaves ends nothing that others wait for, and the end of the lanes ends the wait.
 func TestOlderEventsOutliveTheirFirstClient(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
