@@ -16,6 +16,7 @@ type olderStore struct {
 	clusters *clustersSeen
 	bytes    atomic.Int64 // memory of the lane's logs
 	world    olderWorld
+	resolves chan struct{} // capacity 1: full while the content before a log is read
 
 	mu     sync.Mutex // guards the fields below and those of the logs
 	queues map[string]*olderQueue
@@ -28,6 +29,7 @@ type olderQueue struct{ current, next *olderLog }
 // init prepares the store of a lane. before is why the lane of the same resource that it replaces ended, or nil.
 func (s *olderStore) init(memory *olderMemory, clusters *clustersSeen, before *Failure) {
 	s.memory, s.clusters, s.queues = memory, clusters, map[string]*olderQueue{}
+	s.resolves = make(chan struct{}, 1)
 	s.world.follows = before != nil && errors.Is(before.Err, errRedefined)
 }
 
