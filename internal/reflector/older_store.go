@@ -18,9 +18,11 @@ type olderStore struct {
 	world    olderWorld
 	resolves chan struct{} // capacity 1: full while the content before a log is read
 
-	mu     sync.Mutex // guards the fields below and those of the logs
-	queues map[string]*olderQueue
-	closed bool
+	mu      sync.Mutex // guards the fields below and those of the logs
+	queues  map[string]*olderQueue
+	refused cache.RV  // bound of the upstream's last 410
+	when    time.Time // time of that 410
+	closed  bool
 }
 
 // olderQueue contains the logs of one selection.
@@ -95,6 +97,10 @@ func (s *olderStore) finish(log *olderLog, err error) (next *olderLog) {
 		log.events, log.unknown = nil, nil
 		log.give(log.bytes - log.least())
 	}
+	var expired *cache.ExpiredError
+	if errors.As(err, &expired) {
+		s.refused, s.when = expired.Oldest, log.ended
+	}
 	log.last = nil
 	if log.turn != nil {
 		log.turn()
@@ -111,6 +117,17 @@ func (s *olderStore) finish(log *olderLog, err error) (next *olderLog) {
 		delete(s.queues, log.key)
 	}
 	return next
+}
+
+// refusal returns *cache.ExpiredError for a version below the bound of a recent 410 of the upstream. Otherwise a caller
+// with such versions could make every other log fail, also for the watches that wait for the same log.
+func (s *olderStore) refusal(after cache.RV) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if after >= s.refused || time.Since(s.when) > olderFailedFor {
+		return nil
+	}
+	return &cache.ExpiredError{Requested: after, Oldest: s.refused}
 }
 
 // trim drops the logs that serve no further watches.

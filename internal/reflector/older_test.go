@@ -260,6 +260,38 @@ func TestOlderEventsExpire(t *testing.T) {
 	})
 }
 
+// A version that the upstream has just refused causes no second watch, even if another log was read in the meantime.
+func TestOlderEventsRememberTheRefusedVersion(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		lane := r.aged(t)
+		r.Script(testkit.AskProgressWatch, func(w http.ResponseWriter, request *http.Request) {
+			if request.URL.Query().Get("resourceVersion") == "2" {
+				text(expiredText(2, 4))(w, request)
+				return
+			}
+			r.Truth(w, request)
+		})
+		for _, c := range []struct {
+			after   cache.RV
+			refused bool
+			asked   int
+		}{{2, true, 1}, {5, false, 2}, {2, true, 2}, {4, false, 3}, {3, true, 3}} {
+			older, err := lane.Older(t.Context(), c.after, r.selection(t, lane, "", ""), new(taker).turn)
+			var expired *cache.ExpiredError
+			if err == nil {
+				older.Close()
+			}
+			if errors.As(err, &expired) != c.refused || (err != nil) != c.refused || r.Asked(testkit.AskProgressWatch) != c.asked {
+				t.Errorf("%+v: got %v after %d watches of the upstream", c, err, r.Asked(testkit.AskProgressWatch))
+			}
+		}
+		elapse(2 * olderFailedFor)
+		if _, err := lane.Older(t.Context(), 2, r.selection(t, lane, "", ""), new(taker).turn); err == nil || r.Asked(testkit.AskProgressWatch) != 4 {
+			t.Errorf("got %v, want the upstream asked again", err)
+		}
+	})
+}
+
 // However many logs a caller causes, the content before them is read for one at a time.
 func TestOlderEventsAreResolvedOneAfterAnother(t *testing.T) {
 	const amount = 40
