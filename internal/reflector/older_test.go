@@ -411,8 +411,8 @@ func TestOlderEventsAreRefused(t *testing.T) {
 	}
 }
 
-// A lane may be stopped before the address leads to another cluster. The next lane has no earlier epoch, but its clients
-// may have versions of the first cluster.
+// A lane may be stopped before the address leads to another cluster. The next lane has no earlier epoch, but its
+// clients may have versions of the first cluster.
 func TestOlderEventsOfAnotherClusterAreRefused(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.isCluster("1")
