@@ -341,7 +341,7 @@ func TestEpochsAreCountedBeforeTheyAreVisible(t *testing.T) {
 		}
 		reader <- nil
 	}()
-	for epoch := range settings.Amount(100_000, 1_000_000) {
+	for epoch := range settings.Amount(30_000, 1_000_000) {
 		l.Replace(RV(epoch+1), shape, nil) // the RV is the number of the epoch
 	}
 	ended.Store(true)
