@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -320,5 +321,31 @@ func (r *concurrentRun) listRepeatedly(random *rand.Rand) map[RV]string {
 		if s.RV() == r.last || len(found) == 1000 {
 			return found
 		}
+	}
+}
+
+// A reader that sees a State of an epoch also counts that epoch. So a watch that was opened before the number of epochs
+// was read is not of a later epoch.
+func TestEpochsAreCountedBeforeTheyAreVisible(t *testing.T) {
+	l := NewLane(Options{})
+	defer l.Close()
+	var ended atomic.Bool
+	reader := make(chan error, 1)
+	go func() {
+		for !ended.Load() {
+			s, err := l.State()
+			if n := l.Epochs(); err == nil && uint64(s.RV()) > n {
+				reader <- fmt.Errorf("read the State of epoch %d of %d", s.RV(), n)
+				return
+			}
+		}
+		reader <- nil
+	}()
+	for epoch := range settings.Amount(30_000, 1_000_000) {
+		l.Replace(RV(epoch+1), shape, nil) // the RV is the number of the epoch
+	}
+	ended.Store(true)
+	if err := <-reader; err != nil {
+		t.Error(err)
 	}
 }

@@ -99,10 +99,10 @@ func (l *Lane) begin(s *State) bool {
 		return false
 	}
 	last := l.state.Load()
+	l.counters.relists.Add(1) // before a reader can see the State
 	l.publish(s)
 	l.counters.saved.Store(saved)
 	l.counters.filling.Store(0)
-	l.counters.relists.Add(1)
 	if last != nil {
 		l.counters.sparse.Store(0) // the blocks of the previous objects are freed with them
 		last.epoch.finish(last, &ExpiredError{Oldest: s.rv})

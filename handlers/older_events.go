@@ -42,6 +42,9 @@ func (s *Server) startOlder(ctx context.Context, q *Request, lane Lane, expired 
 	}
 	if err != nil {
 		events.Close()
+		if inStream(err) {
+			err = expired // with the client's version
+		}
 		return watchStart{}, err
 	}
 	q.Event.LaneRV = uint64(events.UpTo())

@@ -1,11 +1,16 @@
 package handlers
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/wire"
 )
 
 // A watch from before the lane's history receives the events from the upstream, then those of the lane, each once, and
@@ -48,4 +53,45 @@ func TestWatchFromBeforeTheUpstreamExpires(t *testing.T) {
 			t.Errorf("%d, got\n%s\nwant\n%s", response.StatusCode, body, status)
 		}
 	})
+}
+
+// movingLane is a lane that is listed again as soon as a watch has received the events from before its history.
+type movingLane struct {
+	Lane
+	relist func()
+}
+
+// Older implements Lane.
+func (m movingLane) Older(ctx context.Context, after cache.RV, s reflector.Selection,
+	turn reflector.Turn) (*reflector.OlderEvents, error) {
+	defer m.relist()
+	return m.Lane.Older(ctx, after, s, turn)
+}
+
+// If the lane is listed again before the watch continues there, the client's own version is too old, not the one up to
+// which the older events were read.
+func TestWatchFromBeforeALaneThatMovesExpires(t *testing.T) {
+	moves := func(c *Config) {
+		if c.Lanes == nil {
+			return
+		}
+		lanes := c.Lanes
+		c.Lanes = LanesOf(func(resource upstream.Resource, e wire.Encoding) (movingLane, error) {
+			lane, err := lanes.Get(resource, e)
+			return movingLane{Lane: lane, relist: func() {
+				if state, err := lane.Store().State(); err == nil {
+					lane.Store().Replace(state.RV()+100, state.Shape(), nil)
+				}
+			}}, err
+		})
+	}
+	inBubble(t, func(t *testing.T, f *facade) {
+		first := f.Put("ns/a", "1")
+		f.Put("ns/b", "1")
+		f.get(t, "/api/v1/configmaps?resourceVersion=0")
+		_, body := f.get(t, fmt.Sprintf("/api/v1/configmaps?watch=1&resourceVersion=%d&timeoutSeconds=20", first))
+		if want := fmt.Sprintf("too old resource version: %d (", first); !strings.Contains(body, want) {
+			t.Errorf("got\n%s\nwant %q", body, want)
+		}
+	}, moves)
 }

@@ -87,6 +87,9 @@ func (r *Reflector) olderEvents(ctx context.Context, after cache.RV, s Selection
 // eventsOf returns the events of one selection.
 func (r *Reflector) eventsOf(ctx context.Context, after cache.RV, s Selection, turn Turn) (*OlderEvents, error) {
 	for range olderAttempts {
+		if err := r.older.refusal(after); err != nil {
+			return nil, err
+		}
 		log, err := r.olderLog(ctx, after, s, turn)
 		if err != nil {
 			return nil, err

@@ -80,13 +80,20 @@ func (s *olderStore) resolve(log *olderLog, err error) {
 }
 
 // readBefores reads each unknown object at the version where the log begins. kube-apiserver reads one object at an
-// exact version from etcd, which has it until the next compaction.
+// exact version from etcd, which has it until the next compaction. Only one log of a lane is resolved at a time: a
+// caller with ever lower versions can cause a new log each time that the last one is complete.
 func (r *Reflector) readBefores(ctx context.Context, log *olderLog) error {
 	if len(log.unknown) > maxUnknown {
 		return errManyOlder
 	}
 	ctx, cancel := context.WithTimeout(ctx, olderWait)
 	defer cancel()
+	select {
+	case r.older.resolves <- struct{}{}:
+		defer func() { <-r.older.resolves }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	world, err := r.worldNow(ctx, log.after)
 	if err != nil {
 		return err

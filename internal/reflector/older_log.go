@@ -2,7 +2,6 @@ package reflector
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"time"
 
@@ -150,12 +149,9 @@ func (l *olderLog) serves(after cache.RV, lane *cache.Lane) bool {
 	if !l.isDone() {
 		return after >= l.after
 	}
-	var expired *cache.ExpiredError
 	switch {
 	case l.epoch != lane.Epochs() || time.Since(l.ended) > l.keptFor():
 		return false
-	case errors.As(l.err, &expired):
-		return after < expired.Oldest
 	case l.err != nil:
 		return after <= l.after
 	}

@@ -16,10 +16,13 @@ type olderStore struct {
 	clusters *clustersSeen
 	bytes    atomic.Int64 // memory of the lane's logs
 	world    olderWorld
+	resolves chan struct{} // capacity 1: full while the content before a log is read
 
-	mu     sync.Mutex // guards the fields below and those of the logs
-	queues map[string]*olderQueue
-	closed bool
+	mu      sync.Mutex // guards the fields below and those of the logs
+	queues  map[string]*olderQueue
+	refused cache.RV  // bound of the upstream's last 410
+	when    time.Time // time of that 410
+	closed  bool
 }
 
 // olderQueue contains the logs of one selection.
@@ -28,6 +31,7 @@ type olderQueue struct{ current, next *olderLog }
 // init prepares the store of a lane. before is why the lane of the same resource that it replaces ended, or nil.
 func (s *olderStore) init(memory *olderMemory, clusters *clustersSeen, before *Failure) {
 	s.memory, s.clusters, s.queues = memory, clusters, map[string]*olderQueue{}
+	s.resolves = make(chan struct{}, 1)
 	s.world.follows = before != nil && errors.Is(before.Err, errRedefined)
 }
 
@@ -93,6 +97,10 @@ func (s *olderStore) finish(log *olderLog, err error) (next *olderLog) {
 		log.events, log.unknown = nil, nil
 		log.give(log.bytes - log.least())
 	}
+	var expired *cache.ExpiredError
+	if errors.As(err, &expired) {
+		s.refused, s.when = expired.Oldest, log.ended
+	}
 	log.last = nil
 	if log.turn != nil {
 		log.turn()
@@ -100,11 +108,26 @@ func (s *olderStore) finish(log *olderLog, err error) (next *olderLog) {
 	}
 	close(log.done)
 	q := s.queues[log.key]
-	if next = q.next; next != nil {
+	switch next = q.next; {
+	case next != nil:
 		q.current.release()
 		q.current, q.next = next, nil
+	case s.closed:
+		q.current.release()
+		delete(s.queues, log.key)
 	}
 	return next
+}
+
+// refusal returns *cache.ExpiredError for a version below the bound of a recent 410 of the upstream. Otherwise a caller
+// with such versions could make every other log fail, also for the watches that wait for the same log.
+func (s *olderStore) refusal(after cache.RV) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if after >= s.refused || time.Since(s.when) > olderFailedFor {
+		return nil
+	}
+	return &cache.ExpiredError{Requested: after, Oldest: s.refused}
 }
 
 // trim drops the logs that serve no further watches.
@@ -119,13 +142,16 @@ func (s *olderStore) trim(lane *cache.Lane) {
 	}
 }
 
-// close drops all logs, which must be complete, and refuses new ones.
+// close drops all complete logs, and refuses new ones. A caller may have added a log and not started to read it yet.
+// When it fails to do so, finish drops that log and the next one.
 func (s *olderStore) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
 	for key, q := range s.queues {
-		q.current.release()
-		delete(s.queues, key)
+		if q.current.isDone() {
+			q.current.release()
+			delete(s.queues, key)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -139,6 +140,13 @@ func (r *rig) labelled(key string, rv uint64, label string) string {
 	return strings.Replace(r.ObjectText(key, rv, "1"), `"metadata":{`, `"metadata":{"labels":{"t":"`+label+`"},`, 1)
 }
 
+// sendBefore responds with the requested object as it was at version 1, with the label t=a.
+func (r *rig) sendBefore(w http.ResponseWriter, request *http.Request) {
+	name := strings.TrimPrefix(request.URL.Query().Get("fieldSelector"), "metadata.name=")
+	text(fmt.Sprintf(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1"},"columnDefinitions":%s,`+
+		`"rows":[{"cells":[%q],"object":%s}]}`+"\n", testkit.DefaultColumns, name, r.labelled("ns/"+name, 1, "a")))(w, request)
+}
+
 // The content before an event decides what it means for a selector. It comes from the log, or from one read for each
 // object that the log knows only after a change, whatever the number of selectors.
 func TestOlderEventsOfASelectorDependOnTheContentBefore(t *testing.T) {
@@ -149,11 +157,7 @@ func TestOlderEventsOfASelectorDependOnTheContentBefore(t *testing.T) {
 		}
 		r.Script(testkit.AskProgressWatch, frames(event("MODIFIED", "ns/a", 2, "b"), event("MODIFIED", "ns/a", 3, "a"),
 			event("DELETED", "ns/a", 4, "a"), event("ADDED", "ns/c", 5, "b"), event("MODIFIED", "ns/c", 6, "a"), event("MODIFIED", "ns/b", 7, "b")))
-		r.Script(testkit.AskProbe, func(w http.ResponseWriter, request *http.Request) {
-			name := strings.TrimPrefix(request.URL.Query().Get("fieldSelector"), "metadata.name=")
-			text(fmt.Sprintf(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1"},"columnDefinitions":%s,`+
-				`"rows":[{"cells":[%q],"object":%s}]}`+"\n", testkit.DefaultColumns, name, r.labelled("ns/"+name, 1, "a")))(w, request)
-		})
+		r.Script(testkit.AskProbe, r.sendBefore)
 		before := r.Asked(testkit.AskProbe)
 		for selector, want := range map[string][]string{
 			"t=a":  {"DELETED ns/a@2", "ADDED ns/a@3", "DELETED ns/a@4", "ADDED ns/c@6", "DELETED ns/b@7"},
@@ -256,6 +260,84 @@ func TestOlderEventsExpire(t *testing.T) {
 	})
 }
 
+// A version that the upstream has just refused causes no second watch, even if another log was read in the meantime.
+func TestOlderEventsRememberTheRefusedVersion(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		lane := r.aged(t)
+		r.Script(testkit.AskProgressWatch, func(w http.ResponseWriter, request *http.Request) {
+			if request.URL.Query().Get("resourceVersion") == "2" {
+				text(expiredText(2, 4))(w, request)
+				return
+			}
+			r.Truth(w, request)
+		})
+		for _, c := range []struct {
+			after   cache.RV
+			refused bool
+			asked   int
+		}{{2, true, 1}, {5, false, 2}, {2, true, 2}, {4, false, 3}, {3, true, 3}} {
+			older, err := lane.Older(t.Context(), c.after, r.selection(t, lane, "", ""), new(taker).turn)
+			var expired *cache.ExpiredError
+			if err == nil {
+				older.Close()
+			}
+			if errors.As(err, &expired) != c.refused || (err != nil) != c.refused || r.Asked(testkit.AskProgressWatch) != c.asked {
+				t.Errorf("%+v: got %v after %d watches of the upstream", c, err, r.Asked(testkit.AskProgressWatch))
+			}
+		}
+		elapse(2 * olderFailedFor)
+		if _, err := lane.Older(t.Context(), 2, r.selection(t, lane, "", ""), new(taker).turn); err == nil || r.Asked(testkit.AskProgressWatch) != 4 {
+			t.Errorf("got %v, want the upstream asked again", err)
+		}
+	})
+}
+
+// However many logs a caller causes, the content before them is read for one at a time.
+func TestOlderEventsAreResolvedOneAfterAnother(t *testing.T) {
+	const amount = 40
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		for i := range amount {
+			r.Put(fmt.Sprintf("ns/o%02d", i), "1")
+		}
+		lane := r.synced(t)
+		frame := func(rv uint64) string {
+			return r.FrameText("MODIFIED", r.labelled(fmt.Sprintf("ns/o%02d", rv-amount/2), rv, "b"), rv, "null")
+		}
+		all := []string{}
+		for rv := uint64(amount/2 + 1); rv <= amount+1; rv++ {
+			all = append(all, frame(rv))
+		}
+		r.Script(testkit.AskProgressWatch, frames(all...))
+		var reading atomic.Int64
+		release := make(chan struct{})
+		r.Script(testkit.AskProbe, func(w http.ResponseWriter, request *http.Request) {
+			reading.Add(1)
+			<-release
+			r.sendBefore(w, request)
+		})
+		var waiting sync.WaitGroup
+		for _, after := range []cache.RV{20, 19, 18} {
+			waiting.Go(func() {
+				older, err := lane.Older(t.Context(), after, r.selection(t, lane, "ns", "t=b"), new(taker).turn)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if n := len(olderTexts(older)); n != amount/2+1 {
+					t.Errorf("got %d events after %d", n, after)
+				}
+				older.Close()
+			})
+			synctest.Wait()
+		}
+		if n := reading.Load(); n != unknownSeats {
+			t.Errorf("got %d reads of objects at a time, want %d", n, unknownSeats)
+		}
+		close(release)
+		waiting.Wait()
+	})
+}
+
 // A watch of the upstream that breaks off is opened again after its last event.
 func TestOlderEventsContinueAfterABreak(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
@@ -327,6 +409,24 @@ func TestOlderEventsAreRefused(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A lane may be stopped before the address leads to another cluster. The next lane has no earlier epoch, but its
+// clients may have versions of the first cluster.
+func TestOlderEventsOfAnotherClusterAreRefused(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.isCluster("1")
+		if !r.lanes.removeForMemory(r.aged(t), 1) {
+			t.Fatal("the lane is not stopped")
+		}
+		elapse(time.Minute)
+		r.isCluster("2")
+		lane := r.synced(t)
+		older, err := lane.Older(t.Context(), 2, r.selection(t, lane, "", ""), new(taker).turn)
+		if !errors.Is(err, errNotOlder) {
+			t.Fatalf("got %v with error %v", older, err)
+		}
+	})
 }
 
 // A client that leaves ends nothing that others wait for, and the end of the lanes ends the wait.

@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -38,20 +39,26 @@ func (w *writer) noteWorld() {
 	}
 }
 
-// clustersSeen records whether this process has read from more than one cluster. Safe for concurrent use.
+// clustersSeen records whether this process has filled lanes from more than one cluster. Safe for concurrent use.
 type clustersSeen struct {
-	mu    sync.Mutex // guards first
-	first string
+	mu      sync.Mutex // guards the fields below
+	first   string
+	several bool
 }
 
-// only reports whether a cluster is the only one so far. An unknown cluster counts as the same.
-func (c *clustersSeen) only(uid string) bool {
+// note records the cluster of a list. An unknown cluster counts as the same.
+func (c *clustersSeen) note(uid string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.first == "" {
-		c.first = uid
-	}
-	return uid == "" || uid == c.first
+	c.first = cmp.Or(c.first, uid)
+	c.several = c.several || uid != "" && uid != c.first
+}
+
+// areSeveral reports whether a client may have versions of another cluster.
+func (c *clustersSeen) areSeveral() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.several
 }
 
 // epochWorld is the lane's epoch in which a log is read.
@@ -79,7 +86,7 @@ func (r *Reflector) worldNow(ctx context.Context, after cache.RV) (epochWorld, e
 		return now, fmt.Errorf("%w: the lane is being listed", errNotOlder)
 	case after < r.older.floor():
 		return now, fmt.Errorf("%w: objects may have been different at %d", errNotOlder, after)
-	case !r.older.clusters.only(now.origin.cluster):
+	case r.older.clusters.areSeveral():
 		return now, fmt.Errorf("%w: this process has read from another cluster", errNotOlder)
 	}
 	return now, nil

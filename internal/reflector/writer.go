@@ -142,7 +142,9 @@ func (w *writer) runEpoch(ctx context.Context, pause *backoff) error {
 	w.refusal.ends()
 	w.lane.fail(nil)
 	w.lane.receives()
-	listed.is(w.check.remember(ctx, version))
+	version, cluster := w.check.remember(ctx, version)
+	w.lane.older.clusters.note(cluster) // before waiting watches may use the origin
+	listed.is(version, cluster)
 	synced := time.Now()
 	defer func() { pause.noteUptime(time.Since(synced)) }()
 	err = w.watcher.follow(ctx, e, open)
