@@ -400,16 +400,77 @@ func TestDecisionsOfEndedPeriodDoNotReturn(t *testing.T) {
 	})
 }
 
+// A pod above its pace waits alone: another pod with the same question is answered at once, and its answer counts for
+// both.
+func TestPaceOfOnePodDelaysNoOtherPod(t *testing.T) {
+	j := newJudge()
+	config := ReviewsConfig{Upstream: j, Extras: IgnoreExtras, ShareRate: limit.Rate{PerSecond: 1, Burst: 1}}
+	following(t, config, func(t *testing.T, r *Reviews) {
+		greedy, modest, began := podOf(agent, "1"), podOf(agent, "2"), time.Now()
+		ask := func(caller *Caller, namespace string) (after time.Duration) {
+			if got := outcome(r, t.Context(), podsOf(caller, namespace)); got != "granted" {
+				t.Errorf("got %s, want granted", got)
+			}
+			return time.Since(began)
+		}
+		ask(greedy, "others")
+		waited := make(chan time.Duration, 1)
+		go func() { waited <- ask(greedy, "a") }()
+		synctest.Wait()
+		if n := r.Paced(); n != 1 {
+			t.Errorf("got %d questions that wait, want 1", n)
+		}
+		if took := ask(modest, "a"); took > 0 {
+			t.Errorf("the modest pod waited for %s, want no wait", took)
+		}
+		if took, n := <-waited, j.count(agent); took != time.Second || n != 2 {
+			t.Errorf("the greedy pod waited for %s, and %d reviews were sent, want 1s and 2", took, n)
+		}
+	})
+}
+
+// Pods join a review that is under way even if their own pace permits none, and are not charged for it.
+func TestJoiningAReviewCostsNothing(t *testing.T) {
+	j := newJudge()
+	config := ReviewsConfig{Upstream: j, Extras: IgnoreExtras, ShareRate: limit.Rate{PerSecond: 0.01, Burst: 1}}
+	following(t, config, func(t *testing.T, r *Reviews) {
+		answer := make(chan struct{})
+		j.set(func() { j.wait = answer })
+		var all sync.WaitGroup
+		for i := range 100 {
+			all.Go(func() {
+				if got := outcome(r, t.Context(), podsOf(podOf(agent, fmt.Sprint(i)), "a")); got != "granted" {
+					t.Errorf("got %s, want granted", got)
+				}
+			})
+		}
+		synctest.Wait()
+		if n := r.Paced(); n != 0 { // their namespace may ask ten questions at once
+			t.Errorf("got %d questions that wait, want none", n)
+		}
+		close(answer)
+		all.Wait()
+		if n := len(r.underWay); n != 0 || j.count(agent) != 1 {
+			t.Errorf("got %d reviews, %d of them under way, want one that ended", j.count(agent), n)
+		}
+	})
+}
+
 // A pod whose question joined that of a pod above its limit asks by itself.
 func TestLimitOfOnePodAffectsNoOtherPod(t *testing.T) {
 	j := newJudge()
 	following(t, ReviewsConfig{Upstream: j, Extras: IgnoreExtras}, func(t *testing.T, r *Reviews) {
 		greedy, modest := podOf(agent, "1"), podOf(agent, "2")
 		limited := make(chan struct{})
-		r.flight.DoChan(r.flightOf(newQuestion(podsOf(greedy, "a"), r.period())), func() (any, error) {
+		r.mu.Lock()
+		key := r.flightOf(newQuestion(podsOf(greedy, "a"), r.period()))
+		r.underWay[key] = struct{}{}
+		r.flight.DoChan(key, func() (any, error) {
+			defer r.sent(key)
 			<-limited
 			return nil, &BusyError{After: time.Second, share: greedy.Share()}
 		})
+		r.mu.Unlock()
 		results := map[*Caller]string{}
 		var all sync.WaitGroup
 		for _, caller := range []*Caller{greedy, modest} {
