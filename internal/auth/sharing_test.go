@@ -456,6 +456,23 @@ func TestJoiningAReviewCostsNothing(t *testing.T) {
 	})
 }
 
+// A watch that moves to another decision while its event is checked lets no event pass.
+func TestPendingEventsWaitWhileWatchesMove(t *testing.T) {
+	r := NewReviews(ReviewsConfig{Upstream: newJudge(), Extras: DetectExtras}) // not running, so the watch stays pending
+	w := r.AuthorizeWatch(podsOf(podOf(agent, "1"), "a"))
+	defer w.Release()
+	for _, move := range []func(){r.share, func() { r.stopSharing("test") }} {
+		before := w.decision.Load()
+		move()
+		if before.pending.Load() != nil || w.decision.Load().pending.Load() == nil {
+			t.Error("the watch has not moved, or is pending no longer")
+		}
+		if w.isConfirmedBy(before) {
+			t.Error("an event that was checked during the move passes before a review")
+		}
+	}
+}
+
 // A pod whose question joined that of a pod above its limit asks by itself.
 func TestLimitOfOnePodAffectsNoOtherPod(t *testing.T) {
 	j := newJudge()
