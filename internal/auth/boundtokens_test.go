@@ -211,6 +211,27 @@ func TestAudiencesAreConfirmed(t *testing.T) {
 	})
 }
 
+// A caller that leaves does not end the review that confirms an audience.
+func TestConfirmationOutlivesItsCaller(t *testing.T) {
+	verify(t, func(t *testing.T, v verifying) {
+		v.taught(t)
+		token := v.token("p", nil)
+		v.sends(t, token, robot, 0)
+		<-time.After(confirmEvery)
+		v.do(func(ctx context.Context, review authenticationv1.TokenReview) (int, []byte, error) {
+			if ctx.Err() != nil {
+				return 0, nil, ctx.Err()
+			}
+			return v.answerTo(review)
+		})
+		v.revoke(token)
+		ctx, leave := context.WithCancel(t.Context())
+		leave()
+		_, _ = v.Authenticate(withToken(request(), token).WithContext(ctx))
+		v.sends(t, token, "401", 0) // the review has refused it
+	})
+}
+
 // A token that a review refused is reviewed until a review accepts it, even if nothing else speaks against it.
 func TestRefusedTokensAreReviewed(t *testing.T) {
 	verify(t, func(t *testing.T, v verifying) {
