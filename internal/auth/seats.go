@@ -88,11 +88,11 @@ func (s *seat) report(kind string, took time.Duration, err error) {
 		s.after, result = min(code.retryAfter(), seatWait), limit.Overloaded
 	case isCode && code.isOverload(), errors.Is(err, context.DeadlineExceeded):
 		result = limit.Overloaded
-	case err == nil, isAnswer(err), errors.Is(err, errRefused), errors.Is(err, ErrUnauthenticated):
+	case err == nil, errors.Is(err, errRefused), errors.Is(err, ErrUnauthenticated):
 		result = limit.Answered
 	}
 	s.Report(kind, result, took)
-	s.of.unanswered.Store(result != limit.Answered && s.after == 0)
+	s.of.unanswered.Store(result != limit.Answered && s.after == 0 && !isAnswer(err))
 }
 
 // leave returns the seat. After a refusal, it stays taken for the time in Retry-After, so that few further reviews are
