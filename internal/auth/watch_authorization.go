@@ -29,8 +29,8 @@ func (w *WatchAuthorization) Check(ctx context.Context) error {
 	return w.err()
 }
 
-// isConfirmedBy reports whether a decision that the watch depended on is confirmed, and the watch still depends on it. A
-// decision that the watch has left is no longer pending, but the new one may be.
+// isConfirmedBy reports whether a decision that the watch depended on is confirmed, and the watch still depends on it.
+// A decision that the watch has left is no longer pending, but the new one may be.
 func (w *WatchAuthorization) isConfirmedBy(d *sharedDecision) bool {
 	return d.pending.Load() == nil && w.decision.Load() == d
 }
