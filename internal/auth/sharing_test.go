@@ -385,6 +385,20 @@ func TestPendingEventsWaitWhenSharingEnds(t *testing.T) {
 	})
 }
 
+// When sharing ends just after a change of permissions, the upstream still has time to see the change before the review.
+func TestReviewAfterChangeIsDelayedWhenSharingEnds(t *testing.T) {
+	j := newJudge()
+	detecting(t, j, &scrapes{}, func(t *testing.T, r *Reviews) {
+		w := hold(t, r, podsOf(podOf(agent, "1"), "a"))
+		r.Lost(named(agent))
+		r.stopSharing("test")
+		if got, took := checkResult(t, w); got != "passes" || took < r.config.Watches.Debounce {
+			t.Errorf("got %s after %s, want a review after %s", got, took, r.config.Watches.Debounce)
+		}
+		w.Release()
+	})
+}
+
 // A decision of an earlier period of sharing does not count in a later one.
 func TestDecisionsOfEndedPeriodDoNotReturn(t *testing.T) {
 	j := newJudge()
