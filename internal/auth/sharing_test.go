@@ -321,6 +321,27 @@ func TestAuthorizersAreCheckedAfterOutage(t *testing.T) {
 	}
 }
 
+// Decisions are not shared for longer than two minutes without a check, even if nothing but checks is unanswered.
+func TestUnansweredChecksEndSharing(t *testing.T) {
+	j := newJudge()
+	detecting(t, j, &scrapes{}, func(t *testing.T, r *Reviews) {
+		j.set(func() { j.fail = errors.New("connection refused") })
+		<-time.After(2*detectInterval - 2*detectRetry)
+		if r.period() == 0 {
+			t.Error("sharing ended before a check was overdue for a minute")
+		}
+		<-time.After(4 * detectRetry)
+		if r.period() != 0 {
+			t.Error("decisions are shared without a check for two minutes")
+		}
+		j.set(func() { j.fail = nil })
+		<-time.After(2 * detectRetry)
+		if r.period() == 0 {
+			t.Error("decisions are not shared after a check")
+		}
+	})
+}
+
 // Of a shared decision, the watches of a deleted pod and of an expired token end, and no others.
 func TestSharedDecisionOutlivesItsTokens(t *testing.T) {
 	j := newJudge()
