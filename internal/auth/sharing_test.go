@@ -406,7 +406,8 @@ func TestPendingEventsWaitWhenSharingEnds(t *testing.T) {
 	})
 }
 
-// When sharing ends just after a change of permissions, the upstream still has time to see the change before the review.
+// When sharing ends just after a change of permissions, the upstream still has time to see the change before the
+// review.
 func TestReviewAfterChangeIsDelayedWhenSharingEnds(t *testing.T) {
 	j := newJudge()
 	detecting(t, j, &scrapes{}, func(t *testing.T, r *Reviews) {
