@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -33,12 +34,16 @@ func newAudiences() *audiences {
 	return &audiences{learned: map[string]*audience{}, reviews: map[string]chan struct{}{}}
 }
 
-// learn records the audiences in an accepted review.
-func (a *audiences) learn(reviewed []string) {
+// learn records the audiences of a token that a review accepted, and forgets those that the review did not.
+func (a *audiences) learn(of, reviewed []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := time.Now()
-	for _, name := range reviewed {
+	for _, name := range of {
+		if !slices.Contains(reviewed, name) {
+			delete(a.learned, name)
+			continue
+		}
 		if a.learned[name] != nil || len(a.learned) < maxAudiences {
 			a.learned[name] = &audience{confirmed: now, asked: now}
 		}

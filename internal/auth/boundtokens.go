@@ -165,7 +165,7 @@ func (b *boundTokens) compare(v *boundToken, answer reviewed, err error) {
 	case v == nil || err != nil && !errors.Is(err, ErrUnauthenticated):
 	case err == nil && answer.caller.key == v.caller.key:
 		v.refused.Store(false)
-		b.audiences.learn(answer.audiences)
+		b.audiences.learn(v.Audiences, answer.audiences)
 	default:
 		if err == nil {
 			b.log.Warn("The upstream reads a service account token differently; such tokens are reviewed",

@@ -1,10 +1,12 @@
 package auth
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
 	"reflect"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -208,6 +210,48 @@ func TestAudiencesAreConfirmed(t *testing.T) {
 		v.revoke(other)
 		v.sends(t, token, "401", 1)
 		v.sends(t, other, "401", 1)
+	})
+}
+
+// A caller that leaves does not end the review that confirms an audience.
+func TestConfirmationOutlivesItsCaller(t *testing.T) {
+	verify(t, func(t *testing.T, v verifying) {
+		v.taught(t)
+		token := v.token("p", nil)
+		v.sends(t, token, robot, 0)
+		<-time.After(confirmEvery)
+		v.do(func(ctx context.Context, review authenticationv1.TokenReview) (int, []byte, error) {
+			if ctx.Err() != nil {
+				return 0, nil, ctx.Err()
+			}
+			return v.answerTo(review)
+		})
+		v.revoke(token)
+		ctx, leave := context.WithCancel(t.Context())
+		leave()
+		_, _ = v.Authenticate(withToken(request(), token).WithContext(ctx))
+		v.sends(t, token, "401", 0) // the review has refused it
+	})
+}
+
+// The review of a token with several audiences shows which of them the upstream accepts no longer.
+func TestAudiencesAreForgottenOneByOne(t *testing.T) {
+	verify(t, func(t *testing.T, v verifying) {
+		accepted := []string{apiAudience, "second"}
+		v.do(func(_ context.Context, review authenticationv1.TokenReview) (int, []byte, error) {
+			code, body, err := v.answerTo(review)
+			return code, bytes.Replace(body, []byte(`"audiences":["`+apiAudience+`"]`),
+				[]byte(`"audiences":["`+strings.Join(accepted, `","`)+`"]`), 1), err
+		})
+		both := v.token("p", map[string]any{"aud": accepted})
+		second := v.token("q", map[string]any{"aud": accepted[1:]})
+		v.sends(t, both, robot, 1)
+		v.sends(t, second, robot, 0)
+		<-time.After(confirmEvery + 1) // the first review is no longer cached
+		accepted = accepted[:1]
+		v.revoke(second)
+		v.sends(t, both, robot, 1)
+		v.sends(t, second, "401", 1)
 	})
 }
 

@@ -20,7 +20,7 @@ const (
 
 // detection schedules the checks of the upstream's authorizers. Used by one goroutine.
 type detection struct {
-	next     time.Time // time of the next check
+	next     time.Time // time at which the next check is due
 	failures int       // checks in a row that failed
 }
 
@@ -28,7 +28,7 @@ type detection struct {
 func (r *Reviews) detect(ctx context.Context) {
 	ticker := time.NewTicker(detectRetry)
 	defer ticker.Stop()
-	var d detection
+	d := detection{next: time.Now()}
 	for {
 		switch now := time.Now(); {
 		case r.trouble.isOn():
@@ -49,7 +49,12 @@ func (r *Reviews) detectOnce(ctx context.Context, d *detection) {
 	var others *othersError
 	var unanswered *strangerError
 	switch {
-	case ctx.Err() != nil, errors.As(err, &unanswered):
+	case ctx.Err() != nil:
+		return
+	case errors.As(err, &unanswered):
+		if time.Since(d.next) >= detectInterval {
+			r.stopSharing(err.Error())
+		}
 		return // the next check is due at once
 	case err == nil:
 		r.share()

@@ -45,7 +45,8 @@
 // requests, and read the keys of service account tokens. Reviews.Run schedules reviews for watches, and has one
 // goroutine for each of these reviews. With DetectExtras, it has one more, which checks the upstream's authorizers. All
 // these goroutines end before Run returns. Constructors start no goroutines. A review that callers share has a
-// goroutine until it ends, also while it waits for a seat. Timers return the seats of refused and failed reviews.
+// goroutine until it ends, also while it waits for a seat. So does a question of a caller above its pace. Timers return
+// the seats of refused and failed reviews.
 //
 // The package does not write responses.
 package auth

@@ -14,7 +14,7 @@ import (
 // *InvalidError if the upstream rejects the review as invalid.
 func (r *Reviews) Review(ctx context.Context, c *Caller,
 	asked authorizationv1.SelfSubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
-	seat, err := r.takeSeat(ctx, c)
+	seat, err := r.takeTurn(ctx, c)
 	if err != nil {
 		return authorizationv1.SubjectAccessReviewStatus{}, err
 	}
@@ -42,4 +42,14 @@ func (r *Reviews) Review(ctx context.Context, c *Caller,
 		return status, &UnavailableError{Err: err}
 	}
 	return status, nil
+}
+
+// takeTurn waits until the caller may ask a new question, and then for a seat.
+func (r *Reviews) takeTurn(ctx context.Context, c *Caller) (*seat, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.config.Seats.wait())
+	defer cancel()
+	if err := r.takePace(ctx, c); err != nil {
+		return nil, err
+	}
+	return r.takeSeat(ctx, c)
 }

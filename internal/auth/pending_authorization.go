@@ -141,8 +141,11 @@ func (r *Reviews) settle(ctx context.Context, w *WatchAuthorization) error {
 	for {
 		d := w.decision.Load()
 		p := d.pending.Load()
-		if p == nil || w.over.Load() {
+		switch {
+		case w.over.Load(), w.isConfirmedBy(d):
 			return w.err()
+		case p == nil: // the watch depends on another decision now
+			continue
 		}
 		left := r.patience(p)
 		if left <= 0 {

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	urlpath "path"
 	"slices"
@@ -21,8 +20,8 @@ import (
 type Reviews struct {
 	config   ReviewsConfig
 	observer Observer
-	paces    *limit.Paces // of uncached questions, per share and group
-	flight   singleflight.Group
+	paces    *limit.Paces       // of uncached questions, per share and group
+	flight   singleflight.Group // of questions by flightOf, and of callers above their pace
 	trouble  trouble
 	sharing  sharing
 	wake     chan struct{} // wakes Run when a review may be due
@@ -32,6 +31,7 @@ type Reviews struct {
 	subjects subjects
 	verdicts *verdicts
 	watches  watchAuthorizations
+	underWay map[string]struct{} // questions under review (flightOf), which any caller may join
 }
 
 // NewReviews returns an authorizer. Run must run to review watches.
@@ -40,6 +40,7 @@ func NewReviews(config ReviewsConfig) *Reviews {
 	r := &Reviews{
 		config: config, observer: config.Observer, paces: newPaces(config.ShareRate),
 		wake: make(chan struct{}, 1), subjects: subjects{}, watches: newWatchAuthorizations(config.Watches),
+		underWay: map[string]struct{}{},
 	}
 	r.verdicts = newVerdicts(max(config.AllowedTTL+config.StaleOnError, config.DeniedTTL), r.subjects.leave)
 	if config.Extras == IgnoreExtras {
@@ -204,41 +205,6 @@ func (r *Reviews) known(q question) (verdict, bool) {
 		return verdict{}, false
 	}
 	return *v, true
-}
-
-// ask sends a review, or joins one that is under way and was sent after the last change of the caller's permissions.
-// The answer is cached even if no caller waits for it any longer. Until then the review has its place in the queue of
-// the caller who asked first, and a seat: another caller cannot end it.
-func (r *Reviews) ask(ctx context.Context, q question) <-chan singleflight.Result {
-	return r.flight.DoChan(r.flightOf(q), func() (any, error) {
-		ctx := context.WithoutCancel(ctx)
-		seat, err := r.takeSeat(ctx, q.Caller)
-		if err != nil {
-			return nil, err
-		}
-		defer seat.leave()
-		detached, cancel := context.WithTimeout(ctx, reviewTimeout)
-		defer cancel()
-		s, asked := r.begin(q)
-		defer r.leave(s)
-		status, err := r.reviewWithRetries(detached, q.Attributes, seat)
-		if err != nil {
-			return nil, err
-		}
-		reply := answerOf(status)
-		r.keep(q, s, asked, reply)
-		return reply, nil
-	})
-}
-
-func (r *Reviews) flightOf(q question) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var changed uint64
-	if s := r.subjects[q.subject]; s != nil {
-		changed = max(s.lost, s.gained)
-	}
-	return string(binary.BigEndian.AppendUint64(q.hash[:], changed))
 }
 
 // begin adds a reference to the question's subject, which leave removes, and returns the current epoch.

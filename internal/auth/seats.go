@@ -88,11 +88,11 @@ func (s *seat) report(kind string, took time.Duration, err error) {
 		s.after, result = min(code.retryAfter(), seatWait), limit.Overloaded
 	case isCode && code.isOverload(), errors.Is(err, context.DeadlineExceeded):
 		result = limit.Overloaded
-	case err == nil, isAnswer(err), errors.Is(err, errRefused), errors.Is(err, ErrUnauthenticated):
+	case err == nil, errors.Is(err, errRefused), errors.Is(err, ErrUnauthenticated):
 		result = limit.Answered
 	}
 	s.Report(kind, result, took)
-	s.of.unanswered.Store(result != limit.Answered && s.after == 0)
+	s.of.unanswered.Store(result != limit.Answered && s.after == 0 && !isAnswer(err))
 }
 
 // leave returns the seat. After a refusal, it stays taken for the time in Retry-After, so that few further reviews are
@@ -106,19 +106,26 @@ func newPaces(perShare limit.Rate) *limit.Paces {
 	return limit.NewPaces(perShare, groupPaces, queue, maxSeatQueueAll)
 }
 
-// takeSeat waits until the caller may ask a new question, and then for a seat. Errors are those of Seats.take. A
-// *BusyError names the caller's share, so that another caller with the same question asks it again.
+// seatKey returns the key of a caller for its pace and its seats.
+func seatKey(caller *Caller) limit.Key { return limit.Key{Group: caller.Group(), One: caller.Share()} }
+
+// takePace waits until the caller may ask a new question, or the context ends. It then returns a *BusyError.
+func (r *Reviews) takePace(ctx context.Context, caller *Caller) error {
+	if err := r.paces.Take(ctx, seatKey(caller)); err != nil {
+		return &BusyError{After: retryAfter, share: caller.Share()}
+	}
+	return nil
+}
+
+// takeSeat waits for a seat of a caller whose pace permits a review. Errors are those of Seats.take. A *BusyError names
+// the caller's share, so that another caller with the same question asks it again.
 func (r *Reviews) takeSeat(ctx context.Context, caller *Caller) (*seat, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.config.Seats.wait())
 	defer cancel()
-	key := limit.Key{Group: caller.Group(), One: caller.Share()}
-	if err := r.paces.Take(ctx, key); err != nil {
-		return nil, &BusyError{After: retryAfter, share: key.One}
-	}
-	seat, err := r.config.Seats.take(ctx, key, limit.InTurns)
+	seat, err := r.config.Seats.take(ctx, seatKey(caller), limit.InTurns)
 	var busy *BusyError
 	if errors.As(err, &busy) {
-		busy.share = key.One
+		busy.share = caller.Share()
 	}
 	return seat, err
 }

@@ -150,8 +150,10 @@ func (r *Reviews) move(w *WatchAuthorization, q question) {
 	r.close(from)
 }
 
+// reviewSoon schedules a review of a new decision. The watches that it is for may be pending since a change, which the
+// upstream's authorizer needs time to see.
 func (r *Reviews) reviewSoon(d *sharedDecision) {
 	if d.reviewed {
-		r.watches.schedule.put(d, time.Now(), urgent)
+		r.watches.schedule.put(d, time.Now().Add(r.config.Watches.Debounce), urgent)
 	}
 }

@@ -321,6 +321,27 @@ func TestAuthorizersAreCheckedAfterOutage(t *testing.T) {
 	}
 }
 
+// Decisions are not shared for longer than two minutes without a check, even if nothing but checks is unanswered.
+func TestUnansweredChecksEndSharing(t *testing.T) {
+	j := newJudge()
+	detecting(t, j, &scrapes{}, func(t *testing.T, r *Reviews) {
+		j.set(func() { j.fail = errors.New("connection refused") })
+		<-time.After(2*detectInterval - 2*detectRetry)
+		if r.period() == 0 {
+			t.Error("sharing ended before a check was overdue for a minute")
+		}
+		<-time.After(4 * detectRetry)
+		if r.period() != 0 {
+			t.Error("decisions are shared without a check for two minutes")
+		}
+		j.set(func() { j.fail = nil })
+		<-time.After(2 * detectRetry)
+		if r.period() == 0 {
+			t.Error("decisions are not shared after a check")
+		}
+	})
+}
+
 // Of a shared decision, the watches of a deleted pod and of an expired token end, and no others.
 func TestSharedDecisionOutlivesItsTokens(t *testing.T) {
 	j := newJudge()
@@ -385,6 +406,21 @@ func TestPendingEventsWaitWhenSharingEnds(t *testing.T) {
 	})
 }
 
+// When sharing ends just after a change of permissions, the upstream still has time to see the change before the
+// review.
+func TestReviewAfterChangeIsDelayedWhenSharingEnds(t *testing.T) {
+	j := newJudge()
+	detecting(t, j, &scrapes{}, func(t *testing.T, r *Reviews) {
+		w := hold(t, r, podsOf(podOf(agent, "1"), "a"))
+		r.Lost(named(agent))
+		r.stopSharing("test")
+		if got, took := checkResult(t, w); got != "passes" || took < r.config.Watches.Debounce {
+			t.Errorf("got %s after %s, want a review after %s", got, took, r.config.Watches.Debounce)
+		}
+		w.Release()
+	})
+}
+
 // A decision of an earlier period of sharing does not count in a later one.
 func TestDecisionsOfEndedPeriodDoNotReturn(t *testing.T) {
 	j := newJudge()
@@ -400,16 +436,94 @@ func TestDecisionsOfEndedPeriodDoNotReturn(t *testing.T) {
 	})
 }
 
+// A pod above its pace waits alone: another pod with the same question is answered at once, and its answer counts for
+// both.
+func TestPaceOfOnePodDelaysNoOtherPod(t *testing.T) {
+	j := newJudge()
+	config := ReviewsConfig{Upstream: j, Extras: IgnoreExtras, ShareRate: limit.Rate{PerSecond: 1, Burst: 1}}
+	following(t, config, func(t *testing.T, r *Reviews) {
+		greedy, modest, began := podOf(agent, "1"), podOf(agent, "2"), time.Now()
+		ask := func(caller *Caller, namespace string) (after time.Duration) {
+			if got := outcome(r, t.Context(), podsOf(caller, namespace)); got != "granted" {
+				t.Errorf("got %s, want granted", got)
+			}
+			return time.Since(began)
+		}
+		ask(greedy, "others")
+		waited := make(chan time.Duration, 1)
+		go func() { waited <- ask(greedy, "a") }()
+		synctest.Wait()
+		if n := r.Paced(); n != 1 {
+			t.Errorf("got %d questions that wait, want 1", n)
+		}
+		if took := ask(modest, "a"); took > 0 {
+			t.Errorf("the modest pod waited for %s, want no wait", took)
+		}
+		if took, n := <-waited, j.count(agent); took != time.Second || n != 2 {
+			t.Errorf("the greedy pod waited for %s, and %d reviews were sent, want 1s and 2", took, n)
+		}
+	})
+}
+
+// Pods join a review that is under way even if their own pace permits none, and are not charged for it.
+func TestJoiningAReviewCostsNothing(t *testing.T) {
+	j := newJudge()
+	config := ReviewsConfig{Upstream: j, Extras: IgnoreExtras, ShareRate: limit.Rate{PerSecond: 0.01, Burst: 1}}
+	following(t, config, func(t *testing.T, r *Reviews) {
+		answer := make(chan struct{})
+		j.set(func() { j.wait = answer })
+		var all sync.WaitGroup
+		for i := range 100 {
+			all.Go(func() {
+				if got := outcome(r, t.Context(), podsOf(podOf(agent, fmt.Sprint(i)), "a")); got != "granted" {
+					t.Errorf("got %s, want granted", got)
+				}
+			})
+		}
+		synctest.Wait()
+		if n := r.Paced(); n != 0 { // their namespace may ask ten questions at once
+			t.Errorf("got %d questions that wait, want none", n)
+		}
+		close(answer)
+		all.Wait()
+		if n := len(r.underWay); n != 0 || j.count(agent) != 1 {
+			t.Errorf("got %d reviews, %d of them under way, want one that ended", j.count(agent), n)
+		}
+	})
+}
+
+// A watch that moves to another decision while its event is checked lets no event pass.
+func TestPendingEventsWaitWhileWatchesMove(t *testing.T) {
+	r := NewReviews(ReviewsConfig{Upstream: newJudge(), Extras: DetectExtras}) // not running, so the watch stays pending
+	w := r.AuthorizeWatch(podsOf(podOf(agent, "1"), "a"))
+	defer w.Release()
+	for _, move := range []func(){r.share, func() { r.stopSharing("test") }} {
+		before := w.decision.Load()
+		move()
+		if before.pending.Load() != nil || w.decision.Load().pending.Load() == nil {
+			t.Error("the watch has not moved, or is pending no longer")
+		}
+		if w.isConfirmedBy(before) {
+			t.Error("an event that was checked during the move passes before a review")
+		}
+	}
+}
+
 // A pod whose question joined that of a pod above its limit asks by itself.
 func TestLimitOfOnePodAffectsNoOtherPod(t *testing.T) {
 	j := newJudge()
 	following(t, ReviewsConfig{Upstream: j, Extras: IgnoreExtras}, func(t *testing.T, r *Reviews) {
 		greedy, modest := podOf(agent, "1"), podOf(agent, "2")
 		limited := make(chan struct{})
-		r.flight.DoChan(r.flightOf(newQuestion(podsOf(greedy, "a"), r.period())), func() (any, error) {
+		r.mu.Lock()
+		key := r.flightOf(newQuestion(podsOf(greedy, "a"), r.period()))
+		r.underWay[key] = struct{}{}
+		r.flight.DoChan(key, func() (any, error) {
+			defer r.sent(key)
 			<-limited
 			return nil, &BusyError{After: time.Second, share: greedy.Share()}
 		})
+		r.mu.Unlock()
 		results := map[*Caller]string{}
 		var all sync.WaitGroup
 		for _, caller := range []*Caller{greedy, modest} {

@@ -146,6 +146,7 @@ func (t *tokens) again(ctx context.Context, token string, v *boundToken) (*Calle
 	if !t.bound.audiences.due(v.Audiences) {
 		return v.caller, ByVerification, nil
 	}
+	ctx = context.WithoutCancel(ctx) // no other request is due, so a caller that leaves must not end the review
 	f := &flight{}
 	seat, err := t.takeSeat(ctx, f.source)
 	if err != nil {

@@ -23,10 +23,16 @@ func (w *WatchAuthorization) Ended() <-chan struct{} { return w.ended }
 // error otherwise. It blocks only while the permission is pending after a change.
 func (w *WatchAuthorization) Check(ctx context.Context) error {
 	// The pending authorization is checked first, because it ends after the watch authorization.
-	if d := w.decision.Load(); d != nil && d.pending.Load() != nil {
+	if d := w.decision.Load(); d != nil && !w.isConfirmedBy(d) {
 		return w.reviews.settle(ctx, w)
 	}
 	return w.err()
+}
+
+// isConfirmedBy reports whether a decision that the watch depended on is confirmed, and the watch still depends on it.
+// A decision that the watch has left is no longer pending, but the new one may be.
+func (w *WatchAuthorization) isConfirmedBy(d *sharedDecision) bool {
+	return d.pending.Load() == nil && w.decision.Load() == d
 }
 
 func (w *WatchAuthorization) err() error {

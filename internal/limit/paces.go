@@ -31,10 +31,24 @@ func (p *Paces) Take(ctx context.Context, key Key) error {
 	if !w.granted {
 		return ErrBusy
 	}
+	p.returnAtRate(w)
+	return nil
+}
+
+// TryTake reports whether work of the key may start now. Then it counts as in Take.
+func (p *Paces) TryTake(key Key) bool {
+	w := p.seats.tryTake(key, InTurns, 1)
+	if w != nil {
+		p.returnAtRate(w)
+	}
+	return w != nil
+}
+
+// returnAtRate returns the seat of work that starts now to its key and to its group, at their rates.
+func (p *Paces) returnAtRate(w *waiter) {
 	one, group := p.seats.returnLater(w.keyQueue, p.one, p.group)
 	time.AfterFunc(one, func() { p.seats.returnToKey(w.keyQueue) })
 	time.AfterFunc(group, func() { p.seats.returnToGroup(w.keyQueue.group) })
-	return nil
 }
 
 // Waiting returns the number of requests that wait.

@@ -119,9 +119,7 @@ func (p *Seats) join(key Key, rank Rank, seats int64) *waiter {
 	defer p.mu.Unlock()
 	l := p.keyQueue(groupKey{rank, key.Group}, key.One)
 	w := &waiter{keyQueue: l, seats: max(1, min(seats, p.bounds.One, p.bounds.Group, p.bounds.All))}
-	if p.idle() && l.group.queue.Len() == 0 && l.queue.Len() == 0 && p.fits(w) { // the usual case
-		p.seat(w)
-		w.granted = true
+	if p.seatNow(w) { // the usual case
 		return w
 	}
 	w.decided = make(chan struct{})
@@ -139,6 +137,29 @@ func (p *Seats) join(key Key, rank Rank, seats int64) *waiter {
 		p.serve() // the request behind it may need fewer seats
 	}
 	return w
+}
+
+// tryTake returns a request that has been granted, or nil if the request would have to wait.
+func (p *Seats) tryTake(key Key, rank Rank, seats int64) *waiter {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.keyQueue(groupKey{rank, key.Group}, key.One)
+	w := &waiter{keyQueue: l, seats: seats}
+	if !p.seatNow(w) {
+		p.forget(l)
+		return nil
+	}
+	return w
+}
+
+// seatNow seats a request if it fits and no other request waits before it, and reports whether it did.
+func (p *Seats) seatNow(w *waiter) bool {
+	l := w.keyQueue
+	w.granted = p.idle() && l.group.queue.Len() == 0 && l.queue.Len() == 0 && p.fits(w)
+	if w.granted {
+		p.seat(w)
+	}
+	return w.granted
 }
 
 // keyQueue returns the queue of a key and creates it if needed.
