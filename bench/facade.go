@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -51,12 +52,15 @@ func buildFacade(ctx context.Context, dir string) error {
 }
 
 // startFacade starts a facade that buildFacade built, and waits until it is ready. Clients use the credentials of the
-// cluster's administrator, as they do with kube-apiserver.
+// cluster's administrator, as they do with kube-apiserver. The facade has any free port unless flags name one.
 func startFacade(ctx context.Context, dir string, cluster *testkit.Cluster, direct *server,
 	flags ...string) (*facade, startCost, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, startCost{}, err
+	}
+	if i := slices.Index(flags, "--secure-port"); i >= 0 {
+		port = flags[i+1]
 	}
 	say("starting %s", facadeName)
 	f := &facade{process: exec.CommandContext(ctx, filepath.Join(dir, facadeName), append([]string{

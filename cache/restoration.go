@@ -55,7 +55,7 @@ func (r *Restoration) record(rv RV, before, now, deletion *Object) {
 	r.filling.count(h.bytes.Load() - counted + r.last.indexBytes() - indexed)
 }
 
-// In one step, Show makes the restored content the content of the lane, complete up to rv. Readers see the State after
+// Show makes the restored content the content of the lane in one step, complete up to rv. Readers see the State after
 // the last event; watches may start after any of the events. It starts a new epoch, as Replace does. It returns
 // ErrOutOfOrder when rv is below the last event, and then changes nothing. It returns ErrClosed after Close. Unless it
 // returned ErrOutOfOrder, the Restoration must not be used again.

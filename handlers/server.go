@@ -131,8 +131,8 @@ func New(c Config) http.Handler {
 		limiter: newLimiter(c.Draining, c.RequestTimeout),
 		authorization: authorizationCheck{authorizer: c.Authorizer, catalog: c.Catalog, lanes: c.Lanes,
 			waiting: limit.NewConcurrencyLimit(waitBounds), draining: c.Draining},
-		documents: c.Documents, fields: c.Fields, upstream: c.Upstream, metrics: c.Metrics, slis: c.SLIs, counters: c.Counters,
-		profiles: c.Profiles, level: c.Level, checks: c.Checks,
+		documents: c.Documents, fields: c.Fields, upstream: c.Upstream, metrics: c.Metrics, slis: c.SLIs,
+		counters: c.Counters, profiles: c.Profiles, level: c.Level, checks: c.Checks,
 		times: times{
 			maxStaleness: c.MaxStaleness, minWatch: c.MinWatch, watchAge: c.WatchMaxAge, bookmarks: c.BookmarkInterval,
 			write:    c.WriteTimeout,

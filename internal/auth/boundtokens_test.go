@@ -47,7 +47,7 @@ func TestBoundTokensCostNoReview(t *testing.T) {
 func TestConcurrentTokensShareALesson(t *testing.T) {
 	verify(t, func(t *testing.T, v verifying) {
 		release := make(chan struct{})
-		answer := v.reviewer.answerTo
+		answer := v.answerTo
 		v.do(func(_ context.Context, review authenticationv1.TokenReview) (int, []byte, error) {
 			<-release
 			return answer(review)
@@ -77,8 +77,8 @@ func TestDoubtfulTokensAreReviewed(t *testing.T) {
 		"pod deleted":       func(v verifying, _ string) { v.remove("pods/ns/p") },
 		"pod recreated":     func(v verifying, _ string) { v.show("pods/ns/p", "2") },
 		"pod due to be deleted": func(v verifying, _ string) {
-			v.issuer.mu.Lock()
-			defer v.issuer.mu.Unlock()
+			v.mu.Lock()
+			defer v.mu.Unlock()
 			v.objects["pods/ns/p"] = serviceaccount.Object{UID: "uid-p", Deletes: time.Now().Add(-time.Second)}
 		},
 	} {
@@ -216,7 +216,7 @@ func TestAudiencesAreConfirmed(t *testing.T) {
 // A caller that leaves does not end the review that confirms an audience.
 func TestConfirmationOutlivesItsCaller(t *testing.T) {
 	verify(t, func(t *testing.T, v verifying) {
-		v.taught(t)
+		v.learnsAudience(t)
 		token := v.token("p", nil)
 		v.sends(t, token, robot, 0)
 		<-time.After(confirmEvery)

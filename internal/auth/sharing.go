@@ -57,7 +57,8 @@ func byOthers(status authorizationv1.SubjectAccessReviewStatus) bool {
 	return slices.ContainsFunc(strings.Split(status.Reason, "\n"), func(line string) bool {
 		// Recent releases put the authorizer's name before its reason.
 		_, unnamed, named := strings.Cut(line, ": ")
-		return line != "" && !strings.HasPrefix(line, "RBAC: ") && !(named && strings.HasPrefix(unnamed, "RBAC: "))
+		return line != "" && !strings.HasPrefix(line, "RBAC: ") &&
+			(!named || !strings.HasPrefix(unnamed, "RBAC: "))
 	})
 }
 

@@ -112,7 +112,8 @@ func (s *signingKeys) fetch(ctx context.Context) (*publishedKeys, error) {
 		}
 		*document.body = body
 	}
-	if last := s.last.Load(); last != nil && bytes.Equal(last.discovery, next.discovery) && bytes.Equal(last.keys, next.keys) {
+	if last := s.last.Load(); last != nil && bytes.Equal(last.discovery, next.discovery) &&
+		bytes.Equal(last.keys, next.keys) {
 		next.Keys = last.Keys
 		return next, nil
 	}

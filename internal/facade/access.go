@@ -185,7 +185,8 @@ func (a *access) authorize(c Authorization, reviewer *upstream.Reviewer, account
 		return fmt.Errorf("create client for roles and bindings: %w", err)
 	}
 	reviews := auth.NewReviews(auth.ReviewsConfig{
-		Upstream: reviewer, Seats: a.seatsOf(reviewer), AllowedTTL: c.AllowedTTL, DeniedTTL: c.DeniedTTL, StaleOnError: c.StaleOnError,
+		Upstream: reviewer, Seats: a.seatsOf(reviewer), AllowedTTL: c.AllowedTTL, DeniedTTL: c.DeniedTTL,
+		StaleOnError:     c.StaleOnError,
 		AlwaysAllowPaths: c.AlwaysAllowPaths, AlwaysAllowGroups: c.AlwaysAllowGroups,
 		Extras: auth.ExtrasMode(c.Extras), Metrics: reviewer,
 		ShareRate: limit.Rate{PerSecond: c.MissRate, Burst: burst(c.MissRate, missBurst)},

@@ -86,7 +86,8 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	}, laneMetrics{f.metrics, f.history}, log)
 	f.preload = &preload{wanted: c.wanted(), catalog: f.catalog, lanes: f.lanes, log: log}
 	if f.access, err = newAccess(c, surroundings{
-		config: config, client: client, hop: hop, objects: newBoundObjects(f.lanes), metrics: f.metrics, history: f.history, log: log,
+		config: config, client: client, hop: hop, objects: newBoundObjects(f.lanes), metrics: f.metrics, history: f.history,
+		log: log,
 	}); err != nil {
 		return nil, err
 	}

@@ -174,7 +174,7 @@ func TestServerThatRefusesGetsFewerSeats(t *testing.T) {
 func TestServerThatRefusesAllIsSpared(t *testing.T) {
 	s := newServer(1, time.Millisecond, 1)
 	s.inFlight = 1
-	loaded(t, s, func(t *testing.T, a *Adaptive) {
+	loaded(t, s, func(t *testing.T, _ *Adaptive) {
 		if _, refused := s.during(10 * time.Second); refused > 11*minWindow {
 			t.Errorf("got %d refusals in ten seconds, want %d a second", refused, minWindow)
 		}

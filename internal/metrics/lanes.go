@@ -96,7 +96,8 @@ func newLaneCollector(lanes LaneSource) *laneCollector {
 }
 
 func (c *laneCollector) add(kind prometheus.ValueType, name, help string, read func(LaneStats) float64) {
-	desc := prometheus.NewDesc("listfacade_lane_"+name, help+laneHelp, []string{"group", "version", "resource", "encoding"}, nil)
+	desc := prometheus.NewDesc("listfacade_lane_"+name, help+laneHelp,
+		[]string{"group", "version", "resource", "encoding"}, nil)
 	c.metrics = append(c.metrics, laneMetric{desc: desc, kind: kind, read: read})
 }
 

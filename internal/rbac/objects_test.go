@@ -31,7 +31,7 @@ func (c *cuttable) Watch(options metav1.ListOptions) (watch.Interface, error) {
 		return nil, errForbidden
 	}
 	var err error
-	c.open, err = c.ListerWatcher.Watch(options)
+	c.open, err = c.ListerWatcher.Watch(options) //nolint:staticcheck // the source of the tests has no other method
 	return c.open, err
 }
 

@@ -47,7 +47,8 @@ func (r *Reflector) resolve(ctx context.Context, log *olderLog) error {
 	if len(log.unknown) == 0 {
 		return nil
 	}
-	if r.older.beginsResolve(log) && !r.Start(func(ctx context.Context) { r.older.resolve(log, r.readBefores(ctx, log)) }) {
+	resolve := func(ctx context.Context) { r.older.resolve(log, r.readBefores(ctx, log)) }
+	if r.older.beginsResolve(log) && !r.Start(resolve) {
 		r.older.resolve(log, ErrStopped)
 	}
 	select {

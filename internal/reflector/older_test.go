@@ -195,7 +195,7 @@ func TestOlderEventsAreShared(t *testing.T) {
 		}
 		lane, k := r.synced(t), &taker{}
 		r.Script(testkit.AskProgressWatch, func(w http.ResponseWriter, request *http.Request) {
-			time.Sleep(time.Second) //pace: all others begin in the meantime
+			<-time.After(time.Second) //pace: all others begin in the meantime
 			r.Truth(w, request)
 		})
 		var waiting sync.WaitGroup

@@ -34,7 +34,7 @@ func (w *writer) noteWorld() {
 	}
 	isFirst := world.epochs == 0
 	world.epochs = epochs
-	if first, ok := lane.Oldest(); ok && !(isFirst && !world.follows && w.publisher.otherPasts.Load() == 0) {
+	if first, ok := lane.Oldest(); ok && (!isFirst || world.follows || w.publisher.otherPasts.Load() != 0) {
 		world.from.Store(uint64(first))
 	}
 }

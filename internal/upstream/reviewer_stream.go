@@ -23,7 +23,6 @@ func (r *Reviewer) Stream(ctx context.Context, path string, read func(io.Reader)
 	if err != nil {
 		return err
 	}
-	body := http.MaxBytesReader(nil, response.Body, maxStreamed)
-	defer body.Close()
-	return read(body)
+	defer response.Body.Close()
+	return read(http.MaxBytesReader(nil, response.Body, maxStreamed))
 }

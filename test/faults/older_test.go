@@ -219,7 +219,7 @@ func TestInformersMoveWithoutLists(t *testing.T) {
 		{"a replica starts", func() *suite.Facade { return suite.StartFacade(t, suite.Cluster(t)) }},
 		{"the first replica returns", func() *suite.Facade { return other }},
 	} {
-		time.Sleep(settled) //pace: client-go lists again after a watch that ends within its first second
+		<-time.After(settled) //pace: client-go lists again after a watch that ends within its first second
 		m.leave()
 		change(2*round + 1)
 		run = step.server()

@@ -135,7 +135,7 @@ func (r *tokenRig) compare(t *testing.T, token string) (accepted, verified bool,
 	case err != nil && !errors.Is(err, auth.ErrUnauthenticated):
 		return false, false, err
 	case review.Status.Authenticated != (err == nil):
-		return false, false, fmt.Errorf("got %v, want authenticated %t (%s)", err, review.Status.Authenticated, review.Status.Error)
+		return false, false, fmt.Errorf("got error %w, want authenticated %t (%s)", err, review.Status.Authenticated, review.Status.Error)
 	case err != nil:
 		return false, false, nil
 	}

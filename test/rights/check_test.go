@@ -59,7 +59,7 @@ func TestCheck(t *testing.T) {
 				"FAIL  resource namespaces: the kubeconfig user may not list and watch all objects of the resource",
 			}, true,
 		},
-		"authorizers": {reader, nil, []string{"ok    authorizers: the tokens of a service account share access reviews"}, false},
+		"authorizers":     {reader, nil, []string{"ok    authorizers: the tokens of a service account share access reviews"}, false},
 		"an unknown user": {unknown, nil, []string{"FAIL  "}, true},
 		"no such file":    {filepath.Join(t.TempDir(), "none"), nil, []string{"FAIL  upstream: read --kubeconfig .*none"}, true},
 		"an invalid value": {
