@@ -54,8 +54,8 @@ func TestListsInEveryRepresentation(t *testing.T) {
 	}
 }
 
-// awaitDeletions waits until the namespaces of earlier tests are gone. Until then their objects disappear one by one, and
-// two streams that begin at different times differ.
+// awaitDeletions waits until the namespaces of earlier tests are gone. Until then their objects disappear one by one,
+// and two streams that begin at different times differ.
 func awaitDeletions(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	testkit.Eventually(t, "namespaces are deleted", func() error {
