@@ -159,8 +159,9 @@ func (o *reply) answering(code int) {
 		return
 	}
 	o.answers = true
-	o.turn.end()
-	o.turn = turn{} // a watch lasts long
+	if !o.watches { // a watch that resumes has events to find first
+		o.endTurn()
+	}
 	o.event.Code, o.event.Started = code, time.Since(o.event.Began)
 	o.observer.Answering(o.event)
 }

@@ -23,9 +23,9 @@ const (
 // turns bounds the long-running requests that begin at a time. When thousands of clients connect at once, reviews would
 // otherwise wait behind all their requests for a processor, and time out.
 //
-// A turn covers the work before the response begins. It ends after turnTime, so that requests that wait for reviews or
-// a lane do not hold all turns. Such a request takes another turn before its next step, but does not wait behind
-// requests that have just arrived.
+// A turn covers the work before the response begins, and the events that a watch resumes with. It ends after turnTime,
+// so that requests that wait for reviews or a lane do not hold all turns. Such a request takes another turn before its
+// next step, but does not wait behind requests that have just arrived.
 type turns struct {
 	arriving *limit.Seats  // of sources
 	known    *limit.Seats  // of callers
@@ -61,6 +61,12 @@ func (t *turn) end() {
 	if t.timer != nil && t.timer.Stop() {
 		t.leave()
 	}
+}
+
+// endTurn ends the request's turn for good.
+func (o *reply) endTurn() {
+	o.turn.end()
+	o.turn = turn{} // a watch lasts long
 }
 
 // arrive waits for the first turn of a long-running request, before its authentication.
