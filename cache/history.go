@@ -35,6 +35,7 @@ type segment struct {
 	entries [segmentSize]entry
 	newest  time.Time // time of the last event; for the writer only
 	bytes   atomic.Int64
+	values  [maxValueSets]atomic.Pointer[valueSet] // in the order in which watches needed them
 }
 
 // entry is one event. before is nil for a new object, now is nil for a deleted one.

@@ -58,3 +58,26 @@ func longestVouch(l *Lane, over <-chan struct{}) (longest time.Duration) {
 		longest = max(longest, time.Since(began))
 	}
 }
+
+// BenchmarkResume resumes a watch of one node after 10,000 events of other nodes.
+func BenchmarkResume(b *testing.B) {
+	l := NewLane(Options{})
+	l.verifying = false
+	defer l.Close()
+	l.Replace(1, shape, nil)
+	for i := range 10_000 {
+		apply(b, l, Upsert, benchPod(i, RV(i+2)))
+	}
+	p := selecting(b, "", "", "spec.nodeName=elsewhere")
+	b.ReportAllocs()
+	for b.Loop() {
+		w, err := l.Watch(WatchOptions{Predicate: p, Start: AfterRV(1)})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, ok := w.Next(); ok {
+			b.Fatal("got an event, want none")
+		}
+		w.Close()
+	}
+}

@@ -160,6 +160,11 @@ func (w *Watcher) nextInitial() (Event, bool) {
 func (w *Watcher) nextReplayed() (Event, bool) {
 	for w.seq < w.joined {
 		seq := w.seq
+		if seq%segmentSize == 0 && w.joined-seq >= segmentSize && w.epoch.history.lacks(seq, &w.feed.anchor) {
+			w.seq += segmentSize
+			w.replay.Store(w.joined - w.seq)
+			continue
+		}
 		e := w.epoch.history.at(seq)
 		if e == nil {
 			return w.lose()

@@ -72,8 +72,8 @@ func newShares(l Limits) shares {
 		begins: limit.NewRates(limit.Rate{PerSecond: float64(l.WatchRatePerUser), Burst: 10 * l.WatchRatePerUser}),
 	}
 	if l.WatchRate > 0 {
-		s.pace = limit.NewPace(limit.Rate{PerSecond: float64(l.WatchRate), Burst: l.WatchRate * 5 / 2}, maxWaiting,
-			maxWaitingAll)
+		queue := orUnlimited(l.Watches) // a refusal costs more than a waiting watch, because its client comes back
+		s.pace = limit.NewPace(limit.Rate{PerSecond: float64(l.WatchRate), Burst: l.WatchRate * 5 / 2}, queue, queue)
 	}
 	return s
 }
@@ -116,7 +116,7 @@ func (l *limiter) enter(ctx context.Context, out *reply, q *Request) error {
 // open takes a seat for an authorized, long-running request, when it is its caller's turn. It may end the stream of
 // another caller.
 func (l *limiter) open(ctx context.Context, out *reply, q *Request) error {
-	if err := l.awaitPace(ctx, q); err != nil {
+	if err := l.awaitPace(ctx, out, q); err != nil {
 		return err
 	}
 	if l.refusesNew(q) {
@@ -149,13 +149,15 @@ func (l *limiter) occupy(out *reply, q *Request, pool *limit.Streams) error {
 	return nil
 }
 
-// awaitPace waits until the rate of all callers allows another long-running request of this caller.
-func (l *limiter) awaitPace(ctx context.Context, q *Request) error {
+// awaitPace waits until the rate of all callers allows another long-running request of this caller. The request's turn
+// ends first, because new callers would otherwise wait for a turn behind all others.
+func (l *limiter) awaitPace(ctx context.Context, out *reply, q *Request) error {
 	if l.shares.pace == nil {
 		return nil
 	}
+	out.turn.end()
 	defer q.Event.Waited(observe.Queueing, q.Event.Waiting(observe.Queueing))
-	waiting, cancel := context.WithTimeout(ctx, l.patience(ctx, q))
+	waiting, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	settle, err := l.shares.pace.Take(waiting, callerKey(q.Caller))
 	switch {

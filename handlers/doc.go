@@ -3,6 +3,7 @@
 //
 //	drain_check   refuses requests of a server that has shut down
 //	resolve       reads the request once into a *Request, with kube-apiserver's own decoders
+//	turns         lets few long-running requests begin at a time
 //	authenticate  finds out who the caller is; refuses unauthenticated requests and impersonation
 //	limit         lets the request continue, queues it, or refuses it; caller_limits.go has the limits for callers
 //	authorize     calls the authorizer; only then takes the seat of a watch, opens a lane, and waits while the lane is

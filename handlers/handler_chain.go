@@ -48,7 +48,7 @@ func (s *Server) process(out *reply, r *http.Request, about subject, answer answ
 	out.atEnd(func() { cancel(nil) })
 	out.cancel, out.watches = cancel, q.isWatch()
 	out.until, _ = ctx.Deadline()
-	if err := s.authenticate(out, q, r); err != nil {
+	if err := s.identify(ctx, out, q, r); err != nil {
 		return err
 	}
 	out.progress.Known()
@@ -84,6 +84,17 @@ func (s *Server) process(out *reply, r *http.Request, about subject, answer answ
 	return err
 }
 
+// identify authenticates a request in its turn.
+func (s *Server) identify(ctx context.Context, out *reply, q *Request, r *http.Request) error {
+	if err := s.turns.arrive(ctx, out, q); err != nil {
+		return err
+	}
+	if err := s.authenticate(out, q, r); err != nil {
+		return err
+	}
+	return s.turns.proceed(ctx, out, q)
+}
+
 // respond authorizes the request. Then the last step answers it, or the upstream does.
 func (s *Server) respond(ctx context.Context, out *reply, q *Request, answer answer) error {
 	lane, to, err := s.enter(ctx, out, q)
@@ -109,6 +120,9 @@ func (s *Server) enter(ctx context.Context, out *reply, q *Request) (Lane, route
 		return nil, route{}, err
 	}
 	if err := s.takeSeat(ctx, out, q, to); err != nil {
+		return nil, route{}, err
+	}
+	if err := s.turns.proceed(ctx, out, q); err != nil {
 		return nil, route{}, err
 	}
 	if to.forwards() {

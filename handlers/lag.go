@@ -90,6 +90,7 @@ func (o *reply) notifyLag(bound time.Duration, notify func(behind time.Duration)
 
 // caughtUp records that the client has accepted all events.
 func (o *reply) caughtUp() {
+	o.endTurn()
 	guard := &o.out.guard
 	guard.mu.Lock()
 	defer guard.mu.Unlock()

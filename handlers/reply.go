@@ -34,6 +34,7 @@ type reply struct {
 	precompressed *wire.Precompressed // of pages in compressed lists
 	out           timedWriter
 	seat          seat
+	turn          turn
 	answers       bool // the start of a long-running response was reported
 
 	progress observe.Progress // of the event, for other goroutines
@@ -158,6 +159,9 @@ func (o *reply) answering(code int) {
 		return
 	}
 	o.answers = true
+	if !o.watches { // a watch that resumes has events to find first
+		o.endTurn()
+	}
 	o.event.Code, o.event.Started = code, time.Since(o.event.Began)
 	o.observer.Answering(o.event)
 }

@@ -92,6 +92,7 @@ type Server struct {
 	resolver      resolver
 	authenticator Authenticator
 	selfReviewer  SelfReviewer
+	turns         turns
 	limiter       *limiter
 	authorization authorizationCheck
 	documents     *upstream.Documents
@@ -128,6 +129,7 @@ func New(c Config) http.Handler {
 		resolver: resolver{catalog: c.Catalog, formats: newFormats(c.Encodings, c.Offers), authorizer: c.Authorizer,
 			uncached: c.Uncached, timeout: c.RequestTimeout, passAs: c.PassAs, hop: c.Hop},
 		authenticator: c.Authenticator, selfReviewer: c.SelfReviewer,
+		turns:   newTurns(c.Limits.Watches, c.RequestTimeout),
 		limiter: newLimiter(c.Draining, c.RequestTimeout),
 		authorization: authorizationCheck{authorizer: c.Authorizer, catalog: c.Catalog, lanes: c.Lanes,
 			waiting: limit.NewConcurrencyLimit(waitBounds), draining: c.Draining},

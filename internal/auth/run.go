@@ -26,8 +26,7 @@ func (r *Reviews) Run(ctx context.Context) {
 	}
 	look := time.NewTicker(existenceInterval)
 	defer look.Stop()
-	next := time.NewTimer(0)
-	defer next.Stop()
+	var after time.Duration
 	for {
 		select {
 		case <-ctx.Done():
@@ -36,15 +35,15 @@ func (r *Reviews) Run(ctx context.Context) {
 			r.endUnanswered()
 			r.endMissing()
 		case <-r.wake:
-		case <-next.C:
+		case <-time.After(after): // after Timer.Reset, the runtime would walk through the timers of all watches
 		}
-		due, after := r.due()
+		var due [turns]bool
+		due, after = r.due()
 		for of, is := range due {
 			if is {
 				reviews.Go(func() { r.followNext(ctx, turn(of)) })
 			}
 		}
-		next.Reset(after)
 	}
 }
 

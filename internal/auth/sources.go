@@ -131,6 +131,9 @@ func (s *sources) of(address netip.Prefix) *source {
 	return made
 }
 
+// SourceOf returns the key of the source of a remote address, and of its network.
+func SourceOf(address string) limit.Key { return priorityOf(sourceOf(address)) }
+
 // sourceOf returns the source of a remote address: an IPv4 address, or a /64 prefix of IPv6, which is one site. All
 // remote addresses without an IP address are one source.
 func sourceOf(address string) netip.Prefix {

@@ -1,0 +1,88 @@
+package cache
+
+import (
+	"slices"
+
+	"github.com/listfacade/listfacade/selectors"
+)
+
+// maxValueSets is the maximum number of properties for which a segment knows its values. Clients can select by any
+// number of labels.
+const maxValueSets = 4
+
+// valueSet proposes whether the objects of a full segment have a value of one property. Like an anchor, it only
+// proposes segments; the predicate decides (I9). A watch from an old version therefore compares few events with its
+// predicate. 128 objects in 4096 bits let 3 % of other segments pass.
+type valueSet struct {
+	keys     bool               // of keys of objects, not of a property
+	property selectors.Property // if not of keys
+	bits     [64]uint64
+}
+
+func (s *valueSet) add(value string) {
+	hash := hashOf(value)
+	s.bits[hash>>6&63] |= 1 << (hash & 63)
+}
+
+func (s *valueSet) has(value string) bool {
+	hash := hashOf(value)
+	return s.bits[hash>>6&63]&(1<<(hash&63)) != 0
+}
+
+// hashOf returns the FNV-1a hash. Clients who write values that collide only make replays slower.
+func hashOf(value string) uint64 {
+	hash := uint64(14695981039346656037)
+	for i := range len(value) {
+		hash = (hash ^ uint64(value[i])) * 1099511628211
+	}
+	return hash
+}
+
+// lacks reports whether the full segment that begins at a position has no event for feeds with an anchor.
+func (h *history) lacks(seq int64, at *anchor) bool {
+	w := h.held.Load()
+	if seq < w.first || at.by != byKey && at.by != byValue {
+		return false
+	}
+	set := w.segments[(seq-w.first)/segmentSize].valuesOf(at)
+	if set == nil {
+		return false
+	}
+	return !slices.ContainsFunc(at.values, set.has)
+}
+
+// valuesOf returns the set for an anchor, made on first use. It is nil if the segment has sets of other properties
+// only. The segment is full.
+func (s *segment) valuesOf(at *anchor) *valueSet {
+	for i := range s.values {
+		set := s.values[i].Load()
+		if set == nil {
+			made := s.makeValues(at)
+			if s.values[i].CompareAndSwap(nil, made) {
+				return made
+			}
+			set = s.values[i].Load()
+		}
+		if set.keys == (at.by == byKey) && set.property == at.property {
+			return set
+		}
+	}
+	return nil
+}
+
+func (s *segment) makeValues(at *anchor) *valueSet {
+	set := &valueSet{keys: at.by == byKey, property: at.property}
+	for i := range s.entries {
+		for _, o := range []*Object{s.entries[i].before, s.entries[i].now} {
+			switch {
+			case o == nil:
+			case set.keys:
+				set.add(o.Key())
+			default:
+				value, _ := set.property.Of(&o.Attributes)
+				set.add(value)
+			}
+		}
+	}
+	return set
+}
