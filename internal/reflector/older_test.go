@@ -363,7 +363,7 @@ func TestOlderEventsContinueAfterABreak(t *testing.T) {
 
 // Events that may be wrong are not sent.
 func TestOlderEventsAreRefused(t *testing.T) {
-	second := func(r *rig, lane *Reflector) { // a second epoch
+	second := func(_ *rig, lane *Reflector) { // a second epoch
 		lane.contradict(errContradicted)
 		until(t, time.Second, "the lane is listed again", func() bool { return lane.Cache.Epochs() == 2 && lane.Failure() == nil })
 	}
@@ -373,7 +373,7 @@ func TestOlderEventsAreRefused(t *testing.T) {
 		asked  int
 	}{
 		"a resource without bookmarks":   {events, func(*rig, *Reflector) {}, 0},
-		"a version of the window":        {configMaps, func(r *rig, _ *Reflector) {}, 0},
+		"a version of the window":        {configMaps, func(*rig, *Reflector) {}, 0},
 		"another epoch":                  {configMaps, second, 0},
 		"other columns":                  {configMaps, func(r *rig, _ *Reflector) { r.SetColumns(`[{"name":"Other"}]`) }, 1},
 		"the upstream sends no bookmark": {configMaps, func(r *rig, _ *Reflector) { r.Script(testkit.AskProgressWatch, frames()) }, olderRounds},
