@@ -72,8 +72,8 @@ func (r Results) prices() string {
 		}
 	}
 	return grid([]string{
-		"server CPU for an answer", "kube-apiserver", "listfacade", "kube-apiserver behind it", "file server", "ratio", "must",
-		"aim", "reached", "listfacade / file server",
+		"server CPU for an answer", "kube-apiserver", "listfacade", "kube-apiserver behind it", "file server", "ratio",
+		"must", "aim", "reached", "listfacade / file server",
 	}, lines)
 }
 
