@@ -17,6 +17,9 @@ func (r *Reviews) ask(ctx context.Context, q question) <-chan singleflight.Resul
 	ctx = context.WithoutCancel(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if reply, ok := r.recent(q); ok {
+		return answered(reply)
+	}
 	key := r.flightOf(q)
 	if _, ok := r.underWay[key]; ok || r.paces.TryTake(seatKey(q.Caller)) {
 		return r.send(ctx, key, q)
@@ -31,15 +34,31 @@ func (r *Reviews) askLater(ctx context.Context, q question) (any, error) {
 	if err := r.takePace(ctx, q.Caller); err != nil {
 		return nil, err
 	}
-	if known, ok := r.known(q); ok && time.Since(known.made) < r.ttl(known.allowed) {
-		return answer{allowed: known.allowed, reason: known.reason.Value()}, nil
-	}
 	result := <-func() <-chan singleflight.Result {
 		r.mu.Lock()
 		defer r.mu.Unlock()
+		if reply, ok := r.recent(q); ok {
+			return answered(reply)
+		}
 		return r.send(ctx, r.flightOf(q), q)
 	}()
 	return result.Val, result.Err
+}
+
+// recent returns the cached answer to a question if it is valid. A review may have ended after the caller found none.
+// The caller holds mu.
+func (r *Reviews) recent(q question) (answer, bool) {
+	v := r.verdicts.byHash[q.hash]
+	if !q.kept || v == nil || !v.subject.trusts(v.allowed, v.asked) || time.Since(v.made) >= r.ttl(v.allowed) {
+		return answer{}, false
+	}
+	return answer{allowed: v.allowed, reason: v.reason.Value()}, true
+}
+
+func answered(reply answer) <-chan singleflight.Result {
+	result := make(chan singleflight.Result, 1)
+	result <- singleflight.Result{Val: reply}
+	return result
 }
 
 // send sends a review that the pace of the caller permits, or joins one that is under way. The context bounds the wait
