@@ -69,6 +69,17 @@ func (b *boundTokens) accepted(key tokenKey) *boundToken {
 	return known.(*boundToken)
 }
 
+// expects reports whether a token names a key of the upstream, or may do so while no keys were read yet. It costs no
+// signature check and does not wait.
+func (b *boundTokens) expects(token string) bool {
+	unverified, err := serviceaccount.Parse(token)
+	if err != nil {
+		return false
+	}
+	keys := b.keys.current()
+	return keys == nil || keys.Publish(unverified)
+}
+
 // verify returns a token with a valid signature, or nil for any other token. It may wait for the upstream's keys.
 func (b *boundTokens) verify(ctx context.Context, key tokenKey, token string) *boundToken {
 	if b == nil {

@@ -43,7 +43,7 @@ func TestBoundTokensCostNoReview(t *testing.T) {
 	})
 }
 
-// Tokens that arrive before the audience is known wait for one review.
+// Tokens that arrive before the audience is known wait for one review. All of them may have one address.
 func TestConcurrentTokensShareALesson(t *testing.T) {
 	verify(t, func(t *testing.T, v verifying) {
 		release := make(chan struct{})
@@ -53,7 +53,7 @@ func TestConcurrentTokensShareALesson(t *testing.T) {
 			return answer(review)
 		})
 		var wait sync.WaitGroup
-		for n := range 40 {
+		for n := range manyTokens {
 			token := v.token(fmt.Sprint("pod-", n), nil)
 			wait.Go(func() {
 				caller, err := v.Authenticate(withToken(request(), token))
@@ -64,7 +64,45 @@ func TestConcurrentTokensShareALesson(t *testing.T) {
 		close(release)
 		wait.Wait()
 		if got := v.reviewer.asked.Load(); got != 1 {
-			t.Errorf("got %d reviews for 40 tokens, want 1", got)
+			t.Errorf("got %d reviews for %d tokens, want 1", got, manyTokens)
+		}
+	})
+}
+
+// manyTokens is a number of tokens far above the number of reviews that a source may have under way.
+const manyTokens = 200
+
+// A token with a wrong signature is a failure of its source. Other sources' tokens are verified nevertheless.
+func TestWrongSignaturesAreCharged(t *testing.T) {
+	verify(t, func(t *testing.T, v verifying) {
+		v.learnsAudience(t)
+		unseen := v.token("unseen", nil)
+		v.rotate("one") // with the ID of the published key
+		from := func(address, token string) string {
+			r := withToken(request(), token)
+			r.RemoteAddr = address
+			return result(v.Authenticate(r))
+		}
+		before := v.reviewer.asked.Load()
+		var wait sync.WaitGroup
+		for n := range manyTokens {
+			token := v.token(fmt.Sprint("pod-", n), nil)
+			v.revoke(token)
+			wait.Go(func() {
+				if got := from("192.0.2.1:1", token); got != "401" && got != "429" {
+					t.Errorf("got %s for a wrong signature, want 401 or 429", got)
+				}
+			})
+		}
+		wait.Wait()
+		if got := v.reviewer.asked.Load() - before; got != 50 {
+			t.Errorf("got %d reviews of tokens with wrong signatures, want 50", got)
+		}
+		if got := from("192.0.2.1:2", unseen); got != "429" {
+			t.Errorf("got %s for a new token of the source that used up its failures, want 429", got)
+		}
+		if got := from("192.0.2.2:1", unseen); got != robot {
+			t.Errorf("got %s for a token of another source, want %s", got, robot)
 		}
 	})
 }

@@ -76,6 +76,14 @@ func (s *sources) enter(address netip.Prefix) (*entry, error) {
 	return &entry{sources: s, address: address, from: from, budget: budget}, nil
 }
 
+// usedUp reports whether a source has used up its failures, not counting reviews under way.
+func (s *sources) usedUp(address netip.Prefix) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known, ok := s.each.Get(address)
+	return ok && known.(*source).failures.Tokens() < 1
+}
+
 // pass admits a review that needs no seat.
 func (s *sources) pass(address netip.Prefix) *entry {
 	s.mu.Lock()

@@ -35,6 +35,7 @@ type tokens struct {
 	outcomes               Outcomes
 	sources                *sources
 	seats                  *Seats
+	verifications          *limit.Seats // of signature checks
 	secret                 [sha256.Size]byte
 	known                  *cache.LRUExpireCache // tokenKey to *Caller; nil for invalid tokens
 	good                   *cache.LRUExpireCache // tokenKey of tokens that were valid when they were last examined
@@ -60,7 +61,7 @@ func newTokens(c AuthenticatorConfig) *tokens {
 	t := &tokens{
 		reviewer: c.Tokens, audiences: c.Audiences, successTTL: c.SuccessTTL, failureTTL: c.FailureTTL, outcomes: c.Outcomes,
 		sources: newSources(c.Failures), seats: c.Seats, known: cache.NewLRUExpireCache(maxTokens),
-		good: cache.NewLRUExpireCache(maxTokens), flights: map[tokenKey]*flight{},
+		good: cache.NewLRUExpireCache(maxTokens), flights: map[tokenKey]*flight{}, verifications: newVerificationSeats(),
 		bound: newBoundTokens(c.Bound, c.Log.Named("tokens")),
 	}
 	_, _ = rand.Read(t.secret[:]) // never fails (crypto/rand)
@@ -184,6 +185,7 @@ func callerOrError(caller *Caller) (*Caller, error) {
 // join returns the examination of the token that is under way, or starts one if the limits of the source allow it.
 // Joining one costs the source nothing.
 func (t *tokens) join(ctx context.Context, key tokenKey, token string, source netip.Prefix) (*flight, error) {
+	signed := t.expectsSignature(token, source)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if f := t.flights[key]; f != nil {
@@ -195,15 +197,21 @@ func (t *tokens) join(ctx context.Context, key tokenKey, token string, source ne
 		close(f.done)
 		return f, nil
 	}
-	entered, err := t.enter(key, source)
-	if err != nil {
-		return nil, err
+	examine := t.examineSigned
+	if !signed {
+		entered, err := t.enter(key, source)
+		if err != nil {
+			return nil, err
+		}
+		examine = func(ctx context.Context, f *flight, key tokenKey, token string) {
+			t.examine(ctx, f, key, token, entered)
+		}
 	}
 	t.flights[key] = f
 	// The review is shared, so it must not end with the request that started it.
 	go func(ctx context.Context) {
 		defer close(f.done)
-		t.examine(ctx, f, key, token, entered)
+		examine(ctx, f, key, token)
 		t.forgetFlight(key)
 	}(context.WithoutCancel(ctx))
 	return f, nil
@@ -220,6 +228,12 @@ func (t *tokens) examine(ctx context.Context, f *flight, key tokenKey, token str
 		t.accept(f, key, v)
 		return
 	}
+	t.examineUnverified(ctx, f, token, v, entered)
+}
+
+// examineUnverified reviews a token when a seat is free, unless another review has made it acceptable meanwhile. v is
+// nil for a token without a valid signature.
+func (t *tokens) examineUnverified(ctx context.Context, f *flight, token string, v *boundToken, entered *entry) {
 	if f.err = entered.wait(ctx); f.err != nil {
 		return
 	}
@@ -229,7 +243,7 @@ func (t *tokens) examine(ctx context.Context, f *flight, key tokenKey, token str
 		f.err = err
 	case t.bound.accepts(v): // another review has shown the audience
 		seat.leave()
-		t.accept(f, key, v)
+		t.accept(f, t.key(token), v)
 	default:
 		t.runReview(ctx, seat, f, token, v)
 	}

@@ -164,5 +164,8 @@ func (k *Keys) Trusts(t *Token) bool {
 	return key != nil && k.issuer == t.Issuer && key.Equal(t.key)
 }
 
+// Publish reports whether the issuer of the keys publishes the key that a token names.
+func (k *Keys) Publish(u *Unverified) bool { return k.issuer == u.Issuer && k.byID[u.KeyID] != nil }
+
 // Knows reports whether the keys include the key ID of a token, or the token is from another issuer.
 func (k *Keys) Knows(u *Unverified) bool { return k.issuer != u.Issuer || k.byID[u.KeyID] != nil }
