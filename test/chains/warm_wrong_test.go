@@ -116,7 +116,7 @@ func fallsBack(t *testing.T, s *suite.Fixture, url, ca string) {
 	if got := fills(t, f, "peer"); got != "0" {
 		t.Errorf("%s lanes were filled from the peer", got)
 	}
-	if said := f.Logs.FilterMessageSnippet("from this peer").Len(); said != 1 {
+	if said := f.Logs.FilterMessageSnippet("Peer failed").Len(); said != 1 {
 		t.Errorf("logged %d times: %v", said, f.Logs.All())
 	}
 	oracle := s.Oracle(t, f)
