@@ -172,6 +172,9 @@ func gapWatches(t *testing.T, s *several, gvr schema.GroupVersionResource, at ui
 			}))
 		}
 	}
+	for _, watch := range all {
+		watch.Until(t, "the watch has begun", suite.Begun)
+	}
 	return all
 }
 
