@@ -102,13 +102,9 @@ test: cluster client ## what a change must pass: unit tests, and every suite aga
 # Tests of these targets use the compiled devcluster command.
 test-concurrent test-long test-stress conformance soak faults: export LISTFACADE_DEVCLUSTER_BUILT = 1
 
-# The tests of service account tokens run again with a TokenReview for each token.
-TOKEN_TESTS := MalformedTokens|WebsocketTokens|ServiceAccount|BoundPod|CredentialExpires
-
 .PHONY: test-concurrent
 test-concurrent:
 	$(RACE) -short $(WIDE) $(call concurrent,$(PACKAGES))
-	LISTFACADE_TOKENS=review $(RACE) -short -run '$(TOKEN_TESTS)' ./test/identities ./test/revocation
 
 .PHONY: test-devcluster
 test-devcluster:
