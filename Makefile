@@ -38,11 +38,13 @@ SEQUENTIAL := ./bench/internal/dataset ./bench/internal/plot ./bench/internal/pr
 UNIT       := ./bench/... ./bookmarks ./cache ./cmd/... ./deploy/... ./handlers ./internal/... ./selectors
 
 # concurrent PACKAGES lists those that are not in SEQUENTIAL. Suites come first, the longest ones before the others,
-# because they often wait for servers. Unit tests then use the idle processors.
-FIRST      := questions identities revocation lists watches faults informers deploy abuse incidents chains audit page rights
+# because they often wait for servers. Unit tests then use the idle processors, also the longest ones first, so that
+# all processors are in use until the end.
+SUITES     := questions identities revocation lists watches faults informers deploy abuse incidents chains audit page rights
+FIRST      := $(SUITES:%=test/%) internal/auth internal/reflector cache handlers internal/facade internal/limit
 space      := $() $()
-concurrent = $$(all=$$(go list $(1)); for suite in $(FIRST); do grep "/test/$$suite$$" <<<"$$all"; done; \
-	grep -vE '/($(subst $(space),|,$(strip $(SEQUENTIAL:./%=%) $(FIRST:%=test/%))))$$' <<<"$$all")
+concurrent = $$(all=$$(go list $(1)); for package in $(FIRST); do grep "/$$package$$" <<<"$$all"; done; \
+	grep -vE '/($(subst $(space),|,$(strip $(SEQUENTIAL:./%=%) $(FIRST))))$$' <<<"$$all")
 
 # Suites wait for servers and clients most of the time, so more packages and tests run in parallel than there are
 # processors.
@@ -93,7 +95,7 @@ run: cluster ## start a real cluster with Running pods and the facade in front o
 .PHONY: unit
 unit: ## run the tests that need no cluster (minutes)
 	$(PLAIN) go test -vet=off -short -count=1 $(SEQUENTIAL)
-	$(RACE) -short -timeout 10m $(call concurrent,$(UNIT))
+	$(RACE) -short $(WIDE) $(call concurrent,$(UNIT))
 	cd devcluster && $(QUICK) go test -vet=off -count=1 ./internal/...
 
 .PHONY: test
