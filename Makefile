@@ -31,16 +31,20 @@ QUICK = CGO_ENABLED=0 GOFLAGS="$$QUICK_FLAGS"
 
 # Packages whose code and tests start no goroutine: the race detector finds nothing there and takes ten times as long. A
 # test (internal/layering) checks that they start no goroutine.
-SEQUENTIAL := ./bench/internal/dataset ./bench/internal/plot ./bench/internal/report ./bookmarks ./internal/divergence \
-	./internal/layering ./internal/references ./internal/serviceaccount ./internal/wire/jsonwire ./internal/wire/scan ./internal/wire/table ./selectors
+SEQUENTIAL := ./bench/internal/dataset ./bench/internal/plot ./bench/internal/proc ./bench/internal/report ./bookmarks \
+	./deploy/monitoring ./internal/divergence ./internal/layering ./internal/page ./internal/references \
+	./internal/serviceaccount ./internal/testkit/settings ./internal/testkit/tally ./internal/top ./internal/verify \
+	./internal/wire/jsonwire ./internal/wire/protowire ./internal/wire/scan ./internal/wire/table ./internal/zpages ./selectors
 UNIT       := ./bench/... ./bookmarks ./cache ./cmd/... ./deploy/... ./handlers ./internal/... ./selectors
 
 # concurrent PACKAGES lists those that are not in SEQUENTIAL. Suites come first, the longest ones before the others,
-# because they often wait for servers. Unit tests then use the idle processors.
-FIRST      := questions identities revocation lists watches faults informers deploy abuse incidents chains audit page rights
+# because they often wait for servers. Unit tests then use the idle processors, also the longest ones first, so that
+# all processors are in use until the end.
+SUITES     := questions identities revocation lists watches faults informers deploy abuse incidents chains audit page rights
+FIRST      := $(SUITES:%=test/%) internal/auth internal/reflector cache handlers internal/facade internal/limit
 space      := $() $()
-concurrent = $$(all=$$(go list $(1)); for suite in $(FIRST); do grep "/test/$$suite$$" <<<"$$all"; done; \
-	grep -vE '/($(subst $(space),|,$(strip $(SEQUENTIAL:./%=%) $(FIRST:%=test/%))))$$' <<<"$$all")
+concurrent = $$(all=$$(go list $(1)); for package in $(FIRST); do grep "/$$package$$" <<<"$$all"; done; \
+	grep -vE '/($(subst $(space),|,$(strip $(SEQUENTIAL:./%=%) $(FIRST))))$$' <<<"$$all")
 
 # Suites wait for servers and clients most of the time, so more packages and tests run in parallel than there are
 # processors.
@@ -91,7 +95,7 @@ run: cluster ## start a real cluster with Running pods and the facade in front o
 .PHONY: unit
 unit: ## run the tests that need no cluster (minutes)
 	$(PLAIN) go test -vet=off -short -count=1 $(SEQUENTIAL)
-	$(RACE) -short -timeout 10m $(call concurrent,$(UNIT))
+	$(RACE) -short $(WIDE) $(call concurrent,$(UNIT))
 	cd devcluster && $(QUICK) go test -vet=off -count=1 ./internal/...
 
 .PHONY: test
@@ -102,13 +106,9 @@ test: cluster client ## what a change must pass: unit tests, and every suite aga
 # Tests of these targets use the compiled devcluster command.
 test-concurrent test-long test-stress conformance soak faults: export LISTFACADE_DEVCLUSTER_BUILT = 1
 
-# The tests of service account tokens run again with a TokenReview for each token.
-TOKEN_TESTS := MalformedTokens|WebsocketTokens|ServiceAccount|BoundPod|CredentialExpires
-
 .PHONY: test-concurrent
 test-concurrent:
 	$(RACE) -short $(WIDE) $(call concurrent,$(PACKAGES))
-	LISTFACADE_TOKENS=review $(RACE) -short -run '$(TOKEN_TESTS)' ./test/identities ./test/revocation
 
 .PHONY: test-devcluster
 test-devcluster:

@@ -72,7 +72,7 @@ func TestSeedFailsWhenEtcdRefuses(t *testing.T) {
 	}))
 	defer server.Close()
 	spec := dataset.D1
-	spec.Pods = seedBatch
+	spec.Pods = 1
 	err := seed(t.Context(), &etcd{url: server.URL, client: server.Client()}, spec)
 	if err == nil || !strings.Contains(err.Error(), "too large") {
 		t.Errorf("got %v, want etcd's error", err)

@@ -186,7 +186,7 @@ func (r *modelRun) peek(i int) {
 func TestFeedsAreEvaluatedInRounds(t *testing.T) {
 	for name, selector := range map[string]string{"no anchor": "team!=t", "one anchor": "app=x,team!=t", "several": "app in (x,y),team!=t"} {
 		t.Run(name, func(t *testing.T) {
-			const feeds = 3000
+			feeds := settings.Amount(1000, 3000)
 			l, e := steppedLane(t)
 			watchers := make([]*Watcher, feeds)
 			for i := range watchers {

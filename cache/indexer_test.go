@@ -92,7 +92,7 @@ func TestInitialEventsCountAsLists(t *testing.T) {
 // most objects have the property.
 func TestRareSelectorsAreNotIndexed(t *testing.T) {
 	small, l := manyPods(t, 200), manyPods(t, 5000)
-	for i := range settings.Amount(300, 1000) {
+	for i := range settings.Amount(100, 1000) {
 		listed(t, small, selecting(t, "", "app=app-7", ""))
 		listed(t, l, selecting(t, "", fmt.Sprintf("key-%d=x", i), ""))
 	}

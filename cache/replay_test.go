@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"testing"
+
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // replay calls Replay with a list that the lane expects.
@@ -18,7 +20,7 @@ func replay(l *Lane, rv RV, list []*Object) error {
 // change once, at the change's own RV (I11). Watches and reads inside the window fail (I12).
 func TestReplay(t *testing.T) {
 	g := newGenerator(t)
-	for range 400 {
+	for range settings.Amount(200, 400) {
 		h := newTruth(g, 100)
 		l := newTestLane(t, laneKinds()[g.one("watch cache", "packed")], h.rv, h.list()...)
 		watchers := map[*Watcher]*client{}

@@ -65,7 +65,7 @@ func TestSegmentsShowNothingOfOthers(t *testing.T) {
 				own = append(own, pod(fmt.Sprintf("m/p%d", n), 1, "n5", ""))
 			}
 			var want []string
-			for range 20 {
+			for range settings.Amount(8, 20) {
 				tree := neighbourhood(random, of.value, own, 300)
 				segments := namesOf(tree.segments(of.in))
 				if want == nil {

@@ -106,7 +106,7 @@ func (*fickle) Silent() time.Duration { return 0 }
 // Watches whose clients send pings and do not read keep no goroutine, seat or watch authorization after their end. That
 // also applies while an event waits behind the response to a ping.
 func TestSocketsOfSilentReadersEnd(t *testing.T) {
-	const most = 50
+	const most = 50 // fewer are seen in a write that does not wait
 	upstream := &fickle{}
 	reviews := auth.NewReviews(auth.ReviewsConfig{Upstream: upstream})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -55,7 +55,7 @@ func TestClientsCannotFloodStderr(t *testing.T) {
 			client := &http.Client{Transport: &http.Transport{
 				TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, //nolint:gosec // the test's own server
 			}}
-			for i := range settings.Amount(200, 1000) {
+			for i := range settings.Amount(100, 1000) {
 				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address+malformed[i%len(malformed)], nil)
 				if err != nil {
 					t.Fatal(err)

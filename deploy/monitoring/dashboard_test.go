@@ -99,8 +99,9 @@ func registered() map[string]bool {
 		Reviews:   func() []metrics.ReviewStats { return nil },
 		SelfAudit: time.Hour,
 	})
-	known, descriptions := map[string]bool{"up": true}, make(chan *prom.Desc)
-	go func() { defer close(descriptions); metrics.Describe(descriptions) }()
+	known, descriptions := map[string]bool{"up": true}, make(chan *prom.Desc, 1000) // more than there are
+	metrics.Describe(descriptions)
+	close(descriptions)
 	for d := range descriptions {
 		if found := described.FindStringSubmatch(d.String()); found != nil {
 			known[found[1]] = true

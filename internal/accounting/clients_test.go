@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // Requests that have ended are counted by each kind of cost.
@@ -185,7 +186,7 @@ func TestHostileTexts(t *testing.T) {
 		}
 		hostile(c, 5_000) // fills all summaries
 		before := heap()
-		hostile(c, 30_000)
+		hostile(c, settings.Amount(6000, 30_000))
 		if grown := int64(heap()) - int64(before); grown > 2<<20 {
 			t.Errorf("got %d more bytes of memory", grown)
 		}
@@ -215,11 +216,12 @@ func TestHostileTexts(t *testing.T) {
 // TestManyUsers: memory is bounded also with very many users.
 func TestManyUsers(t *testing.T) {
 	c := NewClients(nil)
-	for i := range 20_000 {
+	users := settings.Amount(5000, 20_000)
+	for i := range users {
 		c.Done(event(fmt.Sprint("system:node:", i), "kubelet", 10))
 	}
 	got := c.Top(Bytes, time.Minute, 10_000)
-	if len(got.Clients) > 2*mostKeys || got.Total != 200_000 || got.Unlisted == 0 {
+	if len(got.Clients) > 2*mostKeys || got.Total != int64(10*users) || got.Unlisted == 0 {
 		t.Errorf("got %d clients, total %d, unlisted %d", len(got.Clients), got.Total, got.Unlisted)
 	}
 }

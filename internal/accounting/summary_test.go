@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // stream contains the exact weights of keys by digest, and their total.
@@ -65,7 +66,7 @@ func (s *stream) check(t *testing.T) {
 
 // TestGuarantee: estimate - error <= exact <= estimate for random keys and weights.
 func TestGuarantee(t *testing.T) {
-	for seed := range uint64(30) {
+	for seed := range uint64(settings.Amount(8, 30)) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		fill(random, 1+random.IntN(4), 20_000, 1+random.IntN(5000), 1+random.Int64N(1<<30)).check(t)
 		if t.Failed() {
@@ -90,7 +91,8 @@ func FuzzGuarantee(f *testing.F) {
 // A key with more than 1/256 of the total is listed, however many other keys there are.
 func TestHeavyIsListed(t *testing.T) {
 	var s summary
-	for i := range uint64(100_000) {
+	all := settings.Amount(25_000, 100_000)
+	for i := range uint64(all) {
 		if digest := i + 1; !s.hit(digest, 1) {
 			s.admit(digest, &Key{}, 1)
 		}
@@ -99,7 +101,7 @@ func TestHeavyIsListed(t *testing.T) {
 		}
 	}
 	at, ok := s.at[0]
-	if !ok || s.counts[at]-s.rest[at].err > 500 || s.counts[at] < 500 {
+	if !ok || s.counts[at]-s.rest[at].err > int64(all/200) || s.counts[at] < int64(all/200) {
 		t.Errorf("got listed %t with %d", ok, s.counts[at])
 	}
 }

@@ -12,6 +12,8 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // slow is an upstream that reviews at a limited speed, in order of arrival.
@@ -42,11 +44,11 @@ func (s slow) Post(ctx context.Context, path string, body []byte) (int, []byte, 
 	return s.judge.Post(ctx, path, body)
 }
 
-// flood sends 50 new questions per second for each share until the context ends. It does not wait for the answers.
+// flood sends 25 new questions per second for each share until the context ends. It does not wait for the answers.
 func flood(ctx context.Context, r *Reviews, shares int) {
 	left, leave := context.WithCancel(ctx)
 	leave()
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(40 * time.Millisecond)
 	defer tick.Stop()
 	for n := 0; ctx.Err() == nil; n++ {
 		for i := range shares {
@@ -58,15 +60,16 @@ func flood(ctx context.Context, r *Reviews, shares int) {
 	}
 }
 
-// flooded runs a test during a flood from the given number of shares, ten seconds after its start. The upstream answers
-// 500 reviews a second, fewer than a flood of more than ten shares.
+// flooded runs a test during a flood from the given number of shares, six seconds after its start. The upstream answers
+// 250 reviews a second, fewer than a flood of more than ten shares. After six seconds, 900 questions of 16 shares wait.
+// In the order of arrival, a further question would wait for more than three seconds.
 func flooded(t *testing.T, j *judge, shares int, test func(*testing.T, *Reviews)) {
 	t.Helper()
-	following(t, ReviewsConfig{Upstream: newSlow(j, 2, 4*time.Millisecond)}, func(t *testing.T, r *Reviews) {
+	following(t, ReviewsConfig{Upstream: newSlow(j, 2, 8*time.Millisecond)}, func(t *testing.T, r *Reviews) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { defer close(ended); flood(ctx, r, shares) }()
-		<-time.After(10 * time.Second)
+		<-time.After(6 * time.Second)
 		test(t, r)
 		stop()
 		<-ended
@@ -96,8 +99,8 @@ func TestWatchesEndOnRevocationDuringFlood(t *testing.T) {
 		var all sync.WaitGroup
 		for _, w := range watches {
 			all.Go(func() {
-				if got, took := checkResult(t, w); got != "revoked" || took > 2*time.Second {
-					t.Errorf("got %s after %s, want revoked within 2s", got, took)
+				if got, took := checkResult(t, w); got != "revoked" || took > 1500*time.Millisecond {
+					t.Errorf("got %s after %s, want revoked within 1.5s", got, took)
 				}
 			})
 		}
@@ -107,14 +110,14 @@ func TestWatchesEndOnRevocationDuringFlood(t *testing.T) {
 
 // In a flood of questions, a caller with few questions waits for one turn of each other caller only.
 func TestOtherCallersAreAnsweredDuringFlood(t *testing.T) {
-	for _, shares := range []int{1, 8, 64} {
+	for _, shares := range []int{1, 8, settings.Amount(16, 64)} {
 		t.Run(fmt.Sprint(shares), func(t *testing.T) {
 			j := newJudge()
 			flooded(t, j, shares, func(t *testing.T, r *Reviews) {
-				for i := range 20 {
+				for i := range settings.Amount(8, 20) {
 					began := time.Now()
 					got := outcome(r, t.Context(), podsOf(person("alice"), fmt.Sprint(i)))
-					if most := time.Duration(shares+16) * 2 * time.Millisecond; got != "granted" || time.Since(began) > most {
+					if most := time.Duration(shares+16) * 4 * time.Millisecond; got != "granted" || time.Since(began) > most {
 						t.Errorf("got %s after %s, want granted within %s", got, time.Since(began), most)
 					}
 					<-time.After(time.Duration(500+i) * time.Millisecond)

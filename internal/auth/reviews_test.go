@@ -494,7 +494,7 @@ func TestFloodOfOneUserAffectsNoOther(t *testing.T) {
 		mallory := person("mallory")
 		left, leave := context.WithCancel(t.Context())
 		leave()
-		names := settings.Amount(20_000, 100_000)
+		names := settings.Amount(3000, 100_000)
 		for i := range names {
 			a := podsOf(mallory, "a")
 			a.Verb, a.Name = "get", fmt.Sprint("name", i)
@@ -534,7 +534,7 @@ func TestShareEvictsItsOwnVerdicts(t *testing.T) {
 		for i := range 100 {
 			keep(alice, i)
 		}
-		for i := range 10_000 {
+		for i := range maxVerdictsShare + 1000 {
 			keep(person("mallory"), i)
 		}
 		if n := len(r.verdicts.byHash); n != maxVerdictsShare+100 {
@@ -546,7 +546,8 @@ func TestShareEvictsItsOwnVerdicts(t *testing.T) {
 				t.Fatalf("verdict %d of another share was evicted", i)
 			}
 		}
-		for i := range maxVerdicts / 1000 * 2 {
+		shares := settings.Amount(maxVerdicts/1000+10, maxVerdicts/1000*2)
+		for i := range shares {
 			for k := range 1000 {
 				keep(person(fmt.Sprint(i)), k)
 			}
@@ -567,8 +568,9 @@ func TestGroupRateBoundsReviews(t *testing.T) {
 		r := NewReviews(ReviewsConfig{Upstream: j, ShareRate: limit.Rate{PerSecond: 5, Burst: 20}})
 		left, leave := context.WithCancel(t.Context())
 		leave()
-		for i := range 10_000 {
-			if i%1000 == 0 {
+		questions := settings.Amount(3000, 10_000) // in ten seconds
+		for i := range questions {
+			if i%(questions/10) == 0 {
 				<-time.After(time.Second)
 			}
 			_, _ = r.Authorize(left, podsOf(person(fmt.Sprintf("system:serviceaccount:ns:%d", i)), "a"))

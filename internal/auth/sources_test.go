@@ -166,14 +166,18 @@ func TestSourcesAreBoundedInTotal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := knows(nil)
 		a := tokensOnly(u, nil)
-		began := time.Now()
-		for i := range 20000 {
+		address := func(i int) string { return fmt.Sprintf("10.%d.%d.1:1", i>>8&255, i&255) }
+		began, all := time.Now(), settings.Amount(2000, 20_000)
+		for i := range all {
 			r := withToken(request(), fmt.Sprint(i))
-			r.RemoteAddr = fmt.Sprintf("10.%d.%d.1:1", i>>8&255, i&255)
+			r.RemoteAddr = address(i)
 			_, _ = a.Authenticate(r)
 		}
-		if n, most := u.asked.Load(), int64(200+50*time.Since(began).Seconds()+1); n > most || n < 20000 {
-			t.Errorf("got %d reviews of all sources, want from 20000 to %d", n, most)
+		if n, most := u.asked.Load(), int64(200+50*time.Since(began).Seconds()+1); n > most || n < int64(all) {
+			t.Errorf("got %d reviews of all sources, want from %d to %d", n, all, most)
+		}
+		for i := range maxSources + 1000 {
+			a.tokens.sources.pass(sourceOf(address(i)))
 		}
 		if n := a.tokens.sources.each.Len(); n > maxSources {
 			t.Errorf("got %d sources, want maxSources at most", n)
@@ -245,8 +249,9 @@ func TestAddressesOfOneNetworkShareTurns(t *testing.T) {
 		u := knows(map[string]string{"good": "alice"})
 		a := tokensOnly(u, nil)
 		var all sync.WaitGroup
-		results := make(chan string, 4000)
-		for i := range 4000 {
+		requests := settings.Amount(maxWaiting+500, 4000)
+		results := make(chan string, requests)
+		for i := range requests {
 			all.Go(func() {
 				r := withToken(request(), fmt.Sprint("bad", i))
 				r.RemoteAddr = fmt.Sprintf("[2001:db8:0:%x::1]:1", i)
@@ -268,7 +273,7 @@ func TestAddressesOfOneNetworkShareTurns(t *testing.T) {
 			got[result]++
 		}
 		// Half of the seats immediately, and 50 per second during the wait.
-		if most := 100 + int(50*seatWait.Seconds()); got["401"] < 100 || got["401"] > most || got["401"]+got["429"] != 4000 {
+		if most := 100 + int(50*seatWait.Seconds()); got["401"] < 100 || got["401"] > most || got["401"]+got["429"] != requests {
 			t.Errorf("got %v, want from 100 to %d failures and a result for each request", got, most)
 		}
 	})

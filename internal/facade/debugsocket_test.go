@@ -120,6 +120,7 @@ func TestDebugSocket(t *testing.T) {
 // A socket of an earlier process is replaced. A file that is not a socket, or a path where none can be created, is an
 // error at the start.
 func TestDebugSocketIsReplaced(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "debug.sock")
 	left, err := net.Listen("unix", path)
 	if err != nil {

@@ -113,8 +113,9 @@ func TestServeWithoutUpstream(t *testing.T) {
 
 // A request in progress at the shutdown finishes after readiness has failed and before Serve returns.
 func TestServeDrains(t *testing.T) {
+	t.Parallel()
 	for _, version := range versions {
-		t.Run(fmt.Sprint("HTTP/", version), func(t *testing.T) { drains(t, version) })
+		t.Run(fmt.Sprint("HTTP/", version), func(t *testing.T) { t.Parallel(); drains(t, version) })
 	}
 }
 
@@ -154,8 +155,9 @@ func drains(t *testing.T, version int) {
 
 // At the end of the grace period requests in progress are cut off.
 func TestServeCutsOff(t *testing.T) {
+	t.Parallel()
 	for _, version := range versions {
-		t.Run(fmt.Sprint("HTTP/", version), func(t *testing.T) { cutsOff(t, version) })
+		t.Run(fmt.Sprint("HTTP/", version), func(t *testing.T) { t.Parallel(); cutsOff(t, version) })
 	}
 }
 
@@ -190,6 +192,7 @@ func cutsOff(t *testing.T, version int) {
 
 // A hijacked connection, such as a websocket, has ended before Serve returns.
 func TestServeWaitsForHijacked(t *testing.T) {
+	t.Parallel()
 	f := alone(t, func(*Config) {})
 	began, served := make(chan struct{}), make(chan struct{})
 	f.Wrap(func(http.Handler) http.Handler {
@@ -237,6 +240,7 @@ func TestServeEndsWhenAPartFails(t *testing.T) {
 
 // An aborted facade answers no request, and Serve returns when its context ends.
 func TestAbort(t *testing.T) {
+	t.Parallel()
 	f := alone(t, func(*Config) {})
 	listener := listen(t, f)
 	stop := serve(t, f, listener)

@@ -116,10 +116,10 @@ func within(t *testing.T, a *Adaptive, least, most int64) {
 func TestFastServerGetsAllSeats(t *testing.T) {
 	s := newServer(8, time.Millisecond, 0)
 	loaded(t, s, func(t *testing.T, a *Adaptive) {
-		<-time.After(2 * time.Second)
+		<-time.After(500 * time.Millisecond)
 		within(t, a, maxWindow, maxWindow)
-		if done, _ := s.during(time.Second); done < 7900 {
-			t.Errorf("got %d pieces of work in a second, want 8000", done)
+		if done, _ := s.during(500 * time.Millisecond); done < 3900 {
+			t.Errorf("got %d pieces of work in half a second, want 4000", done)
 		}
 	})
 }
@@ -138,7 +138,8 @@ func TestSlowServerGetsFewSeats(t *testing.T) {
 
 // A server that becomes slow gets few seats at once. When it stays slow, its new speed counts.
 func TestSeatsFollowTheServer(t *testing.T) {
-	s := newServer(64, 5*time.Millisecond, 0)
+	const usual = 20 * time.Millisecond
+	s := newServer(64, usual, 0)
 	loaded(t, s, func(t *testing.T, a *Adaptive) {
 		set := func(each time.Duration) {
 			s.mu.Lock()
@@ -147,12 +148,12 @@ func TestSeatsFollowTheServer(t *testing.T) {
 		}
 		<-time.After(2 * time.Second)
 		within(t, a, maxWindow, maxWindow)
-		set(100 * time.Millisecond)
-		<-time.After(2 * time.Second)
+		set(20 * usual)
+		<-time.After(5 * time.Second) // two round trips for each reduction
 		within(t, a, minWindow, minWindow)
 		<-time.After(3 * fastestFor)
 		within(t, a, maxWindow, maxWindow)
-		set(5 * time.Millisecond)
+		set(usual)
 		<-time.After(2 * time.Second)
 		within(t, a, maxWindow, maxWindow)
 	})
@@ -163,9 +164,9 @@ func TestServerThatRefusesGetsFewerSeats(t *testing.T) {
 	loaded(t, s, func(t *testing.T, a *Adaptive) {
 		<-time.After(2 * time.Second)
 		within(t, a, minWindow, 30) // a refused piece of work keeps its seat, but is not in flight
-		done, refused := s.during(10 * time.Second)
-		if done < 10_000 || refused == 0 || refused > done/50 {
-			t.Errorf("got %d pieces of work and %d refusals in ten seconds, want at least 10000 and at most 2 %%", done, refused)
+		done, refused := s.during(4 * time.Second)
+		if done < 4000 || refused == 0 || refused > done/50 {
+			t.Errorf("got %d pieces of work and %d refusals in four seconds, want at least 4000 and at most 2 %%", done, refused)
 		}
 	})
 }
@@ -212,7 +213,7 @@ func TestCallersTakeTurnsForAdaptiveSeats(t *testing.T) {
 
 // A few slow pieces of work, such as those of one caller, do not take seats from others.
 func TestSlowWorkOfOneCallerDoesNotReduceSeats(t *testing.T) {
-	s := newServer(64, 5*time.Millisecond, 0)
+	s := newServer(64, 20*time.Millisecond, 0)
 	loaded(t, s, func(t *testing.T, a *Adaptive) {
 		slow, hangs := t.Context(), newServer(100, time.Second, 0)
 		var caller sync.WaitGroup

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
@@ -260,7 +261,7 @@ func TestOneVersionRequestPerWatch(t *testing.T) {
 		}
 		elapse(time.Minute)
 		asked, watches := r.Asked(versionPath), r.Asked(testkit.AskWatch)
-		elapse(10 * time.Hour)
+		elapse(time.Duration(settings.Amount(1, 10)) * time.Hour)
 		if n, resumed := r.Asked(versionPath)-asked, r.Asked(testkit.AskWatch)-watches; n > resumed || n == 0 || r.relisted.Load() != 0 {
 			t.Errorf("got %d requests for %d watches, and %d relists", n, resumed, r.relisted.Load())
 		}

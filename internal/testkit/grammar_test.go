@@ -36,34 +36,49 @@ func TestGrammarIsDeterministic(t *testing.T) {
 
 // Every word of the grammar occurs in the generated questions.
 func TestGrammarGeneratesEveryWord(t *testing.T) {
-	all := "\n" + strings.Join(made(1, 200_000), "\n") + "\n"
+	g := NewGrammar(1, grammarSubjects)
+	for _, word := range unseen(grammarWords(), 20, func() string {
+		var some strings.Builder
+		for range 10_000 {
+			some.WriteString("\n" + g.Question().Line())
+		}
+		return some.String() + "\n"
+	}) {
+		t.Errorf("no question contains %q", word)
+	}
+}
+
+// grammarWords returns the texts that questions must contain.
+func grammarWords() (all []string) {
 	for _, words := range [][]string{oddNames, endings, documents, lostPaths, watchWords, junk, {
 		"\nHEAD /", "\nOPTIONS /", "\nPOST /", "\nPUT /", "\nPATCH /", "status.phase%3DPending%2Cspec.restartPolicy%3DAlways", "\nGET /api/v1/pods?", "/namespaces/nowhere/pods?", "/namespaces/oracle/pods/alpha?", "/apis/ex.io/v1/gadgets?", "/v1/gadgets/oracle-1?",
 		"/namespaces/oracle/gadgets?", "/api/v1/watch/pods?watch", "/api/v1/watch/pods?timeoutSeconds", "/watch/namespaces/oracle/pods/alpha?",
 	}} {
-		for _, word := range words {
-			if !strings.Contains(all, word) {
-				t.Errorf("no question contains %q", word)
-			}
-		}
+		all = append(all, words...)
 	}
 	for _, p := range slices.Concat(listParameters, getParameters, watchParameters) {
 		for _, value := range slices.Concat(p.good, p.odd) {
 			if !isBlank(value) {
 				value = url.QueryEscape(value)
 			}
-			if !strings.Contains(all, p.name+"="+value) {
-				t.Errorf("no question contains %s=%s", p.name, value)
-			}
+			all = append(all, p.name+"="+value)
 		}
 	}
 	for _, p := range slices.Concat(readHeaders, watchHeaders) {
 		for _, value := range slices.Concat(p.good, p.odd) {
-			if !strings.Contains(all, headerMark+p.name+": "+value) {
-				t.Errorf("no question contains %s: %s", p.name, value)
-			}
+			all = append(all, headerMark+p.name+": "+value)
 		}
 	}
+	return all
+}
+
+// unseen returns the words that are in none of the generated texts, of which there are at most the given number.
+func unseen(words []string, texts int, generate func() string) []string {
+	for ; texts > 0 && len(words) > 0; texts-- {
+		text := generate()
+		words = slices.DeleteFunc(words, func(word string) bool { return strings.Contains(text, word) })
+	}
+	return words
 }
 
 // The lines of generated questions can be parsed.

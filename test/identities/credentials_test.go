@@ -25,9 +25,11 @@ var reads = []string{
 	"/apis/nope.io/v1/things", "/openapi/v3", "/nowhere",
 }
 
-// A request without a valid credential is anonymous or receives 401. It never runs with the facade's own credentials.
+// A request without a valid credential is anonymous or receives 401. It never runs with the facade's own credentials,
+// whether the facade verifies or reviews the tokens of service accounts.
 func TestMalformedTokensAreAnsweredAsByUpstream(t *testing.T) {
 	w, f := newFacade(t)
+	reviewing := suite.StartDelegating(t, w.Cluster, suite.ReviewedTokens)
 	robots := w.identities["robot"].config.BearerToken
 	for name, header := range map[string]http.Header{
 		"empty":                      {"Authorization": {"Bearer "}},
@@ -48,10 +50,12 @@ func TestMalformedTokensAreAnsweredAsByUpstream(t *testing.T) {
 		"a proxy's":                  {"Proxy-Authorization": {"Bearer " + robots}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := f.As(t, with(plain(w.ConfigWithToken("")), header))
+			who := with(plain(w.ConfigWithToken("")), header)
+			o := f.As(t, who)
 			for _, path := range reads {
 				o.Compare(t, testkit.Question{Path: path})
 			}
+			reviewing.As(t, who).Compare(t, testkit.Question{Path: reads[0]})
 		})
 	}
 	for name, query := range map[string]string{"access_token": "?access_token=" + robots, "token": "?token=" + robots} {

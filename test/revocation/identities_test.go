@@ -35,10 +35,19 @@ func TestWatchEndsWhenServiceAccountIsDeleted(t *testing.T) {
 	}
 }
 
-// The facade caches pods here, so the watch of a token that is bound to a pod ends when the pod is deleted.
+// The facade caches pods here, so the watch of a token that is bound to a pod ends when the pod is deleted. That also
+// applies to tokens that the facade reviews.
 func TestWatchEndsWhenBoundPodIsDeleted(t *testing.T) {
-	run := suite.StartDelegating(t, suite.Cluster(t), onlyNotified, func(c *facade.Config) { c.Preload = []string{"pods"} })
-	for name, w := range kinds {
+	start := func(tokens func(*facade.Config)) *suite.Facade {
+		return suite.StartDelegating(t, suite.Cluster(t), onlyNotified, tokens, func(c *facade.Config) { c.Preload = []string{"pods"} })
+	}
+	verifying, reviewing := start(func(*facade.Config) {}), start(suite.ReviewedTokens)
+	for name, c := range map[string]struct {
+		run *suite.Facade
+		w   way
+	}{
+		"cached": {verifying, kinds["cached"]}, "forwarded": {verifying, kinds["forwarded"]}, "cached, reviewed": {reviewing, kinds["cached"]},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t, suite.Cluster(t))
@@ -49,8 +58,8 @@ func TestWatchEndsWhenBoundPodIsDeleted(t *testing.T) {
 				"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "bound"},
 				"spec": map[string]any{"serviceAccountName": "robot", "containers": []any{map[string]any{"name": "c", "image": "none"}}},
 			})
-			x := p.watch(t, p.askers(t, run, p.bearer(t, "robot", testkit.TokenOptions{Pod: "bound"})), w)
-			other := p.watch(t, p.askers(t, run, p.bearer(t, "robot", testkit.TokenOptions{})), w)
+			x := p.watch(t, p.askers(t, c.run, p.bearer(t, "robot", testkit.TokenOptions{Pod: "bound"})), c.w)
+			other := p.watch(t, p.askers(t, c.run, p.bearer(t, "robot", testkit.TokenOptions{})), c.w)
 			p.Remove(t, suite.Pods, "bound")
 			x.leaves(t)
 			other.tells(t, "still")

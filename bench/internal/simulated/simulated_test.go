@@ -19,7 +19,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-const manyPods = 1200
+const manyPods = 300
 
 // get sends a GET and fails unless the response has the given status.
 func get(t *testing.T, s http.Handler, path, accept string, status int) []byte {
@@ -55,7 +55,7 @@ func pages(t *testing.T, s http.Handler, limit int, accept string, page func(bod
 func listed(t *testing.T, s http.Handler) []corev1.Pod {
 	t.Helper()
 	var all []corev1.Pod
-	pages(t, s, 700, "application/json", func(body []byte) string {
+	pages(t, s, 200, "application/json", func(body []byte) string {
 		var list corev1.PodList
 		if err := json.Unmarshal(body, &list); err != nil {
 			t.Fatal(err)

@@ -103,6 +103,11 @@ func NewFacade(t testing.TB, kubeconfig string, changes ...func(*facade.Config))
 // compression takes milliseconds per object, a hundred times as long as without.
 func Unpacked(c *facade.Config) { c.Packing = facade.Packing{} }
 
+// ReviewedTokens makes a facade send a TokenReview for each token of a service account.
+func ReviewedTokens(c *facade.Config) {
+	c.Authentication.ServiceAccountTokens = facade.ReviewedTokens
+}
+
 // Listen serves until the test ends. It retries, because a port that another facade has just closed may still be in
 // use.
 func (f *Facade) Listen(t testing.TB) {

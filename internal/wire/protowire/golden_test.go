@@ -31,7 +31,6 @@ type golden struct {
 
 // goldens runs a test for every built-in kind.
 func goldens(t *testing.T, test func(*testing.T, *golden)) {
-	t.Parallel()
 	for _, kind := range builtins() {
 		t.Run(kind.GroupVersion().String()+" "+kind.Kind, func(t *testing.T) { test(t, newGolden(t, kind, 3)) })
 	}

@@ -16,7 +16,6 @@ func opened(it *wire.Item) *item.Opened {
 
 // TestPackedItemsAnswerTheSame compares everything that is written from plain items and from packed items.
 func TestPackedItemsAnswerTheSame(t *testing.T) {
-	t.Parallel()
 	for _, kind := range builtins()[:20] {
 		g := newGolden(t, kind, 3)
 		kept := packed(t, g.items)
