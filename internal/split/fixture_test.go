@@ -34,7 +34,7 @@ type fake struct {
 }
 
 // startFake starts a fake until the test ends. It answers /readyz itself.
-func startFake(t *testing.T, answer http.HandlerFunc) *fake {
+func startFake(t testing.TB, answer http.HandlerFunc) *fake {
 	t.Helper()
 	f := &fake{}
 	f.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -93,7 +93,7 @@ type running struct {
 }
 
 // start starts a proxy until the test ends, and waits until it is ready.
-func start(t *testing.T, apiServer *fake, facades []*fake, changes ...func(*Options)) *running {
+func start(t testing.TB, apiServer *fake, facades []*fake, changes ...func(*Options)) *running {
 	t.Helper()
 	o := DefaultOptions()
 	o.KubeAPIServer, o.KubeAPIServerCAFile, o.MetricsAddress = apiServer.URL, authority(t, apiServer), ""
@@ -145,7 +145,7 @@ func start(t *testing.T, apiServer *fake, facades []*fake, changes ...func(*Opti
 }
 
 // authority writes the certificate of a fake to a file.
-func authority(t *testing.T, f *fake) string {
+func authority(t testing.TB, f *fake) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "ca.crt")
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: f.Certificate().Raw})

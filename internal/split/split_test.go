@@ -2,8 +2,11 @@ package split
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
+	"errors"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -137,6 +140,46 @@ func TestReceivedReadsAreNotRepeated(t *testing.T) {
 		if !target.ready.Load() {
 			t.Errorf("%s is not ready", target.base)
 		}
+	}
+}
+
+// A facade becomes unready with the second failed check in a row, and ready with the first good one.
+func TestOneFailedCheckIsNotEnough(t *testing.T) {
+	run := start(t, startFake(t, nil), []*fake{startFake(t, nil)})
+	run.stop()
+	<-run.ended // no other checks
+	s, failed := run.facades.all[0], errors.New("failed")
+	for i, check := range []struct {
+		err  error
+		want bool
+	}{{failed, true}, {nil, true}, {failed, true}, {failed, false}, {failed, false}, {nil, true}} {
+		s.note(check.err)
+		if got := s.ready.Load(); got != check.want {
+			t.Errorf("check %d: got ready %t, want %t", i, got, check.want)
+		}
+	}
+	if got := run.logs.FilterMessage("Target is not ready").Len(); got != 1 {
+		t.Errorf("got %d lines, want 1", got)
+	}
+}
+
+// The address of a Service can lead to a replica that has just ended. The second connection leads to another one.
+func TestUnsentReadIsSentAgain(t *testing.T) {
+	facade := startFake(t, says("from a facade"))
+	run := start(t, startFake(t, nil), []*fake{facade})
+	dial, refused := run.facades.all[0].many.DialContext, false
+	run.facades.all[0].many.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if !refused {
+			refused = true
+			return nil, errors.New("connection refused")
+		}
+		return dial(ctx, network, address)
+	}
+	if answer, body := run.do(t, "GET /api/v1/pods"); body != "from a facade" {
+		t.Errorf("got %d %s", answer.StatusCode, body)
+	}
+	if !run.facades.all[0].ready.Load() {
+		t.Error("the facade is not ready")
 	}
 }
 

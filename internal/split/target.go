@@ -22,6 +22,8 @@ const (
 	// checkInterval is the time between two checks of a target, and checkTimeout the maximum duration of one.
 	checkInterval = 2 * time.Second
 	checkTimeout  = 5 * time.Second
+	// mostFailures is the number of consecutive failed checks that make a server unready.
+	mostFailures = 2
 	// streamBuffer bounds, in bytes, what a connection receives for a client that does not read. It is also the maximum
 	// that a response can have in flight. 256 KiB in half a millisecond are 4 Gbit/s.
 	streamBuffer = 256 << 10
@@ -41,12 +43,12 @@ type server struct {
 	// impossible for those with a body. So many is for GET only.
 	//
 	// one sends one request at a time on a connection, with HTTP/1.1: writes, upgrades, which need it, and checks.
-	many, one *http.Transport
+	many, one tracked
 	ready     atomic.Bool
 	checked   chan struct{} // closed after the first check
 	log, few  *zap.Logger   // few is for lines that clients can cause
 
-	failing bool // only watchHealth uses it
+	failures int // consecutive failed checks; only watchHealth uses it
 }
 
 // newServer returns a server that is not ready before its first check. caFile may be empty, for the system's
@@ -63,7 +65,7 @@ func newServer(kind Target, address, caFile string, log *zap.Logger) (*server, e
 	log = log.With(zap.String("target", string(kind)), zap.String("host", base.Host))
 	return &server{
 		kind: kind, base: base, log: log, few: oplog.Few(log), checked: make(chan struct{}),
-		many: newTransport(roots, true), one: newTransport(roots, false),
+		many: tracked{newTransport(roots, true)}, one: tracked{newTransport(roots, false)},
 	}, nil
 }
 
@@ -123,21 +125,29 @@ func (s *server) watchHealth(ctx context.Context) {
 	}
 }
 
-// note sets whether the server is ready, and logs changes.
+// note sets whether the server is ready, and logs changes. A ready server becomes unready with the second failed check
+// in a row: the first may have reached a replica that is ending, from a Service with others.
 func (s *server) note(err error) {
-	s.ready.Store(err == nil)
-	switch {
-	case err != nil && !s.failing:
-		s.log.Warn("Target is not ready", zap.Error(explained(err, s)))
-	case err == nil && s.failing:
-		s.log.Info("Target is ready again")
-	case err == nil && !isClosed(s.checked):
-		s.log.Info("Target is ready")
+	began := !isClosed(s.checked)
+	if err == nil {
+		if began || s.failures >= mostFailures {
+			s.log.Info("Target is ready")
+		}
+		s.failures = 0
+		s.ready.Store(true)
+		return
 	}
-	s.failing = err != nil
+	if s.failures++; s.failures == mostFailures || began {
+		s.log.Warn("Target is not ready", zap.Error(explained(err, s)))
+		s.failures = mostFailures
+	}
+	if s.failures >= mostFailures {
+		s.ready.Store(false)
+	}
 }
 
-// check reads /readyz. A healthy server may answer 401 or 403 without credentials.
+// check reads /readyz on a new connection, since a Service leads new connections to ready replicas. A healthy server
+// may answer 401 or 403 without credentials.
 func (s *server) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -145,6 +155,7 @@ func (s *server) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	request.Close = true
 	answer, err := s.one.RoundTrip(request)
 	if err != nil {
 		return err
@@ -158,12 +169,8 @@ func (s *server) check(ctx context.Context) error {
 	return nil
 }
 
-// lost reports a failed request, and logs it a few times per minute.
+// lost logs a failed request, a few times per minute.
 func (s *server) lost(r *http.Request, err error) {
-	// Only a server that cannot be reached is no longer ready: a single failed request may be the client's doing.
-	if unsent(err) {
-		s.ready.Store(false)
-	}
 	s.few.Warn("Request to target failed", zap.String("method", r.Method), zap.String("path", r.URL.Path),
 		zap.Error(explained(err, s)))
 }
@@ -182,13 +189,6 @@ func explained(err error, s *server) error {
 	}
 	return fmt.Errorf("%w: the file of --%s-ca-file must contain the authority of the server's certificate, which must name %s",
 		err, s.kind, s.base.Hostname())
-}
-
-// unsent reports whether a request certainly did not reach the server.
-func unsent(err error) bool {
-	var dial *net.OpError
-	var unverified *tls.CertificateVerificationError
-	return errors.As(err, &dial) && dial.Op == "dial" || errors.As(err, &unverified)
 }
 
 func isClosed(done <-chan struct{}) bool {
