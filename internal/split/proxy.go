@@ -14,10 +14,11 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// Sizes of the buffers that copy answers, in bytes. A watch keeps its buffer for its lifetime.
+// Sizes of the buffers that copy answers, in bytes. A watch keeps its buffer for its lifetime. It is as large as the
+// frames of HTTP/2, because each piece that is copied costs a system call.
 const (
 	answerBuffer = 32 << 10
-	watchBuffer  = 8 << 10
+	watchBuffer  = 16 << 10
 )
 
 // buffers is a pool of buffers of one size.
