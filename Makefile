@@ -40,7 +40,7 @@ UNIT       := ./bench/... ./bookmarks ./cache ./cmd/... ./deploy/... ./handlers 
 # concurrent PACKAGES lists those that are not in SEQUENTIAL. Suites come first, the longest ones before the others,
 # because they often wait for servers. Unit tests then use the idle processors, also the longest ones first, so that
 # all processors are in use until the end.
-SUITES     := questions identities revocation lists watches faults informers deploy abuse incidents chains audit page rights
+SUITES     := questions identities revocation split lists watches faults informers deploy abuse incidents chains audit page rights
 FIRST      := $(SUITES:%=test/%) internal/auth internal/reflector cache handlers internal/facade internal/limit
 space      := $() $()
 concurrent = $$(all=$$(go list $(1)); for package in $(FIRST); do grep "/$$package$$" <<<"$$all"; done; \

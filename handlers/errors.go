@@ -270,11 +270,12 @@ func (o *reply) writeError(err error) {
 	if errors.As(err, &forbidden) {
 		o.header().Set("X-Content-Type-Options", "nosniff")
 	}
-	writeStatus(o.w, o.r, status)
+	WriteStatus(o.w, o.r, status)
 }
 
-// writeStatus writes a Status as the response.
-func writeStatus(w http.ResponseWriter, r *http.Request, status *metav1.Status) {
+// WriteStatus writes a Status as the response, in the media type that the request accepts. A Status that asks for a
+// pause gets the header Retry-After.
+func WriteStatus(w http.ResponseWriter, r *http.Request, status *metav1.Status) {
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
 	}

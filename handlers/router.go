@@ -61,7 +61,7 @@ func (s *Server) routes() http.Handler {
 	}
 	either := func(rest http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			if isDocument(r.URL.Path) {
+			if IsDocument(r.URL.Path) {
 				document(w, r)
 				return
 			}
@@ -93,8 +93,8 @@ func (s *Server) setLevel(out *reply, q *Request) error {
 	return nil
 }
 
-// isDocument reports whether a path is served from copies of the upstream's documents.
-func isDocument(path string) bool {
+// IsDocument reports whether a path is served from copies of the upstream's documents: discovery, OpenAPI or version.
+func IsDocument(path string) bool {
 	switch path {
 	case "/api", "/apis", "/version", "/version/", "/openapi/v2", "/openapi/v3", "/api/", "/apis/":
 		return true

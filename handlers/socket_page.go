@@ -12,14 +12,14 @@ import (
 func PageHandler(p *page.Page) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
-			writeStatus(w, r, statusOf(errMethod))
+			WriteStatus(w, r, statusOf(errMethod))
 			return
 		}
 		switch answer, err := answerPage(p, r.URL.Path, r.URL.Query(), r.Header.Get("Accept")); {
 		case errors.Is(err, errNoPath):
 			http.NotFound(w, r)
 		case err != nil:
-			writeStatus(w, r, statusOf(err))
+			WriteStatus(w, r, statusOf(err))
 		default:
 			for name, value := range answer.Header() {
 				w.Header().Set(name, value)

@@ -163,7 +163,8 @@ func observingFlags(c *facade.Config, f *pflag.FlagSet) {
 
 // usage prints the flags by group.
 func usage(w io.Writer, groups []flagGroup) error {
-	if _, err := fmt.Fprintln(w, "Usage:\n  listfacade --kubeconfig FILE [flags]\n  listfacade check --kubeconfig FILE [flags]\n  listfacade top [flags]\n"+
+	if _, err := fmt.Fprintln(w, "Usage:\n  listfacade --kubeconfig FILE [flags]\n  listfacade check --kubeconfig FILE [flags]\n  "+
+		"listfacade split --kube-apiserver URL --facade URL [flags]\n  listfacade top [flags]\n"+
 		"  listfacade version"); err != nil {
 		return err
 	}

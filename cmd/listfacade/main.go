@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/split"
 	"github.com/listfacade/listfacade/internal/top"
 	"github.com/listfacade/listfacade/internal/verify"
 	"github.com/listfacade/listfacade/internal/zpages"
@@ -91,7 +92,7 @@ func command() *cobra.Command {
 			return err
 		},
 	})
-	root.AddCommand(top.Command(), verify.Command())
+	root.AddCommand(split.Command(), top.Command(), verify.Command())
 	root.CompletionOptions.DisableDefaultCmd = true
 	return root
 }

@@ -6,10 +6,10 @@ import (
 	"sync/atomic"
 )
 
-// tlsConfig returns a configuration that serves the pair. If authorities is not nil, the server requests an optional
+// TLSConfig returns a configuration that serves the pair. If authorities is not nil, the server requests an optional
 // client certificate and sends the names of the accepted authorities, as kube-apiserver does. Authentication verifies
 // the certificate, so that an invalid one does not prevent the use of a token.
-func tlsConfig(pair *servingPair, authorities func() *x509.CertPool) *tls.Config {
+func TLSConfig(pair *ServingPair, authorities func() *x509.CertPool) *tls.Config {
 	config := &tls.Config{
 		GetCertificate: pair.get, MinVersion: tls.VersionTLS12,
 		// Go begins a connection with small records, so that a browser can render earlier. Each record costs a system call.

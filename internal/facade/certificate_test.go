@@ -47,7 +47,7 @@ func TestSelfSignedPair(t *testing.T) {
 // leaf returns the serving certificate, which must be valid for the address.
 func leaf(t *testing.T, c Config) []byte {
 	t.Helper()
-	pair, err := newServingPair(c, zap.NewNop())
+	pair, err := NewServingPair(c, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,13 +111,13 @@ func TestServingPairIsReloaded(t *testing.T) {
 		cert, key := madePair(t)
 		v.put(t, cert, key)
 		core, logs := observer.New(zap.InfoLevel)
-		pair, err := newServingPair(v.config(), zap.New(core))
+		pair, err := NewServingPair(v.config(), zap.New(core))
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
-		go func() { pair.run(ctx); close(ended) }()
+		go func() { pair.Run(ctx); close(ended) }()
 		served := func(what string, cert []byte, warnings int) {
 			t.Helper()
 			<-time.After(3 * pairEvery)
@@ -153,11 +153,11 @@ func TestServingPairIsReloaded(t *testing.T) {
 // A facade does not start without a pair.
 func TestFacadeNeedsServingPair(t *testing.T) {
 	v := &volume{dir: t.TempDir()}
-	if _, err := newServingPair(v.config(), zap.NewNop()); err == nil {
+	if _, err := NewServingPair(v.config(), zap.NewNop()); err == nil {
 		t.Error("accepted missing files")
 	}
 	v.put(t, []byte("garbage"), []byte("garbage"))
-	if _, err := newServingPair(v.config(), zap.NewNop()); err == nil {
+	if _, err := NewServingPair(v.config(), zap.NewNop()); err == nil {
 		t.Error("accepted an invalid key pair")
 	}
 }
@@ -167,14 +167,14 @@ func overTLS(t *testing.T, authorities func() *x509.CertPool) string {
 	t.Helper()
 	c := Defaults()
 	c.CertDir = t.TempDir()
-	pair, err := newServingPair(c, zap.NewNop())
+	pair, err := NewServingPair(c, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}
 	answers := func(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprintf(w, "%s %d %t", r.Proto, len(r.TLS.PeerCertificates), r.TLS.DidResume)
 	}
-	server, err := newServer(tlsConfig(pair, authorities), http.HandlerFunc(answers), zaptest.NewLogger(t))
+	server, err := NewServer(TLSConfig(pair, authorities), http.HandlerFunc(answers), zaptest.NewLogger(t))
 	if err != nil {
 		t.Fatal(err)
 	}

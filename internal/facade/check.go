@@ -234,7 +234,7 @@ func (i *inspection) certificate(context.Context) bool {
 		i.note("certificate", "a self-signed pair in --cert-dir "+i.config.CertDir+"; clients must be configured to trust it")
 		return true
 	}
-	pair, err := newServingPair(i.config, zap.NewNop())
+	pair, err := NewServingPair(i.config, zap.NewNop())
 	if err != nil {
 		return i.say("certificate", err, "")
 	}

@@ -46,7 +46,7 @@ type Facade struct {
 	preload       *preload
 	access        *access
 	audit         *audit.Log // nil if disabled
-	pair          *servingPair
+	pair          *ServingPair
 	server        *http.Server
 	shutdown      *shutdown
 }
@@ -96,10 +96,10 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 			return nil, err
 		}
 	}
-	if f.pair, err = newServingPair(c, log); err != nil {
+	if f.pair, err = NewServingPair(c, log); err != nil {
 		return nil, err
 	}
-	f.server, err = newServer(tlsConfig(f.pair, f.access.hints), f.newHandler(), log)
+	f.server, err = NewServer(TLSConfig(f.pair, f.access.hints), f.newHandler(), log)
 	return f, err
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/listfacade/listfacade/internal/oplog"
 )
 
-// newLogger returns a log to stderr in the configured format, and its level.
-func newLogger(c Config) (*zap.Logger, *oplog.Level, error) {
+// NewLogger returns a log to stderr in the configured format, and its level.
+func NewLogger(c Config) (*zap.Logger, *oplog.Level, error) {
 	level, err := zapcore.ParseLevel(c.LogLevel)
 	if err != nil {
 		return nil, nil, fmt.Errorf("--log-level: %w", err)

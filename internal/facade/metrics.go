@@ -45,7 +45,7 @@ func (f *Facade) auditBacklog() (metrics.AuditBacklog, bool) {
 // certificates returns the facade's certificates: the serving one, and the client certificate for the upstream if there
 // is one.
 func (f *Facade) certificates(config *rest.Config) []metrics.Certificate {
-	all := []metrics.Certificate{{Name: "serving", NotAfter: f.pair.now.Load().Leaf.NotAfter}}
+	all := []metrics.Certificate{{Name: "serving", NotAfter: f.pair.NotAfter()}}
 	if until, ok := clientCertificateEnd(config); ok {
 		all = append(all, metrics.Certificate{Name: "upstream", NotAfter: until})
 	}

@@ -12,7 +12,7 @@ func Run(ctx context.Context, c Config) error {
 	if err := c.Validate(); err != nil {
 		return err
 	}
-	log, level, err := newLogger(c)
+	log, level, err := NewLogger(c)
 	if err != nil {
 		return err
 	}

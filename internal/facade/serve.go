@@ -40,7 +40,7 @@ func (f *Facade) Serve(ctx context.Context, listener net.Listener) error {
 	group.Go(func() error { f.clients.Run(lanesCtx); return nil })
 	group.Go(func() error { f.preload.run(ctx); return nil })
 	group.Go(func() error { f.access.run(lanesCtx); return nil })
-	group.Go(func() error { f.pair.run(ctx); return nil })
+	group.Go(func() error { f.pair.Run(ctx); return nil })
 	group.Go(func() error { return f.answer(listener) })
 	group.Go(func() error { return socket.run(lanesCtx) })
 	if f.audit != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/listfacade/listfacade/internal/frames"
 )
 
-// newServer returns a server with kube-apiserver's limits for connections. Some limits are lower, where clients stay
+// NewServer returns a server with kube-apiserver's limits for connections. Some limits are lower, where clients stay
 // far below kube-apiserver's.
-func newServer(tlsConfig *tls.Config, handler http.Handler, log *zap.Logger) (*http.Server, error) {
+func NewServer(tlsConfig *tls.Config, handler http.Handler, log *zap.Logger) (*http.Server, error) {
 	server := &http.Server{
 		Handler: handler, TLSConfig: tlsConfig, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 90 * time.Second,
 		MaxHeaderBytes: 128 << 10, ErrorLog: newServerLog(log),

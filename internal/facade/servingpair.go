@@ -17,20 +17,20 @@ import (
 // because kubelet updates a Secret's volume by a symbolic link to another directory.
 const pairEvery = 10 * time.Second
 
-// servingPair is the serving certificate and key, as last read successfully from the files.
-type servingPair struct {
+// ServingPair is the serving certificate and key, as last read successfully from the files.
+type ServingPair struct {
 	certFile, keyFile string
 	log               *zap.Logger
 	now               atomic.Pointer[tls.Certificate]
 
-	// Only reload and run use the fields below.
+	// Only reload and Run use the fields below.
 	cert, key []byte // content of the files when the pair was read
 	bad       bool   // the last read failed
 }
 
-// newServingPair reads the configured pair, or creates one in --cert-dir, as kube-apiserver does.
-func newServingPair(c Config, log *zap.Logger) (*servingPair, error) {
-	p := &servingPair{certFile: c.CertFile, keyFile: c.KeyFile, log: log}
+// NewServingPair reads the configured pair, or creates one in --cert-dir, as kube-apiserver does.
+func NewServingPair(c Config, log *zap.Logger) (*ServingPair, error) {
+	p := &ServingPair{certFile: c.CertFile, keyFile: c.KeyFile, log: log}
 	if p.certFile == "" {
 		p.certFile, p.keyFile = filepath.Join(c.CertDir, "listfacade.crt"), filepath.Join(c.CertDir, "listfacade.key")
 		if err := ensureSelfSigned(p.certFile, p.keyFile, c.BindAddress); err != nil {
@@ -43,8 +43,8 @@ func newServingPair(c Config, log *zap.Logger) (*servingPair, error) {
 	return p, nil
 }
 
-// run reloads the pair periodically until the context ends. Open connections keep their certificate.
-func (p *servingPair) run(ctx context.Context) {
+// Run reloads the pair periodically until the context ends. Open connections keep their certificate.
+func (p *ServingPair) Run(ctx context.Context) {
 	ticker := time.NewTicker(pairEvery)
 	defer ticker.Stop()
 	for {
@@ -58,7 +58,7 @@ func (p *servingPair) run(ctx context.Context) {
 		case err != nil && !p.bad:
 			p.log.Warn("Failed to reload serving certificate; keeping the previous one", zap.Error(err))
 		case changed:
-			p.log.Info("Reloaded serving certificate", zap.Time("until", p.now.Load().Leaf.NotAfter))
+			p.log.Info("Reloaded serving certificate", zap.Time("until", p.NotAfter()))
 		}
 		p.bad = err != nil
 	}
@@ -66,7 +66,7 @@ func (p *servingPair) run(ctx context.Context) {
 
 // reload reads the files, and uses their pair if it is valid. changed is true if the pair differs from the previous
 // one.
-func (p *servingPair) reload() (changed bool, err error) {
+func (p *ServingPair) reload() (changed bool, err error) {
 	cert, err := os.ReadFile(p.certFile)
 	if err != nil {
 		return false, err
@@ -88,4 +88,7 @@ func (p *servingPair) reload() (changed bool, err error) {
 	return true, nil
 }
 
-func (p *servingPair) get(*tls.ClientHelloInfo) (*tls.Certificate, error) { return p.now.Load(), nil }
+func (p *ServingPair) get(*tls.ClientHelloInfo) (*tls.Certificate, error) { return p.now.Load(), nil }
+
+// NotAfter returns the time at which the current certificate expires.
+func (p *ServingPair) NotAfter() time.Time { return p.now.Load().Leaf.NotAfter }

@@ -132,7 +132,7 @@ func (c *Client) request(ctx context.Context, t Target, accept string) (*http.Re
 	}
 	request.Header.Set("Accept", accept)
 	request.Header.Set("User-Agent", UserAgent)
-	c.hop.sign(request.Header, nil)
+	c.hop.Sign(request.Header, nil)
 	return request, nil
 }
 

@@ -43,9 +43,9 @@ func (h Hop) Sees(header http.Header) bool {
 	return len(hops) > MostHops || slices.Contains(hops, h.element)
 }
 
-// sign adds the facade to a request's Via header, after the facades in the incoming request's header. incoming is nil
+// Sign adds the facade to a request's Via header, after the facades in the incoming request's header. incoming is nil
 // for the facade's own requests.
-func (h Hop) sign(outgoing, incoming http.Header) {
+func (h Hop) Sign(outgoing, incoming http.Header) {
 	hops := hopsIn(incoming)
 	if h.element != "" {
 		hops = append(hops, h.element)
@@ -93,7 +93,7 @@ type hopTransport struct {
 // RoundTrip implements http.RoundTripper.
 func (t hopTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	t.hop.sign(r.Header, nil)
+	t.hop.Sign(r.Header, nil)
 	answer, err := t.next.RoundTrip(r)
 	if err == nil && answer.StatusCode == http.StatusLoopDetected { // client-go would hide the Status with the cause
 		answer.Body.Close()

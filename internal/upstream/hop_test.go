@@ -13,7 +13,7 @@ func TestHops(t *testing.T) {
 	through := func(hops ...Hop) http.Header {
 		header := http.Header{}
 		for _, hop := range hops {
-			hop.sign(header, header.Clone())
+			hop.Sign(header, header.Clone())
 		}
 		return header
 	}
@@ -36,11 +36,11 @@ func TestHops(t *testing.T) {
 		}
 	}
 	out := http.Header{}
-	other.sign(out, mixed)
+	other.Sign(out, mixed)
 	if got := out.Get("Via"); got != own.element+", "+other.element {
 		t.Errorf("got forwarded header %q", got)
 	}
-	if (Hop{}).sign(out, nil); strings.Count(out.Get("Via"), ",") != 1 {
+	if (Hop{}).Sign(out, nil); strings.Count(out.Get("Via"), ",") != 1 {
 		t.Errorf("the zero Hop added %q", out)
 	}
 }

@@ -160,7 +160,7 @@ func (p *PassThrough) rewrite(r *http.Request, as Credentials) (*http.Request, e
 	if len(out.Header["User-Agent"]) == 0 {
 		out.Header["User-Agent"] = []string{""} // prevents Go's default
 	}
-	p.client.hop.sign(out.Header, r.Header)
+	p.client.hop.Sign(out.Header, r.Header)
 	as.sign(out.Header)
 	return out, nil
 }

@@ -27,8 +27,11 @@ import (
 // manifestsDir is the directory of the manifests, relative to this package.
 var manifestsDir = filepath.Join("..", "..", "deploy", "kubernetes")
 
-// kustomizations are the kustomizations of deploy/kubernetes, each a complete deployment.
+// kustomizations are the kustomizations of deploy/kubernetes with a facade, each a complete deployment.
 var kustomizations = []string{"base", "overlays/certificate", "overlays/impersonate"}
+
+// splitOverlay is the kustomization with the splitting proxy, which is applied in addition to another one.
+const splitOverlay = "overlays/split"
 
 // manifests contains the objects of a kustomization.
 type manifests struct {
@@ -86,7 +89,7 @@ func of[T any](t testing.TB, m manifests, kind string) []T {
 func TestManifestsAreAccepted(t *testing.T) {
 	cluster := suite.Cluster(t)
 	kubectl(t, cluster, nil, "apply", "--server-side", "-f", filepath.Join(manifestsDir, "base", "namespace.yaml"))
-	for _, name := range kustomizations {
+	for _, name := range append(slices.Clone(kustomizations), splitOverlay) {
 		t.Run(name, func(t *testing.T) {
 			kubectl(t, cluster, build(t, cluster, name).yaml, "apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-")
 		})

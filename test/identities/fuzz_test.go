@@ -14,6 +14,7 @@ import (
 // untrusted lists the inputs from callers and from the upstream, each with its fuzz targets (package and function).
 var untrusted = map[string][]string{
 	"paths and queries":                {"handlers.FuzzRequest"},
+	"requests to be split":             {"internal/split.FuzzDecide"},
 	"label selectors":                  {"selectors.FuzzParseLabels"},
 	"field selectors":                  {"selectors.FuzzParseFields"},
 	"continue tokens":                  {"handlers.FuzzDecodeToken"},

@@ -1,0 +1,68 @@
+package split
+
+import (
+	"errors"
+	"math/rand/v2"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listfacade/listfacade/handlers"
+)
+
+// Errors for requests that the proxy refuses. Each names what the caller can do.
+const (
+	textCertificate = "listfacade split cannot pass on a client certificate: use a bearer token, or send the request to " +
+		"kube-apiserver"
+	textLarge = "no listfacade is ready, and the answer may be too large for kube-apiserver if all clients ask at once"
+	textBusy  = "no listfacade is ready, and too many other requests are sent to kube-apiserver"
+	textLoop  = "this request has already passed through this listfacade split: --kube-apiserver or --facade leads back to it"
+	textLost  = "the connection to kube-apiserver failed; the request may have been executed"
+)
+
+// Pauses that clients are asked to make while no facade is ready, in seconds. They are random, so that clients do not
+// all return at once.
+const minPause, maxPause = 5, 10
+
+// refuse writes a Status.
+func refuse(w http.ResponseWriter, r *http.Request, status metav1.Status) {
+	status.Kind, status.APIVersion = "Status", "v1"
+	handlers.WriteStatus(w, r, &status)
+}
+
+func tooMany(why string) metav1.Status {
+	return apierrors.NewTooManyRequests(why, minPause+rand.IntN(maxPause-minPause+1)).ErrStatus
+}
+
+func unauthorized() metav1.Status { return apierrors.NewUnauthorized(textCertificate).ErrStatus }
+
+func malformed(r *http.Request) metav1.Status {
+	if r.Method == http.MethodConnect {
+		return apierrors.NewMethodNotSupported(schema.GroupResource{}, r.Method).ErrStatus
+	}
+	return apierrors.NewBadRequest("the path must begin with /").ErrStatus
+}
+
+func loop() metav1.Status {
+	status := apierrors.NewInternalError(errors.New(textLoop)).ErrStatus
+	status.Code = http.StatusLoopDetected
+	return status
+}
+
+// unreachable is the answer for a request that kube-apiserver did not answer. Clients repeat a request after a pause if
+// the answer names one. A write that may have been executed must not be repeated without a decision of its client.
+func unreachable(r *http.Request, err error) metav1.Status {
+	if !unsent(err) && r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return apierrors.NewServiceUnavailable(textLost).ErrStatus
+	}
+	return unavailable("kube-apiserver cannot be reached")
+}
+
+// unavailable returns a 503 after which clients repeat the request.
+func unavailable(why string) metav1.Status {
+	status := apierrors.NewServiceUnavailable(why).ErrStatus
+	status.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
+	return status
+}

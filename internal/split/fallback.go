@@ -1,0 +1,111 @@
+package split
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/limit"
+)
+
+const (
+	// fallbackWait is the maximum time that a read waits for its turn at kube-apiserver, and fallbackTime the maximum
+	// duration of its answer, as of requests at kube-apiserver.
+	fallbackWait = 10 * time.Second
+	fallbackTime = time.Minute
+	// fallbackWatch is the minimum lifetime of a watch at kube-apiserver, and half of the maximum. Watches then return to
+	// a facade, and do not all do so at once.
+	fallbackWatch = 5 * time.Minute
+	// Waiting reads, per token and in total.
+	fallbackQueue, fallbackQueues = 32, 1024
+)
+
+// fallback bounds the reads that kube-apiserver answers while no facade is ready. Source addresses take turns, then
+// their tokens. Safe for concurrent use.
+type fallback struct {
+	reads   *limit.Seats            // nil if there are none
+	watches *limit.ConcurrencyLimit // nil if there are none
+}
+
+// newFallback returns a fallback with maximum numbers of concurrent reads and of open watches; 0 means none. A source
+// address may use half of the reads, and a quarter of the watches. A token may use a quarter of the reads.
+func newFallback(reads, watches int) fallback {
+	var f fallback
+	if reads > 0 {
+		all := int64(reads)
+		f.reads = limit.NewSeats(limit.Bounds{
+			One: max(all/4, 1), Group: max(all/2, 1), All: all, Queue: fallbackQueue, QueueAll: fallbackQueues,
+		})
+	}
+	if watches > 0 {
+		f.watches = limit.NewConcurrencyLimit(limit.ConcurrencyBounds{Each: max(watches/4, 1), All: watches})
+	}
+	return f
+}
+
+// enter admits a read with a small answer. It returns the request to send, and a function that must be called after the
+// answer; ok is false if there are too many.
+func (f fallback) enter(r *http.Request, d Decision) (admitted *http.Request, leave func(), ok bool) {
+	source := sourceOf(r)
+	switch {
+	case d.Watch && f.watches != nil:
+		leave, err := f.watches.Join(source)
+		if err != nil {
+			return nil, nil, false
+		}
+		return withLifetime(r), leave, true
+	case !d.Watch && f.reads != nil:
+		wait, cancel := context.WithTimeout(r.Context(), fallbackWait)
+		defer cancel()
+		leave, err := f.reads.Take(wait, limit.Key{Group: source, One: tokenOf(r)}, 1)
+		if err != nil {
+			return nil, nil, false
+		}
+		ctx, end := context.WithTimeout(r.Context(), fallbackTime)
+		return r.WithContext(ctx), func() { end(); leave() }, true
+	}
+	return nil, nil, false
+}
+
+// withLifetime limits the lifetime of a watch. kube-apiserver ends it between two events.
+func withLifetime(r *http.Request) *http.Request {
+	seconds := int(fallbackWatch.Seconds()) + rand.IntN(int(fallbackWatch.Seconds()))
+	query := r.URL.Query()
+	asked, err := strconv.Atoi(query.Get("timeoutSeconds"))
+	if err == nil && asked > 0 && asked <= seconds {
+		return r
+	}
+	query.Set("timeoutSeconds", strconv.Itoa(seconds))
+	u := *r.URL
+	u.RawQuery = query.Encode()
+	r = r.WithContext(r.Context())
+	r.URL = &u
+	return r
+}
+
+// sourceOf returns the address that a request comes from. For IPv6 that is the network, because a host can use all of
+// its addresses.
+func sourceOf(r *http.Request) string {
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	address, err := netip.ParseAddr(host)
+	if err != nil {
+		return host
+	}
+	if address = address.Unmap().WithZone(""); address.Is4() {
+		return address.String()
+	}
+	network, _ := address.Prefix(64) // an IPv6 address has such a prefix
+	return network.String()
+}
+
+// tokenOf returns a name for the token of a request, from which the token cannot be derived.
+func tokenOf(r *http.Request) string {
+	sum := sha256.Sum256([]byte(r.Header.Get("Authorization")))
+	return hex.EncodeToString(sum[:8])
+}

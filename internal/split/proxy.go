@@ -1,0 +1,123 @@
+package split
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"strings"
+	"sync"
+
+	"github.com/listfacade/listfacade/internal/upstream"
+)
+
+// Sizes of the buffers that copy answers, in bytes. A watch keeps its buffer for its lifetime. It is as large as the
+// frames of HTTP/2, because each piece that is copied costs a system call.
+const (
+	answerBuffer = 32 << 10
+	watchBuffer  = 16 << 10
+)
+
+// buffers is a pool of buffers of one size.
+type buffers struct{ pool sync.Pool }
+
+func newBuffers(size int) *buffers {
+	return &buffers{pool: sync.Pool{New: func() any { b := make([]byte, size); return &b }}}
+}
+
+// Get implements httputil.BufferPool.
+func (b *buffers) Get() []byte { return *b.pool.Get().(*[]byte) }
+
+// Put implements httputil.BufferPool.
+func (b *buffers) Put(buffer []byte) { b.pool.Put(&buffer) }
+
+// forwarder sends requests to one target.
+type forwarder struct {
+	answers, watches *httputil.ReverseProxy
+}
+
+// newForwarder returns a forwarder that sends requests with a transport. address sets the URL of the outgoing request.
+func newForwarder(transport http.RoundTripper, address func(*httputil.ProxyRequest), hop upstream.Hop,
+	errorLog *log.Logger) forwarder {
+	proxy := func(size int) *httputil.ReverseProxy {
+		return &httputil.ReverseProxy{
+			Rewrite: func(p *httputil.ProxyRequest) {
+				address(p)
+				forward(p)
+				hop.Sign(p.Out.Header, p.In.Header)
+			},
+			Transport: transport, FlushInterval: -1, BufferPool: newBuffers(size), ErrorLog: errorLog,
+			ModifyResponse: endCleanly, ErrorHandler: failed,
+		}
+	}
+	return forwarder{answers: proxy(answerBuffer), watches: proxy(watchBuffer)}
+}
+
+// forward adds the client's address to X-Forwarded-For, which kube-apiserver's audit log shows, as the proxies of
+// kube-apiserver do. Other forwarding headers of the client are passed on unchanged.
+func forward(p *httputil.ProxyRequest) {
+	for _, name := range []string{"Forwarded", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if values, ok := p.In.Header[name]; ok {
+			p.Out.Header[name] = values
+		}
+	}
+	client, _, err := net.SplitHostPort(p.In.RemoteAddr)
+	if err != nil {
+		return
+	}
+	p.Out.Header.Set("X-Forwarded-For", strings.Join(append(p.In.Header.Values("X-Forwarded-For"), client), ", "))
+}
+
+// exchange is a request with what its error handler needs. The context of the request contains it.
+type exchange struct {
+	request *http.Request // as received
+	fail    func(w http.ResponseWriter, x *exchange, err error)
+	watch   bool
+}
+
+type exchangeKey struct{}
+
+// serve forwards a request and calls fail if there is no answer.
+func (f forwarder) serve(w http.ResponseWriter, r *http.Request, watch bool,
+	fail func(w http.ResponseWriter, x *exchange, err error)) {
+	x := &exchange{request: r, fail: fail, watch: watch}
+	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+	if watch {
+		f.watches.ServeHTTP(w, r)
+		return
+	}
+	f.answers.ServeHTTP(w, r)
+}
+
+// failed is the ErrorHandler of all ReverseProxies.
+func failed(w http.ResponseWriter, r *http.Request, err error) {
+	x := r.Context().Value(exchangeKey{}).(*exchange)
+	x.fail(w, x, err)
+}
+
+// endCleanly makes a watch end without an error when the proxy ends it.
+func endCleanly(answer *http.Response) error {
+	ctx := answer.Request.Context()
+	if x, ok := ctx.Value(exchangeKey{}).(*exchange); ok && x.watch && answer.StatusCode == http.StatusOK {
+		answer.Body = &endingBody{ReadCloser: answer.Body, ctx: ctx}
+	}
+	return nil
+}
+
+// endingBody is the body of a watch. It ends when the cause of its context is upstream.ErrEnd.
+type endingBody struct {
+	io.ReadCloser
+	ctx context.Context
+}
+
+// Read implements io.Reader.
+func (b *endingBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && errors.Is(context.Cause(b.ctx), upstream.ErrEnd) {
+		err = io.EOF
+	}
+	return n, err
+}

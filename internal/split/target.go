@@ -1,0 +1,201 @@
+package split
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/listfacade/listfacade/internal/oplog"
+)
+
+const (
+	// checkInterval is the time between two checks of a target, and checkTimeout the maximum duration of one.
+	checkInterval = 2 * time.Second
+	checkTimeout  = 5 * time.Second
+	// mostFailures is the number of consecutive failed checks that make a server unready.
+	mostFailures = 2
+	// streamBuffer bounds, in bytes, what a connection receives for a client that does not read. It is also the maximum
+	// that a response can have in flight. 256 KiB in half a millisecond are 4 Gbit/s.
+	streamBuffer = 256 << 10
+	// idleTime is shorter than the 90 s of kube-apiserver and of facades. Otherwise they could close a connection just
+	// when a write is sent on it.
+	idleTime = 30 * time.Second
+	// idleConnections is the number of connections that wait for the next write. Each further one costs a handshake.
+	idleConnections = 256
+)
+
+// server is one server that requests are sent to: kube-apiserver or a facade. Safe for concurrent use.
+type server struct {
+	kind Target
+	base *url.URL
+	// many sends many requests on a connection, with HTTP/2. kube-apiserver ends such a connection when any request on
+	// it is anonymous or has a wrong token. The transport then repeats requests that were not processed, which is
+	// impossible for those with a body. So many is for GET only.
+	//
+	// one sends one request at a time on a connection, with HTTP/1.1: writes, upgrades, which need it, and checks.
+	many, one tracked
+	ready     atomic.Bool
+	checked   chan struct{} // closed after the first check
+	log, few  *zap.Logger   // few is for lines that clients can cause
+
+	failures int // consecutive failed checks; only watchHealth uses it
+}
+
+// newServer returns a server that is not ready before its first check. caFile may be empty, for the system's
+// authorities.
+func newServer(kind Target, address, caFile string, log *zap.Logger) (*server, error) {
+	base, err := url.Parse(address)
+	if err != nil || base.Scheme != "https" || base.Host == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "" {
+		return nil, fmt.Errorf("%q must be a URL such as https://host:6443", address)
+	}
+	roots, err := readAuthorities(caFile)
+	if err != nil {
+		return nil, err
+	}
+	log = log.With(zap.String("target", string(kind)), zap.String("host", base.Host))
+	return &server{
+		kind: kind, base: base, log: log, few: oplog.Few(log), checked: make(chan struct{}),
+		many: tracked{newTransport(roots, true)}, one: tracked{newTransport(roots, false)},
+	}, nil
+}
+
+// readAuthorities reads the certificates that verify servers; nil for those of the system.
+func readAuthorities(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s contains no certificate in PEM", file)
+	}
+	return roots, nil
+}
+
+// newTransport returns a transport that adds nothing to requests: no compression, no proxy, no credentials.
+func newTransport(roots *x509.CertPool, http2 bool) *http.Transport {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(http2)
+	return &http.Transport{
+		DialContext:         (&net.Dialer{Timeout: checkTimeout, KeepAlive: 30 * time.Second}).DialContext,
+		TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout: checkTimeout, DisableCompression: true, IdleConnTimeout: idleTime,
+		MaxIdleConnsPerHost: idleConnections, ExpectContinueTimeout: time.Second, Protocols: protocols,
+		// The pings detect a server that has disappeared, also under watches without events.
+		HTTP2: &http.HTTP2Config{
+			MaxReceiveBufferPerStream: streamBuffer, SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second,
+		},
+	}
+}
+
+// watchHealth checks the server at an interval until the context ends.
+func (s *server) watchHealth(ctx context.Context) {
+	ticker := time.NewTicker(checkInterval)
+	defer ticker.Stop()
+	first := true
+	for {
+		err := s.check(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		s.note(err)
+		if first {
+			first = false
+			close(s.checked)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// note sets whether the server is ready, and logs changes. A ready server becomes unready with the second failed check
+// in a row: the first may have reached a replica that is ending, from a Service with others.
+func (s *server) note(err error) {
+	began := !isClosed(s.checked)
+	if err == nil {
+		if began || s.failures >= mostFailures {
+			s.log.Info("Target is ready")
+		}
+		s.failures = 0
+		s.ready.Store(true)
+		return
+	}
+	if s.failures++; s.failures == mostFailures || began {
+		s.log.Warn("Target is not ready", zap.Error(explained(err, s)))
+		s.failures = mostFailures
+	}
+	if s.failures >= mostFailures {
+		s.ready.Store(false)
+	}
+}
+
+// check reads /readyz on a new connection, since a Service leads new connections to ready replicas. A healthy server
+// may answer 401 or 403 without credentials.
+func (s *server) check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base.JoinPath("/readyz").String(), nil)
+	if err != nil {
+		return err
+	}
+	request.Close = true
+	answer, err := s.one.RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	if err := answer.Body.Close(); err != nil {
+		return err
+	}
+	if answer.StatusCode >= http.StatusInternalServerError || answer.StatusCode == http.StatusTooManyRequests {
+		return fmt.Errorf("/readyz responded with %s", answer.Status)
+	}
+	return nil
+}
+
+// lost logs a failed request, a few times per minute.
+func (s *server) lost(r *http.Request, err error) {
+	s.few.Warn("Request to target failed", zap.String("method", r.Method), zap.String("path", r.URL.Path),
+		zap.Error(explained(err, s)))
+}
+
+// closeIdle closes idle connections.
+func (s *server) closeIdle() {
+	s.many.CloseIdleConnections()
+	s.one.CloseIdleConnections()
+}
+
+// explained adds to a failed verification what an operator can do.
+func explained(err error, s *server) error {
+	var unverified *tls.CertificateVerificationError
+	if !errors.As(err, &unverified) {
+		return err
+	}
+	return fmt.Errorf("%w: the file of --%s-ca-file must contain the authority of the server's certificate, which must name %s",
+		err, s.kind, s.base.Hostname())
+}
+
+func isClosed(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
