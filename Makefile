@@ -93,11 +93,12 @@ unit: ## run the tests that need no cluster (minutes)
 	$(PLAIN) go test -vet=off -short -count=1 $(SEQUENTIAL)
 	$(RACE) -short -timeout 10m $(call concurrent,$(UNIT))
 	cd devcluster && $(QUICK) go test -vet=off -count=1 ./internal/...
+	cd client && $(QUICK) go test -vet=off -count=1 ./...
 
 .PHONY: test
 test: cluster client ## what a change must pass: unit tests, and every suite against a real kube-apiserver, the longest parts left out
 	$(PLAIN) go test -vet=off -short -count=1 $(SEQUENTIAL)
-	@$(MAKE) --no-print-directory -j 2 test-concurrent test-devcluster
+	@$(MAKE) --no-print-directory -j 2 test-concurrent test-modules
 
 # Tests of these targets use the compiled devcluster command.
 test-concurrent test-long test-stress conformance soak faults: export LISTFACADE_DEVCLUSTER_BUILT = 1
@@ -110,9 +111,10 @@ test-concurrent:
 	$(RACE) -short $(WIDE) $(call concurrent,$(PACKAGES))
 	LISTFACADE_TOKENS=review $(RACE) -short -run '$(TOKEN_TESTS)' ./test/identities ./test/revocation
 
-.PHONY: test-devcluster
-test-devcluster:
+.PHONY: test-modules
+test-modules:
 	cd devcluster && $(QUICK) go test -vet=off -short -count=1 ./...
+	cd client && $(QUICK) go test -vet=off -count=1 ./...
 
 .PHONY: test-long
 test-long: cluster clients ## everything, also with smallest budgets and without packing, before a release (hours); prints a table
@@ -145,7 +147,7 @@ faults: cluster ## what happens to reviews of tokens and of rights, each for as 
 lint: ## golangci-lint, at a pinned version, and go vet of the other modules
 	$(PLAIN) $(GOLANGCI) run ./...
 	$(PLAIN) $(GOLANGCI) run --config .golangci.size.yml ./...
-	@set -e; for module in devcluster $(NEWEST_CLIENT); do \
+	@set -e; for module in client devcluster $(NEWEST_CLIENT); do \
 		(cd $$module && $(QUICK) go vet $$(go list ./... | grep -v /cmd/controlplane$$)); \
 	done
 
