@@ -37,7 +37,7 @@ UNIT       := ./bench/... ./bookmarks ./cache ./cmd/... ./deploy/... ./handlers 
 
 # concurrent PACKAGES lists those that are not in SEQUENTIAL. Suites come first, the longest ones before the others,
 # because they often wait for servers. Unit tests then use the idle processors.
-FIRST      := questions identities revocation lists watches faults informers deploy abuse incidents chains audit page rights
+FIRST      := questions identities revocation lists watches faults informers deploy abuse incidents chains audit page rights moved
 space      := $() $()
 concurrent = $$(all=$$(go list $(1)); for suite in $(FIRST); do grep "/test/$$suite$$" <<<"$$all"; done; \
 	grep -vE '/($(subst $(space),|,$(strip $(SEQUENTIAL:./%=%) $(FIRST:%=test/%))))$$' <<<"$$all")
