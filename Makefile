@@ -69,20 +69,21 @@ modules:
 cluster: build ## compile etcd, kube-apiserver, kubectl and the rest from their modules (minutes, the first time); UPSTREAM=1.30: of that release
 	bin/devcluster build --module-dir devcluster $(RELEASE)
 
-# The informers of test/clients, each with its own version of client-go. make test uses only the newest one. The first
-# build of the others takes minutes.
-NEWEST_CLIENT := test/clients/client-go-0.37
+# The programs of test/clients, each with its own version of client-go. make test uses only those of the newest version,
+# whose packages the cluster's programs have, too. The first build of the others takes minutes.
+NEWEST_CLIENTS := $(addprefix test/clients/,client-go-0.37 controller-runtime kubectl)
 compile_clients = @set -e; for module in $(1); do \
 		(cd $$module && $(QUICK) go build -o ../../../bin/ .); \
 	done
 
 .PHONY: client
-client: ## compile the newest informer of test/clients
-	$(call compile_clients,$(NEWEST_CLIENT))
+client: ## compile the programs of test/clients with the newest client-go
+	$(call compile_clients,$(NEWEST_CLIENTS))
 
 .PHONY: clients
-clients: ## compile the informers of test/clients, each with its own version of client-go (minutes, the first time)
-	$(call compile_clients,test/clients/client-go-*)
+clients: ## compile all programs of test/clients, each with its own version of client-go (minutes, the first time)
+	$(call compile_clients,test/clients/client-go-* test/clients/prometheus $(NEWEST_CLIENTS))
+	cd test/clients/kube-state-metrics && $(QUICK) go build -o ../../../bin/ tool
 
 .PHONY: run
 run: cluster ## start a real cluster with Running pods and the facade in front of it, and print kubectl commands to try
@@ -147,7 +148,7 @@ faults: cluster ## what happens to reviews of tokens and of rights, each for as 
 lint: ## golangci-lint, at a pinned version, and go vet of the other modules
 	$(PLAIN) $(GOLANGCI) run ./...
 	$(PLAIN) $(GOLANGCI) run --config .golangci.size.yml ./...
-	@set -e; for module in client devcluster $(NEWEST_CLIENT); do \
+	@set -e; for module in client devcluster $(NEWEST_CLIENTS); do \
 		(cd $$module && $(QUICK) go vet $$(go list ./... | grep -v /cmd/controlplane$$)); \
 	done
 
