@@ -50,9 +50,9 @@ func TestInClusterConfigUsesSplit(t *testing.T) {
 		suite.MayMiss(t, "only root can mount the files of a service account")
 		t.Skip("only root can mount the files of a service account")
 	}
-	p := newPoliced(t, "enabled")
-	p.awaitPolicy(t, newPod())
+	p := newPoliced(t, "")
 	proxy := newSplit(t, p)
+	p.awaitPolicy(t, newPod())
 	pod, err := p.clients.CoreV1().Pods(p.Namespace).Create(t.Context(), newPod(), metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -125,18 +125,26 @@ func newSplit(t *testing.T, p *policed) *split {
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	s.address = server.Listener.Addr().String()
-	own, err := os.ReadFile(p.cluster.CAFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = p.clients.CoreV1().ConfigMaps(p.Namespace).Create(t.Context(), &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: splitCA},
-		Data:       map[string]string{"ca.crt": string(own) + string(authority.CertData())},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p.follow(t, authority.CertData())
 	return s
+}
+
+// follow runs the commands of docs/clients.md, with the test's namespace.
+func (p *policed) follow(t *testing.T, ca []byte) {
+	t.Helper()
+	dir := t.TempDir()
+	deploy, err := filepath.Abs(filepath.Join("..", "..", "deploy"))
+	if err == nil {
+		err = os.Symlink(deploy, filepath.Join(dir, "deploy"))
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "split-ca.crt"), ca, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := strings.ReplaceAll(block(t, "Pods without a change", 0), "monitoring", p.Namespace)
+	shell(t, p.cluster, p.cluster.Kubeconfigs["admin"], dir, commands)
 }
 
 func (s *split) lines() []string {
