@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"sync"
 
@@ -139,12 +140,11 @@ func (t *splitTransport) WrappedRoundTripper() http.RoundTripper { return t.base
 
 // RoundTrip is http.RoundTripper's.
 func (t *splitTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	path, ours := strings.CutPrefix(r.URL.Path, t.prefix)
-	to := direct
-	if ours && r.Method == http.MethodGet && r.Header.Get("Upgrade") == "" &&
-		r.URL.Scheme == t.server.Scheme && r.URL.Host == t.server.Host {
-		to = destinationOf(path)
+	requested, ours := strings.CutPrefix(r.URL.Path, t.prefix)
+	if !ours || r.URL.Scheme != t.server.Scheme || r.URL.Host != t.server.Host || !isRead(r) {
+		return t.base.RoundTrip(r)
 	}
+	to := destinationOf(requested)
 	if to == direct {
 		return t.base.RoundTrip(r)
 	}
@@ -152,7 +152,7 @@ func (t *splitTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	response, err := reads.RoundTrip(t.redirect(r, path))
+	response, err := reads.RoundTrip(t.redirect(r, requested))
 	if !fallsBack(to, response, err) || r.Context().Err() != nil {
 		return response, err
 	}
@@ -162,10 +162,23 @@ func (t *splitTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.base.RoundTrip(r)
 }
 
+// isRead reports whether a facade could answer a request that asks for one of its paths. It refuses impersonation.
+func isRead(r *http.Request) bool {
+	if r.Method != http.MethodGet || r.Header.Get("Upgrade") != "" || (r.Body != nil && r.Body != http.NoBody) {
+		return false
+	}
+	for name := range r.Header {
+		if strings.HasPrefix(http.CanonicalHeaderKey(name), "Impersonate-") {
+			return false
+		}
+	}
+	return true
+}
+
 // redirect returns a copy of a request with the facade's address.
-func (t *splitTransport) redirect(r *http.Request, path string) *http.Request {
+func (t *splitTransport) redirect(r *http.Request, requested string) *http.Request {
 	to := *r.URL
-	to.Scheme, to.Host, to.Path = t.facade.Scheme, t.facade.Host, path
+	to.Scheme, to.Host, to.Path = t.facade.Scheme, t.facade.Host, requested
 	to.RawPath = strings.TrimPrefix(to.RawPath, t.prefix)
 	r = r.WithContext(r.Context())
 	r.URL, r.Host = &to, to.Host
@@ -196,9 +209,12 @@ const (
 	facadeFirst                    // the facade; small, so without a facade kube-apiserver
 )
 
-// destinationOf returns where a GET of a path goes.
-func destinationOf(path string) destination {
-	parts := strings.Split(strings.Trim(path, "/"), "/")
+// destinationOf returns where a GET of a path goes. A path that can be read in two ways goes to kube-apiserver.
+func destinationOf(requested string) destination {
+	if clean := strings.TrimSuffix(requested, "/"); path.Clean(clean) != clean {
+		return direct
+	}
+	parts := strings.Split(strings.Trim(requested, "/"), "/")
 	switch parts[0] {
 	case "version", "openapi":
 		return facadeFirst

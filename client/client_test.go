@@ -5,10 +5,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/listfacade/listfacade/client"
 )
@@ -72,6 +75,7 @@ func TestRequestsReachTheirServer(t *testing.T) {
 		{"GET", "/apis/ex.io/v1/secrets", true},
 		{"GET", "/api", true},
 		{"GET", "/apis", true},
+		{"GET", "/apis/", true},
 		{"GET", "/apis/apps/v1", true},
 		{"GET", "/openapi/v3/apis/apps/v1", true},
 		{"GET", "/version", true},
@@ -85,6 +89,8 @@ func TestRequestsReachTheirServer(t *testing.T) {
 		{"GET", "/api/v1/namespaces/a/status", false},
 		{"GET", "/api/v1/nodes/n/proxy/metrics", false},
 		{"GET", "/api/v1/watch/pods", false},
+		{"GET", "/api/v1//pods", false},
+		{"GET", "/api/v1/pods/../secrets", false},
 		{"GET", "/readyz", false},
 		{"GET", "/metrics", false},
 		{"GET", "/", false},
@@ -133,6 +139,44 @@ func TestUpgradesReachKubeAPIServer(t *testing.T) {
 	response.Body.Close()
 	if n, m := len(s.kubeAPIServer.take()), len(s.facade.take()); n != 1 || m != 0 {
 		t.Errorf("kube-apiserver got %d requests and the facade %d, want 1 and 0", n, m)
+	}
+}
+
+// A facade refuses impersonation.
+func TestImpersonationReachesKubeAPIServer(t *testing.T) {
+	s := newServers(t)
+	split := s.wrap(t)
+	split.Impersonate.UserName = "other"
+	if _, err := send(t, split, http.MethodGet, "/api/v1/pods"); err != nil {
+		t.Fatal(err)
+	}
+	if n, m := len(s.kubeAPIServer.take()), len(s.facade.take()); n != 1 || m != 0 {
+		t.Errorf("kube-apiserver got %d requests and the facade %d, want 1 and 0", n, m)
+	}
+}
+
+// The token of a plugin reaches both servers.
+func TestTokensOfPluginsReachBothServers(t *testing.T) {
+	s := newServers(t)
+	s.config.BearerToken = ""
+	plugin := filepath.Join(t.TempDir(), "plugin")
+	const answer = `{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"made"}}`
+	if err := os.WriteFile(plugin, []byte("#!/bin/sh\necho '"+answer+"'\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.config.ExecProvider = &api.ExecConfig{
+		Command: plugin, APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: api.NeverExecInteractiveMode,
+	}
+	split := s.wrap(t)
+	for _, target := range []string{"/api/v1/pods", "/api/v1/secrets"} {
+		if _, err := send(t, split, http.MethodGet, target); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, server := range []*server{s.facade, s.kubeAPIServer} {
+		if got := server.take(); len(got) != 1 || got[0].token != "Bearer made" {
+			t.Errorf("got %+v, want the plugin's token", got)
+		}
 	}
 }
 

@@ -17,7 +17,7 @@
 //	/api, /apis, /openapi, /version                           facade
 //	Secrets, Leases, metrics.k8s.io, *.metrics.k8s.io         kube-apiserver
 //	subresources (log, exec, status, scale), upgrades         kube-apiserver
-//	writes, all other paths                                   kube-apiserver
+//	writes, impersonation, all other paths                    kube-apiserver
 //
 // # Without a ready facade
 //
@@ -27,15 +27,15 @@
 // 429 with Retry-After. client-go then retries: a request after Retry-After, an informer after growing pauses. An
 // informer keeps its objects meanwhile. 429 is never sent on, because it limits this caller.
 //
-// The facade answers 501 if it can serve a resource from nowhere else, for example an uncached one to a caller with a
-// client certificate. Then every read goes to kube-apiserver. A certificate of the facade that does not verify is an
-// error of each request, because it is a wrong configuration that must be noticed.
+// The facade answers 501 for a resource that it does not cache, if the caller has a client certificate, which it cannot
+// forward. Then every read goes to kube-apiserver. A certificate of the facade that does not verify is an error of each
+// request, because that is a wrong configuration.
 //
 // # Credentials
 //
-// Both servers receive the same credentials: tokens, client certificates, and impersonation, also from plugins and
-// after a rotation. Each server is verified against its own authorities only. Configurations that are copied from the
-// returned one may have other credentials. A copy with another Host is not split.
+// Both servers receive the same credentials: tokens and client certificates, also from plugins and after a rotation.
+// Each server is verified against its own authorities only. Configurations that are copied from the returned one may
+// have other credentials. A copy with another Host is not split.
 //
 // The package starts no goroutine, except those of net/http for connections.
 package client
