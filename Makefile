@@ -40,7 +40,7 @@ UNIT       := ./bench/... ./bookmarks ./cache ./cmd/... ./deploy/... ./handlers 
 # concurrent PACKAGES lists those that are not in SEQUENTIAL. Suites come first, the longest ones before the others,
 # because they often wait for servers. Unit tests then use the idle processors, also the longest ones first, so that
 # all processors are in use until the end.
-SUITES     := questions identities revocation split lists watches faults informers deploy abuse incidents chains audit page rights
+SUITES     := questions identities revocation split lists watches faults informers deploy abuse incidents chains audit page rights moved
 FIRST      := $(SUITES:%=test/%) internal/auth internal/reflector cache handlers internal/facade internal/limit
 space      := $() $()
 concurrent = $$(all=$$(go list $(1)); for package in $(FIRST); do grep "/$$package$$" <<<"$$all"; done; \
@@ -73,20 +73,21 @@ modules:
 cluster: build ## compile etcd, kube-apiserver, kubectl and the rest from their modules (minutes, the first time); UPSTREAM=1.30: of that release
 	bin/devcluster build --module-dir devcluster $(RELEASE)
 
-# The informers of test/clients, each with its own version of client-go. make test uses only the newest one. The first
-# build of the others takes minutes.
-NEWEST_CLIENT := test/clients/client-go-0.37
+# The programs of test/clients, each with its own version of client-go. make test uses only those of the newest version,
+# whose packages the cluster's programs have, too. The first build of the others takes minutes.
+NEWEST_CLIENTS := $(addprefix test/clients/,client-go-0.37 controller-runtime kubectl)
 compile_clients = @set -e; for module in $(1); do \
 		(cd $$module && $(QUICK) go build -o ../../../bin/ .); \
 	done
 
 .PHONY: client
-client: ## compile the newest informer of test/clients
-	$(call compile_clients,$(NEWEST_CLIENT))
+client: ## compile the programs of test/clients with the newest client-go
+	$(call compile_clients,$(NEWEST_CLIENTS))
 
 .PHONY: clients
-clients: ## compile the informers of test/clients, each with its own version of client-go (minutes, the first time)
-	$(call compile_clients,test/clients/client-go-*)
+clients: ## compile all programs of test/clients, each with its own version of client-go (minutes, the first time)
+	$(call compile_clients,test/clients/client-go-* test/clients/prometheus $(NEWEST_CLIENTS))
+	cd test/clients/kube-state-metrics && $(QUICK) go build -o ../../../bin/ tool
 
 .PHONY: run
 run: cluster ## start a real cluster with Running pods and the facade in front of it, and print kubectl commands to try
@@ -97,11 +98,12 @@ unit: ## run the tests that need no cluster (minutes)
 	$(PLAIN) go test -vet=off -short -count=1 $(SEQUENTIAL)
 	$(RACE) -short $(WIDE) $(call concurrent,$(UNIT))
 	cd devcluster && $(QUICK) go test -vet=off -count=1 ./internal/...
+	cd client && $(QUICK) go test -vet=off -count=1 ./...
 
 .PHONY: test
 test: cluster client ## what a change must pass: unit tests, and every suite against a real kube-apiserver, the longest parts left out
 	$(PLAIN) go test -vet=off -short -count=1 $(SEQUENTIAL)
-	@$(MAKE) --no-print-directory -j 2 test-concurrent test-devcluster
+	@$(MAKE) --no-print-directory -j 2 test-concurrent test-modules
 
 # Tests of these targets use the compiled devcluster command.
 test-concurrent test-long test-stress conformance soak faults: export LISTFACADE_DEVCLUSTER_BUILT = 1
@@ -110,9 +112,10 @@ test-concurrent test-long test-stress conformance soak faults: export LISTFACADE
 test-concurrent:
 	$(RACE) -short $(WIDE) $(call concurrent,$(PACKAGES))
 
-.PHONY: test-devcluster
-test-devcluster:
+.PHONY: test-modules
+test-modules:
 	cd devcluster && $(QUICK) go test -vet=off -short -count=1 ./...
+	cd client && $(QUICK) go test -vet=off -count=1 ./...
 
 .PHONY: test-long
 test-long: cluster clients ## everything, also with smallest budgets and without packing, before a release (hours); prints a table
@@ -145,7 +148,7 @@ faults: cluster ## what happens to reviews of tokens and of rights, each for as 
 lint: ## golangci-lint, at a pinned version, and go vet of the other modules
 	$(PLAIN) $(GOLANGCI) run ./...
 	$(PLAIN) $(GOLANGCI) run --config .golangci.size.yml ./...
-	@set -e; for module in devcluster $(NEWEST_CLIENT); do \
+	@set -e; for module in client devcluster $(NEWEST_CLIENTS); do \
 		(cd $$module && $(QUICK) go vet $$(go list ./... | grep -v /cmd/controlplane$$)); \
 	done
 

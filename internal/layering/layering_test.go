@@ -59,6 +59,7 @@ func TestCheckFindsEachBreach(t *testing.T) {
 		{"devcluster", "handlers/a.go", `import "` + module + `/devcluster"`, "it is another module"},
 		{"devcluster in a test", "handlers/a_test.go", `import "` + module + `/devcluster/internal/pki"`, "it is another module"},
 		{"a client in a test", "handlers/a_test.go", `import "` + module + `/test/clients/informer"`, "it is another module"},
+		{"the client module in a test", "handlers/a_test.go", `import "` + module + `/client"`, "it is another module"},
 		{"a client imports the main module", "test/clients/old/a.go", `import "` + module + `/cache"`, "test/clients/old/a.go:2: imports " + module + "/cache: it is another module"},
 		{"devcluster imports the main module", "devcluster/a.go", `import "` + module + `/cache"`, "devcluster/a.go:2: imports " + module + "/cache: it is another module"},
 		{"a Status elsewhere", "handlers/list.go", "import metav1 " + status + "\nvar s = &metav1.Status{}", "handlers/list.go:3: writes a metav1.Status"},
@@ -126,7 +127,8 @@ func goodTree() fstest.MapFS {
 		"devcluster/cluster.go":        file(`import ("` + module + `/devcluster/internal/pki"; "k8s.io/client-go/rest")`),
 		"test/watches/doc.go":          documentedFile("p", ""),
 		"test/watches/all_test.go":     file(`import ("` + module + `/internal/testkit"; "go.uber.org/zap")`),
-		"test/clients/old/main.go":     file(`import ("` + module + `/test/clients/informer"; "k8s.io/client-go/rest")`),
+		"client/client.go":             file(`import "k8s.io/client-go/rest"`),
+		"test/clients/old/main.go":     file(`import ("` + module + `/test/clients/informer"; "` + module + `/client")`),
 		"cache/testdata/bad.go":        &fstest.MapFile{Data: []byte("not Go")},
 		".hidden/bad.go":               &fstest.MapFile{Data: []byte("not Go")},
 	}

@@ -24,6 +24,8 @@ var foreignFlags = map[string]string{
 	"accept-paths":                    "kubectl",
 	"port":                            "kubectl",
 	"raw":                             "kubectl",
+	"readonly":                        "k9s",
+	"resources":                       "kube-state-metrics",
 	"server":                          "kubectl",
 	"token":                           "kubectl",
 	"unix-socket":                     "curl",

@@ -1,0 +1,261 @@
+package client
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
+)
+
+// WrapConfig returns a copy of a configuration whose reads go to the facade at an https URL, and everything else to
+// kube-apiserver, as the package comment says. ca contains the facade's authorities in PEM. If it is empty, those of
+// the machine are used. The configuration must not have a Transport, because its credentials could not be used for the
+// facade. Nothing is connected before the first request.
+func WrapConfig(cfg *rest.Config, facadeURL string, ca []byte) (*rest.Config, error) {
+	if cfg.Transport != nil {
+		return nil, errors.New("wrap rest.Config: it has a Transport: set TLSClientConfig, Dial or WrapTransport instead")
+	}
+	facade, err := parseFacade(facadeURL)
+	if err != nil {
+		return nil, err
+	}
+	roots, err := authorities(ca)
+	if err != nil {
+		return nil, err
+	}
+	overTLS := cfg.Insecure || len(cfg.CAFile)+len(cfg.CAData)+len(cfg.CertFile)+len(cfg.CertData) > 0
+	server, _, err := rest.DefaultServerURL(cfg.Host, "", schema.GroupVersion{}, overTLS)
+	if err != nil {
+		return nil, fmt.Errorf("wrap rest.Config: parse Host: %w", err)
+	}
+	s := &splitter{
+		facade: facade, roots: roots, server: server, prefix: strings.TrimSuffix(server.Path, "/"),
+		proxy: cfg.Proxy, uncompressed: cfg.DisableCompression,
+	}
+	split := rest.CopyConfig(cfg)
+	split.WrapTransport = transport.Wrappers(s.wrap, cfg.WrapTransport) // innermost, so credentials are already set
+	return split, nil
+}
+
+// parseFacade returns the URL of a facade. Other schemes would show the token to the network.
+func parseFacade(text string) (*url.URL, error) {
+	facade, err := url.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("parse the facade's URL: %w", err)
+	}
+	if facade.Scheme != "https" || facade.Host == "" || strings.Trim(facade.Path, "/") != "" ||
+		facade.RawQuery != "" || facade.User != nil {
+		return nil, fmt.Errorf("parse the facade's URL: got %q, want https://HOST or https://HOST:PORT", text)
+	}
+	return facade, nil
+}
+
+// authorities returns the certificates in PEM, or nil, which means the machine's.
+func authorities(ca []byte) (*x509.CertPool, error) {
+	if len(ca) == 0 {
+		return nil, nil
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(ca) {
+		return nil, errors.New("parse the facade's authorities: no certificate in PEM found")
+	}
+	return roots, nil
+}
+
+// splitter is a wrapped configuration.
+type splitter struct {
+	facade       *url.URL
+	roots        *x509.CertPool
+	server       *url.URL // kube-apiserver
+	prefix       string   // of kube-apiserver's paths, without a slash at the end
+	proxy        func(*http.Request) (*url.URL, error)
+	uncompressed bool
+
+	mu     sync.Mutex
+	shared http.RoundTripper // to the facade, of clients without a certificate; nil before the first read
+}
+
+// wrap is a transport.WrapperFunc. Its argument is the transport to kube-apiserver.
+func (s *splitter) wrap(base http.RoundTripper) http.RoundTripper {
+	return &splitTransport{
+		splitter: s, base: base, reads: sync.OnceValues(func() (http.RoundTripper, error) { return s.transport(base) }),
+	}
+}
+
+// transport returns the transport to the facade of a client. It takes the client's certificate from the transport to
+// kube-apiserver and not from the configuration: a copy of the configuration may have another one. It takes the dialer
+// because client-go closes its connections when a certificate is rotated.
+func (s *splitter) transport(base http.RoundTripper) (http.RoundTripper, error) {
+	own, err := utilnet.TLSClientConfig(base)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the facade: find the client certificate: %w", err)
+	}
+	if own != nil && (own.GetClientCertificate != nil || len(own.Certificates) > 0) {
+		return s.connect(base, &tls.Config{
+			MinVersion: tls.VersionTLS12, RootCAs: s.roots,
+			Certificates: own.Certificates, GetClientCertificate: own.GetClientCertificate,
+		})
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shared == nil {
+		s.shared, err = s.connect(base, &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: s.roots})
+	}
+	return s.shared, err
+}
+
+// connect returns a transport with client-go's settings.
+func (s *splitter) connect(base http.RoundTripper, config *tls.Config) (http.RoundTripper, error) {
+	dial, err := utilnet.DialerFor(base)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the facade: find the dialer: %w", err)
+	}
+	return utilnet.SetTransportDefaults(&http.Transport{
+		TLSClientConfig: config, DialContext: dial, Proxy: s.proxy,
+		DisableCompression: s.uncompressed, MaxIdleConnsPerHost: 25,
+	}), nil
+}
+
+// splitTransport sends the requests of a client to either server. Safe for concurrent use.
+type splitTransport struct {
+	*splitter
+	base  http.RoundTripper
+	reads func() (http.RoundTripper, error)
+}
+
+var _ utilnet.RoundTripperWrapper = (*splitTransport)(nil)
+
+// WrappedRoundTripper returns the transport to kube-apiserver, for connections that are upgraded.
+func (t *splitTransport) WrappedRoundTripper() http.RoundTripper { return t.base }
+
+// RoundTrip is http.RoundTripper's.
+func (t *splitTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	requested, ours := strings.CutPrefix(r.URL.Path, t.prefix)
+	if !ours || r.URL.Scheme != t.server.Scheme || r.URL.Host != t.server.Host || !isRead(r) {
+		return t.base.RoundTrip(r)
+	}
+	to := destinationOf(requested)
+	if to == direct {
+		return t.base.RoundTrip(r)
+	}
+	reads, err := t.reads()
+	if err != nil {
+		return nil, err
+	}
+	response, err := reads.RoundTrip(t.redirect(r, requested))
+	if !fallsBack(to, response, err) || r.Context().Err() != nil {
+		return response, err
+	}
+	if response != nil {
+		response.Body.Close()
+	}
+	return t.base.RoundTrip(r)
+}
+
+// isRead reports whether a facade could answer a request that asks for one of its paths. It refuses impersonation.
+func isRead(r *http.Request) bool {
+	if r.Method != http.MethodGet || r.Header.Get("Upgrade") != "" || (r.Body != nil && r.Body != http.NoBody) {
+		return false
+	}
+	for name := range r.Header {
+		if strings.HasPrefix(http.CanonicalHeaderKey(name), "Impersonate-") {
+			return false
+		}
+	}
+	return true
+}
+
+// redirect returns a copy of a request with the facade's address.
+func (t *splitTransport) redirect(r *http.Request, requested string) *http.Request {
+	to := *r.URL
+	to.Scheme, to.Host, to.Path = t.facade.Scheme, t.facade.Host, requested
+	to.RawPath = strings.TrimPrefix(to.RawPath, t.prefix)
+	r = r.WithContext(r.Context())
+	r.URL, r.Host = &to, to.Host
+	return r
+}
+
+// fallsBack reports whether a read goes to kube-apiserver after the facade's answer.
+func fallsBack(to destination, response *http.Response, err error) bool {
+	var untrusted *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &untrusted):
+		return false
+	case err != nil:
+		return to == facadeFirst
+	case response.StatusCode == http.StatusServiceUnavailable:
+		return to == facadeFirst
+	default:
+		return response.StatusCode == http.StatusNotImplemented
+	}
+}
+
+// destination says where a read goes.
+type destination int
+
+const (
+	direct      destination = iota // kube-apiserver
+	facadeOnly                     // the facade; large, or open for long
+	facadeFirst                    // the facade; small, so without a facade kube-apiserver
+)
+
+// destinationOf returns where a GET of a path goes. A path that can be read in two ways goes to kube-apiserver.
+func destinationOf(requested string) destination {
+	if clean := strings.TrimSuffix(requested, "/"); path.Clean(clean) != clean {
+		return direct
+	}
+	parts := strings.Split(strings.Trim(requested, "/"), "/")
+	switch parts[0] {
+	case "version", "openapi":
+		return facadeFirst
+	case "api":
+		return destinationIn("", parts[1:])
+	case "apis":
+		if len(parts) == 1 {
+			return facadeFirst
+		}
+		return destinationIn(parts[1], parts[2:])
+	default:
+		return direct
+	}
+}
+
+// destinationIn is destinationOf for a group. The parts are the rest of the path: the version, optionally a namespace,
+// the resource, and optionally a name and a subresource.
+func destinationIn(group string, parts []string) destination {
+	if group == "metrics.k8s.io" || strings.HasSuffix(group, ".metrics.k8s.io") {
+		return direct // an adapter answers, and the values change all the time
+	}
+	if len(parts) < 2 {
+		return facadeFirst // discovery
+	}
+	parts = parts[1:]
+	if parts[0] == "namespaces" && len(parts) > 2 {
+		if parts[2] == "status" || parts[2] == "finalize" { // subresources of a Namespace
+			return direct
+		}
+		parts = parts[2:]
+	}
+	switch resource := parts[0]; {
+	case resource == "watch" || resource == "proxy": // kube-apiserver's old paths
+		return direct
+	case group == "" && resource == "secrets", group == "coordination.k8s.io" && resource == "leases":
+		return direct
+	case len(parts) == 1:
+		return facadeOnly
+	case len(parts) == 2:
+		return facadeFirst
+	default:
+		return direct
+	}
+}

@@ -1,0 +1,41 @@
+// Package client makes a program that uses client-go read from a listfacade and write to kube-apiserver. It is a module
+// of its own. It needs client-go 0.30 or later, and nothing else.
+//
+//	config, err := rest.InClusterConfig()
+//	...
+//	ca, err := os.ReadFile("/etc/listfacade/ca.crt")
+//	...
+//	config, err = client.WrapConfig(config, "https://listfacade.listfacade-system.svc", ca)
+//
+// Everything that is made from the returned rest.Config is split: clients, informers, and the manager of
+// controller-runtime with its HTTPClient. For kubectl and its plugins, call WrapConfig in
+// genericclioptions.ConfigFlags.WrapConfigFn.
+//
+// # Requests
+//
+//	GET, LIST, WATCH of a resource                            facade
+//	/api, /apis, /openapi, /version                           facade
+//	Secrets, Leases, metrics.k8s.io, *.metrics.k8s.io         kube-apiserver
+//	subresources (log, exec, status, scale), upgrades         kube-apiserver
+//	writes, impersonation, all other paths                    kube-apiserver
+//
+// # Without a ready facade
+//
+// A GET of a single object or of a document goes to kube-apiserver if the connection to the facade fails, or if the
+// facade answers 503. It costs kube-apiserver little, and client-go limits its rate (rest.Config.QPS). A LIST or WATCH
+// never does, because all clients would list at once. Its caller receives the error of the connection, or the 503 or
+// 429 with Retry-After. client-go then retries: a request after Retry-After, an informer after growing pauses. An
+// informer keeps its objects meanwhile. 429 is never sent on, because it limits this caller.
+//
+// The facade answers 501 for a resource that it does not cache, if the caller has a client certificate, which it cannot
+// forward. Then every read goes to kube-apiserver. A certificate of the facade that does not verify is an error of each
+// request, because that is a wrong configuration.
+//
+// # Credentials
+//
+// Both servers receive the same credentials: tokens and client certificates, also from plugins and after a rotation.
+// Each server is verified against its own authorities only. Configurations that are copied from the returned one may
+// have other credentials. A copy with another Host is not split.
+//
+// The package starts no goroutine, except those of net/http for connections.
+package client

@@ -1,0 +1,72 @@
+// Command prometheus is the Kubernetes discovery of Prometheus. Its argument is a configuration file of Prometheus. It
+// prints a line for each pod that it discovers, "NAMESPACE/NAME", and no line for other targets.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	prometheus "github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/common/promslog"
+	"github.com/prometheus/prometheus/discovery"
+	"github.com/prometheus/prometheus/discovery/kubernetes"
+	"github.com/prometheus/prometheus/discovery/targetgroup"
+	"go.yaml.in/yaml/v2"
+)
+
+// configuration is the part of the file that is about Kubernetes.
+type configuration struct {
+	ScrapeConfigs []struct {
+		JobName    string                 `yaml:"job_name"`
+		Kubernetes []*kubernetes.SDConfig `yaml:"kubernetes_sd_configs"`
+	} `yaml:"scrape_configs"`
+}
+
+func main() {
+	if err := run(context.Background(), os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var config configuration
+	if err := yaml.UnmarshalStrict(text, &config); err != nil {
+		return fmt.Errorf("parse %s: %w", file, err)
+	}
+	registry := prometheus.NewRegistry()
+	refresh := discovery.NewRefreshMetrics(registry)
+	groups := make(chan []*targetgroup.Group)
+	for _, scrape := range config.ScrapeConfigs {
+		for _, sd := range scrape.Kubernetes {
+			metrics := sd.NewDiscovererMetrics(registry, refresh)
+			discoverer, err := sd.NewDiscoverer(discovery.DiscovererOptions{
+				Logger: promslog.New(&promslog.Config{}), Metrics: metrics, SetName: scrape.JobName,
+			})
+			if err != nil {
+				return err
+			}
+			go discoverer.Run(ctx, groups)
+		}
+	}
+	for updates := range groups {
+		for _, group := range updates {
+			show(group)
+		}
+	}
+	return nil
+}
+
+// show prints the pod of a group, if the group has targets.
+func show(group *targetgroup.Group) {
+	name := group.Labels[model.LabelName("__meta_kubernetes_pod_name")]
+	if len(group.Targets) > 0 && name != "" {
+		fmt.Printf("%s/%s\n", group.Labels["__meta_kubernetes_namespace"], name)
+	}
+}
