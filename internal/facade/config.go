@@ -39,6 +39,10 @@ type Config struct {
 	// CertFile and KeyFile must be set together. Without them the process creates a self-signed pair, listfacade.crt and
 	// listfacade.key in CertDir.
 	CertFile, KeyFile, CertDir string
+	// SharedAuthority is the NAMESPACE/NAME of a Secret and a ConfigMap; empty for none. Run loads the Authority from it.
+	// Without one, the pair does not come from an authority.
+	SharedAuthority string
+	Authority       *Authority
 	// RequestTimeout bounds requests other than watches. MinWatch is the minimum lifetime of a watch that requests no
 	// timeout. WriteTimeout bounds the time that a client takes to accept a piece of a response. All are above 0.
 	RequestTimeout, MinWatch, WriteTimeout time.Duration
