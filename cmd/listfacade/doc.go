@@ -2,5 +2,6 @@
 //
 // The package only parses command-line flags and a configuration file into a facade.Config, and passes it to
 // internal/facade. The subcommand check tests that Config, prints the result and exits. The subcommands top and verify
-// are in internal/top and internal/verify.
+// are in internal/top and internal/verify. Under the name kubectl-listfacade the program is a plugin of kubectl with
+// the subcommands only.
 package main

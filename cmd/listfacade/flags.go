@@ -168,7 +168,7 @@ func observingFlags(c *facade.Config, f *pflag.FlagSet) {
 // usage prints the flags by group.
 func usage(w io.Writer, groups []flagGroup) error {
 	if _, err := fmt.Fprintln(w, "Usage:\n  listfacade --kubeconfig FILE [flags]\n  listfacade check --kubeconfig FILE [flags]\n  listfacade top [flags]\n"+
-		"  listfacade version"); err != nil {
+		"  listfacade verify [--against FILE] [resource ...]\n  listfacade completion bash|zsh|fish\n  listfacade version [-o json]"); err != nil {
 		return err
 	}
 	for _, group := range groups {
