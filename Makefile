@@ -84,6 +84,14 @@ client: ## compile the newest informer of test/clients
 clients: ## compile the informers of test/clients, each with its own version of client-go (minutes, the first time)
 	$(call compile_clients,test/clients/client-go-*)
 
+.PHONY: chart
+chart: ## compile the program that renders the chart for tests
+	@cd test/deploy/chart && $(QUICK) go build -o ../../../bin/ .
+
+.PHONY: helm
+helm: ## compile helm, to try the chart (minutes, the first time)
+	cd test/deploy/chart && $(QUICK) go build -o ../../../bin/ helm.sh/helm/v4/cmd/helm
+
 .PHONY: run
 run: cluster ## start a real cluster with Running pods and the facade in front of it, and print kubectl commands to try
 	deploy/local/run.sh
@@ -95,7 +103,7 @@ unit: ## run the tests that need no cluster (minutes)
 	cd devcluster && $(QUICK) go test -vet=off -count=1 ./internal/...
 
 .PHONY: test
-test: cluster client ## what a change must pass: unit tests, and every suite against a real kube-apiserver, the longest parts left out
+test: cluster client chart ## what a change must pass: unit tests, and every suite against a real kube-apiserver, the longest parts left out
 	$(PLAIN) go test -vet=off -short -count=1 $(SEQUENTIAL)
 	@$(MAKE) --no-print-directory -j 2 test-concurrent test-devcluster
 
@@ -115,11 +123,11 @@ test-devcluster:
 	cd devcluster && $(QUICK) go test -vet=off -short -count=1 ./...
 
 .PHONY: test-long
-test-long: cluster clients ## everything, also with smallest budgets and without packing, before a release (hours); prints a table
+test-long: cluster clients chart ## everything, also with smallest budgets and without packing, before a release (hours); prints a table
 	test/long.sh
 
 .PHONY: test-stress
-test-stress: cluster client ## the packages of make test, STRESS times (default 5), next to two busy processes per processor; prints how often each test failed
+test-stress: cluster client chart ## the packages of make test, STRESS times (default 5), next to two busy processes per processor; prints how often each test failed
 	STRESS=$(STRESS) PACKAGES="$(call concurrent,$(PACKAGES))" test/stress.sh
 
 # Tests of these targets read UPSTREAM and BUDGETS from the environment. Tests of other targets use the default release.
@@ -145,7 +153,7 @@ faults: cluster ## what happens to reviews of tokens and of rights, each for as 
 lint: ## golangci-lint, at a pinned version, and go vet of the other modules
 	$(PLAIN) $(GOLANGCI) run ./...
 	$(PLAIN) $(GOLANGCI) run --config .golangci.size.yml ./...
-	@set -e; for module in devcluster $(NEWEST_CLIENT); do \
+	@set -e; for module in devcluster $(NEWEST_CLIENT) test/deploy/chart; do \
 		(cd $$module && $(QUICK) go vet $$(go list ./... | grep -v /cmd/controlplane$$)); \
 	done
 
