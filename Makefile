@@ -3,6 +3,10 @@
 SHELL := /bin/bash
 
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+# The registry (host and path) of the image of a release, and the URL of the repository's files, to which alerts link.
+# Empty: none. Manifests, chart and alerts name no other address.
+REGISTRY ?=
+SOURCE   ?=
 VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo devel)
 FUZZTIME ?= 20s
 PACKAGES ?= ./...
@@ -153,7 +157,7 @@ faults: cluster ## what happens to reviews of tokens and of rights, each for as 
 lint: ## golangci-lint, at a pinned version, and go vet of the other modules
 	$(PLAIN) $(GOLANGCI) run ./...
 	$(PLAIN) $(GOLANGCI) run --config .golangci.size.yml ./...
-	@set -e; for module in devcluster $(NEWEST_CLIENT) test/deploy/chart; do \
+	@set -e; for module in devcluster $(NEWEST_CLIENT) test/deploy/chart deploy/release; do \
 		(cd $$module && $(QUICK) go vet $$(go list ./... | grep -v /cmd/controlplane$$)); \
 	done
 
@@ -187,8 +191,12 @@ screenshots: cluster ## write the screenshots of the operator's page in docs/, w
 	LISTFACADE_SCREENSHOTS=$(CURDIR)/docs LISTFACADE_REQUIRE_CLIENTS=1 go test -count=1 -run '^TestPageWhileTheUpstreamIsDown$$' ./test/page
 
 .PHONY: release
-release: ## write the binaries of a release and their bills of materials to dist/, built twice and compared (minutes)
-	deploy/release/release.sh "$(VERSION)"
+release: ## write the files of a release to dist/, built twice and compared (minutes); REGISTRY=HOST/PATH: of the image; SOURCE=URL: of docs
+	deploy/release/release.sh "$(VERSION)" "$(REGISTRY)" "$(SOURCE)"
+
+.PHONY: push
+push: ## send the image of dist/ to REGISTRY, with the credentials of Docker's configuration
+	go -C deploy/release run . -version "$(VERSION)" -registry "$(REGISTRY)" push
 
 .PHONY: vulncheck
 vulncheck: ## check for known vulnerabilities, by govulncheck at a pinned version; skipped if its database is not available

@@ -17,6 +17,7 @@ CGO_ENABLED=0 go build -trimpath -o bin/tally ./internal/testkit/tally || exit
 {
 	stage everything ./...
 	(cd devcluster && CGO_ENABLED=0 GOFLAGS=$QUICK_FLAGS go test -json -vet=off -count=1 ./...)
+	(cd deploy/release && CGO_ENABLED=0 GOFLAGS=$QUICK_FLAGS go test -json -vet=off -count=1 ./...)
 	LISTFACADE_TOKENS=review stage "reviewed tokens" ./test/identities ./test/revocation
 	LISTFACADE_PACK=off stage "packing off" "${compared[@]}"
 	LISTFACADE_BUDGETS=smallest stage "smallest budgets" "${compared[@]}"
