@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -233,5 +234,23 @@ func TestMissingAuthorityIsAwaited(t *testing.T) {
 	c.SharedAuthority = "shared"
 	if _, err := loadAuthority(t.Context(), c, config, zap.NewNop()); err == nil {
 		t.Error("got no error for a name without a namespace")
+	}
+}
+
+// check asks for the rights to the two objects, and only if there is a shared authority.
+func TestCheckNeedsTheAuthority(t *testing.T) {
+	var got []string
+	for _, n := range shared().needs() {
+		if n.right.Namespace == "apart" && n.right.Name == "shared" {
+			got = append(got, n.right.Verb+" "+n.right.Resource)
+		}
+	}
+	if want := []string{"get secrets", "patch secrets", "get configmaps", "patch configmaps"}; !slices.Equal(got, want) {
+		t.Errorf("got the needs %v, want %v", got, want)
+	}
+	for _, n := range Defaults().needs() {
+		if n.right.Resource == "secrets" {
+			t.Errorf("got the need %+v without an authority, want none", n)
+		}
 	}
 }
