@@ -3,8 +3,8 @@
 SHELL := /bin/bash
 
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-# The registry (host and path) of the image of a release, and the URL of the repository's files, to which alerts link.
-# Empty: none. Manifests, chart and alerts name no other address.
+# The registry (host and path) of the image of a release, and the URL of the repository's files, to which alerts and the
+# operator's page link. Empty: none. No file of a release names another address.
 REGISTRY ?=
 SOURCE   ?=
 VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo devel)

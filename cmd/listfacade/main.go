@@ -18,8 +18,9 @@ import (
 	"github.com/listfacade/listfacade/internal/zpages"
 )
 
-// version is the version of the build, set by the linker.
-var version = "devel"
+// version is the version of the build, and repository the URL of the repository's files, without a slash at its end.
+// The linker sets them.
+var version, repository = "devel", ""
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -57,7 +58,7 @@ const (
 // command returns the root command for the name of the program's file.
 func command(name string) *cobra.Command {
 	config := facade.Defaults()
-	config.Version = version
+	config.Version, config.Repository = version, repository
 	s := newOptions(&config)
 	root := facadeCommand(s)
 	if name == pluginName {

@@ -29,7 +29,7 @@ mkdir "$work/first/dist" "$work/second/dist" "$work/bin"
 # IDs.
 build() {
 	(cd "$1" && GOFLAGS='' GOWORK=off CGO_ENABLED=0 GOOS=linux GOARCH=$2 GOAMD64=v1 GOARM64=v8.0 \
-		go build -trimpath -buildvcs=true -ldflags "-s -w -buildid= -X main.version=$version" -o "$3" ./cmd/listfacade)
+		go build -trimpath -buildvcs=true -ldflags "-s -w -buildid= -X main.version=$version -X main.repository=$source" -o "$3" ./cmd/listfacade)
 }
 
 # materials BINARY writes its bill of materials.

@@ -104,8 +104,9 @@ type Config struct {
 	// BookmarkInterval is above 0.
 	BookmarkInterval time.Duration
 
-	// Version is the version that the process reports. It has no flag.
-	Version string
+	// Version is the version that the process reports, and Repository the URL of the repository's files, to which the
+	// operator's page links; empty if it is unknown. They have no flags.
+	Version, Repository string
 	// Flags are the values that /flagz shows. Without them /flagz is not served.
 	Flags map[string]string
 	// LogFormat is console or json. LogLevel is debug, info, warn or error.
