@@ -1,7 +1,8 @@
 # syntax=docker/dockerfile:1
 
 # This file builds two images:
-#   listfacade  for production, the default (last) stage: the binary that `make release` writes to dist/, and its licence
+#   listfacade  for production on your own base: the binary that `make release` writes to dist/, and its licence. The
+#               release also has an image without a base (deploy/release)
 #   demo        the facade and the control plane of docker-compose.yml, for trials only. It is compiled here from Go
 #               modules that go.sum pins, so it runs the same programs as the tests
 #

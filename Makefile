@@ -3,6 +3,10 @@
 SHELL := /bin/bash
 
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+# The registry (host and path) of the image of a release, and the URL of the repository's files, to which alerts and the
+# operator's page link. Empty: none. No file of a release names another address.
+REGISTRY ?=
+SOURCE   ?=
 VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo devel)
 FUZZTIME ?= 20s
 PACKAGES ?= ./...
@@ -89,6 +93,14 @@ clients: ## compile all programs of test/clients, each with its own version of c
 	$(call compile_clients,test/clients/client-go-* test/clients/prometheus $(NEWEST_CLIENTS))
 	cd test/clients/kube-state-metrics && $(QUICK) go build -o ../../../bin/ tool
 
+.PHONY: chart
+chart: ## compile the program that renders the chart for tests
+	@cd test/deploy/chart && $(QUICK) go build -o ../../../bin/ .
+
+.PHONY: helm
+helm: ## compile helm, to try the chart (minutes, the first time)
+	cd test/deploy/chart && $(QUICK) go build -o ../../../bin/ helm.sh/helm/v4/cmd/helm
+
 .PHONY: run
 run: cluster ## start a real cluster with Running pods and the facade in front of it, and print kubectl commands to try
 	deploy/local/run.sh
@@ -101,7 +113,7 @@ unit: ## run the tests that need no cluster (minutes)
 	cd client && $(QUICK) go test -vet=off -count=1 ./...
 
 .PHONY: test
-test: cluster client ## what a change must pass: unit tests, and every suite against a real kube-apiserver, the longest parts left out
+test: cluster client chart ## what a change must pass: unit tests, and every suite against a real kube-apiserver, the longest parts left out
 	$(PLAIN) go test -vet=off -short -count=1 $(SEQUENTIAL)
 	@$(MAKE) --no-print-directory -j 2 test-concurrent test-modules
 
@@ -118,11 +130,11 @@ test-modules:
 	cd client && $(QUICK) go test -vet=off -count=1 ./...
 
 .PHONY: test-long
-test-long: cluster clients ## everything, also with smallest budgets and without packing, before a release (hours); prints a table
+test-long: cluster clients chart ## everything, also with smallest budgets and without packing, before a release (hours); prints a table
 	test/long.sh
 
 .PHONY: test-stress
-test-stress: cluster client ## the packages of make test, STRESS times (default 5), next to two busy processes per processor; prints how often each test failed
+test-stress: cluster client chart ## the packages of make test, STRESS times (default 5), next to two busy processes per processor; prints how often each test failed
 	STRESS=$(STRESS) PACKAGES="$(call concurrent,$(PACKAGES))" test/stress.sh
 
 # Tests of these targets read UPSTREAM and BUDGETS from the environment. Tests of other targets use the default release.
@@ -148,7 +160,7 @@ faults: cluster ## what happens to reviews of tokens and of rights, each for as 
 lint: ## golangci-lint, at a pinned version, and go vet of the other modules
 	$(PLAIN) $(GOLANGCI) run ./...
 	$(PLAIN) $(GOLANGCI) run --config .golangci.size.yml ./...
-	@set -e; for module in client devcluster $(NEWEST_CLIENTS); do \
+	@set -e; for module in client devcluster $(NEWEST_CLIENTS) test/deploy/chart deploy/release; do \
 		(cd $$module && $(QUICK) go vet $$(go list ./... | grep -v /cmd/controlplane$$)); \
 	done
 
@@ -182,8 +194,12 @@ screenshots: cluster ## write the screenshots of the operator's page in docs/, w
 	LISTFACADE_SCREENSHOTS=$(CURDIR)/docs LISTFACADE_REQUIRE_CLIENTS=1 go test -count=1 -run '^TestPageWhileTheUpstreamIsDown$$' ./test/page
 
 .PHONY: release
-release: ## write the binaries of a release and their bills of materials to dist/, built twice and compared (minutes)
-	deploy/release/release.sh "$(VERSION)"
+release: ## write the files of a release to dist/, built twice and compared (minutes); REGISTRY=HOST/PATH: of the image; SOURCE=URL: of docs
+	deploy/release/release.sh "$(VERSION)" "$(REGISTRY)" "$(SOURCE)"
+
+.PHONY: push
+push: ## send the image of dist/ to REGISTRY, with the credentials of Docker's configuration
+	go -C deploy/release run . -version "$(VERSION)" -registry "$(REGISTRY)" push
 
 .PHONY: vulncheck
 vulncheck: ## check for known vulnerabilities, by govulncheck at a pinned version; skipped if its database is not available

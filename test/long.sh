@@ -16,7 +16,7 @@ mkdir -p bin
 CGO_ENABLED=0 go build -trimpath -o bin/tally ./internal/testkit/tally || exit
 {
 	stage everything ./...
-	for module in client devcluster; do
+	for module in client devcluster deploy/release; do
 		(cd $module && CGO_ENABLED=0 GOFLAGS=$QUICK_FLAGS go test -json -vet=off -count=1 ./...)
 	done
 	LISTFACADE_TOKENS=review stage "reviewed tokens" ./test/identities ./test/revocation

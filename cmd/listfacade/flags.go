@@ -70,6 +70,10 @@ func servingFlags(c *facade.Config, f *pflag.FlagSet) {
 		"Path of the `file` with the serving certificate. If empty, a self-signed certificate and key are generated in --cert-dir.")
 	f.StringVar(&c.KeyFile, "tls-private-key-file", c.KeyFile,
 		"Path of the `file` with the private key of --tls-cert-file.")
+	f.StringVar(&c.SharedAuthority, "shared-authority", c.SharedAuthority,
+		"`NAMESPACE/NAME` of an existing Secret and ConfigMap. The first replica creates an authority and stores it in the Secret, if that is empty. "+
+			"Each replica serves a certificate of this authority, for the Service listfacade of the namespace and for localhost. "+
+			"The ConfigMap gets the authority's certificate, for clients. If empty, there is no shared authority.")
 	f.StringVar(&c.CertDir, "cert-dir", c.CertDir, "Path of the `directory` for the self-signed certificate and its key.")
 	f.DurationVar(&c.RequestTimeout, "request-timeout", c.RequestTimeout,
 		"Maximum duration of requests that are not watches.")
@@ -165,7 +169,7 @@ func observingFlags(c *facade.Config, f *pflag.FlagSet) {
 func usage(w io.Writer, groups []flagGroup) error {
 	if _, err := fmt.Fprintln(w, "Usage:\n  listfacade --kubeconfig FILE [flags]\n  listfacade check --kubeconfig FILE [flags]\n  "+
 		"listfacade split --kube-apiserver URL --facade URL [flags]\n  listfacade top [flags]\n"+
-		"  listfacade version"); err != nil {
+		"  listfacade verify [--against FILE] [resource ...]\n  listfacade completion bash|zsh|fish\n  listfacade version [-o json]"); err != nil {
 		return err
 	}
 	for _, group := range groups {

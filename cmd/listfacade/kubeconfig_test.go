@@ -36,7 +36,7 @@ func TestStartFailsOnInvalidKubeconfig(t *testing.T) {
 		"no kubeconfig":   {nil, "--kubeconfig is required outside a cluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			command := command()
+			command := command(facadeName)
 			command.SetArgs(append(test.args, "--secure-port", "0", "--cert-dir", t.TempDir()))
 			err := command.ExecuteContext(t.Context())
 			if err == nil || !strings.Contains(err.Error(), test.want) {

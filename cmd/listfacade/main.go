@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
+	"path/filepath"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -19,16 +19,20 @@ import (
 	"github.com/listfacade/listfacade/internal/zpages"
 )
 
-// version is the version of the build, set by the linker.
-var version = "devel"
+// version is the version of the build, and repository the URL of the repository's files, without a slash at its end.
+// The linker sets them.
+var version, repository = "devel", ""
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal then terminates the process immediately
-	err := command().ExecuteContext(ctx)
+	err := command(filepath.Base(os.Args[0])).ExecuteContext(ctx)
 	if code := exitCode(err); code != 0 {
 		fmt.Fprintln(os.Stderr, "listfacade:", err)
+		if text := advice(err); text != "" {
+			fmt.Fprintln(os.Stderr, text)
+		}
 		os.Exit(code)
 	}
 }
@@ -46,53 +50,60 @@ func exitCode(err error) int {
 	return 1
 }
 
-func command() *cobra.Command {
+// Names of the program. kubectl runs a program with the second name for "kubectl listfacade".
+const (
+	facadeName = "listfacade"
+	pluginName = "kubectl-listfacade"
+)
+
+// command returns the root command for the name of the program's file.
+func command(name string) *cobra.Command {
 	config := facade.Defaults()
-	config.Version = version
-	settings, file := flagsOf(&config), ""
-	groups := slices.Insert(slices.Clone(settings), 0, configFlags(&file))
-	configured := func(run func(context.Context, io.Writer) error) func(*cobra.Command, []string) error {
-		return func(cmd *cobra.Command, _ []string) error {
-			if file != "" {
-				if err := readConfig(file, settings, &config); err != nil {
-					return err
-				}
-			}
-			return run(cmd.Context(), cmd.OutOrStdout())
-		}
+	config.Version, config.Repository = version, repository
+	s := newOptions(&config)
+	root := facadeCommand(s)
+	if name == pluginName {
+		root = pluginCommand()
 	}
+	root.SilenceUsage, root.SilenceErrors, root.Args, root.Version = true, true, cobra.NoArgs, version
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(checkCommand(s), top.Command(), verify.Command(), versionCommand(), completionCommand())
+	return root
+}
+
+// facadeCommand returns the command that serves. Its usage function is also that of the commands without one.
+func facadeCommand(s *options) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "listfacade",
+		Use:   facadeName,
 		Short: "Serve reads of the Kubernetes API from a cache in front of one kube-apiserver",
 		Long: "listfacade list-watches one kube-apiserver and serves GET, LIST and WATCH as that kube-apiserver would.\n" +
 			"Clients use it unchanged, for example: kubectl --server https://127.0.0.1:6443 get pods",
-		Args:          cobra.NoArgs,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		RunE: configured(func(ctx context.Context, _ io.Writer) error {
-			config.Flags = zpages.Flags(flagSets(groups)...)
-			return facade.Run(ctx, config)
+		RunE: s.configured(func(ctx context.Context, _ io.Writer) error {
+			s.config.Flags = zpages.Flags(flagSets(s.groups)...)
+			return facade.Run(ctx, *s.config)
 		}),
 	}
+	s.addTo(root)
+	root.SetUsageFunc(func(cmd *cobra.Command) error { return usage(cmd.OutOrStderr(), s.groups) })
+	root.AddCommand(split.Command())
+	return root
+}
+
+// pluginCommand returns the command of kubectl's plugin. It only has commands for a running facade and does not serve.
+func pluginCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:         pluginName,
+		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl listfacade"},
+		Short:       "Inspect a facade of the Kubernetes API, and compare it with its kube-apiserver",
+	}
+}
+
+func checkCommand(s *options) *cobra.Command {
 	check := &cobra.Command{
 		Use: "check", Short: "Check the flags, the kubeconfig and its permissions, print the result and exit",
 		Args: cobra.NoArgs,
-		RunE: configured(func(ctx context.Context, out io.Writer) error { return facade.Check(ctx, config, out) }),
+		RunE: s.configured(func(ctx context.Context, out io.Writer) error { return facade.Check(ctx, *s.config, out) }),
 	}
-	for _, group := range groups {
-		root.Flags().AddFlagSet(group.flags)
-		check.Flags().AddFlagSet(group.flags)
-	}
-	root.AddCommand(check)
-	root.SetUsageFunc(func(cmd *cobra.Command) error { return usage(cmd.OutOrStderr(), groups) })
-	root.AddCommand(&cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "listfacade", version)
-			return err
-		},
-	})
-	root.AddCommand(split.Command(), top.Command(), verify.Command())
-	root.CompletionOptions.DisableDefaultCmd = true
-	return root
+	s.addTo(check)
+	return check
 }

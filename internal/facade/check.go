@@ -229,7 +229,10 @@ func (i *inspection) resource(ctx context.Context, w wanted) (string, error) {
 }
 
 // certificate checks the serving certificate. It does not create a self-signed certificate.
-func (i *inspection) certificate(context.Context) bool {
+func (i *inspection) certificate(ctx context.Context) bool {
+	if i.config.SharedAuthority != "" {
+		return i.authority(ctx)
+	}
 	if i.config.CertFile == "" {
 		i.note("certificate", "a self-signed pair in --cert-dir "+i.config.CertDir+"; clients must be configured to trust it")
 		return true
@@ -245,6 +248,29 @@ func (i *inspection) certificate(context.Context) bool {
 	}
 	return i.say("certificate", err, "for %s, until %s", strings.Join(leaf.DNSNames, ", "),
 		leaf.NotAfter.Format(time.RFC3339))
+}
+
+// authority checks the authority of --shared-authority. It creates none.
+func (i *inspection) authority(ctx context.Context) bool {
+	store, err := newAuthorityStore(i.config, i.rest)
+	if err != nil {
+		return i.say("certificate", err, "")
+	}
+	defer store.http.CloseIdleConnections()
+	secret, err := readStored[[]byte](ctx, store, "secrets")
+	if err == nil && len(secret.Data) == 0 {
+		i.note("certificate", "the Secret "+i.config.SharedAuthority+" is empty; the first replica creates an authority")
+		return true
+	}
+	if err != nil {
+		return i.say("certificate", err, "")
+	}
+	authority, err := readAuthority(store.namespace, secret.Data[tlsCert], secret.Data[tlsKey])
+	if err != nil {
+		return i.say("certificate", err, "")
+	}
+	return i.say("certificate", nil, "for %s, by the authority of Secret %s, until %s", strings.Join(authority.names, ", "),
+		i.config.SharedAuthority, authority.cert.NotAfter.Format(time.RFC3339))
 }
 
 func (i *inspection) memory(context.Context) bool {

@@ -48,6 +48,12 @@ func (c Config) needs() []need {
 			Name: "extension-apiserver-authentication"}
 		add(tokens, published, "no client certificate is accepted", "get")
 	}
+	if namespace, name, err := c.authorityName(); err == nil {
+		for _, resource := range []string{"secrets", "configmaps"} {
+			right := upstream.Right{Resource: resource, Namespace: namespace, Name: name}
+			add("", right, "a replica waits for the authority of its certificate and does not start", "get", "patch")
+		}
+	}
 	return append(all, readingNeeds()...)
 }
 

@@ -39,6 +39,10 @@ type Config struct {
 	// CertFile and KeyFile must be set together. Without them the process creates a self-signed pair, listfacade.crt and
 	// listfacade.key in CertDir.
 	CertFile, KeyFile, CertDir string
+	// SharedAuthority is the NAMESPACE/NAME of a Secret and a ConfigMap; empty for none. Run loads the Authority from it.
+	// Without one, the pair does not come from an authority.
+	SharedAuthority string
+	Authority       *Authority
 	// RequestTimeout bounds requests other than watches. MinWatch is the minimum lifetime of a watch that requests no
 	// timeout. WriteTimeout bounds the time that a client takes to accept a piece of a response. All are above 0.
 	RequestTimeout, MinWatch, WriteTimeout time.Duration
@@ -100,8 +104,9 @@ type Config struct {
 	// BookmarkInterval is above 0.
 	BookmarkInterval time.Duration
 
-	// Version is the version that the process reports. It has no flag.
-	Version string
+	// Version is the version that the process reports, and Repository the URL of the repository's files, to which the
+	// operator's page links; empty if it is unknown. They have no flags.
+	Version, Repository string
 	// Flags are the values that /flagz shows. Without them /flagz is not served.
 	Flags map[string]string
 	// LogFormat is console or json. LogLevel is debug, info, warn or error.

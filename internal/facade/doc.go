@@ -24,7 +24,7 @@
 //   - the accounting of clients
 //   - the preload
 //   - authentication and authorization
-//   - the reload of the serving certificate
+//   - the reload or renewal of the serving certificate
 //   - the HTTP server, and that of the debug socket
 //   - the audit log, if there is one
 //   - the shutdown
@@ -33,6 +33,9 @@
 // (garbage.go).
 //
 // This package collects the content of the operator's page when the page is requested (status.go).
+//
+// With Config.SharedAuthority, Run writes two objects before it serves: it fills an empty Secret with a new authority,
+// and a ConfigMap with the authority's certificate. Nothing else in the process changes an object.
 //
 // The package reads no flags. It reads the environment only for a service account when no kubeconfig is given. Run
 // detects the memory limit of the process and sets Go's memory limit (GOMEMLIMIT). Both are global to the process.

@@ -26,6 +26,11 @@ func Run(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
+	if c.SharedAuthority != "" {
+		if c.Authority, err = loadAuthority(ctx, c, config, log); err != nil {
+			return err
+		}
+	}
 	f, err := New(ctx, c, config, log)
 	if err != nil {
 		return err

@@ -17,9 +17,11 @@ import (
 // because kubelet updates a Secret's volume by a symbolic link to another directory.
 const pairEvery = 10 * time.Second
 
-// ServingPair is the serving certificate and key, as last read successfully from the files.
+// ServingPair is the serving certificate and key: as last read successfully from the files, or as issued by the
+// authority.
 type ServingPair struct {
 	certFile, keyFile string
+	authority         *Authority // nil for files
 	log               *zap.Logger
 	now               atomic.Pointer[tls.Certificate]
 
@@ -28,16 +30,17 @@ type ServingPair struct {
 	bad       bool   // the last read failed
 }
 
-// NewServingPair reads the configured pair, or creates one in --cert-dir, as kube-apiserver does.
+// NewServingPair reads the configured pair, lets the authority issue one, or creates one in --cert-dir, as
+// kube-apiserver does.
 func NewServingPair(c Config, log *zap.Logger) (*ServingPair, error) {
-	p := &ServingPair{certFile: c.CertFile, keyFile: c.KeyFile, log: log}
-	if p.certFile == "" {
+	p := &ServingPair{certFile: c.CertFile, keyFile: c.KeyFile, authority: c.Authority, log: log}
+	if p.certFile == "" && p.authority == nil {
 		p.certFile, p.keyFile = filepath.Join(c.CertDir, "listfacade.crt"), filepath.Join(c.CertDir, "listfacade.key")
 		if err := ensureSelfSigned(p.certFile, p.keyFile, c.BindAddress); err != nil {
 			return nil, fmt.Errorf("create self-signed certificate in --cert-dir %s: %w", c.CertDir, err)
 		}
 	}
-	if _, err := p.reload(); err != nil {
+	if _, err := p.refresh(); err != nil {
 		return nil, fmt.Errorf("load serving certificate: %w", err)
 	}
 	return p, nil
@@ -53,7 +56,7 @@ func (p *ServingPair) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		changed, err := p.reload()
+		changed, err := p.refresh()
 		switch {
 		case err != nil && !p.bad:
 			p.log.Warn("Failed to reload serving certificate; keeping the previous one", zap.Error(err))
@@ -62,6 +65,14 @@ func (p *ServingPair) Run(ctx context.Context) {
 		}
 		p.bad = err != nil
 	}
+}
+
+// refresh renews the authority's certificate, or reads the files.
+func (p *ServingPair) refresh() (changed bool, err error) {
+	if p.authority != nil {
+		return p.authority.renew(p)
+	}
+	return p.reload()
 }
 
 // reload reads the files, and uses their pair if it is valid. changed is true if the pair differs from the previous

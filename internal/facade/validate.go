@@ -23,6 +23,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("--secure-port %d is not a port", c.Port)
 	case (c.CertFile == "") != (c.KeyFile == ""):
 		return errors.New("--tls-cert-file and --tls-private-key-file must be set together")
+	case c.CertFile != "" && c.SharedAuthority != "":
+		return errors.New("--tls-cert-file and --shared-authority exclude each other: set only one of them")
 	case c.LogFormat != "console" && c.LogFormat != "json":
 		return fmt.Errorf("--log-format %q: must be console or json", c.LogFormat)
 	case c.HistoryBytes <= 0:
@@ -31,6 +33,9 @@ func (c Config) Validate() error {
 		return fmt.Errorf("--goaway-chance %v must be from 0 to %v", c.GoawayChance, mostGoaway)
 	case c.PrecompressedMemory < 0:
 		return fmt.Errorf("--precompressed-memory %d must not be below 0", c.PrecompressedMemory)
+	}
+	if _, _, err := c.authorityName(); c.SharedAuthority != "" && err != nil {
+		return err
 	}
 	if err := checkEncodings("--preload-encodings", c.PreloadEncodings); err != nil {
 		return err

@@ -131,7 +131,7 @@ var confined = []struct {
 
 // otherModules are directories with other modules. Neither they nor the main module may import the other, including
 // tests.
-var otherModules = []string{"client", "devcluster", "test/clients"}
+var otherModules = []string{"client", "devcluster", "test/clients", "test/deploy/chart", "deploy/release"}
 
 // statusFiles are the only files that may create a metav1.Status: one for the error texts of responses, one for those
 // of the audit log.

@@ -243,6 +243,19 @@ func TestProblemsAreReported(t *testing.T) {
 	}
 }
 
+// A problem names its document by the path in the repository, and by a URL if the repository's is known.
+func TestProblemsNameTheirDocument(t *testing.T) {
+	for repository, want := range map[string]string{"": "docs/", "https://git.example.com/x": "https://git.example.com/x/docs/"} {
+		s := illStatus()
+		s.Repository = repository
+		for _, problem := range judge(s) {
+			if !strings.HasPrefix(problem.Runbook, want) {
+				t.Errorf("got document %s of %q, want it below %s", problem.Runbook, problem.What, want)
+			}
+		}
+	}
+}
+
 // Every link to the documents leads to an existing heading.
 func TestProblemsLeadToHeadings(t *testing.T) {
 	headings := map[string]bool{}

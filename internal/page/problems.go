@@ -26,12 +26,12 @@ type Problem struct {
 	Severity Severity `json:"severity"`
 	What     string   `json:"what"`             // one line
 	Detail   string   `json:"detail,omitempty"` // additional facts
-	// Runbook is the URL of the document about the problem.
+	// Runbook is the URL of the document about the problem, or its path in the repository (Status.Repository).
 	Runbook string `json:"runbook,omitempty"`
 }
 
 const (
-	docs      = "https://github.com/listfacade/listfacade/blob/main/docs/"
+	docs      = "docs/"
 	runbook   = docs + "runbook.md#"
 	operating = docs + "operating.md#"
 )
@@ -49,6 +49,11 @@ func judge(s *Status) []Problem {
 	slices.SortStableFunc(found, func(a, b Problem) int {
 		return cmp.Compare(slices.Index(order, a.Severity), slices.Index(order, b.Severity))
 	})
+	for i := range found {
+		if s.Repository != "" {
+			found[i].Runbook = s.Repository + "/" + found[i].Runbook
+		}
+	}
 	return found
 }
 

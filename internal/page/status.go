@@ -14,6 +14,8 @@ type Status struct {
 	At       time.Time `json:"at"`
 	Process  Process   `json:"process"`
 	Problems []Problem `json:"problems"` // worst first; set by the Page
+	// Repository is the URL of the repository's files, without a slash at its end; empty if it is unknown.
+	Repository string `json:"-"`
 
 	Lanes []Lane `json:"lanes"`
 	// Clients are the most expensive clients of the last five minutes.

@@ -52,8 +52,8 @@ func (k *known) checkTargets(x text) []string {
 
 // flags returns the flags that commands of this repository define, read from the calls that define them.
 func (t *tree) flags() (map[string]bool, error) {
-	// Every command has the flag help, and none defines it.
-	own := map[string]bool{"help": true}
+	// Commands have these flags without defining them.
+	own := map[string]bool{"help": true, "version": true}
 	for _, name := range t.files(".go") {
 		_, file, err := t.parse(name)
 		if err != nil {

@@ -17,6 +17,9 @@ var foreignFlags = map[string]string{
 	"type":                            "kubectl create secret generic",
 	"from-file":                       "kubectl create secret generic",
 	"server-side":                     "kubectl apply",
+	"create-namespace":                "helm",
+	"values":                          "helm",
+	"namespace":                       "helm",
 	"certificate-authority":           "kubectl",
 	"clusterrole":                     "kubectl",
 	"group":                           "kubectl",
@@ -39,6 +42,7 @@ var foreignFlags = map[string]string{
 // foreignFiles maps names that only look like files of this repository to their meaning.
 var foreignFiles = map[string]string{
 	"NNNN-title.md": "the pattern of a decision's file name",
+	"install.yaml":  "a file of a release",
 }
 
 // foreignPaths is the document that names files of Kubernetes and etcd by abbreviations that it explains. In it, only

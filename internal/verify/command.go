@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -25,18 +26,22 @@ func Command() *cobra.Command {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	var overrides clientcmd.ConfigOverrides
 	command := &cobra.Command{
-		Use:   "verify --against FILE [resource ...]",
+		Use:   "verify [--against FILE] [resource ...]",
 		Short: "Compare the responses of a facade with those of its kube-apiserver",
 		Long: "Compare a running facade with the kube-apiserver that it reads from. Names, resourceVersions and bytes of all objects are\n" +
 			"compared, for each resource at one exact resourceVersion. The facade and the user are selected as in kubectl. Resources are\n" +
 			"named as in deployments.apps. Without names, all resources that can be listed and watched are compared. The user only needs\n" +
-			"permission to list them, on both servers. Responses that the facade forwards from kube-apiserver are reported, but not\n" +
+			"permission to list them, on both servers. In the facade's own pod, no flags are needed: the command then compares that facade\n" +
+			"with the kube-apiserver of the cluster, with the pod's service account. Responses that the facade forwards from kube-apiserver are reported, but not\n" +
 			"compared. Exit codes: 0 when everything was equal; 1 when something differs; 2 when something could not be compared or was\n" +
 			"partly forwarded, when nothing was compared, or when it is unknown which responses were forwarded.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Resources = args
+			if facade, upstream, ok := inPod(cmd.Flags(), rest.InClusterConfig); ok {
+				return Run(cmd.Context(), facade, upstream, o, cmd.OutOrStdout())
+			}
 			facade, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &overrides).ClientConfig()
 			if err != nil {
 				return &Error{Err: fmt.Errorf("read kubeconfig: %w", err)}
@@ -65,6 +70,23 @@ func Command() *cobra.Command {
 		return err
 	})
 	return command
+}
+
+// inPod returns both configurations for the command in a facade's own pod: ok is true in a pod, unless a flag selects a
+// server. The facade's certificate is not verified, since the connection does not leave the pod.
+func inPod(flags *pflag.FlagSet, inCluster func() (*rest.Config, error)) (facade, upstream *rest.Config, ok bool) {
+	for _, name := range []string{"against", "kubeconfig", "context", "cluster", "user", "server"} {
+		if flags.Changed(name) {
+			return nil, nil, false
+		}
+	}
+	upstream, err := inCluster()
+	if err != nil {
+		return nil, nil, false
+	}
+	facade = rest.CopyConfig(upstream)
+	facade.Host, facade.TLSClientConfig = "https://localhost:6443", rest.TLSClientConfig{Insecure: true}
+	return facade, upstream, true
 }
 
 // configOf reads the kubeconfig of the kube-apiserver. It has no default, because that would be the kubeconfig of the

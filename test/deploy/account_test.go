@@ -43,10 +43,11 @@ func deployed(t testing.TB) *testkit.Cluster {
 	return cluster
 }
 
-// applyManifests applies the manifests, and waits until the account has its rights, which a controller aggregates.
+// applyManifests applies the manifests with the authority, and waits until the account has its rights, which a
+// controller aggregates.
 func applyManifests(t testing.TB, cluster *testkit.Cluster) {
 	t.Helper()
-	kubectl(t, cluster, build(t, cluster, "base").yaml, "apply", "--server-side", "-f", "-")
+	kubectl(t, cluster, build(t, cluster, "overlays/authority").yaml, "apply", "--server-side", "-f", "-")
 	awaitRight(t, cluster, accountUser, true, listing("", "pods"))
 }
 

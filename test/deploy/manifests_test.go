@@ -27,13 +27,14 @@ import (
 // manifestsDir is the directory of the manifests, relative to this package.
 var manifestsDir = filepath.Join("..", "..", "deploy", "kubernetes")
 
-// kustomizations are the kustomizations of deploy/kubernetes with a facade, each a complete deployment.
-var kustomizations = []string{"base", "overlays/certificate", "overlays/impersonate"}
+// kustomizations are the kustomizations of deploy/kubernetes with a facade, each complete. The base has no certificate
+// for clients.
+var kustomizations = []string{"base", "overlays/authority", "overlays/certificate", "overlays/impersonate"}
 
 // splitOverlay is the kustomization with the splitting proxy, which is applied in addition to another one.
 const splitOverlay = "overlays/split"
 
-// manifests contains the objects of a kustomization.
+// manifests contains the objects of a kustomization or of the chart.
 type manifests struct {
 	yaml    []byte
 	objects []unstructured.Unstructured
@@ -42,9 +43,14 @@ type manifests struct {
 // build builds a kustomization with kubectl.
 func build(t testing.TB, cluster *testkit.Cluster, name string) manifests {
 	t.Helper()
-	var m manifests
-	m.yaml = kubectl(t, cluster, nil, "kustomize", filepath.Join(manifestsDir, name))
-	for document := range bytes.SplitSeq(m.yaml, []byte("\n---\n")) {
+	return parse(t, kubectl(t, cluster, nil, "kustomize", filepath.Join(manifestsDir, name)))
+}
+
+// parse parses YAML documents.
+func parse(t testing.TB, text []byte) manifests {
+	t.Helper()
+	m := manifests{yaml: text}
+	for document := range bytes.SplitSeq(text, []byte("\n---\n")) {
 		var object unstructured.Unstructured
 		if err := yaml.UnmarshalStrict(document, &object.Object); err != nil {
 			t.Fatal(err)

@@ -24,24 +24,30 @@ func unverified() *tls.Config {
 	return &tls.Config{InsecureSkipVerify: true} //nolint:gosec // the test's own servers
 }
 
-// The test replaces the pods of each kustomization one after the other, like a Deployment, behind a Service that
-// removes terminating pods late. With 200 watches no read fails, and no client lists again. A short run has fewer
-// watches for overlays, because their pods end in the same way.
+// The test replaces the pods of the chart and of each kustomization one after the other, like a Deployment, behind a
+// Service that removes terminating pods late. With 200 watches no read fails, and no client lists again. A short run
+// has fewer watches for kustomizations, because their pods end in the same way. The chart has the pods of
+// overlays/authority.
 func TestRolloutKeepsClients(t *testing.T) {
 	cluster := deployed(t)
 	config := readerToken(t, cluster)
+	t.Run("chart", func(t *testing.T) { rolloutOf(t, cluster, render(t, "preload: [configmaps]"), config, 200) })
 	for _, name := range kustomizations {
+		if name == "overlays/authority" {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
-			kubeconfig := testkit.WriteKubeconfig(t, cluster.ConfigWithToken(cluster.Token(t, namespace, account, testkit.TokenOptions{})))
-			spec := podOf(t, build(t, cluster, name), "--kubeconfig="+kubeconfig, "--bind-address=127.0.0.1", "--secure-port=0",
-				"--preload=configmaps")
-			watches := 200
-			if name != kustomizations[0] {
-				watches = settings.Amount(20, watches)
-			}
-			rollout(t, suite.NewFixture(t, cluster), spec, config, watches)
+			rolloutOf(t, cluster, build(t, cluster, name), config, settings.Amount(20, 200), "--preload=configmaps")
 		})
 	}
+}
+
+// rolloutOf replaces the pods of a Deployment. Further flags follow those of the container.
+func rolloutOf(t *testing.T, cluster *testkit.Cluster, m manifests, config *rest.Config, watches int, flags ...string) {
+	t.Helper()
+	kubeconfig := testkit.WriteKubeconfig(t, cluster.ConfigWithToken(cluster.Token(t, namespace, account, testkit.TokenOptions{})))
+	spec := podOf(t, m, append(flags, "--kubeconfig="+kubeconfig, "--bind-address=127.0.0.1", "--secure-port=0")...)
+	rollout(t, suite.NewFixture(t, cluster), spec, config, watches)
 }
 
 func rollout(t *testing.T, s *suite.Fixture, spec podSpec, config *rest.Config, watches int) {

@@ -142,7 +142,7 @@ func TestPageUpdates(t *testing.T) {
 func TestPageWhileTheUpstreamIsDown(t *testing.T) {
 	settings.Long(t)
 	b := newBrowser(t)
-	s := newScene(t, func(c *facade.Config) { c.MaxStaleness = time.Hour })
+	s := newScene(t, func(c *facade.Config) { c.MaxStaleness, c.Repository = time.Hour, "https://git.example.com/x" })
 	s.busy(t)
 	p := b.open(t, s.page()+"?refresh=2", look{width: 1280, height: 1150, scheme: "light"})
 	s.wire.cut()
@@ -154,7 +154,7 @@ func TestPageWhileTheUpstreamIsDown(t *testing.T) {
 		}
 		return nil
 	})
-	if link := value[string](p, "document.querySelector('.runbook').href"); !strings.Contains(link, "/runbook.md#listfacadelanestale") {
+	if link := value[string](p, "document.querySelector('.runbook').href"); link != "https://git.example.com/x/docs/runbook.md#listfacadelanestale" {
 		t.Errorf("got runbook link %s", link)
 	}
 	p.keep("status-upstream-down")

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// build describes the program.
+type build struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit,omitempty"` // empty if the build did not record it
+	Modified bool   `json:"modified"`         // the sources had changes that the commit has not
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func thisBuild() build {
+	b := build{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	for _, setting := range info.Settings {
+		switch setting.Key {
+		case "vcs.revision":
+			b.Commit = setting.Value
+		case "vcs.modified":
+			b.Modified = setting.Value == "true"
+		}
+	}
+	return b
+}
+
+// write prints the build as JSON or, without a format, as lines for people.
+func (b build) write(w io.Writer, format string) error {
+	switch format {
+	case "json":
+		return json.NewEncoder(w).Encode(b)
+	case "":
+	default:
+		return fmt.Errorf("--output %q: must be json", format)
+	}
+	commit := b.Commit
+	switch {
+	case commit == "":
+		commit = "unknown"
+	case b.Modified:
+		commit += ", with changes"
+	}
+	_, err := fmt.Fprintf(w, "listfacade %s\ncommit:    %s\ngo:        %s\nplatform:  %s\n", b.Version, commit, b.Go, b.Platform)
+	return err
+}
+
+func versionCommand() *cobra.Command {
+	var format string
+	command := &cobra.Command{
+		Use: "version", Short: "Print the version, the commit, and the Go version and platform of the build", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return thisBuild().write(cmd.OutOrStdout(), format) },
+	}
+	command.Flags().StringVarP(&format, "output", "o", "", "`format` of the output: json, or lines of text when empty")
+	command.SetUsageFunc(usageOf)
+	return command
+}
+
+// usageOf prints the usage of a command with flags of its own, instead of that of the parent command.
+func usageOf(cmd *cobra.Command) error {
+	_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s\n\nFlags:\n%s", cmd.UseLine(), cmd.Flags().FlagUsagesWrapped(120))
+	return err
+}

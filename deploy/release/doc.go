@@ -1,0 +1,12 @@
+// Command release writes the files of a release that are not binaries, and checks them:
+//
+//   - listfacade-image.tar: an OCI image layout with an image for each platform
+//   - listfacade-VERSION.tgz: the chart
+//   - install.yaml: the manifests of deploy/kubernetes/overlays/authority, which one kubectl apply installs
+//
+// The same sources, binaries and options give the same bytes: all times are that of the commit, and all lists are
+// sorted. The program needs neither Docker nor helm. The subcommand push sends the image to the registry.
+//
+// The registry is the only address in the files, apart from that of the sources. If it is empty, the manifests name the
+// image without one, for nodes that have it.
+package main

@@ -1,0 +1,125 @@
+package facade
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	certutil "k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
+)
+
+const (
+	// authorityFor is the validity of an authority. Clients must trust another one after it, so it is long.
+	authorityFor = 10 * 365 * 24 * time.Hour
+	// issuedFor is the validity of a certificate that an authority signs. It is replaced after two thirds.
+	issuedFor = 90 * 24 * time.Hour
+)
+
+// loopback contains the only addresses that an authority may certify. They are those of kubectl port-forward.
+var loopback = []net.IPNet{
+	{IP: net.IPv4(127, 0, 0, 0).To4(), Mask: net.CIDRMask(8, 32)}, {IP: net.IPv6loopback, Mask: net.CIDRMask(128, 128)},
+}
+
+// Authority signs the serving certificates of all replicas, so that clients trust one certificate. It can certify only
+// the names of the Service and of the loopback interface: a stolen key is of no use against other servers.
+type Authority struct {
+	cert  *x509.Certificate
+	key   crypto.Signer
+	names []string // of the serving certificates
+}
+
+// authorityNames returns the names of the Service listfacade in a namespace.
+func authorityNames(namespace string) []string {
+	service := "listfacade." + namespace
+	return []string{service + ".svc", service + ".svc.cluster.local", service, "localhost"}
+}
+
+// newAuthority returns a new authority for the Service of a namespace, as PEM.
+func newAuthority(namespace string) (cert, key []byte, err error) {
+	signer, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	from := time.Now().Add(-clocksDiffer)
+	template := &x509.Certificate{
+		Subject: pkix.Name{CommonName: "listfacade-authority"}, NotBefore: from, NotAfter: from.Add(authorityFor),
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, IsCA: true, BasicConstraintsValid: true,
+		MaxPathLenZero: true, PermittedDNSDomainsCritical: true, PermittedDNSDomains: authorityNames(namespace),
+	}
+	for i := range loopback {
+		template.PermittedIPRanges = append(template.PermittedIPRanges, &loopback[i])
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, template, template, signer.Public(), signer)
+	if err != nil {
+		return nil, nil, err
+	}
+	if cert, err = certutil.EncodeCertificates(&x509.Certificate{Raw: raw}); err != nil {
+		return nil, nil, err
+	}
+	key, err = keyutil.MarshalPrivateKeyToPEM(signer)
+	return cert, key, err
+}
+
+// readAuthority parses the PEM of an authority. It returns an error if the authority has expired or has another key.
+func readAuthority(namespace string, cert, key []byte) (*Authority, error) {
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return nil, err
+	}
+	signer, ok := pair.PrivateKey.(crypto.Signer)
+	if !ok || !pair.Leaf.IsCA {
+		return nil, errors.New("the certificate is not that of an authority")
+	}
+	if time.Now().After(pair.Leaf.NotAfter) {
+		return nil, fmt.Errorf("the authority expired at %s", pair.Leaf.NotAfter.Format(time.RFC3339))
+	}
+	return &Authority{cert: pair.Leaf, key: signer, names: authorityNames(namespace)}, nil
+}
+
+// issue returns a new serving certificate, followed by that of the authority, with a new key.
+func (a *Authority) issue() (*tls.Certificate, error) {
+	own, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	from := time.Now().Add(-clocksDiffer)
+	until := from.Add(issuedFor)
+	if until.After(a.cert.NotAfter) {
+		until = a.cert.NotAfter
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
+		Subject: pkix.Name{CommonName: "listfacade"}, NotBefore: from, NotAfter: until,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		BasicConstraintsValid: true, DNSNames: a.names, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+	}, a.cert, own.Public(), a.key)
+	if err != nil {
+		return nil, err
+	}
+	leaf, err := x509.ParseCertificate(raw)
+	return &tls.Certificate{Certificate: [][]byte{raw, a.cert.Raw}, PrivateKey: own, Leaf: leaf}, err
+}
+
+// renew replaces a serving certificate of which two thirds of the validity are over.
+func (a *Authority) renew(p *ServingPair) (changed bool, err error) {
+	if now := p.now.Load(); now != nil {
+		third := now.Leaf.NotAfter.Sub(now.Leaf.NotBefore) / 3
+		if time.Until(now.Leaf.NotAfter) > third {
+			return false, nil
+		}
+	}
+	next, err := a.issue()
+	if err != nil {
+		return false, err
+	}
+	p.now.Store(next)
+	return true, nil
+}

@@ -1,0 +1,192 @@
+package facade
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/upstream"
+)
+
+// authorityWait bounds one request for the authority, and authorityTries are the pauses between failed tries. A first
+// installation may start pods before their rights exist.
+const authorityWait = 10 * time.Second
+
+var authorityTries = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 6, Cap: 30 * time.Second}
+
+// errAuthorityTaken is returned when another replica stored an authority at the same time.
+var errAuthorityTaken = errors.New("another replica has changed the object")
+
+// authorityStore is the Secret with the authority, and the ConfigMap of the same name with its certificate for clients.
+// Both exist before the process starts, and their other fields belong to the administrator: an update of the manifests
+// therefore keeps the authority, and the process needs no right to create objects.
+type authorityStore struct {
+	namespace, name string
+	host            string
+	http            *http.Client
+}
+
+// storedObject is a Secret or a ConfigMap. The values of a Secret are base64 in JSON, as Go encodes []byte.
+type storedObject[T string | []byte] struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Data              map[string]T `json:"data,omitempty"`
+}
+
+// authorityName returns the namespace and the name of the Secret.
+func (c Config) authorityName() (namespace, name string, err error) {
+	namespace, name, ok := strings.Cut(c.SharedAuthority, "/")
+	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
+		err = fmt.Errorf("--shared-authority %q: must be NAMESPACE/NAME of a Secret and a ConfigMap", c.SharedAuthority)
+	}
+	return namespace, name, err
+}
+
+func newAuthorityStore(c Config, config *rest.Config) (*authorityStore, error) {
+	namespace, name, err := c.authorityName()
+	if err != nil {
+		return nil, err
+	}
+	config = rest.CopyConfig(config)
+	config.Timeout = authorityWait
+	base, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("read the upstream's address: %w", err)
+	}
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("create a client for --shared-authority: %w", err)
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &authorityStore{namespace, name, strings.TrimSuffix(base.String(), "/"), client}, nil
+}
+
+// loadAuthority returns the authority of --shared-authority. The first replica creates it. It tries until it succeeds
+// or the context ends, because all failures can be temporary during an installation.
+func loadAuthority(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*Authority, error) {
+	store, err := newAuthorityStore(c, config)
+	if err != nil {
+		return nil, err
+	}
+	defer store.http.CloseIdleConnections()
+	pauses := authorityTries
+	for {
+		authority, err := store.load(ctx)
+		if err == nil {
+			return authority, nil
+		}
+		pause := pauses.Step()
+		log.Warn("Cannot load the authority of serving certificates; trying again", zap.String("secret", c.SharedAuthority),
+			zap.Duration("pause", pause), zap.Error(err))
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("load --shared-authority %s: %w", c.SharedAuthority, err)
+		}
+	}
+}
+
+// load reads the Secret, fills it if it is empty, and publishes the certificate.
+func (s *authorityStore) load(ctx context.Context) (*Authority, error) {
+	secret, err := readStored[[]byte](ctx, s, "secrets")
+	if err != nil {
+		return nil, err
+	}
+	if len(secret.Data) == 0 {
+		cert, key, err := newAuthority(s.namespace)
+		if err != nil {
+			return nil, fmt.Errorf("create an authority: %w", err)
+		}
+		secret.Data = map[string][]byte{tlsCert: cert, tlsKey: key}
+		if err := writeStored(ctx, s, "secrets", secret); err != nil {
+			return nil, err
+		}
+	}
+	authority, err := readAuthority(s.namespace, secret.Data[tlsCert], secret.Data[tlsKey])
+	if err != nil {
+		return nil, fmt.Errorf("read Secret %s/%s: %w; remove its data to create another authority", s.namespace, s.name, err)
+	}
+	return authority, s.publish(ctx, string(secret.Data[tlsCert]))
+}
+
+// Keys of the Secret and of the ConfigMap.
+const (
+	tlsCert     = "tls.crt"
+	tlsKey      = "tls.key"
+	publishedCA = "ca.crt"
+)
+
+// publish writes the certificate into the ConfigMap, unless it is there.
+func (s *authorityStore) publish(ctx context.Context, cert string) error {
+	published, err := readStored[string](ctx, s, "configmaps")
+	if err != nil || published.Data[publishedCA] == cert {
+		return err
+	}
+	published.Data = map[string]string{publishedCA: cert}
+	if err := writeStored(ctx, s, "configmaps", published); !errors.Is(err, errAuthorityTaken) {
+		return err
+	}
+	return nil // by a replica with the same authority
+}
+
+func readStored[T string | []byte](ctx context.Context, s *authorityStore, resource string) (stored storedObject[T], err error) {
+	body, err := s.send(ctx, http.MethodGet, resource, nil)
+	if err == nil {
+		err = json.Unmarshal(body, &stored)
+	}
+	if err != nil {
+		err = fmt.Errorf("read %s %s/%s: %w", resource, s.namespace, s.name, err)
+	}
+	return stored, err
+}
+
+// writeStored writes the data of an object, if the object is still the one that was read.
+func writeStored[T string | []byte](ctx context.Context, s *authorityStore, resource string, stored storedObject[T]) error {
+	patch := storedObject[T]{Data: stored.Data, ObjectMeta: metav1.ObjectMeta{ResourceVersion: stored.ResourceVersion}}
+	body, err := json.Marshal(patch)
+	if err == nil {
+		_, err = s.send(ctx, http.MethodPatch, resource, body)
+	}
+	if err != nil {
+		err = fmt.Errorf("write %s %s/%s: %w", resource, s.namespace, s.name, err)
+	}
+	return err
+}
+
+// send sends a request for one of the two objects, and returns the body of a successful response.
+func (s *authorityStore) send(ctx context.Context, method, resource string, body []byte) ([]byte, error) {
+	url := s.host + "/api/v1/namespaces/" + s.namespace + "/" + resource + "/" + s.name
+	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept", upstream.MediaJSON)
+	request.Header.Set("Content-Type", string(types.MergePatchType))
+	request.Header.Set("User-Agent", upstream.UserAgent)
+	response, err := s.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, answerLimit))
+	switch {
+	case err != nil:
+		return nil, err
+	case response.StatusCode == http.StatusConflict:
+		return nil, errAuthorityTaken
+	case response.StatusCode != http.StatusOK:
+		return nil, &upstream.StatusError{Code: response.StatusCode, Body: answer}
+	}
+	return answer, nil
+}
