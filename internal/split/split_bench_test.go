@@ -3,13 +3,17 @@ package split
 import (
 	"io"
 	"net/http"
+	"strconv"
 	"testing"
 )
 
 // BenchmarkGet is a GET of an object with 15 kB through the proxy, with client and facade in the same process.
 func BenchmarkGet(b *testing.B) {
 	text := make([]byte, 15<<10)
-	facade := startFake(b, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(text) })
+	facade := startFake(b, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+		_, _ = w.Write(text)
+	})
 	run := start(b, startFake(b, nil), []*fake{facade})
 	for _, way := range []struct{ name, url string }{{"direct", facade.URL}, {"split", run.url}} {
 		b.Run(way.name, func(b *testing.B) {
