@@ -90,7 +90,7 @@ client: ## compile the programs of test/clients with the newest client-go
 
 .PHONY: clients
 clients: ## compile all programs of test/clients, each with its own version of client-go (minutes, the first time)
-	$(call compile_clients,test/clients/client-go-* test/clients/prometheus $(NEWEST_CLIENTS))
+	$(call compile_clients,$(sort $(wildcard test/clients/client-go-*) test/clients/prometheus $(NEWEST_CLIENTS)))
 	cd test/clients/kube-state-metrics && $(QUICK) go build -o ../../../bin/ tool
 
 .PHONY: chart

@@ -151,6 +151,9 @@ func TestPolicyMovesLabelledPods(t *testing.T) {
 		pod.Spec.InitContainers = []corev1.Container{{Name: "first", Image: "i"}, {Name: "sidecar", Image: "s", RestartPolicy: &always}}
 	}
 	withEnvironment := func(pod *corev1.Pod) { pod.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "b"}} }
+	withServer := func(pod *corev1.Pod) {
+		pod.Spec.Containers[0].Env = []corev1.EnvVar{{Name: hostVariable, Value: "example.com"}}
+	}
 	onHost := func(pod *corev1.Pod) { pod.Spec.HostNetwork = true }
 	tests := []struct {
 		name   string
@@ -162,6 +165,7 @@ func TestPolicyMovesLabelledPods(t *testing.T) {
 		{"an environment", []func(*corev1.Pod){withEnvironment}, true},
 		{"a label of the pod", []func(*corev1.Pod){withLabel("enabled")}, true},
 		{"a pod that opts out", []func(*corev1.Pod){withLabel("disabled")}, false},
+		{"a server of its own", []func(*corev1.Pod){withServer}, false},
 		{"no token", []func(*corev1.Pod){func(pod *corev1.Pod) { pod.Spec.AutomountServiceAccountToken = new(bool) }}, false},
 		{"the node's network without names of Services", []func(*corev1.Pod){onHost}, false},
 		{"the node's network with names of Services", []func(*corev1.Pod){onHost, func(pod *corev1.Pod) {

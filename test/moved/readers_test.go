@@ -133,7 +133,7 @@ func awaitOutput(t *testing.T, said *output, text string, times int) {
 func awaitText(t *testing.T, url, text string, times int) {
 	t.Helper()
 	testkit.Eventually(t, fmt.Sprintf("%s has %q %d times", url, text, times), func() error {
-		response, err := http.Get(url) //nolint:gosec,noctx // the test's own program
+		response, err := http.Get(url)
 		if err != nil {
 			return err
 		}
