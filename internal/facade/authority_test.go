@@ -113,7 +113,7 @@ func TestReplicasShareAnAuthority(t *testing.T) {
 	for i, authority := range authorities {
 		c := shared()
 		c.Authority = authority
-		pair, err := newServingPair(c, zap.NewNop())
+		pair, err := NewServingPair(c, zap.NewNop())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,12 +171,12 @@ func TestIssuedCertificateIsRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		// The clock of the bubble is before the authority's validity.
 		time.Sleep(time.Until(c.Authority.cert.NotBefore.Add(clocksDiffer)))
-		pair, err := newServingPair(c, zap.NewNop())
+		pair, err := NewServingPair(c, zap.NewNop())
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		go pair.run(ctx)
+		go pair.Run(ctx)
 		first := pair.now.Load().Leaf
 		time.Sleep(issuedFor / 2)
 		if pair.now.Load().Leaf != first {
