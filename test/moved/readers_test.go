@@ -83,19 +83,29 @@ func TestKubeStateMetricsCountsPods(t *testing.T) {
 // The page's program in Python prints the pods that there are, and later ones.
 func TestPythonWatchesPods(t *testing.T) {
 	t.Parallel()
-	if out, err := exec.CommandContext(t.Context(), "python3", "-c", "import kubernetes").CombinedOutput(); err != nil {
-		suite.MayMiss(t, "python3-kubernetes is not installed")
-		t.Skipf("python3-kubernetes is not installed: %s", out)
-	}
+	python := pythonWithKubernetes(t)
 	s := newServers(t)
 	f := suite.NewFixture(t, s.cluster)
 	_, own := s.files(t)
-	said := start(t, nil, "python3", "-u", "-c", own.Replace(block(t, "Python, Node.js, Java and Rust", 0)))
+	said := start(t, nil, python, "-u", "-c", own.Replace(block(t, "Python, Node.js, Java and Rust", 0)))
 	for _, name := range []string{f.Namespace + "-a", f.Namespace + "-b"} {
 		runPods(t, f, name, 1)
 		awaitOutput(t, said, "ADDED "+name+"-", 1)
 	}
 	s.readsOnlyFacade(t)
+}
+
+// pythonWithKubernetes returns a Python that has the client of Kubernetes. Debian's has it with python3-kubernetes.
+func pythonWithKubernetes(t *testing.T) string {
+	t.Helper()
+	for _, python := range []string{"python3", "/usr/bin/python3"} {
+		if exec.CommandContext(t.Context(), python, "-c", "import kubernetes").Run() == nil {
+			return python
+		}
+	}
+	suite.MayMiss(t, "python3-kubernetes is not installed")
+	t.Skip("python3-kubernetes is not installed")
+	return ""
 }
 
 // The page's line for controller-runtime is in the program that TestControllerRuntimeManagerIsSplit runs.
