@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -83,7 +82,7 @@ func TestKubeStateMetricsCountsPods(t *testing.T) {
 // The page's program in Python prints the pods that there are, and later ones.
 func TestPythonWatchesPods(t *testing.T) {
 	t.Parallel()
-	python := pythonWithKubernetes(t)
+	python := suite.Python(t)
 	s := newServers(t)
 	f := suite.NewFixture(t, s.cluster)
 	_, own := s.files(t)
@@ -93,19 +92,6 @@ func TestPythonWatchesPods(t *testing.T) {
 		awaitOutput(t, said, "ADDED "+name+"-", 1)
 	}
 	s.readsOnlyFacade(t)
-}
-
-// pythonWithKubernetes returns a Python that has the client of Kubernetes. Debian's has it with python3-kubernetes.
-func pythonWithKubernetes(t *testing.T) string {
-	t.Helper()
-	for _, python := range []string{"python3", "/usr/bin/python3"} {
-		if exec.CommandContext(t.Context(), python, "-c", "import kubernetes").Run() == nil {
-			return python
-		}
-	}
-	suite.MayMiss(t, "python3-kubernetes is not installed")
-	t.Skip("python3-kubernetes is not installed")
-	return ""
 }
 
 // The page's line for controller-runtime is in the program that TestControllerRuntimeManagerIsSplit runs.

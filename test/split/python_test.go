@@ -3,7 +3,6 @@ package split
 import (
 	"os"
 	"os/exec"
-	"slices"
 	"testing"
 
 	"github.com/listfacade/listfacade/internal/testkit"
@@ -27,19 +26,9 @@ core.delete_namespaced_config_map("python", namespace)
 assert "python" not in [o.metadata.name for o in core.list_namespaced_config_map(namespace).items]
 `
 
-// interpreters are the python3 in PATH, and that of the system, for which Debian has the module.
-var interpreters = []string{"python3", "/usr/bin/python3"}
-
 // runPython runs the program.
 func (s *site) runPython(t *testing.T, namespace string) {
-	at := slices.IndexFunc(interpreters, func(python string) bool {
-		return exec.CommandContext(t.Context(), python, "-c", "import kubernetes").Run() == nil
-	})
-	if at < 0 {
-		suite.MayMiss(t, "python3 has no module kubernetes")
-		t.Skip("python3 has no module kubernetes")
-	}
-	command := exec.CommandContext(t.Context(), interpreters[at], "-c", program, namespace)
+	command := exec.CommandContext(t.Context(), suite.Python(t), "-c", program, namespace)
 	command.Env = append(os.Environ(), "KUBECONFIG="+testkit.WriteKubeconfig(t, s.client(t, "python")))
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

@@ -21,6 +21,21 @@ func MayMiss(t testing.TB, why string) {
 	}
 }
 
+// Python returns a python3 with the module kubernetes: the one in PATH, or that of the system, for which Debian has the
+// module. Without one, the test is skipped.
+func Python(t testing.TB) string {
+	t.Helper()
+	for _, python := range []string{"python3", "/usr/bin/python3"} {
+		if exec.CommandContext(t.Context(), python, "-c", "import kubernetes").Run() == nil {
+			return python
+		}
+	}
+	const why = "no python3 has the module kubernetes"
+	MayMiss(t, why)
+	t.Skip(why)
+	return ""
+}
+
 // Promtool returns the path of promtool: Debian's package, or the one in PATH.
 func Promtool(t testing.TB) string {
 	t.Helper()
