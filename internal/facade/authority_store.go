@@ -38,8 +38,11 @@ type authorityStore struct {
 	http            *http.Client
 }
 
-// storedObject is a Secret or a ConfigMap. The values of a Secret are base64 in JSON, as Go encodes []byte.
-type storedObject[T string | []byte] struct {
+// storedValue is a value of a ConfigMap or of a Secret. That of a Secret is base64 in JSON, as Go encodes []byte.
+type storedValue interface{ string | []byte }
+
+// storedObject is a Secret or a ConfigMap.
+type storedObject[T storedValue] struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Data              map[string]T `json:"data,omitempty"`
 }
@@ -140,7 +143,8 @@ func (s *authorityStore) publish(ctx context.Context, cert string) error {
 	return nil // by a replica with the same authority
 }
 
-func readStored[T string | []byte](ctx context.Context, s *authorityStore, resource string) (stored storedObject[T], err error) {
+func readStored[T storedValue](ctx context.Context, s *authorityStore, resource string) (storedObject[T], error) {
+	var stored storedObject[T]
 	body, err := s.send(ctx, http.MethodGet, resource, nil)
 	if err == nil {
 		err = json.Unmarshal(body, &stored)
@@ -152,7 +156,7 @@ func readStored[T string | []byte](ctx context.Context, s *authorityStore, resou
 }
 
 // writeStored writes the data of an object, if the object is still the one that was read.
-func writeStored[T string | []byte](ctx context.Context, s *authorityStore, resource string, stored storedObject[T]) error {
+func writeStored[T storedValue](ctx context.Context, s *authorityStore, resource string, stored storedObject[T]) error {
 	patch := storedObject[T]{Data: stored.Data, ObjectMeta: metav1.ObjectMeta{ResourceVersion: stored.ResourceVersion}}
 	body, err := json.Marshal(patch)
 	if err == nil {

@@ -31,9 +31,9 @@ func Command() *cobra.Command {
 		Long: "Compare a running facade with the kube-apiserver that it reads from. Names, resourceVersions and bytes of all objects are\n" +
 			"compared, for each resource at one exact resourceVersion. The facade and the user are selected as in kubectl. Resources are\n" +
 			"named as in deployments.apps. Without names, all resources that can be listed and watched are compared. The user only needs\n" +
-			"permission to list them, on both servers. In the facade's own pod, no flags are needed: the command then compares that facade\n" +
-			"with the kube-apiserver of the cluster, with the pod's service account. Responses that the facade forwards from kube-apiserver are reported, but not\n" +
-			"compared. Exit codes: 0 when everything was equal; 1 when something differs; 2 when something could not be compared or was\n" +
+			"permission to list them, on both servers. Responses that the facade forwards from kube-apiserver are reported, but not\n" +
+			"compared. In the facade's own pod, no flags are needed: that facade is compared with the kube-apiserver of the cluster, with\n" +
+			"the pod's service account. Exit codes: 0 when everything was equal; 1 when something differs; 2 when something could not be compared or was\n" +
 			"partly forwarded, when nothing was compared, or when it is unknown which responses were forwarded.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
