@@ -79,6 +79,8 @@ var layers = []layer{
 	{dir: "internal/top", ours: []string{"internal/accounting"}},
 	// A client of a facade and of its upstream.
 	{dir: "internal/verify", ours: []string{"internal/divergence", "internal/discovery"}},
+	// Pure functions of numbers.
+	{dir: "internal/price", external: []string{}, never: pure},
 	{dir: "internal/audit", ours: []string{"internal/observe", "internal/oplog"}},
 	{dir: "internal/testkit", ours: []string{"*"}},
 	{dir: "internal/layering"},
