@@ -164,7 +164,7 @@ func observingFlags(c *facade.Config, f *pflag.FlagSet) {
 // usage prints the flags by group.
 func usage(w io.Writer, groups []flagGroup) error {
 	if _, err := fmt.Fprintln(w, "Usage:\n  listfacade --kubeconfig FILE [flags]\n  listfacade check --kubeconfig FILE [flags]\n  listfacade top [flags]\n"+
-		"  listfacade version"); err != nil {
+		"  listfacade assess [audit log ...]\n  listfacade version"); err != nil {
 		return err
 	}
 	for _, group := range groups {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/listfacade/listfacade/internal/assess"
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/top"
 	"github.com/listfacade/listfacade/internal/verify"
@@ -91,7 +92,7 @@ func command() *cobra.Command {
 			return err
 		},
 	})
-	root.AddCommand(top.Command(), verify.Command())
+	root.AddCommand(top.Command(), verify.Command(), assess.Command())
 	root.CompletionOptions.DisableDefaultCmd = true
 	return root
 }
