@@ -67,7 +67,7 @@ var layers = []layer{
 	{dir: "internal/budget", never: pure},
 	{dir: "internal/observe", never: []string{"go.uber.org/zap"}},
 	// It receives Events.
-	{dir: "internal/metrics", ours: []string{"internal/observe"}},
+	{dir: "internal/metrics", ours: []string{"internal/observe", "internal/price"}},
 	// It receives Events.
 	{dir: "internal/oplog", ours: []string{"internal/observe"}},
 	// It receives Events.

@@ -31,7 +31,10 @@ const (
 )
 
 // Event returns the price of sending an event with an object of a size in storage to one watch.
-func Event(storedBytes float64) float64 { return event + eventByte*storedBytes }
+func Event(storedBytes float64) float64 { return Events(1, storedBytes) }
+
+// Events returns the price of sending events to watches, with the sum of the sizes of their objects in storage.
+func Events(n, storedBytes float64) float64 { return event*n + eventByte*storedBytes }
 
 // Encoding is the representation of objects in a response.
 type Encoding int
