@@ -2,6 +2,7 @@ package assess
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -24,6 +25,7 @@ const sampleEvery = time.Second
 type Live struct {
 	client *http.Client
 	base   *url.URL
+	every  time.Duration // between two looks at the requests in flight
 }
 
 // NewLive returns the kube-apiserver of a configuration.
@@ -36,7 +38,7 @@ func NewLive(config *rest.Config) (*Live, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create client for %s: %w", base, err)
 	}
-	return &Live{client: client, base: base}, nil
+	return &Live{client: client, base: base, every: sampleEvery}, nil
 }
 
 // Close closes the connections.
@@ -113,7 +115,7 @@ func (l *Live) report(ctx context.Context, o Options, progress io.Writer) (*Repo
 // sample looks at the requests in flight until the time is over.
 func (l *Live) sample(ctx context.Context, period time.Duration, progress io.Writer) (*seats, error) {
 	seen := newSeats()
-	ticker := time.NewTicker(sampleEvery)
+	ticker := time.NewTicker(l.every)
 	defer ticker.Stop()
 	_, _ = fmt.Fprintf(progress, "Watching %s for %s\n", l.base.Host, period)
 	for range int(period / sampleEvery) {
@@ -125,11 +127,13 @@ func (l *Live) sample(ctx context.Context, period time.Duration, progress io.Wri
 		if seen.missing {
 			continue
 		}
-		if err := l.get(ctx, dumpPath, "includeRequestDetails=1", seen.add); err != nil {
-			if status, ok := err.(*StatusError); !ok || status.Code != http.StatusNotFound { //nolint:errorlint // get does not wrap it
-				return nil, err
-			}
+		err := l.get(ctx, dumpPath, "includeRequestDetails=1", seen.add)
+		var status *StatusError
+		switch {
+		case errors.As(err, &status) && status.Code == http.StatusNotFound:
 			seen.missing = true
+		case err != nil:
+			return nil, err
 		}
 	}
 	return seen, nil

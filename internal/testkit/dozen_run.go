@@ -140,3 +140,23 @@ func (v *visitor) send(ctx context.Context, r *ScriptedRequest, number int) (*ht
 	}
 	return response, nil
 }
+
+// AwaitFuture sends lists of a version that does not exist yet, as the first client, until the context ends.
+// kube-apiserver holds each of them for three seconds.
+func (d Dozen) AwaitFuture(ctx context.Context, server *DozenServer) error {
+	v := &visitor{run: newDozenRun(d, 1, server, server), program: "poller"}
+	if err := v.connect(0); err != nil {
+		return err
+	}
+	defer v.reads.CloseIdleConnections()
+	defer v.writes.CloseIdleConnections()
+	future := &ScriptedRequest{
+		Method: http.MethodGet, Path: "/api/v1/" + d.Resource + "?resourceVersion=9000000000", Accept: scriptedJSON,
+	}
+	for ctx.Err() == nil {
+		if response, err := v.send(ctx, future, 0); err == nil {
+			_ = response.Body.Close()
+		}
+	}
+	return ctx.Err()
+}

@@ -2,11 +2,13 @@ package assess
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -150,9 +152,15 @@ func dozens(r *assess.Report) map[string]assess.Row {
 	return rows
 }
 
-// The share of requests that the audit log predicts is the share that a facade then answers.
-func TestPredictedShareOfRequestsIsServed(t *testing.T) {
+// TestAssessment uses one cluster for all claims.
+func TestAssessment(t *testing.T) {
 	s := newScene(t)
+	t.Run("predicted share of requests is served", s.testShare)
+	t.Run("callers are found in flight", s.testInFlight)
+}
+
+// The share of requests that the audit log predicts is the share that a facade then answers.
+func (s *scene) testShare(t *testing.T) {
 	rounds, begin := settings.Amount(4, 40), s.size(t)
 	direct, err := dozen.Do(t.Context(), rounds, s.server, s.server)
 	if err != nil {
@@ -199,4 +207,21 @@ func checkRows(t *testing.T, rows map[string]assess.Row) {
 	if row := rows["controller"]; row.Events.Estimate == 0 {
 		t.Errorf("got no events of the watch of %+v", row)
 	}
+}
+
+// Without an audit log, callers are found among the requests in flight.
+func (s *scene) testInFlight(t *testing.T) {
+	waiting, stop := context.WithCancel(t.Context())
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	defer stop()
+	wait.Go(func() { _ = dozen.AwaitFuture(waiting, s.server) })
+	r := report(t, assess.Options{SampleFor: 4 * time.Second}, s.admin)
+	stop()
+	for _, row := range r.Clients {
+		if row.User == "system:serviceaccount:dozen:dozen-0" && row.Requests > 0 && row.Move == assess.Moves {
+			return
+		}
+	}
+	t.Errorf("got %+v, want a row of the waiting client", r.Clients)
 }
