@@ -27,7 +27,7 @@ apiserver_resource_size_estimate_bytes{group="",resource="pods"} 2.254e+08
 apiserver_resource_objects{group="",resource="nodes"} 500
 apiserver_resource_objects{group="",resource="secrets"} 10
 apiserver_resource_objects{group="ex.io",resource="widgets"} -1
-apiserver_storage_objects{resource="deployments.apps"} 40
+apiserver_storage_objects{resource="deployments.apps"} 1
 apiserver_request_duration_seconds_bucket{verb="LIST",le="0.1"} 12
 `
 
@@ -125,15 +125,30 @@ func TestListsArePricedByTheirObjects(t *testing.T) {
 func TestOtherListsArePricedByTheirDuration(t *testing.T) {
 	some := listAll
 	some.uri, some.lasts = "/api/v1/pods?labelSelector=app%3Dweb", 100*time.Millisecond
-	for name, o := range map[string]Options{"sizes": withMetrics(t), "no sizes": defaults} {
+	counted := defaults
+	counted.Metrics = file(t, strings.Replace(clusterMetrics, "2.254e+08", "-1", 1))
+	for name, o := range map[string]Options{"sizes": withMetrics(t), "no sizes": defaults, "only numbers": counted} {
 		r := assessed(t, logOf(some, some.after(time.Minute)), o)
 		cpu := r.Clients[0].CPU
 		if cpu.Estimate < 0.1 || cpu.Estimate > 0.2 || cpu.High > 0.31 || cpu.Low > 0.01 {
 			t.Errorf("%s: got %+v, want about 0.17 s", name, cpu)
 		}
+		if unsized := strings.Contains(strings.Join(r.Notes, " "), "does not report the size of 3 resources"); unsized != (name == "only numbers") {
+			t.Errorf("%s: got the notes %q", name, r.Notes)
+		}
 		if r.Clients[0].Spared.Estimate >= cpu.Estimate {
 			t.Errorf("%s: got %+v spared of %+v, but consistent lists need a check", name, r.Clients[0].Spared, cpu)
 		}
+	}
+}
+
+// A list of a node's pods costs at most twice the share of a node, even if the server was too busy to be fast.
+func TestListsOfNodesArePricedByTheirShare(t *testing.T) {
+	one := listAll
+	one.uri, one.lasts = "/api/v1/pods?resourceVersion=0&fieldSelector=spec.nodeName%3Dn", 3*time.Second
+	cpu := assessed(t, logOf(one, one.after(time.Minute)), withMetrics(t)).Clients[0].CPU
+	if share := (price.List{Objects: 40, Bytes: 40 * 11270, Encoding: price.JSON, Compressed: true}).CPU(); cpu.Estimate < share || cpu.Estimate > 4*share || cpu.High < 1 {
+		t.Errorf("got %+v, want two lists of 40 to 80 pods, for %v s each", cpu, share)
 	}
 }
 

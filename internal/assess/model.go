@@ -43,6 +43,10 @@ func (f *figures) plus(other *figures) {
 // machine is the factor by which the CPU of other machines and objects differs from that of docs/benchmarks.md.
 const machine = 1.3
 
+// spread is the factor by which the facade's own CPU for a request varies: an idle facade has costs that a busy one
+// shares.
+const spread = 3
+
 // small is the price of a request without much content. It falls as the number of concurrent requests grows.
 var small = price.Bounds{Low: 500e-6, Estimate: price.Request, High: 1.9e-3}
 
@@ -56,7 +60,7 @@ func (m *model) figures(u *use, v verdict) figures {
 		m.watch(u, &f)
 	case u.verb == getVerb || v.why == becauseReview || v.why == becauseConnection:
 		f.cpu = small.Times(float64(u.requests))
-		f.facade = price.Around(price.FacadeRequest, 2).Times(float64(u.requests))
+		f.facade = price.Around(price.FacadeRequest, spread).Times(float64(u.requests))
 	default:
 		f.cpu = m.write(u)
 	}
@@ -66,6 +70,9 @@ func (m *model) figures(u *use, v verdict) figures {
 	}
 	if !v.served {
 		f.facade = price.Bounds{}
+		if !v.refused(u) && u.resource != Others {
+			f.facade = price.Around(price.FacadeForward, spread).Times(float64(u.requests))
+		}
 		return f
 	}
 	f.served, f.spared = u.requests, f.cpu.Minus(m.remaining(u, &f))
@@ -91,7 +98,7 @@ func (m *model) remaining(u *use, f *figures) price.Bounds {
 
 // write returns the cost of writes.
 func (m *model) write(u *use) price.Bounds {
-	bytes := float64(usualBytes)
+	bytes := usualBytes(u.group, u.resource)
 	if known, ok := m.sizes.of(u.group, u.resource); ok && known.objects > 0 {
 		bytes = known.bytes / known.objects
 	}

@@ -33,7 +33,14 @@ func (m *model) list(u *use, f *figures) {
 	took := u.took.Seconds()
 	whole, known := m.page(u)
 	certain := known && (u.scope == everything && u.selects == selectsAll || whole.Objects <= 1)
-	cpu := bounds(whole).Times(float64(n))
+	cpu := bounds(whole)
+	if all, _ := m.sizes.of(u.group, u.resource); all.guessed {
+		const off = 4 // factor by which a guess may be wrong
+		small, large := whole, whole
+		small.Bytes, large.Bytes = whole.Bytes/off, whole.Bytes*off
+		cpu.Low, cpu.High = bounds(small).Low, bounds(large).High
+	}
+	cpu = cpu.Times(float64(n))
 	least := small.Times(float64(n))
 	switch {
 	case !known:
@@ -43,7 +50,7 @@ func (m *model) list(u *use, f *figures) {
 	case !certain:
 		cpu.Low = least.Low
 		cpu.High = max(cpu.High, least.High)
-		cpu.Estimate = min(max(likelyWorked*took, least.Low), cpu.High)
+		cpu.Estimate = min(max(min(likelyWorked*took, m.likely(u, whole)*float64(n)), least.Low), cpu.High)
 	}
 	cpu.High = max(min(cpu.High, atMostWorked*took), least.Low)
 	cpu.Estimate = min(cpu.Estimate, cpu.High)
@@ -56,7 +63,17 @@ func (m *model) list(u *use, f *figures) {
 	f.listBytes = share * float64(n) * whole.Bytes * price.SentBytes[whole.Encoding]
 	part := whole
 	part.Objects, part.Bytes = part.Objects*share, part.Bytes*share
-	f.facade = price.Around(part.FacadeCPU(), 2).Times(float64(n))
+	f.facade = price.Around(part.FacadeCPU(), spread).Times(float64(n))
+}
+
+// likely returns the price of a list with selectors, if they say how much they select: all objects, or those of a
+// node.
+func (m *model) likely(u *use, whole price.List) float64 {
+	if nodes, _ := m.sizes.of("", "nodes"); nodes.objects > 1 && u.selects == selectsNode {
+		const uneven = 2 // some nodes have more objects than others
+		whole.Objects, whole.Bytes = uneven*whole.Objects/nodes.objects, uneven*whole.Bytes/nodes.objects
+	}
+	return whole.CPU()
 }
 
 // bounds returns the price of a list whose encoding and compression are not known.

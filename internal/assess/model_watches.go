@@ -8,7 +8,7 @@ import (
 func (m *model) watch(u *use, f *figures) {
 	opened := float64(max(u.requests, u.watches.started) - u.failed)
 	f.cpu = price.Around(price.Open, 1.5).Times(opened).Plus(small.Times(float64(u.failed)))
-	f.facade = price.Around(price.FacadeOpen, 2).Times(opened)
+	f.facade = price.Around(price.FacadeOpen, spread).Times(opened)
 	f.watchTime = u.watches.open(m.length).Seconds()
 	whole, known := m.page(u)
 	if u.initial && known {
@@ -17,10 +17,10 @@ func (m *model) watch(u *use, f *figures) {
 			begins.Low, begins.Estimate = 0, begins.Estimate*m.selected(u).Estimate
 		}
 		f.cpu = f.cpu.Plus(begins.Times(opened))
-		f.facade = f.facade.Plus(price.Around(whole.FacadeCPU(), 2).Times(opened * m.selected(u).Estimate))
+		f.facade = f.facade.Plus(price.Around(whole.FacadeCPU(), spread).Times(opened * m.selected(u).Estimate))
 	}
 	all, _ := m.sizes.of(u.group, u.resource)
-	bytes := float64(usualBytes)
+	bytes := usualBytes(u.group, u.resource)
 	if all.objects > 0 {
 		bytes = all.bytes / all.objects
 	}
@@ -51,13 +51,9 @@ func (m *model) rate(group, name string) price.Bounds {
 
 // selected returns the share of the objects of a resource that a use selects.
 func (m *model) selected(u *use) price.Bounds {
-	objects, nodes := 1.0, 1.0
-	if all, ok := m.sizes.of(u.group, u.resource); ok {
-		objects = max(all.objects, 1)
-	}
-	if all, ok := m.sizes.of("", "nodes"); ok {
-		nodes = max(all.objects, 1)
-	}
+	all, _ := m.sizes.of(u.group, u.resource)
+	machines, _ := m.sizes.of("", "nodes")
+	objects, nodes := max(all.objects, 1), max(machines.objects, 1)
 	some := func(share float64) price.Bounds { return price.Bounds{Low: 0, Estimate: share, High: 1} }
 	const labelled = 0.1 // a guess
 	switch {
@@ -91,7 +87,7 @@ func (m *model) own(uses []*use) (watches, start price.Bounds) {
 		}
 		seen[of] = true
 		all, _ := m.sizes.of(u.group, u.resource)
-		event := price.Event(usualBytes)
+		event := price.Event(usualBytes(u.group, u.resource))
 		if all.objects > 0 {
 			event = price.Event(all.bytes / all.objects)
 		}

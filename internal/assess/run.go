@@ -128,6 +128,10 @@ func (t *tally) notes(known sizes) []string {
 		notes = append(notes, "sizes of objects are unknown, so the cost of lists is estimated from their durations. "+
 			"Give --metrics FILE, a file with the /metrics of kube-apiserver, or --kubeconfig.")
 	}
+	if n := known.unsized(); n > 0 {
+		notes = append(notes, fmt.Sprintf("kube-apiserver does not report the size of %d resources, so usual sizes are assumed. "+
+			"It reports none before 1.34, and perhaps none until objects have changed.", n))
+	}
 	if len(t.writes) == 0 {
 		notes = append(notes, "the log has no writes, so events of watches are not counted. Its policy may omit them.")
 	}

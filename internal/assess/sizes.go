@@ -7,25 +7,35 @@ import (
 )
 
 // size is the number of objects of a resource, and of their bytes in storage.
-type size struct{ objects, bytes float64 }
+type size struct {
+	objects, bytes float64
+	guessed        bool // the bytes
+}
 
 // sizes are the sizes of all resources that kube-apiserver stores; nil if they are unknown.
 type sizes map[resource]size
 
-// Objects for which kube-apiserver reports no size. Most kinds have 1 to 4 kB; pods of large clusters have 5 to 15 kB.
-const usualBytes = 2 << 10
-
 var errNoSizes = errors.New("no apiserver_resource_objects and no apiserver_storage_objects in it: " +
 	"give the /metrics of a kube-apiserver, for example from kubectl get --raw /metrics")
 
-// of returns the size of a resource, and whether it is known. The average size of objects is a guess if kube-apiserver
-// does not report it.
-func (s sizes) of(group, name string) (size, bool) {
-	known, ok := s[resource{group, name}]
-	if ok && known.bytes == 0 {
-		known.bytes = known.objects * usualBytes
+// of returns the size of a resource, and whether the number of its objects is known. Their bytes may be guessed.
+func (s sizes) of(group, name string) (of size, known bool) {
+	of, known = s[resource{group, name}]
+	if of.bytes == 0 && of.objects > 0 {
+		of.bytes, of.guessed = of.objects*usualBytes(group, name), true
 	}
-	return known, ok
+	return of, known
+}
+
+// usualBytes returns the usual size of an object. kube-apiserver before 1.34 does not report it.
+func usualBytes(group, name string) float64 {
+	switch {
+	case group == "" && name == "pods":
+		return 8 << 10
+	case group == "" && name == "nodes":
+		return 12 << 10
+	}
+	return 2 << 10
 }
 
 // aggregated reports whether a resource is served by another server. kube-apiserver reports the number of objects of
@@ -45,4 +55,14 @@ func (s sizes) hasGroup(group string) bool {
 		}
 	}
 	return false
+}
+
+// unsized returns the number of resources whose bytes are unknown.
+func (s sizes) unsized() (n int) {
+	for _, of := range s {
+		if of.bytes == 0 && of.objects > 1 {
+			n++
+		}
+	}
+	return n
 }

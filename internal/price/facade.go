@@ -3,7 +3,9 @@ package price
 // CPU of the facade in seconds.
 const (
 	// FacadeRequest is the price of a GET of one object: 165 to 644 µs (docs/benchmarks.md).
-	FacadeRequest = 250e-6
+	FacadeRequest = 350e-6
+	// FacadeForward is the price of a forwarded request: both connections, and the review of the caller.
+	FacadeForward = 1e-3
 	// FacadeOpen is the price of opening a watch: 123 to 184 µs (docs/benchmarks/callers.txt,
 	// docs/benchmarks/watches.txt).
 	FacadeOpen = 160e-6
