@@ -45,7 +45,7 @@ func auditFlags(dir, only string) ([]string, error) {
 		policy := filepath.Join(dir, "audit-policy.yaml")
 		return []string{
 			"--apiserver-arg=--audit-policy-file=" + policy, "--apiserver-arg=--audit-log-path=" + auditLog(dir),
-			"--apiserver-arg=--audit-log-mode=blocking",
+			"--apiserver-arg=--audit-log-mode=blocking", "--apiserver-arg=--etcd-count-metric-poll-period=5s",
 		}, os.WriteFile(policy, []byte(auditPolicy), 0o600)
 	}
 	return nil, nil

@@ -91,8 +91,9 @@ var layers = []layer{
 	{dir: "internal/references"},
 	// A command that writes a file for another program.
 	{dir: "deploy", external: []string{}},
-	// Benchmarks use both servers over HTTP, and need only a cluster from this module.
-	{dir: "bench", ours: []string{"internal/testkit"}},
+	// Benchmarks use both servers over HTTP, and need only a cluster from this module. price: predictions are compared
+	// with measurements.
+	{dir: "bench", ours: []string{"internal/testkit", "internal/price"}},
 }
 
 // confined lists import path prefixes that only some layers may use; nil means none. Test files are exempt.
