@@ -37,7 +37,11 @@ func setUp(ctx context.Context, dir string, o options) (_ *stage, err error) {
 		}
 	}()
 	optimized := fmt.Sprintf("--optimized=%t", o.optimized)
-	if s.cluster, err = testkit.StartCluster(ctx, "--components=none", optimized); err != nil {
+	audited, err := auditFlags(dir, o.only)
+	if err != nil {
+		return nil, err
+	}
+	if s.cluster, err = testkit.StartCluster(ctx, append(audited, "--components=none", optimized)...); err != nil {
 		return nil, err
 	}
 	if s.direct, s.directStart, err = startWithPods(ctx, s.cluster, o.pods); err != nil {

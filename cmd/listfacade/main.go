@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/listfacade/listfacade/internal/assess"
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/split"
 	"github.com/listfacade/listfacade/internal/top"
@@ -67,7 +68,7 @@ func command(name string) *cobra.Command {
 	}
 	root.SilenceUsage, root.SilenceErrors, root.Args, root.Version = true, true, cobra.NoArgs, version
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(checkCommand(s), top.Command(), verify.Command(), versionCommand(), completionCommand())
+	root.AddCommand(checkCommand(s), top.Command(), verify.Command(), assess.Command(), versionCommand(), completionCommand())
 	return root
 }
 

@@ -2,7 +2,22 @@ package main
 
 // rows returns the rows of the dashboard, from the view of clients to the cost.
 func rows() []row {
-	return []row{requests(), lanes(), watches(), freshness(), selfAudit(), upstream(), callers(), memory()}
+	return []row{requests(), lanes(), watches(), freshness(), selfAudit(), upstream(), callers(), saved(), memory()}
+}
+
+// saved shows what kube-apiserver does not have to do. The CPU is an estimate with the prices of docs/benchmarks.md.
+func saved() row {
+	const cpu, caused = "listfacade_saved_cpu_seconds_total", "listfacade_caused_cpu_seconds_total"
+	all := func(metric string) string { return "sum(rate(" + metric + "{" + pods + "}[$__rate_interval]))" }
+	return row{"Saved at kube-apiserver", []graph{
+		{"Saved CPU, estimate", "Processors that kube-apiserver would need for reads from the cache, and what remains after the facade's own requests.",
+			"short", []query{
+				{all(cpu), "reads from the cache"}, {all(cpu) + " - " + all(caused), "after the facade's own requests"}}},
+		{"CPU for the facade's own requests, estimate", "", "short", []query{{rate("purpose", caused, pods), "{{purpose}}"}}},
+		{"Saved lists and events", "", "short", []query{
+			{all("listfacade_saved_lists_total"), "lists"}, {all("listfacade_saved_watch_events_total"), "watch events"}}},
+		{"Saved bytes", "Before compression.", "Bps", []query{{all("listfacade_saved_bytes_total"), "bytes"}}},
+	}}
 }
 
 func requests() row {

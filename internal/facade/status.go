@@ -37,6 +37,7 @@ func (f *Facade) status(config *rest.Config) page.Source {
 			Clients: f.clients.Top(by.Clients, page.Window, shownClients),
 			Watches: f.inflight.Watches(by.Watches, shownOpen), Behind: f.inflight.Watches("lag", lookedAt).Items,
 			Requests: f.inflight.Requests(by.Requests, shownOpen), Slow: f.slow.Recent(by.Slow, shownSlow),
+			Saved:  f.metrics.Saved(),
 			Memory: f.memoryStatus(), Upstream: f.upstreamStatus(), Health: f.health(), History: f.history.Moments(),
 			Bounds: page.Bounds{MaxStaleness: f.config.MaxStaleness, SlowWatchLag: f.config.Slow.WatchLag,
 				SlowRequest: f.config.Slow.Request, SelfAudit: f.config.SelfAuditInterval},

@@ -32,6 +32,9 @@ type Metrics struct {
 	audit          auditMetrics
 	selfAudit      selfAuditMetrics
 	ofLanes        *laneSeries
+	savedReads     savedReads
+	caused         causedWork
+	saved          *savedCollector
 }
 
 // Sources are the functions that each scrape calls. Metrics of a nil source are not registered.
@@ -84,6 +87,8 @@ func New(sources Sources) *Metrics {
 	m.registry.MustRegister(m.relists, m.contradictions, m.reconnects, m.questions, m.fills, m.lostWindows, m.olderWatches,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.begin()
+	m.saved = newSavedCollector(&m.savedReads, m.watches, &m.caused, sources.Lanes)
+	m.registry.MustRegister(m.saved)
 	sources.Lanes = m.counted(sources.Lanes)
 	sources.register(m.registry)
 	return m
@@ -184,6 +189,7 @@ func (m *Metrics) Done(e *observe.Event) {
 	m.left(e)
 	m.requests.done(e)
 	m.reads.done(e)
+	m.savedReads.done(e)
 }
 
 // Contradicted counts a lane whose objects differed from the upstream's at the same resourceVersion.

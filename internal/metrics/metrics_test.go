@@ -112,6 +112,7 @@ listfacade_audit_waiting_bytes gauge
 listfacade_audit_waiting_lines gauge 
 listfacade_authentication_attempts_total counter result
 listfacade_authorization_decisions_total counter decision
+listfacade_caused_cpu_seconds_total counter purpose
 listfacade_certificate_expiration_timestamp_seconds gauge certificate
 listfacade_decisions_shared gauge 
 listfacade_displaced_answers_total counter 
@@ -154,6 +155,10 @@ listfacade_review_seats gauge endpoint
 listfacade_review_seats_in_use gauge endpoint
 listfacade_reviews_waiting gauge cause,endpoint
 listfacade_rights_changes_total counter change
+listfacade_saved_bytes_total counter 
+listfacade_saved_cpu_seconds_total counter 
+listfacade_saved_lists_total counter 
+listfacade_saved_watch_events_total counter 
 listfacade_self_audit_age_seconds gauge encoding,group,resource,version
 listfacade_self_audit_differences_total counter encoding,group,kind,resource,version
 listfacade_self_audit_differing_objects gauge encoding,group,resource,version

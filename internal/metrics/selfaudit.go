@@ -51,6 +51,7 @@ func (m selfAuditMetrics) begin(lane LaneStats) {
 // SelfAudited counts a page that was compared.
 func (m *Metrics) SelfAudited(gvr schema.GroupVersionResource, encoding, result string, objects int) {
 	m.selfAudit.pages.WithLabelValues(result).Inc()
+	m.caused.audited.Add(uint64(max(objects, 0)))
 	m.ofLanes.countsLane(labelsOf(gvr, encoding))
 	m.selfAudit.objects.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, encoding).Add(float64(objects))
 }

@@ -34,6 +34,7 @@ func (m *Metrics) Asked(request string, code int, took time.Duration) {
 	if http.StatusText(code) == "" {
 		code = 0
 	}
+	m.caused.asked(request)
 	m.upstream.requests.WithLabelValues(request, codeLabel(code)).Inc()
 	m.upstream.durations.WithLabelValues(request).Observe(took.Seconds())
 }

@@ -65,6 +65,19 @@ func (w *watchMetrics) of(e *observe.Event) *watchSeries {
 	return s
 }
 
+// sum returns the number of all events, and of their bytes before compression.
+func (w *watchMetrics) sum() (events, bytes uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range w.series {
+		for i := range s.counts {
+			events += s.counts[i].Load()
+		}
+		bytes += s.bytes.Load()
+	}
+	return events, bytes
+}
+
 // Describe implements prometheus.Collector.
 func (w *watchMetrics) Describe(out chan<- *prometheus.Desc) {
 	out <- w.events

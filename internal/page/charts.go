@@ -261,6 +261,25 @@ func figures(s *Status) []figure {
 	if silent := seconds(s.Upstream.SilentSeconds); silent > 0 {
 		up.Value, up.Class = "silent "+duration(silent), "bad"
 	}
-	return append(fs, up, figure{Name: "Up", Value: duration(s.At.Sub(s.Process.Started).Truncate(time.Second)),
-		Note: "since " + s.Process.Started.UTC().Format("Jan 2 15:04")})
+	age := duration(s.At.Sub(s.Process.Started).Truncate(time.Second))
+	return append(fs, savedFigure(s), up,
+		figure{Name: "Up", Value: age, Note: "since " + s.Process.Started.UTC().Format("Jan 2 15:04")})
+}
+
+// savedFigure returns the estimated CPU that kube-apiserver saved since the start, as an average number of processors.
+// The facade's own requests are subtracted.
+func savedFigure(s *Status) figure {
+	up := max(s.At.Sub(s.Process.Started).Seconds(), 1)
+	return figure{
+		Name: "kube-apiserver saved", Value: processors((s.Saved.CPU - s.Saved.Caused) / up),
+		Note: "processors since the start, estimate",
+	}
+}
+
+// processors formats an average number of processors.
+func processors(n float64) string {
+	if math.Abs(n) < 10 {
+		return strconv.FormatFloat(n, 'f', 2, 64)
+	}
+	return count(int64(math.Round(n)))
 }

@@ -172,6 +172,8 @@ func (s *Status) part(name string) any {
 		return s.Upstream
 	case "history":
 		return s.History
+	case "saved":
+		return s.Saved
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func TestEveryTableIsJSONAndText(t *testing.T) {
 	if err := json.Unmarshal([]byte(answered(t, p, Path, "output=json", "text/html")), &whole); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"problems", lanes, clients, watches, requests, slow, memory, limits, upstreams, "history"} {
+	for _, name := range []string{"problems", lanes, clients, watches, requests, slow, memory, limits, upstreams, "history", "saved"} {
 		var part any
 		if err := json.Unmarshal([]byte(answered(t, p, Path+"/"+name, "", "application/json")), &part); err != nil {
 			t.Errorf("%s: got %v", name, err)
@@ -102,6 +102,19 @@ func TestEveryTableIsJSONAndText(t *testing.T) {
 	}
 	if text := answered(t, p, Path+"/lanes", "output=text", ""); !strings.HasPrefix(text, "Resource") {
 		t.Errorf("got %s", text)
+	}
+}
+
+// The tile shows processors: what the facade itself costs kube-apiserver is subtracted.
+func TestSavedProcessorsAreShown(t *testing.T) {
+	s := wellStatus()
+	html := answered(t, of(s), Path, "", "text/html")
+	if want := `<dt>kube-apiserver saved</dt><dd class="">1.42<small>processors since the start, estimate</small>`; !strings.Contains(html, want) {
+		t.Errorf("got no %q", want)
+	}
+	s.Saved.CPU = 0 // reads that cost more than they save
+	if html := answered(t, of(s), Path, "", "text/html"); !strings.Contains(html, "<dd class=\"\">-0.04<small>processors since") {
+		t.Error("got no negative number for a facade that saves nothing")
 	}
 }
 

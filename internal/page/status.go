@@ -26,9 +26,11 @@ type Status struct {
 	Requests observe.OpenList `json:"requests"` // in flight, without watches
 	Slow     oplog.SlowList   `json:"slow"`
 
-	Memory       Memory        `json:"memory"`
-	Limits       []Limit       `json:"limits"`
-	Upstream     Upstream      `json:"upstream"`
+	Memory   Memory   `json:"memory"`
+	Limits   []Limit  `json:"limits"`
+	Upstream Upstream `json:"upstream"`
+	// Saved is what kube-apiserver did not have to do since the start.
+	Saved        metrics.Saved `json:"saved"`
 	Certificates []Certificate `json:"certificates"`
 	// Untrusted is the error of reading CA certificates that verify callers; empty if there is none.
 	Untrusted string `json:"untrusted,omitempty"`
@@ -44,7 +46,8 @@ type Process struct {
 	Name    string    `json:"name"` // hostname of the machine or pod
 	Version string    `json:"version"`
 	Started time.Time `json:"started"`
-	// Leaving reports whether the process is shutting down and is not ready. Draining reports whether it ends its watches.
+	// Leaving reports whether the process is shutting down and is not ready. Draining reports whether it ends its
+	// watches.
 	Leaving  bool   `json:"leaving"`
 	Draining bool   `json:"draining"`
 	LogLevel string `json:"logLevel,omitempty"`

@@ -1,0 +1,101 @@
+package auditlog
+
+import (
+	"bytes"
+	"errors"
+	"io"
+)
+
+// Sizes of blocks and of their only line, in bytes.
+const (
+	blockSize   = 1 << 20
+	longestLine = 4 << 20
+)
+
+// block is a number of complete lines of one file.
+type block struct {
+	file  string
+	first int // number of the first line, from 1
+	lines []byte
+	data  []byte // contains lines
+}
+
+// cutter cuts the content of a file into blocks.
+type cutter struct {
+	content io.Reader
+	file    string
+	rest    []byte // begins a line
+	line    int    // number of the line at which rest begins
+	ended   error  // error of the last read
+	tooLong int    // lines that were left out
+}
+
+// next fills a block with lines. It returns io.EOF after the last line. The last line may lack its end.
+func (c *cutter) next(b *block) error {
+	b.file = c.file
+	b.data = append(b.data[:0], c.rest...)
+	c.rest = c.rest[:0]
+	searched := 0
+	for {
+		if end := bytes.LastIndexByte(b.data[searched:], '\n'); end >= 0 && (len(b.data) >= blockSize || c.ended != nil) {
+			c.cut(b, searched+end+1)
+			return nil
+		} else if end < 0 {
+			searched = len(b.data)
+		}
+		switch {
+		case c.ended != nil && len(b.data) > 0:
+			c.cut(b, len(b.data))
+			return nil
+		case c.ended != nil:
+			return c.ended
+		case len(b.data) >= longestLine:
+			c.leaveOut(b)
+			searched = 0
+			continue
+		}
+		c.fill(b)
+	}
+}
+
+// fill reads once into the free part of the block, which grows if it is full.
+func (c *cutter) fill(b *block) {
+	if cap(b.data) < blockSize {
+		b.data = append(make([]byte, 0, blockSize), b.data...)
+	} else if len(b.data) == cap(b.data) {
+		b.data = append(make([]byte, 0, min(2*cap(b.data), longestLine)), b.data...)
+	}
+	n, err := c.content.Read(b.data[len(b.data):cap(b.data)])
+	b.data = b.data[:len(b.data)+n]
+	c.ended = err
+}
+
+// cut ends the block after n bytes. The bytes after them begin the next block.
+func (c *cutter) cut(b *block, n int) {
+	c.rest = append(c.rest, b.data[n:]...)
+	b.first, b.lines = c.line, b.data[:n]
+	c.line += bytes.Count(b.lines, []byte{'\n'})
+}
+
+// leaveOut drops a line that is too long, up to its end.
+func (c *cutter) leaveOut(b *block) {
+	c.tooLong++
+	c.line++
+	for c.ended == nil {
+		b.data = b.data[:0]
+		c.fill(b)
+		if end := bytes.IndexByte(b.data, '\n'); end >= 0 {
+			b.data = append(b.data[:0], b.data[end+1:]...)
+			return
+		}
+	}
+	b.data = b.data[:0]
+}
+
+// broke returns the error with which a file ended; nil if it ended as a file should.
+func (c *cutter) broke() error {
+	if errors.Is(c.ended, io.EOF) && !errors.Is(c.ended, io.ErrUnexpectedEOF) {
+		return nil
+	}
+	return c.ended
+}

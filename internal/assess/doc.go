@@ -1,0 +1,22 @@
+// Package assess implements "listfacade assess": it shows what the clients of a kube-apiserver cost it, which of them a
+// facade can serve, and what a facade would spare.
+//
+// An audit log says which clients send which requests (internal/assess/auditlog). The log has no sizes of responses.
+// Lists of all objects are priced by the number and size of objects in kube-apiserver's metrics, and other lists by
+// their duration. Events of watches are counted as the writes in the log. internal/price has the CPU per object, byte
+// and event. Without a log, the clients are found in repeated dumps of the requests in flight.
+//
+// The package promises:
+//   - Each request counts once: at its ResponseComplete, and watches also by the time for which they were open.
+//   - Each estimate has a range. Its reasons are the encoding and compression, which no log contains, selectors, and
+//     other machines.
+//   - Memory is bounded, whatever the log contains: the 16,384 costliest kinds of requests are kept, and the sums of
+//     all others. Totals are exact.
+//   - Texts of clients are printable.
+//   - kube-apiserver receives only GETs of its metrics and of the dump of requests, one a second.
+//
+// Goroutines: Run owns the one that draws the progress, and those of internal/assess/auditlog. They end before it
+// returns.
+//
+// The package writes nothing to a cluster, and does not use a facade.
+package assess

@@ -1,0 +1,112 @@
+package assess
+
+import "bytes"
+
+// shape is what a request's path and query say, apart from names.
+type shape struct {
+	scope        scope
+	selects      selection
+	mode         mode
+	initial      bool // a watch that begins with all objects
+	certificate  bool // the caller has a client certificate
+	impersonates bool
+	limit        int32 // maximum number of objects of a page; 0 means all
+}
+
+// scope is the part of a resource that the path names.
+type scope uint8
+
+const (
+	everything scope = iota
+	oneNamespace
+	oneObject
+)
+
+// selection is the kind of the selectors.
+type selection uint8
+
+const (
+	selectsAll  selection = iota
+	selectsSome           // labels, or fields other than the next two
+	selectsNode           // pods of one node
+	selectsName           // one object
+)
+
+// mode is the meaning of the resourceVersion.
+type mode uint8
+
+const (
+	consistent mode = iota // no resourceVersion
+	fromCache              // 0, or not older than a version
+	exact
+)
+
+// read adds the query of a URI.
+func (s *shape) read(uri []byte) {
+	_, query, _ := bytes.Cut(uri, []byte{'?'})
+	version, match := []byte(nil), []byte(nil)
+	for len(query) > 0 {
+		var one []byte
+		one, query, _ = bytes.Cut(query, []byte{'&'})
+		name, value, _ := bytes.Cut(one, []byte{'='})
+		switch string(name) {
+		case "limit":
+			s.limit = int32(min(digits(value), 1<<30))
+		case "continue":
+			version = value
+			if len(value) > 0 {
+				match = []byte("Exact")
+			}
+		case "resourceVersion":
+			version = value
+		case "resourceVersionMatch":
+			match = value
+		case "labelSelector":
+			if len(value) > 0 && s.selects == selectsAll {
+				s.selects = selectsSome
+			}
+		case "fieldSelector":
+			s.field(value)
+		case "sendInitialEvents":
+			s.initial = string(value) == "true" || string(value) == "1"
+		}
+	}
+	switch {
+	case len(version) == 0:
+	case string(match) == "Exact":
+		s.mode = exact
+	default:
+		s.mode = fromCache
+	}
+	s.initial = s.initial || len(version) == 0 || string(version) == "0" // as watches without sendInitialEvents do
+}
+
+// field adds a field selector. Equality signs are escaped in most clients.
+func (s *shape) field(value []byte) {
+	name := value
+	if end := bytes.IndexAny(value, "%=!"); end >= 0 {
+		name = value[:end]
+	}
+	negated := bytes.HasPrefix(value[len(name):], []byte("!")) || bytes.HasPrefix(value[len(name):], []byte("%21"))
+	switch {
+	case len(value) == 0:
+	case negated:
+		s.selects = max(s.selects, selectsSome)
+	case string(name) == "metadata.name":
+		s.selects = selectsName
+	case string(name) == "spec.nodeName":
+		s.selects = max(s.selects, selectsNode)
+	default:
+		s.selects = max(s.selects, selectsSome)
+	}
+}
+
+func digits(text []byte) (n int) {
+	for _, c := range text {
+		if c < '0' || c > '9' || n > 1<<30 {
+			return n
+		}
+		n = 10*n + int(c-'0')
+	}
+	return n
+}

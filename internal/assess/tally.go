@@ -1,0 +1,151 @@
+package assess
+
+import (
+	"cmp"
+	"hash/maphash"
+	"slices"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/assess/auditlog"
+)
+
+// mostUses is the number of uses that are kept. When it is reached, the half with the lower cost is added to the uses
+// of Others, which have no client. All totals stay exact.
+const mostUses = 1 << 14
+
+// tally sums the events of a log. Its memory is bounded. Used by one goroutine.
+type tally struct {
+	seed     maphash.Seed
+	uses     map[uint64]*use
+	others   map[string]*use // by verb
+	folded   int             // uses that were added to others
+	writes   map[resource]*changes
+	from, to time.Time
+}
+
+// resource is a resource with its group.
+type resource struct{ group, name string }
+
+// changes are the successful writes of a resource.
+type changes struct {
+	count      int
+	namespaces map[uint64]struct{} // hashes of the first ones
+}
+
+// mostNamespaces and mostResources bound the memory of changes.
+const (
+	mostNamespaces = 1 << 10
+	mostResources  = 1 << 10
+)
+
+func newTally() *tally {
+	return &tally{
+		seed: maphash.MakeSeed(), uses: map[uint64]*use{}, others: map[string]*use{}, writes: map[resource]*changes{},
+	}
+}
+
+// add counts events.
+func (t *tally) add(events []auditlog.Event) {
+	for i := range events {
+		e := &events[i]
+		if t.from.IsZero() || e.At.Before(t.from) {
+			t.from = e.At
+		}
+		if e.At.After(t.to) {
+			t.to = e.At
+		}
+		key := rawOf(e)
+		digest := key.digest(t.seed)
+		u := t.uses[digest]
+		if u == nil {
+			if len(t.uses) >= mostUses {
+				t.shrink()
+			}
+			u = key.use()
+			t.uses[digest] = u
+		}
+		u.add(e, t.from)
+		t.change(e)
+	}
+}
+
+// change counts a write. Every successful write of a stored object is an event for the watches of its resource.
+func (t *tally) change(e *auditlog.Event) {
+	if e.Stage != auditlog.Complete || e.Code >= 400 || isRead(e.Verb) || len(e.Resource) == 0 || !stored(e) {
+		return
+	}
+	of := t.writes[resource{string(e.Group), string(e.Resource)}] // the compiler does not copy these texts
+	if of == nil {
+		if len(t.writes) == mostResources {
+			return
+		}
+		of = &changes{namespaces: map[uint64]struct{}{}}
+		t.writes[resource{string(e.Group), string(e.Resource)}] = of
+	}
+	of.count++
+	if len(of.namespaces) < mostNamespaces {
+		of.namespaces[maphash.Bytes(t.seed, e.Namespace)] = struct{}{}
+	}
+}
+
+// stored reports whether a write changes a stored object of the resource. Reviews, tokens and connections do not.
+func stored(e *auditlog.Event) bool {
+	switch string(e.Group) {
+	case "authentication.k8s.io", "authorization.k8s.io":
+		return false
+	}
+	switch string(e.Subresource) {
+	case "", "status", "scale", "binding", "eviction", "ephemeralcontainers", "resize", "approval", "finalize":
+		return true
+	}
+	return false
+}
+
+// shrink moves the cheaper half of the uses to others.
+func (t *tally) shrink() {
+	type entry struct {
+		digest uint64
+		weight time.Duration
+	}
+	all := make([]entry, 0, len(t.uses))
+	for digest, u := range t.uses {
+		all = append(all, entry{digest, u.weight()})
+	}
+	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.weight, b.weight) })
+	for _, cheap := range all[:len(all)/2] {
+		t.fold(t.uses[cheap.digest])
+		delete(t.uses, cheap.digest)
+	}
+}
+
+// fold adds a use to others.
+func (t *tally) fold(u *use) {
+	t.folded++
+	verb := u.verb
+	switch verb {
+	case getVerb, listVerb, watchVerb:
+	default:
+		verb = "other"
+	}
+	o := t.others[verb]
+	if o == nil {
+		o = &use{Client: Client{User: Others}, verb: verb, resource: Others}
+		t.others[verb] = o
+	}
+	o.fold(u)
+}
+
+// all returns the uses, without an order.
+func (t *tally) all() []*use {
+	all := make([]*use, 0, len(t.uses)+len(t.others))
+	for _, u := range t.uses {
+		all = append(all, u)
+	}
+	for _, u := range t.others {
+		all = append(all, u)
+	}
+	return all
+}
+
+// length returns the period that the log covers.
+func (t *tally) length() time.Duration { return t.to.Sub(t.from) }

@@ -1,0 +1,165 @@
+package assess
+
+import (
+	"bytes"
+	"hash/maphash"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/assess/auditlog"
+)
+
+// use is a kind of request of a client, with the sums of its requests.
+type use struct {
+	Client
+	verb, group, resource, subresource string
+	shape
+
+	requests int           // that have ended
+	failed   int           // of them, with a status code of 400 or above
+	took     time.Duration // sum of the durations of those that did not fail
+	watches  watchTimes
+
+	// Only without an audit log: sent are the events sent to the watches, and found is how often the user was found in
+	// flight.
+	sent, found float64
+}
+
+// watchTimes add up to the time for which watches were open, in any order of the events. Times are relative to the
+// start of the log.
+type watchTimes struct {
+	started  int           // watches whose beginning is in the log
+	starts   time.Duration // sum of their beginnings
+	ended    int           // watches of these that ended
+	ends     time.Duration // sum of the beginnings of those that ended
+	lifetime time.Duration // sum of the lifetimes of all that ended, without the time before the log
+}
+
+// open returns for how long the watches were open up to the end of a log of this length. Watches that began before the
+// log and have not ended are unknown.
+func (w *watchTimes) open(length time.Duration) time.Duration {
+	if w.started < w.ended { // the log has no beginnings of watches, or not all of them
+		return w.lifetime
+	}
+	return w.lifetime + time.Duration(w.started-w.ended)*length - (w.starts - w.ends)
+}
+
+// raw is the key of a use before it is stored. Its texts share memory with the log.
+type raw struct {
+	user, program, verb, group, resource, subresource []byte
+	shape
+}
+
+// rawOf returns the key of an event.
+func rawOf(e *auditlog.Event) raw {
+	user, _ := userOf(e.User)
+	k := raw{
+		user: user, program: programOf(e.Agent), verb: e.Verb, group: e.Group, resource: e.Resource,
+		subresource: e.Subresource,
+	}
+	k.certificate, k.impersonates = e.Certificate, e.Impersonates
+	switch {
+	case len(e.Resource) == 0:
+		k.resource, k.group, k.subresource = pathOf(e.URI), nil, nil
+		return k
+	case len(e.Name) > 0:
+		k.scope = oneObject
+	case len(e.Namespace) > 0:
+		k.scope = oneNamespace
+	}
+	if isRead(k.verb) {
+		k.read(e.URI)
+	}
+	if string(k.verb) == "get" { // has no other meaning
+		k.limit, k.selects, k.initial = 0, selectsAll, false
+	}
+	return k
+}
+
+func isRead(verb []byte) bool {
+	return string(verb) == "get" || string(verb) == "list" || string(verb) == "watch"
+}
+
+// documents are the prefixes of paths that have no resource.
+var documents = [][]byte{
+	[]byte("/openapi"), []byte("/apis"), []byte("/api"), []byte("/version"), []byte("/healthz"), []byte("/livez"),
+	[]byte("/readyz"), []byte("/metrics"), []byte("/debug"), []byte("/.well-known"), []byte("/openid"), []byte("/logs"),
+}
+
+// pathOf returns the beginning of the path, from a closed set.
+func pathOf(uri []byte) []byte {
+	path, _, _ := bytes.Cut(uri, []byte{'?'})
+	for _, document := range documents {
+		if rest, ok := bytes.CutPrefix(path, document); ok && (len(rest) == 0 || rest[0] == '/') {
+			return document
+		}
+	}
+	return []byte("/")
+}
+
+// digest returns a hash of the key. Different keys of one log have different hashes, except with a chance of 1 in
+// 10^10.
+func (k *raw) digest(seed maphash.Seed) uint64 {
+	const spread = 0x9e3779b97f4a7c15
+	h := maphash.Comparable(seed, k.shape)
+	for _, text := range [...][]byte{k.user, k.program, k.verb, k.group, k.resource, k.subresource} {
+		h = (h<<29|h>>35)*spread ^ maphash.Bytes(seed, text)
+	}
+	return h
+}
+
+// use returns an empty use with a copy of the key.
+func (k *raw) use() *use {
+	return &use{
+		Client: clientOf(k.user, k.program), verb: printable(k.verb), group: printable(k.group),
+		resource: printable(k.resource), subresource: printable(k.subresource), shape: k.shape,
+	}
+}
+
+// add counts a request that has ended, or a watch that has begun.
+func (u *use) add(e *auditlog.Event, start time.Time) {
+	began := e.Received.Sub(start)
+	if e.Stage == auditlog.Started {
+		if u.verb == watchVerb {
+			u.watches.started++
+			u.watches.starts += max(began, 0)
+		}
+		return
+	}
+	u.requests++
+	lasted := max(e.At.Sub(e.Received), 0)
+	switch {
+	case e.Code >= 400:
+		u.failed++
+	case u.verb != watchVerb:
+		u.took += lasted
+		return
+	}
+	if u.verb == watchVerb {
+		u.watches.lifetime += min(lasted, max(e.At.Sub(start), 0))
+		if began >= 0 {
+			u.watches.ended++
+			u.watches.ends += began
+		}
+	}
+}
+
+// Verbs of reads.
+const (
+	getVerb   = "get"
+	listVerb  = "list"
+	watchVerb = "watch"
+)
+
+// fold adds the sums of another use, whose key is lost.
+func (u *use) fold(other *use) {
+	u.requests += other.requests
+	u.failed += other.failed
+	u.took += other.took
+	u.watches.lifetime += other.watches.lifetime
+}
+
+// weight is a rough cost, for the choice of the uses that are kept.
+func (u *use) weight() time.Duration {
+	const request, event = time.Millisecond, 1000 // a watch receives an event a second, at 50 µs or so
+	return u.took + time.Duration(u.requests+u.watches.started)*request + u.watches.lifetime/event
+}

@@ -1,0 +1,71 @@
+package assess
+
+import (
+	"slices"
+	"strings"
+)
+
+// verdict says what a facade with its default flags does with a use.
+type verdict struct {
+	served bool
+	why    string // why not; empty if it is served
+}
+
+// Reasons why the facade does not serve a use.
+const (
+	becauseWrite       = "writes"
+	becauseConnection  = "exec, logs and other subresources"
+	becauseSecret      = "Secrets"
+	becauseLease       = "leases"
+	becauseAggregated  = "aggregated APIs"
+	becauseServer      = "health and metrics of kube-apiserver itself"
+	becauseImpersonate = "impersonation"
+	becauseReview      = "reviews"
+	becauseFolded      = "too rare to be kept apart"
+)
+
+// servedPaths are documents that the facade caches.
+var servedPaths = []string{"/api", "/apis", "/openapi", "/version"}
+
+// aggregated are groups that are usually served by another server, for logs without the metrics of kube-apiserver.
+var aggregated = []string{"metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io"}
+
+// judge returns the verdict. The reason of a read is the first that applies.
+func judge(u *use, known sizes) verdict {
+	switch {
+	case u.resource == Others:
+		return verdict{why: becauseFolded}
+	case u.group == "authentication.k8s.io", u.group == "authorization.k8s.io":
+		return verdict{why: becauseReview}
+	case u.verb != getVerb && u.verb != listVerb && u.verb != watchVerb:
+		return verdict{why: becauseWrite}
+	case u.impersonates:
+		return verdict{why: becauseImpersonate}
+	case strings.HasPrefix(u.resource, "/"):
+		if slices.Contains(servedPaths, u.resource) {
+			return verdict{served: true}
+		}
+		return verdict{why: becauseServer}
+	case u.subresource != "":
+		return verdict{why: becauseConnection}
+	case u.group == "" && u.resource == "secrets":
+		return verdict{why: becauseSecret}
+	case u.group == "coordination.k8s.io" && u.resource == "leases":
+		return verdict{why: becauseLease}
+	case known.aggregated(u.group, u.resource):
+		return verdict{why: becauseAggregated}
+	}
+	return verdict{served: true}
+}
+
+// refused reports whether the facade refuses what it does not serve, instead of forwarding it. It forwards reads with
+// the token of their caller, and has no way to forward a client certificate.
+func (v verdict) refused(u *use) bool {
+	switch v.why {
+	case "", becauseFolded:
+		return false
+	case becauseWrite, becauseImpersonate:
+		return true
+	}
+	return u.certificate
+}

@@ -1,0 +1,144 @@
+package metrics
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/price"
+)
+
+// Saved is the work that kube-apiserver did not have to do since the start of the facade, and the work that the facade
+// caused. The CPU is an estimate in seconds.
+type Saved struct {
+	Lists  uint64  `json:"lists"`  // answered from the cache
+	Events uint64  `json:"events"` // sent to watches from the cache
+	Bytes  uint64  `json:"bytes"`  // of both and of single objects, before compression
+	CPU    float64 `json:"cpuSeconds"`
+	// Caused is kube-apiserver's CPU for the facade's own requests, which is not subtracted from CPU.
+	Caused float64 `json:"causedCPUSeconds"`
+}
+
+// savedReads counts reads that the cache answered, when they end.
+type savedReads struct {
+	lists, objects, watches atomic.Uint64
+	bytes                   atomic.Uint64
+	nanoseconds             atomic.Uint64 // estimated CPU of kube-apiserver
+}
+
+// done counts a request that the cache answered. It takes some nanoseconds and allocates nothing.
+func (s *savedReads) done(e *observe.Event) {
+	if e.Source != observe.FromCache || e.Code >= 400 || !e.Discovered {
+		return
+	}
+	seconds := 0.0
+	switch readLabel(e) {
+	case readGet:
+		s.objects.Add(1)
+		seconds = price.Request
+	case readList:
+		s.lists.Add(1)
+		seconds = listPrice(e)
+	case readWatch:
+		s.watches.Add(1)
+		s.nanoseconds.Add(nanoseconds(price.Open))
+		return // its events are counted when they are sent
+	default:
+		return
+	}
+	s.bytes.Add(uint64(max(e.RawBytes, 0)))
+	s.nanoseconds.Add(nanoseconds(seconds))
+}
+
+// listPrice returns the estimated CPU of kube-apiserver for a list. A Table and metadata count as JSON objects of their
+// size. They cost kube-apiserver more, because it makes them from the complete objects.
+func listPrice(e *observe.Event) float64 {
+	encoding := price.JSON
+	if e.Encoding == "protobuf" {
+		encoding = price.Protobuf
+	}
+	return price.List{
+		Objects: float64(e.Returned), Bytes: float64(e.RawBytes) / price.SentBytes[encoding],
+		Examined: float64(max(e.Looked-e.Returned, 0)), Encoding: encoding, Compressed: e.Bytes < e.RawBytes,
+	}.CPU()
+}
+
+func nanoseconds(seconds float64) uint64 { return uint64(seconds * 1e9) }
+
+// savedCollector collects the Saved of a facade.
+type savedCollector struct {
+	reads  *savedReads
+	sent   *watchMetrics
+	caused *causedWork
+	lanes  LaneSource
+
+	lists, events, bytes, cpu, causedCPU *prometheus.Desc
+
+	mu sync.Mutex // serializes Saved, whose counters must not decrease
+}
+
+func newSavedCollector(reads *savedReads, sent *watchMetrics, caused *causedWork, lanes LaneSource) *savedCollector {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("listfacade_"+name, help, labels, nil)
+	}
+	return &savedCollector{
+		reads: reads, sent: sent, caused: caused, lanes: lanes,
+		lists: desc("saved_lists_total", "Lists answered from the cache, which kube-apiserver did not have to answer."),
+		events: desc("saved_watch_events_total",
+			"Events sent to watches from the cache, which kube-apiserver did not have to send, bookmarks included."),
+		bytes: desc("saved_bytes_total",
+			"Bytes of lists, objects and events from the cache, before compression, which kube-apiserver did not have to produce."),
+		cpu: desc("saved_cpu_seconds_total",
+			"Estimate of the CPU seconds that kube-apiserver would have needed for reads from the cache. Prices per object, byte and event are those of docs/benchmarks.md."),
+		causedCPU: desc("caused_cpu_seconds_total",
+			"Estimate of the CPU seconds that kube-apiserver needed for the facade's own requests, by purpose: fill, events, audit, check, review or document. Subtract it from listfacade_saved_cpu_seconds_total.",
+			"purpose"),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *savedCollector) Describe(out chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{c.lists, c.events, c.bytes, c.cpu, c.causedCPU} {
+		out <- desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *savedCollector) Collect(out chan<- prometheus.Metric) {
+	s, caused := c.saved()
+	count := func(desc *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, value, labels...)
+	}
+	count(c.lists, float64(s.Lists))
+	count(c.events, float64(s.Events))
+	count(c.bytes, float64(s.Bytes))
+	count(c.cpu, s.CPU)
+	for purpose, seconds := range caused {
+		count(c.causedCPU, seconds, purpose)
+	}
+}
+
+// saved returns the sums, and the caused CPU by purpose.
+func (c *savedCollector) saved() (Saved, map[string]float64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	events, bytes := c.sent.sum()
+	s := Saved{
+		Lists: c.reads.lists.Load(), Events: events, Bytes: c.reads.bytes.Load() + bytes,
+		CPU: float64(c.reads.nanoseconds.Load())/1e9 +
+			price.Events(float64(events), float64(bytes)/price.SentBytes[price.JSON]),
+	}
+	caused := c.caused.seconds(c.lanes)
+	for _, seconds := range caused {
+		s.Caused += seconds
+	}
+	return s, caused
+}
+
+// Saved returns the work that kube-apiserver did not have to do, and the work that the facade caused.
+func (m *Metrics) Saved() Saved {
+	s, _ := m.saved.saved()
+	return s
+}

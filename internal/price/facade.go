@@ -1,0 +1,29 @@
+package price
+
+// CPU of the facade in seconds.
+const (
+	// FacadeRequest is the price of a GET of one object: 165 to 644 µs (docs/benchmarks.md).
+	FacadeRequest = 350e-6
+	// FacadeForward is the price of a forwarded request: both connections, and the review of the caller.
+	FacadeForward = 1e-3
+	// FacadeOpen is the price of opening a watch: 123 to 184 µs (docs/benchmarks/callers.txt,
+	// docs/benchmarks/watches.txt).
+	FacadeOpen = 160e-6
+	// FacadeEvent is the price of an event for one watch: 11.9 ms for 200 watches (docs/benchmarks.md).
+	FacadeEvent = 60e-6
+
+	// A list of 20,000 pods takes 15.0 ms with compression, whose pages are compressed in advance. Without it the list
+	// takes 551 ms for 225 MB of stored bytes (docs/benchmarks.md).
+	facadeObject     = 0.75e-6
+	facadeByte       = 2.4e-9
+	facadeCompressed = 64 << 10
+)
+
+// FacadeCPU returns the seconds that the facade needs for the list.
+func (l List) FacadeCPU() float64 {
+	seconds := FacadeRequest + facadeObject*(l.Objects+l.Examined)
+	if !l.Compressed || l.Bytes*SentBytes[l.Encoding] < facadeCompressed {
+		seconds += facadeByte * l.Bytes * SentBytes[l.Encoding]
+	}
+	return seconds
+}
