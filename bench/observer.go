@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"hash/maphash"
@@ -23,9 +24,10 @@ type arrival struct {
 	hash uint64 // of the whole frame
 }
 
-// observer reads one watch of all pods, line by line.
+// observer reads one watch of pods, line by line.
 type observer struct {
 	server *server
+	path   string // of the pods; empty: all
 	seed   maphash.Seed
 
 	mu   sync.Mutex
@@ -34,7 +36,7 @@ type observer struct {
 
 // run watches until the context ends. It calls ready when the watch is established.
 func (o *observer) run(ctx context.Context, ready func()) error {
-	q, err := o.server.watchFrom(ctx, "/api/v1/pods")
+	q, err := o.server.watchFrom(ctx, cmp.Or(o.path, "/api/v1/pods"))
 	if err != nil {
 		return err
 	}

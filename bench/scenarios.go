@@ -68,7 +68,7 @@ func apart() []scenario {
 		one("snapshots", "all pods left to the next process", 60*time.Second, measureSnapshots),
 		one("soak", "everything at once, for as long as -for says", 15*time.Minute, measureSoak),
 		one("stalled", "GETs beside stalled answers of others", 40*time.Second, measureStalled),
-		one("split", "what listfacade split adds to GETs and events of 64 clients", 80*time.Second, measureSplit),
+		one("split", "what listfacade split adds to GETs and events of 64 clients", 110*time.Second, measureSplit),
 		one("flood", "informers beside a flood", 80*time.Second, measureFlood),
 	}
 }

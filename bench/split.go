@@ -25,11 +25,12 @@ const (
 	// busy all the time: the queue for them would be measured.
 	splitReads = 20 * time.Second
 	splitPause = 400 * time.Millisecond
-	// splitEvents is the interval between two events. Each goes to all clients.
-	splitEvents = 200 * time.Millisecond
+	// The intervals between two events, which go to one or two clients of each server, or to all of them.
+	splitOwnEvents = 20 * time.Millisecond
+	splitAllEvents = 200 * time.Millisecond
 )
 
-// measureSplit adds the latency that "listfacade split" adds: to GETs, and to events of watches of all pods.
+// measureSplit adds the latency that "listfacade split" adds: to GETs, and to events for one client or for all.
 func measureSplit(ctx context.Context, s *stage, t *table) error {
 	direct, through, stop, err := s.startSplit(ctx)
 	if err != nil {
@@ -56,14 +57,27 @@ func measureSplit(ctx context.Context, s *stage, t *table) error {
 	// The facade answers the GETs of both.
 	t.add("CPU of a GET: facade / split", "", report.Duration((after[0]-before[0])/time.Duration(2*n))+" / "+
 		report.Duration((after[1]-before[1])/time.Duration(n)), "")
-	events, err := s.watchBoth(ctx, direct, through)
+	own, err := s.ownNamespaces(ctx)
 	if err != nil {
 		return err
 	}
-	t.add(fmt.Sprintf("PATCH sent until each of %d watches of all pods has the event, at the facade: p50 / p90 / p99 / maximum of %d",
-		splitClients, len(events.direct)), "", percentiles(events.direct), "")
-	t.add("the same through split", "", percentiles(events.facade),
-		fmt.Sprintf("%+.2f ms", float64(quantile(events.facade, 0.99)-quantile(events.direct, 0.99))/1e6))
+	all := watched{paths: []string{"/api/v1/pods"}, every: splitAllEvents}
+	if all.pods, err = names(ctx, s.direct, somePods); err != nil {
+		return err
+	}
+	for _, w := range []struct {
+		watched
+		name string
+	}{{own, "its namespace"}, {all, "all pods"}} {
+		events, err := s.watchBoth(ctx, direct, through, w.watched)
+		if err != nil {
+			return err
+		}
+		t.add(fmt.Sprintf("PATCH sent until the event arrives, %d watches, each of %s, at the facade: p50 / p90 / p99 / maximum of %d",
+			splitClients, w.name, len(events.direct)), "", percentiles(events.direct), "")
+		t.add("the same through split", "", percentiles(events.facade),
+			fmt.Sprintf("%+.2f ms", float64(quantile(events.facade, 0.99)-quantile(events.direct, 0.99))/1e6))
+	}
 	memory, err := through.process.Memory()
 	if err != nil {
 		return err
@@ -178,13 +192,29 @@ func (s *server) alone() (*server, func(), error) {
 	return &one, client.CloseIdleConnections, nil
 }
 
-// watchBoth patches pods while clients with connections of their own watch all pods, at the facade and through the
-// proxy.
-func (s *stage) watchBoth(ctx context.Context, direct, through *server) (delays, error) {
-	pods, err := names(ctx, s.direct, somePods)
-	if err != nil {
-		return delays{}, err
+// watched describes watches: the path of each client's pods, and the pods that are patched, in turns. Each path has the
+// same number of them, in the same order.
+type watched struct {
+	paths, pods []string
+	every       time.Duration
+}
+
+// ownNamespaces returns watches of one namespace for each client, and one pod of each namespace.
+func (s *stage) ownNamespaces(ctx context.Context) (watched, error) {
+	w := watched{every: splitOwnEvents}
+	for i := range s.options.pods.Namespaces {
+		path := "/api/v1/namespaces/" + s.options.pods.Namespace(i) + "/pods"
+		pods, err := names(ctx, s.direct, path+"?limit=1")
+		if err != nil {
+			return watched{}, err
+		}
+		w.paths, w.pods = append(w.paths, path), append(w.pods, pods[:1]...)
 	}
+	return w, nil
+}
+
+// watchBoth patches pods while clients with connections of their own watch them, at the facade and through the proxy.
+func (s *stage) watchBoth(ctx context.Context, direct, through *server, w watched) (delays, error) {
 	seed := maphash.MakeSeed()
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
@@ -192,13 +222,13 @@ func (s *stage) watchBoth(ctx context.Context, direct, through *server) (delays,
 	var established sync.WaitGroup
 	var all [2][]*observer
 	for i, server := range []*server{direct, through} {
-		for range splitClients {
+		for n := range splitClients {
 			alone, done, err := server.alone()
 			if err != nil {
 				return delays{}, err
 			}
 			defer done()
-			o := &observer{server: alone, seed: seed, seen: map[int64]arrival{}}
+			o := &observer{server: alone, path: w.paths[n%len(w.paths)], seed: seed, seen: map[int64]arrival{}}
 			all[i] = append(all[i], o)
 			established.Add(1)
 			ready := sync.OnceFunc(established.Done)
@@ -209,9 +239,12 @@ func (s *stage) watchBoth(ctx context.Context, direct, through *server) (delays,
 		}
 	}
 	established.Wait()
-	sent, err := patch(watching, s.direct, pods, eventRate{eventsFor: s.options.eventsFor, eventEvery: splitEvents})
+	// Each path has as many events as the others.
+	each := int(s.options.eventsFor/w.every) / len(w.paths)
+	sent := time.Duration(each * len(w.paths))
+	_, err := patch(watching, s.direct, w.pods, eventRate{eventsFor: sent * w.every, eventEvery: w.every})
 	if err == nil {
-		err = awaitAll(watching, sent, append(all[0], all[1]...)...)
+		err = awaitAll(watching, each, append(all[0], all[1]...)...)
 	}
 	stop()
 	if waited := group.Wait(); err == nil {
