@@ -37,8 +37,8 @@ func TestInstallIntoEmptyCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := podOf(t, parse(t, text), "--kubeconfig="+testkit.WriteKubeconfig(t, own.ConfigWithToken(own.Token(t, namespace, account, testkit.TokenOptions{}))),
-		"--bind-address=127.0.0.1", "--secure-port=0", "--preload=namespaces")
+	kubeconfig := testkit.WriteKubeconfig(t, own.ConfigWithToken(own.Token(t, namespace, account, testkit.TokenOptions{})))
+	spec := podOf(t, parse(t, text), "--kubeconfig="+kubeconfig, "--bind-address=127.0.0.1", "--secure-port=0")
 	spec.program = programIn(t, filepath.Join(dist, "listfacade-image.tar"))
 	first, second := spec.start(t), spec.start(t)
 	first.readiness(t, true)
@@ -47,6 +47,7 @@ func TestInstallIntoEmptyCluster(t *testing.T) {
 	for _, p := range []*pod{first, second} {
 		verifies(t, own, p, trusted)
 	}
+	comparesItself(t, spec.program, first, kubeconfig)
 	install()
 	if diff := cmp.Diff(trusted, authorityOf(t, own)); diff != "" {
 		t.Errorf("another installation changes the authority: %s", diff)
@@ -65,6 +66,17 @@ func verifies(t *testing.T, own *testkit.Cluster, p *pod, authority []byte) {
 	got := kubectl(t, own, nil, append(read, "--server", "https://"+p.address, "--certificate-authority", file)...)
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("(-kube-apiserver +facade) %s", diff)
+	}
+}
+
+// comparesItself runs the documented comparison with the account's rights. The flags stand for the pod's environment.
+func comparesItself(t *testing.T, program string, p *pod, kubeconfig string) {
+	t.Helper()
+	_, line, _ := strings.Cut(documented(t, `kubectl .* exec .*`), "-- listfacade ")
+	args := append(strings.Fields(line), "--against", kubeconfig, "--kubeconfig", kubeconfig,
+		"--server", "https://"+p.address, "--insecure-skip-tls-verify")
+	if out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput(); err != nil {
+		t.Errorf("%v: %v\n%s", args, err, out)
 	}
 }
 
