@@ -318,6 +318,24 @@ func TestBadInputIsAnError(t *testing.T) {
 	}
 }
 
+// The command reads the standard input, and refuses two sources of sizes.
+func TestCommandReadsStandardInput(t *testing.T) {
+	kubeconfig := testkit.WriteInsecureKubeconfig(t, "https://127.0.0.1:1")
+	for want, args := range map[string][]string{
+		"": {"--metrics", file(t, clusterMetrics), "-o", "json", "-"}, errTwoSizes.Error(): {"--metrics", file(t, clusterMetrics), "--kubeconfig", kubeconfig, "-"},
+		"connection refused": {"--kubeconfig", kubeconfig, "-"},
+	} {
+		command, out := Command(), new(bytes.Buffer)
+		command.SetArgs(args)
+		command.SetIn(strings.NewReader(logOf(listAll)))
+		command.SetOut(out)
+		err := command.ExecuteContext(t.Context())
+		if want == "" && (err != nil || !strings.Contains(out.String(), `"user": "system:serviceaccount:team-a:poller"`)) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: got %v and %s, want %q", args, err, out, want)
+		}
+	}
+}
+
 // A broken line is reported and costs nothing else. The table shows texts of clients without control characters.
 func TestTableIsReadable(t *testing.T) {
 	o := withMetrics(t)

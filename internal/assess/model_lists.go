@@ -36,9 +36,9 @@ func (m *model) list(u *use, f *figures) {
 	cpu := bounds(whole)
 	if all, _ := m.sizes.of(u.group, u.resource); all.guessed {
 		const off = 4 // factor by which a guess may be wrong
-		small, large := whole, whole
-		small.Bytes, large.Bytes = whole.Bytes/off, whole.Bytes*off
-		cpu.Low, cpu.High = bounds(small).Low, bounds(large).High
+		less, more := whole, whole
+		less.Bytes, more.Bytes = whole.Bytes/off, whole.Bytes*off
+		cpu.Low, cpu.High = bounds(less).Low, bounds(more).High
 	}
 	cpu = cpu.Times(float64(n))
 	least := small.Times(float64(n))

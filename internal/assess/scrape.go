@@ -97,7 +97,7 @@ func sampleOf(line string) (name string, labels map[string]string, value float64
 		return "", nil, 0, false
 	}
 	name, rest, _ := strings.Cut(line[:end], "{")
-	if !read[name] {
+	if !used[name] {
 		return "", nil, 0, false
 	}
 	labels = map[string]string{}
@@ -112,8 +112,8 @@ func sampleOf(line string) (name string, labels map[string]string, value float64
 	return name, labels, value, true
 }
 
-// read are the metrics that sample uses. Others, such as buckets of histograms, are most of the lines.
-var read = map[string]bool{
+// used are the metrics that sample uses. Others, such as buckets of histograms, are most of the lines.
+var used = map[string]bool{
 	"apiserver_storage_objects": true, "apiserver_resource_objects": true, "apiserver_resource_size_estimate_bytes": true,
 	"apiserver_watch_events_total": true, "apiserver_request_total": true, "apiserver_request_duration_seconds_sum": true,
 	"apiserver_longrunning_requests": true,

@@ -271,15 +271,14 @@ func figures(s *Status) []figure {
 func savedFigure(s *Status) figure {
 	up := max(s.At.Sub(s.Process.Started).Seconds(), 1)
 	return figure{
-		Name: "kube-apiserver saved", Value: processors((s.Saved.CPU - s.Saved.Caused) / up),
-		Note: "processors since the start, estimate",
+		Name: "CPU saved", Value: processors((s.Saved.CPU - s.Saved.Caused) / up), Note: "processors, est.",
 	}
 }
 
 // processors formats an average number of processors.
 func processors(n float64) string {
 	if math.Abs(n) < 10 {
-		return strconv.FormatFloat(n, 'f', 2, 64)
+		return strconv.FormatFloat(math.Round(100*n)/100+0, 'f', 2, 64) // never -0.00
 	}
 	return count(int64(math.Round(n)))
 }

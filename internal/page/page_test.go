@@ -109,12 +109,16 @@ func TestEveryTableIsJSONAndText(t *testing.T) {
 func TestSavedProcessorsAreShown(t *testing.T) {
 	s := wellStatus()
 	html := answered(t, of(s), Path, "", "text/html")
-	if want := `<dt>kube-apiserver saved</dt><dd class="">1.42<small>processors since the start, estimate</small>`; !strings.Contains(html, want) {
+	if want := `<dt>CPU saved</dt><dd class="">1.42<small>processors, est.</small>`; !strings.Contains(html, want) {
 		t.Errorf("got no %q", want)
 	}
 	s.Saved.CPU = 0 // reads that cost more than they save
-	if html := answered(t, of(s), Path, "", "text/html"); !strings.Contains(html, "<dd class=\"\">-0.04<small>processors since") {
+	if html := answered(t, of(s), Path, "", "text/html"); !strings.Contains(html, "<dd class=\"\">-0.04<small>processors") {
 		t.Error("got no negative number for a facade that saves nothing")
+	}
+	s.Saved.Caused = 1e-9
+	if html := answered(t, of(s), Path, "", "text/html"); !strings.Contains(html, "<dd class=\"\">0.00<small>processors") {
+		t.Error("got no 0.00 for a facade that does nothing")
 	}
 }
 
