@@ -96,6 +96,62 @@ func TestChartHasTheObjectsOfKustomizations(t *testing.T) {
 	}
 }
 
+// With split.enabled, the chart adds the objects of the splitting proxy's kustomization.
+func TestChartHasTheObjectsOfSplit(t *testing.T) {
+	want := build(t, suite.Cluster(t), splitOverlay)
+	without, got := render(t, ""), render(t, "split: {enabled: true}")
+	name := func(object unstructured.Unstructured) string {
+		if object.GetKind() == "ConfigMap" {
+			return "ConfigMap listfacade-split" // kustomize adds a hash
+		}
+		return object.GetKind() + " " + object.GetName()
+	}
+	if added := len(got.objects) - len(without.objects); added != len(want.objects) {
+		t.Errorf("got %d more objects, want %d", added, len(want.objects))
+	}
+	for _, object := range want.objects {
+		at := slices.IndexFunc(got.objects, func(one unstructured.Unstructured) bool {
+			return one.GetKind() == object.GetKind() && strings.HasPrefix(object.GetName(), one.GetName()) && strings.HasPrefix(one.GetName(), "listfacade-split")
+		})
+		if at < 0 {
+			t.Errorf("the chart has no %s", name(object))
+			continue
+		}
+		if diff := cmp.Diff(ofSplit(object), ofSplit(got.objects[at])); diff != "" {
+			t.Errorf("%s (-kustomization +chart):\n%s", name(object), diff)
+		}
+	}
+	own := render(t, "split: {enabled: true}\ncertificate: {secretName: mine}")
+	own.objects = slices.DeleteFunc(own.objects, func(o unstructured.Unstructured) bool { return o.GetName() != "listfacade-split" })
+	for _, volume := range splitDeployment(t, own).Spec.Template.Spec.Volumes {
+		if volume.Name != "authorities" {
+			continue
+		}
+		if source := volume.Projected.Sources[1].Secret; source == nil || source.Name != "mine" {
+			t.Errorf("got the facade's authority from %+v, want the Secret of its certificate", volume.Projected.Sources[1])
+		}
+	}
+}
+
+// ofSplit returns what kustomize and helm must have in common in an object of the splitting proxy.
+func ofSplit(object unstructured.Unstructured) map[string]any {
+	content := object.DeepCopy().Object
+	if object.GetKind() != "Deployment" {
+		delete(content, "metadata")
+		return content
+	}
+	template, _, _ := unstructured.NestedMap(content, "spec", "template")
+	unstructured.RemoveNestedField(template, "metadata", "annotations", "checksum/rules")
+	pod := template["spec"].(map[string]any)
+	delete(pod["containers"].([]any)[0].(map[string]any), "imagePullPolicy")
+	for _, volume := range pod["volumes"].([]any) {
+		if source, ok := volume.(map[string]any)["configMap"].(map[string]any); ok {
+			source["name"] = "listfacade-split"
+		}
+	}
+	return template
+}
+
 // compared returns the objects by kind and name, without what differs between kustomize and helm: labels, the order of
 // volumes, the hash in the name of a ConfigMap or in an annotation, and the pull policy.
 func compared(t *testing.T, m manifests) map[string]any {
@@ -141,7 +197,7 @@ func compared(t *testing.T, m manifests) map[string]any {
 
 // kube-apiserver accepts the objects of the chart with all values, without a warning.
 func TestChartIsAccepted(t *testing.T) {
-	acceptsChart(t, suite.Cluster(t), everyValue+"impersonate: {enabled: true}")
+	acceptsChart(t, suite.Cluster(t), everyValue+"impersonate: {enabled: true}\nsplit: {enabled: true, rules: {gets: kube-apiserver}}")
 }
 
 // The supported older releases accept the chart, too. They have no constrained impersonation.
