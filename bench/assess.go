@@ -100,7 +100,9 @@ func measureAssess(ctx context.Context, s *stage, t *table) error {
 	if err != nil {
 		return err
 	}
-	without, err := s.costOf(ctx, f.server, func() (*testkit.Doing, error) { return d.Do(ctx, assessRounds, server, server) })
+	without, err := s.costOf(ctx, f.server, func() (*testkit.Doing, error) {
+		return d.Do(ctx, assessRounds, server, server)
+	})
 	if err != nil {
 		return err
 	}
@@ -112,7 +114,9 @@ func measureAssess(ctx context.Context, s *stage, t *table) error {
 	if err != nil {
 		return err
 	}
-	with, err := s.costOf(ctx, f.server, func() (*testkit.Doing, error) { return d.Do(ctx, assessRounds, behind, server) })
+	with, err := s.costOf(ctx, f.server, func() (*testkit.Doing, error) {
+		return d.Do(ctx, assessRounds, behind, server)
+	})
 	if err != nil {
 		return err
 	}
@@ -165,7 +169,8 @@ func (s *stage) speed(ctx context.Context, facade *server) (float64, error) {
 const storedPod = 11_270
 
 // costOf measures the processor time of a run, without the idle CPU of both servers in the same time.
-func (s *stage) costOf(ctx context.Context, facade *server, run func() (*testkit.Doing, error)) (c dozenCost, err error) {
+func (s *stage) costOf(ctx context.Context, facade *server,
+	run func() (*testkit.Doing, error)) (c dozenCost, err error) {
 	idleFacade, idleDirect, err := s.spending(facade, func() error { return pause(ctx, assessIdle) })
 	if err != nil {
 		return c, err

@@ -68,7 +68,8 @@ func command(name string) *cobra.Command {
 	}
 	root.SilenceUsage, root.SilenceErrors, root.Args, root.Version = true, true, cobra.NoArgs, version
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(checkCommand(s), top.Command(), verify.Command(), assess.Command(), versionCommand(), completionCommand())
+	root.AddCommand(checkCommand(s), top.Command(), verify.Command(), assess.Command())
+	root.AddCommand(versionCommand(), completionCommand())
 	return root
 }
 

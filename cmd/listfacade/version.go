@@ -69,6 +69,7 @@ func versionCommand() *cobra.Command {
 
 // usageOf prints the usage of a command with flags of its own, instead of that of the parent command.
 func usageOf(cmd *cobra.Command) error {
-	_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s\n\nFlags:\n%s", cmd.UseLine(), cmd.Flags().FlagUsagesWrapped(120))
+	flags := cmd.Flags().FlagUsagesWrapped(120)
+	_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s\n\nFlags:\n%s", cmd.UseLine(), flags)
 	return err
 }

@@ -25,8 +25,9 @@ func (m *model) watch(u *use, f *figures) {
 		bytes = all.bytes / all.objects
 	}
 	part, rate := m.selected(u), m.rate(u.group, u.resource)
-	f.events = price.Bounds{Low: part.Low * rate.Low, Estimate: part.Estimate * rate.Estimate, High: part.High * rate.High}.
-		Times(f.watchTime)
+	f.events = price.Bounds{
+		Low: part.Low * rate.Low, Estimate: part.Estimate * rate.Estimate, High: part.High * rate.High,
+	}.Times(f.watchTime)
 	if m.counted {
 		f.events = price.Exactly(u.sent)
 	}

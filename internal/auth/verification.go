@@ -47,7 +47,8 @@ func (t *tokens) examineSigned(ctx context.Context, f *flight, key tokenKey, tok
 
 // verifyInTurn checks the signature of a token when it is the turn of the source. It returns a *BusyError if that takes
 // longer than seatWait, or too many tokens wait.
-func (t *tokens) verifyInTurn(ctx context.Context, source netip.Prefix, key tokenKey, token string) (*boundToken, error) {
+func (t *tokens) verifyInTurn(ctx context.Context, source netip.Prefix, key tokenKey,
+	token string) (*boundToken, error) {
 	waiting, cancel := context.WithTimeout(ctx, seatWait)
 	defer cancel()
 	leave, err := t.verifications.Take(waiting, priorityOf(source), 1)

@@ -102,7 +102,9 @@ func (s *Split) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		s.metrics.Refused("certificate")
 		refuse(w, r, unauthorized())
 	case d.Target == Facade:
-		s.toFacades.serve(w, r, d.Watch, func(w http.ResponseWriter, x *exchange, err error) { s.withoutFacade(w, x, d, err) })
+		s.toFacades.serve(w, r, d.Watch, func(w http.ResponseWriter, x *exchange, err error) {
+			s.withoutFacade(w, x, d, err)
+		})
 	case r.Method == http.MethodGet && r.ContentLength == 0 && d.Reason != Upgrade:
 		s.readAPIServer.serve(w, r, d.Watch, s.unanswered)
 	default:

@@ -147,7 +147,9 @@ func TestReceivedReadsAreNotRepeated(t *testing.T) {
 func TestOneFailedCheckIsNotEnough(t *testing.T) {
 	run := start(t, startFake(t, nil), []*fake{startFake(t, nil)})
 	run.stop()
-	<-run.ended // no other checks
+	if err := <-run.ended; err != nil { // no other checks follow
+		t.Fatal(err)
+	}
 	s, failed := run.facades.all[0], errors.New("failed")
 	for i, check := range []struct {
 		err  error

@@ -53,7 +53,7 @@ func runs(w http.ResponseWriter, r *http.Request) {
 	if conn == nil {
 		return
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	query := r.URL.Query()
 	open := map[string]httpstream.Stream{}
 	for want := 1 + len(query["input"]) + len(query["output"]) + len(query["error"]); len(open) < want; {
@@ -82,7 +82,7 @@ func forwards(w http.ResponseWriter, r *http.Request) {
 	if conn == nil {
 		return
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	for {
 		select {
 		case stream := <-streams:
