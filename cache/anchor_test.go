@@ -112,7 +112,7 @@ func TestFeedsMayComeAndGoDuringAnEvent(t *testing.T) {
 	}
 	l, e := steppedLane(t)
 	r := &modelRun{T: t, generator: g, model: newModel(1, map[string]*Object{}), lane: l}
-	for range settings.Amount(3000, 8000) {
+	for range settings.Amount(2000, 8000) {
 		switch n := g.IntN(100); {
 		case n < 4:
 			c := g.change(r.model.rv+1, r.model.newest().objects)

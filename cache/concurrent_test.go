@@ -126,7 +126,7 @@ func TestConcurrentReaders(t *testing.T) {
 
 func testConcurrentReaders(t *testing.T, options Options) {
 	const watchers, listers = 16, 4
-	changes := settings.Amount(800, 2500)
+	changes := settings.Amount(500, 2500)
 	g := newGenerator(t)
 	l := NewLane(options)
 	l.indexer.terms = eagerTerms
@@ -182,7 +182,7 @@ func testConcurrentReaders(t *testing.T, options Options) {
 // TestProgressNeverOvertakesEvents races Next against the writer. An event at or below a Progress that was already
 // reported violates I4.
 func TestProgressNeverOvertakesEvents(t *testing.T) {
-	last := RV(settings.Amount(20_000, 100_000))
+	last := RV(settings.Amount(10_000, 100_000))
 	l := newRacedLane()
 	w := watch(t, l, selecting(t, "", "", ""), FromNow())
 	go overwrite(t, l, last)
@@ -197,7 +197,7 @@ func TestProgressNeverOvertakesEvents(t *testing.T) {
 // TestStateIsCompleteAtItsRV races State against the writer. Every event writes the same object, so the State of an RV
 // must have the object of that RV (I10).
 func TestStateIsCompleteAtItsRV(t *testing.T) {
-	last := RV(settings.Amount(20_000, 100_000))
+	last := RV(settings.Amount(10_000, 100_000))
 	l := newRacedLane()
 	go overwrite(t, l, last)
 	for rv := RV(0); rv < last; {
@@ -341,7 +341,7 @@ func TestEpochsAreCountedBeforeTheyAreVisible(t *testing.T) {
 		}
 		reader <- nil
 	}()
-	for epoch := range settings.Amount(30_000, 1_000_000) {
+	for epoch := range settings.Amount(10_000, 1_000_000) {
 		l.Replace(RV(epoch+1), shape, nil) // the RV is the number of the epoch
 	}
 	ended.Store(true)

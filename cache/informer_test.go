@@ -103,7 +103,7 @@ func TestInformersConverge(t *testing.T) {
 		running.Go(func() { failures[i] = informers[i].run(&last, random) })
 	}
 	rv := RV(100)
-	for i := range settings.Amount(2500, 6000) {
+	for i := range settings.Amount(1500, 6000) {
 		rv++
 		c := g.change(rv, existing)
 		if err := l.Apply(c); err != nil {

@@ -272,7 +272,7 @@ func testLaneAgainstModel(t *testing.T, o Options) {
 	r.lane.floor = floor{} // time does not pass in this test
 	r.lane.indexer.terms = eagerTerms
 	r.relist()
-	for i := range settings.Amount(1500, 6000) {
+	for i := range settings.Amount(1000, 6000) {
 		r.step()
 		if i%100 == 0 {
 			r.lane.indexer.running.Wait() // indexes must be there for the next steps
@@ -282,7 +282,7 @@ func testLaneAgainstModel(t *testing.T, o Options) {
 		r.read(0, 1<<30)
 		r.close(0)
 	}
-	if indexed := r.lane.Stats().Indexed; len(o.Indexes) == 0 && indexed < uint64(settings.Amount(3, 10)) {
+	if indexed := r.lane.Stats().Indexed; len(o.Indexes) == 0 && indexed < uint64(settings.Amount(2, 10)) {
 		t.Errorf("got %d indexes built", indexed)
 	}
 	equal(t, "feeds left", r.lane.Stats().Feeds, int64(0))
