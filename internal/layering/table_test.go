@@ -79,9 +79,9 @@ var layers = []layer{
 	{dir: "internal/top", ours: []string{"internal/accounting"}},
 	// A client of a facade and of its upstream.
 	{dir: "internal/verify", ours: []string{"internal/divergence", "internal/discovery"}},
-	// A server of its own. facade: certificate, listener and log. handlers: the format of a Status. upstream: the names in
-	// Via, which detect loops.
-	{dir: "internal/split", ours: []string{"handlers", "internal/facade", "internal/frames", "internal/limit", "internal/metrics", "internal/oplog", "internal/upstream"}},
+	// A server of its own. auth: the source of a request. facade: certificate, listener and log. handlers: the format of
+	// a Status. upstream: the names in Via, which detect loops.
+	{dir: "internal/split", ours: []string{"handlers", "internal/auth", "internal/facade", "internal/frames", "internal/limit", "internal/metrics", "internal/oplog", "internal/upstream"}},
 	// Pure functions of numbers.
 	{dir: "internal/price", external: []string{}, never: pure},
 	// A client of kube-apiserver. observe: tables and printable texts.

@@ -5,12 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"math/rand/v2"
-	"net"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"time"
 
+	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/limit"
 )
 
@@ -52,7 +51,7 @@ func newFallback(reads, watches int) fallback {
 // enter admits a read with a small answer. It returns the request to send, and a function that must be called after the
 // answer; ok is false if there are too many.
 func (f fallback) enter(r *http.Request, d Decision) (admitted *http.Request, leave func(), ok bool) {
-	source := sourceOf(r)
+	source := auth.SourceOf(r.RemoteAddr).One
 	switch {
 	case d.Watch && f.watches != nil:
 		leave, err := f.watches.Join(source)
@@ -87,21 +86,6 @@ func withLifetime(r *http.Request) *http.Request {
 	r = r.WithContext(r.Context())
 	r.URL = &u
 	return r
-}
-
-// sourceOf returns the address that a request comes from. For IPv6 that is the network, because a host can use all of
-// its addresses.
-func sourceOf(r *http.Request) string {
-	host, _, _ := net.SplitHostPort(r.RemoteAddr)
-	address, err := netip.ParseAddr(host)
-	if err != nil {
-		return host
-	}
-	if address = address.Unmap().WithZone(""); address.Is4() {
-		return address.String()
-	}
-	network, _ := address.Prefix(64) // an IPv6 address has such a prefix
-	return network.String()
 }
 
 // tokenOf returns a name for the token of a request, from which the token cannot be derived.

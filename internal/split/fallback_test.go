@@ -128,18 +128,6 @@ func TestFallbackReadsAreShared(t *testing.T) {
 	}
 }
 
-// A source is an IPv4 address or an IPv6 network.
-func TestSources(t *testing.T) {
-	for address, want := range map[string]string{
-		"10.0.0.1:443": "10.0.0.1", "[::ffff:10.0.0.1]:443": "10.0.0.1", "[2001:db8::1]:443": "2001:db8::/64",
-		"[2001:db8::2%eth0]:443": "2001:db8::/64", "": "",
-	} {
-		if got := sourceOf(&http.Request{RemoteAddr: address}); got != want {
-			t.Errorf("%q: got %q, want %q", address, got, want)
-		}
-	}
-}
-
 // No name of a token contains the token.
 func TestTokenNames(t *testing.T) {
 	a, b := tokenOf(&http.Request{Header: http.Header{"Authorization": {"Bearer a"}}}), tokenOf(&http.Request{Header: http.Header{}})
