@@ -70,7 +70,7 @@ func (j *Journal) Lane(name string) *Writer {
 func (j *Journal) next(dir string) (uint64, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return 0, err
 	}
 	all, err := files(dir)
@@ -116,4 +116,9 @@ func (j *Journal) builder() *builder {
 	return &builder{}
 }
 
-func (j *Journal) release(b *builder) { j.builders.Put(b) }
+// release makes a builder available to other writers, unless a large record has made it large.
+func (j *Journal) release(b *builder) {
+	if cap(b.block)+cap(b.packed) <= 4*blockSize {
+		j.builders.Put(b)
+	}
+}

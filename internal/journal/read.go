@@ -103,12 +103,12 @@ func (b *blocks) close() {
 // torn end of the segment, and damage returns nil.
 func (b *blocks) damage(ctx context.Context, reason string) error {
 	const chunk = 1 << 20
-	buffer := make([]byte, 0, chunk+headerSize)
+	buffer := make([]byte, min(chunk+headerSize, b.size-b.at))
 	for from := b.at + 1; b.size-from >= headerSize; {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		n, err := b.file.ReadAt(buffer[:min(int64(cap(buffer)), b.size-from)], from)
+		n, err := b.file.ReadAt(buffer[:min(int64(len(buffer)), b.size-from)], from)
 		if n < headerSize {
 			return ignoreEOF(err)
 		}
@@ -174,22 +174,22 @@ func (s *Segment) read(ctx context.Context, selects func(*header) bool) iter.Seq
 		defer func() { _ = file.Close() }()
 		b := &blocks{file: file, size: size}
 		defer b.close()
-		if _, err := b.start(); err != nil {
-			yield(Record{}, fmt.Errorf("read %s: %w", s.Path, err))
-			return
-		}
-		goesOn := true
-		err = b.each(ctx, selects, func(r Record) bool {
-			goesOn = yield(r, nil)
-			return goesOn
-		})
-		if err != nil && goesOn {
+		if err := b.all(ctx, selects, func(r Record) bool { return yield(r, nil) }); err != nil {
 			yield(Record{}, fmt.Errorf("read %s: %w", s.Path, err))
 		}
 	}
 }
 
-// each calls the function with the records of the selected blocks until it returns false or the segment ends.
+// all reads a segment from its first byte: it calls the function with the records of the selected blocks until it
+// returns false or the segment ends.
+func (b *blocks) all(ctx context.Context, selects func(*header) bool, yield func(Record) bool) error {
+	if _, err := b.start(); err != nil {
+		return err
+	}
+	return b.each(ctx, selects, yield)
+}
+
+// each reads the blocks after the first one.
 func (b *blocks) each(ctx context.Context, selects func(*header) bool, yield func(Record) bool) error {
 	for {
 		if err := context.Cause(ctx); err != nil {
