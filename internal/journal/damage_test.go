@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -182,6 +183,49 @@ func TestOtherFormatIsRefused(t *testing.T) {
 	} {
 		if got, err := readBytes(t, []byte(text)); !errors.Is(err, want) || len(got) > 0 {
 			t.Errorf("%.30q: got %v, %v, want %v", text, got, err, want)
+		}
+	}
+}
+
+// TestInvalidContent checks that content that does not agree with its header is damage although its checksum matches.
+func TestInvalidContent(t *testing.T) {
+	content, want := example(t, crashed)
+	blocks := offsets(t, content)
+	objects := blocks[2] // after the start and a dictionary
+	for name, change := range map[string]func(header []byte){
+		"fewer records": func(h []byte) { h[23]++ }, "more records": func(h []byte) { h[23]-- },
+		"records of another kind": func(h []byte) { h[4] = byte(eventsBlock) }, "an unknown compression": func(h []byte) { h[5] = 9 },
+		"not compressed": func(h []byte) { h[5] = byte(zstdCodec) }, "another size": func(h []byte) { h[15]++ },
+		"a long key": func(h []byte) { h[headerSize+2] = 0xff },
+	} {
+		changed := bytes.Clone(content)
+		change(changed[objects:])
+		seal(changed)
+		if got, err := readBytes(t, changed); !errors.Is(err, ErrDamaged) || len(got) == len(want) {
+			t.Errorf("%s: got %d records, error %v, want ErrDamaged", name, len(got), err)
+		}
+	}
+}
+
+// TestMisplacedBlocks drops, repeats and exchanges blocks, as a disk that loses writes may. Reading ends before the first
+// block that is not in its place, with an error if a later one is.
+func TestMisplacedBlocks(t *testing.T) {
+	content, want := example(t, closed)
+	at := append(offsets(t, content), len(content))
+	parts := [][]byte{content[:at[0]]}
+	for i := range at[1:] {
+		parts = append(parts, content[at[i]:at[i+1]])
+	}
+	for i := 1; i < len(parts)-1; i++ {
+		for name, changed := range map[string][][]byte{
+			"dropped":   slices.Delete(slices.Clone(parts), i, i+1),
+			"repeated":  slices.Insert(slices.Clone(parts), i, parts[i]),
+			"exchanged": append(append(slices.Clone(parts[:i]), parts[i+1], parts[i]), parts[i+2:]...),
+		} {
+			got, err := readBytes(t, bytes.Join(changed, nil))
+			if !isPrefix(want, got) || len(got) == len(want) && i < len(parts)-2 || !errors.Is(err, ErrDamaged) && i < len(parts)-2 {
+				t.Errorf("block %d %s: got %d records, error %v, want fewer than %d and ErrDamaged", i-1, name, len(got), err, len(want))
+			}
 		}
 	}
 }

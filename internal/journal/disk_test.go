@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,7 +19,6 @@ type faultyDisk struct {
 	disk
 	room      *int64
 	truncates bool
-	largest   *int
 	wait      chan struct{} // if not nil, a write ends when it is closed
 	waits     chan struct{} // receives a value when a write begins to wait
 }
@@ -32,7 +29,6 @@ func (d faultyDisk) WriteAt(p []byte, at int64) (int, error) {
 		d.waits <- struct{}{}
 		<-d.wait
 	}
-	*d.largest = max(*d.largest, len(p))
 	n := min(int64(len(p)), max(*d.room, 0))
 	*d.room -= int64(len(p))
 	written, err := d.disk.WriteAt(p[:n], at)
@@ -51,14 +47,14 @@ func (d faultyDisk) Truncate(size int64) error {
 }
 
 // faulty makes a journal write to faulty disks that share their room.
-func faulty(j *Journal, d faultyDisk) (room *int64, largest *int) {
-	d.room, d.largest = new(int64), new(int)
+func faulty(j *Journal, d faultyDisk) (room *int64) {
+	d.room = new(int64)
 	j.create = func(path string) (disk, error) {
 		file, err := create(path)
 		d.disk = file
 		return d, err
 	}
-	return d.room, d.largest
+	return d.room
 }
 
 // TestFullDisk lets the disk become full after each number of bytes. What was written before stays readable, and the
@@ -68,7 +64,7 @@ func TestFullDisk(t *testing.T) {
 	for room := int64(0); ; room += int64(settings.Amount(29, 1)) {
 		dir := t.TempDir()
 		j := opened(t, dir)
-		left, _ := faulty(j, faultyDisk{truncates: true})
+		left := faulty(j, faultyDisk{truncates: true})
 		w := j.Lane("pods")
 		*left = room
 		want := []Record{}
@@ -122,7 +118,7 @@ func checkSegment(t *testing.T, dir string, want []Record) {
 func TestFailedCheckpointKeepsSegment(t *testing.T) {
 	dir := t.TempDir()
 	j := opened(t, dir)
-	left, _ := faulty(j, faultyDisk{truncates: true})
+	left := faulty(j, faultyDisk{truncates: true})
 	*left = 1 << 20
 	w := j.Lane("pods")
 	begin(t, w, startAt(5, Position{}), object(1, "ns/a"))
@@ -143,7 +139,7 @@ func TestFailedCheckpointKeepsSegment(t *testing.T) {
 func TestUnknownTailEndsSegment(t *testing.T) {
 	dir := t.TempDir()
 	j := opened(t, dir)
-	left, _ := faulty(j, faultyDisk{})
+	left := faulty(j, faultyDisk{})
 	*left = 1 << 20
 	w := j.Lane("pods")
 	begin(t, w, startAt(5, Position{}), object(1, "ns/a"))
@@ -210,7 +206,7 @@ func TestHangingDisk(t *testing.T) {
 	other := j.Lane("nodes")
 	begin(t, other, startAt(5, Position{}))
 	hangs := faultyDisk{truncates: true, wait: make(chan struct{}), waits: make(chan struct{})}
-	left, _ := faulty(j, hangs)
+	left := faulty(j, hangs)
 	*left = 1 << 20
 	done, began := make(chan error, 1), startAt(5, Position{})
 	go func() { done <- j.Lane("pods").Begin(t.Context(), began, slices.Values([]Record{object(1, "ns/a")})) }()
@@ -239,31 +235,46 @@ func TestHangingDisk(t *testing.T) {
 	}
 }
 
-// TestCheckpointIsStreamed checks that the writer holds about a block of a large checkpoint.
+// nowhere is a disk that only counts.
+type nowhere struct{ largest, unsynced, mostUnsynced int }
+
+// WriteAt implements io.WriterAt.
+func (n *nowhere) WriteAt(p []byte, _ int64) (int, error) {
+	n.largest, n.unsynced = max(n.largest, len(p)), n.unsynced+len(p)
+	n.mostUnsynced = max(n.mostUnsynced, n.unsynced)
+	return len(p), nil
+}
+
+// Sync implements disk.
+func (n *nowhere) Sync() error { n.unsynced = 0; return nil }
+
+// Close implements io.Closer.
+func (n *nowhere) Close() error { return nil }
+
+// Truncate implements disk.
+func (n *nowhere) Truncate(int64) error { return nil }
+
+// TestCheckpointIsStreamed checks that the writer holds about a block of a large checkpoint, and syncs regularly.
 func TestCheckpointIsStreamed(t *testing.T) {
-	dir := t.TempDir()
-	j := opened(t, dir)
-	left, largest := faulty(j, faultyDisk{truncates: true})
-	*left = 1 << 30
+	j, counts := opened(t, t.TempDir()), &nowhere{}
+	j.create = func(path string) (disk, error) { return counts, os.WriteFile(path, nil, 0o600) }
 	const size = 10 << 10
-	const count = 4 * blockSize / size
 	payload := make([]byte, size)
-	rand.NewChaCha8([32]byte{}).Read(payload)
 	w := j.Lane("pods")
 	if err := w.Begin(t.Context(), startAt(5, Position{}), func(yield func(Record) bool) {
-		for i := range count {
-			if !yield(Record{Kind: Object, RV: 1, Key: fmt.Sprintf("ns/%d", i), Payload: payload}) {
+		for range 2 * syncEvery / size {
+			if !yield(Record{Kind: Object, RV: 1, Payload: payload}) {
 				return
 			}
 		}
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if *largest > blockSize+2*size {
-		t.Errorf("got a write of %d bytes, want at most %d", *largest, blockSize+2*size)
+	if counts.largest > blockSize+2*size {
+		t.Errorf("got a write of %d bytes, want at most %d", counts.largest, blockSize+2*size)
 	}
-	if all := listed(t, dir, "pods"); all[0].Objects != count {
-		t.Errorf("got %d objects, want %d", all[0].Objects, count)
+	if counts.mostUnsynced > syncEvery+2*blockSize || counts.unsynced > 0 {
+		t.Errorf("got %d bytes without a sync, %d at the end", counts.mostUnsynced, counts.unsynced)
 	}
 }
 

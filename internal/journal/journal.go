@@ -22,7 +22,7 @@ type Journal struct {
 	builders sync.Pool // of *builder
 
 	mu      sync.Mutex
-	running map[string]uint64 // sequence number of the newest segment, by directory of a lane with a writer
+	running map[string]bool // directories of lanes with a writer
 }
 
 // Open opens a directory for writing, creates it if it is missing, and removes the unfinished segments of an earlier
@@ -35,7 +35,7 @@ func Open(dir string) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open lock of journal: %w", err)
 	}
-	j := &Journal{dir: dir, lock: lock, create: create, running: map[string]uint64{}}
+	j := &Journal{dir: dir, lock: lock, create: create, running: map[string]bool{}}
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { //nolint:gosec // descriptors are small
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			err = ErrLocked
@@ -77,12 +77,11 @@ func (j *Journal) next(dir string) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	sequence := j.running[dir]
-	if len(all) > 0 {
-		sequence = max(sequence, all[len(all)-1].sequence)
+	j.running[dir] = true
+	if len(all) == 0 {
+		return 1, nil
 	}
-	j.running[dir] = sequence + 1
-	return sequence + 1, nil
+	return all[len(all)-1].sequence + 1, nil
 }
 
 // leave ends the protection of a lane's newest segment.

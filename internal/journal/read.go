@@ -224,14 +224,20 @@ func (b *blocks) records(h *header, content []byte, yield func(Record) bool) (go
 		return true, nil
 	}
 	c := cursor{rest: content}
-	for n := uint32(0); len(c.rest) > 0; n++ {
+	for range h.records {
+		if len(c.rest) == 0 {
+			return false, &Damage{b.at, "missing record"}
+		}
 		r := c.next()
-		if c.broken || r.Kind.block() != h.kind || n == h.records {
+		if c.broken || r.Kind.block() != h.kind {
 			return false, &Damage{b.at, "invalid record"}
 		}
 		if !yield(r) {
 			return false, nil
 		}
+	}
+	if len(c.rest) > 0 {
+		return false, &Damage{b.at, "more bytes than records"}
 	}
 	return true, nil
 }
