@@ -33,4 +33,3 @@ func TestSpace(t *testing.T) {
 		t.Errorf("got %v, %v, want one entry", entries, err)
 	}
 }
-
