@@ -42,8 +42,8 @@ func targetFlags(o *Options, f *pflag.FlagSet) {
 		"Path of the `file` with the CA certificates that verify the facades. It is read at the start. If empty, those of the system "+
 			"are used.")
 	f.StringVar(&o.RulesFile, "rules", o.RulesFile,
-		"Path of the `file` that names what kube-apiserver answers although a facade could. If empty: Secrets, leases and "+
-			"metrics.")
+		"Path of the `file` that names resources that kube-apiserver answers, although a facade could. If empty, these are "+
+			"Secrets, leases and metrics.")
 	f.IntVar(&o.FallbackReads, "fallback-requests", o.FallbackReads,
 		"Maximum `number` of concurrent reads with small answers that kube-apiserver answers while no facade is ready. One source "+
 			"address may use half of it. 0 refuses them with 429.")
