@@ -278,8 +278,8 @@ func TestSelfAuditRaisesNoFalseAlarm(t *testing.T) {
 }
 
 // kinds are kinds that differ in how they are encoded, printed or stored: with a printer that sorts, without a watch
-// cache, cluster-scoped, custom, with ages. Other tests do not write large objects or thousands of objects of these kinds:
-// the audit would take minutes to compare them.
+// cache, cluster-scoped, custom, with ages. Other tests write neither large nor thousands of objects of these kinds,
+// which the audit would compare for minutes.
 var kinds = []string{
 	"/api/v1/serviceaccounts", "/api/v1/pods", "/api/v1/events", "/api/v1/nodes", "/apis/apps/v1/deployments", "/apis/coordination.k8s.io/v1/leases",
 	"/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "/apis/watch.example.com/v1/gadgets",
