@@ -45,6 +45,7 @@ func newOutput(file disk, sequence uint64, s Start, b *builder) (*output, error)
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
 	ms := s.Time.UnixMilli()
+	s.Time = milliseconds(ms) // as precise as the times of records
 	o := &output{
 		file: file, sequence: sequence, id: binary.BigEndian.Uint64(random[:]) | 1, began: s.Time, rv: s.RV,
 		earliest: ms, until: ms,
