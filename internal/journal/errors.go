@@ -1,0 +1,32 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrLocked is returned when another process writes to the directory.
+	ErrLocked = errors.New("another process writes to this journal")
+	// ErrAccess is returned when a file or directory belongs to another user, or when users other than its owner may
+	// read or write it.
+	ErrAccess = errors.New("file belongs to another user, or users other than its owner may read or write it")
+	// ErrDamaged is returned when a file is not a segment, or when a part of a segment that is not its end is damaged.
+	// The records before it are valid.
+	ErrDamaged = errors.New("segment is damaged")
+	// ErrFormat is returned for a segment of another version of the format.
+	ErrFormat = errors.New("segment has another version of the format")
+	// ErrOrder is returned when a record has a lower resourceVersion than its predecessor.
+	ErrOrder = errors.New("record has a lower resourceVersion than its predecessor")
+	// ErrTooLarge is returned when a record is too large for a block.
+	ErrTooLarge = errors.New("record is too large")
+	// ErrNoSegment is returned by Append when the writer has no open segment. The caller has to call Begin.
+	ErrNoSegment = errors.New("no open segment")
+	// ErrNoDirectory is returned when no journal can be written to the directory.
+	ErrNoDirectory = errors.New("cannot write a journal to this directory")
+)
+
+// damaged returns the error for the block at an offset.
+func damaged(offset int64, reason string) error {
+	return fmt.Errorf("%w at offset %d: %s", ErrDamaged, offset, reason)
+}

@@ -1,0 +1,101 @@
+package journal
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Limits says how much of the journal is kept.
+type Limits struct {
+	Age   time.Duration // how long a segment is kept after its last record; 0 means no limit
+	Bytes int64         // maximum size of all segments; 0 means no limit
+}
+
+// Kept is the result of Retain.
+type Kept struct {
+	Segments int
+	Bytes    int64
+	Removed  int  // number of removed segments
+	Over     bool // the segments that must stay take more than Limits.Bytes
+}
+
+// kept is a segment's file that may be removed.
+type kept struct {
+	file
+	bytes   int64
+	changed time.Time // last modification of this or an earlier segment of the lane, whichever is later
+	stays   bool      // newest segment of a lane with a writer, or of documents
+}
+
+// Retain removes segments beyond the limits: of each lane the oldest first, and among lanes those that were written to
+// earliest. It keeps the newest segment of each lane whose writer is not closed, and of documents. To make room on a
+// full disk, the caller passes a lower Limits.Bytes. Readers that have a removed segment open can still read it.
+func (j *Journal) Retain(now time.Time, limits Limits) (Kept, error) {
+	all, err := j.all()
+	var result Kept
+	for _, k := range all {
+		result.Bytes += k.bytes
+		result.Segments++
+	}
+	for _, k := range all {
+		old := limits.Age > 0 && now.Sub(k.changed) > limits.Age
+		over := limits.Bytes > 0 && result.Bytes > limits.Bytes
+		if k.stays || !old && !over {
+			continue
+		}
+		if failed := ignoreMissing(os.Remove(k.path)); failed != nil {
+			err = errors.Join(err, failed)
+			continue
+		}
+		result.Bytes -= k.bytes
+		result.Segments--
+		result.Removed++
+	}
+	result.Over = limits.Bytes > 0 && result.Bytes > limits.Bytes
+	return result, err
+}
+
+// all returns all segments' files, those that were changed earliest first. A later segment of a lane never precedes an
+// earlier one.
+func (j *Journal) all() ([]kept, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	dirs, err := directories(j.dir)
+	var all []kept
+	for _, dir := range dirs {
+		names, failed := files(dir)
+		documents := dir == filepath.Join(j.dir, documentsDir)
+		stays := j.running[dir] || documents // documents of an earlier process are still valid
+		if len(names) == 0 && !stays {
+			_ = os.Remove(dir) // fails unless empty
+		}
+		latest := time.Time{}
+		for i, name := range names {
+			info, missing := os.Lstat(name.path)
+			if missing != nil {
+				failed = errors.Join(failed, ignoreMissing(missing))
+				continue
+			}
+			if !documents || i == len(names)-1 {
+				latest = later(latest, info.ModTime())
+			} else if next, missing := os.Lstat(names[i+1].path); missing == nil {
+				latest = later(latest, next.ModTime()) // documents are valid until the next segment begins
+			}
+			all = append(all, kept{name, info.Size(), latest, stays && i == len(names)-1})
+		}
+		err = errors.Join(err, failed)
+	}
+	slices.SortStableFunc(all, func(a, b kept) int { return a.changed.Compare(b.changed) })
+	return all, err
+}
+
+// later returns the later one of two times.
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
