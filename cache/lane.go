@@ -32,7 +32,8 @@ type Options struct {
 }
 
 const (
-	defaultHistoryWindow = 10 * time.Minute
+	// DefaultHistoryWindow is Options.HistoryWindow if that is 0.
+	DefaultHistoryWindow = 10 * time.Minute
 	defaultHistoryBytes  = 256 << 20
 )
 
@@ -69,7 +70,7 @@ type Lane struct {
 // NewLane returns a lane without content. It is not ready before the first list.
 func NewLane(o Options) *Lane {
 	if o.HistoryWindow <= 0 {
-		o.HistoryWindow = defaultHistoryWindow
+		o.HistoryWindow = DefaultHistoryWindow
 	}
 	if o.HistoryBytes <= 0 {
 		o.HistoryBytes = defaultHistoryBytes
@@ -154,7 +155,7 @@ func (l *Lane) Apply(c Change) error {
 // Then it publishes the State. Last, the dispatcher updates the feeds and the RV up to which watchers are complete
 // (I4).
 func (l *Lane) advance(s *State, rv RV, before, now, deletion *Object) {
-	next := s.record(rv, before, now, deletion)
+	next := s.record(change{rv: rv, before: before, now: now, deletion: deletion, at: time.Now()})
 	l.countSaved(before, now)
 	s.epoch.vouched = nil
 	l.publish(next)
@@ -162,10 +163,10 @@ func (l *Lane) advance(s *State, rv RV, before, now, deletion *Object) {
 }
 
 // record appends an event after the newest State to history and returns the State that it leads to.
-func (s *State) record(rv RV, before, now, deletion *Object) *State {
-	next := s.after(rv, before, now)
-	s.epoch.history.append(change{rv: rv, before: before, now: now, deletion: deletion, state: next, at: time.Now()})
-	return next
+func (s *State) record(c change) *State {
+	c.state = s.after(c.rv, c.before, c.now)
+	s.epoch.history.append(c)
+	return c.state
 }
 
 // countSaved updates the number of bytes that packing saves in the State, when now replaces before. Either may be nil.

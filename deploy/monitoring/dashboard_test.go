@@ -97,6 +97,7 @@ func registered() map[string]bool {
 		Memory: func() metrics.MemoryStats { return metrics.MemoryStats{} }, Certificates: func() []metrics.Certificate { return nil },
 		Audit: func() (metrics.AuditBacklog, bool) { return metrics.AuditBacklog{}, false }, Endpoints: func() []metrics.Endpoint { return nil },
 		Reviews:   func() []metrics.ReviewStats { return nil },
+		Journal:   func() (metrics.JournalStats, bool) { return metrics.JournalStats{}, false },
 		SelfAudit: time.Hour,
 	})
 	known, descriptions := map[string]bool{"up": true}, make(chan *prom.Desc, 1000) // more than there are

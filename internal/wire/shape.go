@@ -25,6 +25,8 @@ type Shape interface {
 
 	// WithColumns returns the shape with the columns of a Table. It copies the columns.
 	WithColumns(columns []byte) (Shape, error)
+	// Columns returns the columns as the upstream wrote them; nil if they are unknown. The caller must not modify them.
+	Columns() []byte
 	// Reprinted reports whether the columns of a Table differ from those of the shape.
 	Reprinted(columns []byte) bool
 	// Bookmark returns a minimal bookmark of the kind: type meta and metadata.
