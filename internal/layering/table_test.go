@@ -86,6 +86,8 @@ var layers = []layer{
 	{dir: "internal/price", external: []string{}, never: pure},
 	// A client of kube-apiserver. observe: tables and printable texts.
 	{dir: "internal/assess", ours: []string{"internal/price", "internal/observe", "internal/wire/scan"}},
+	// Pure functions of texts and times.
+	{dir: "internal/moment", external: []string{}},
 	{dir: "internal/audit", ours: []string{"internal/observe", "internal/oplog"}},
 	{dir: "internal/testkit", ours: []string{"*"}},
 	{dir: "internal/layering"},
