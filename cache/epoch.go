@@ -18,6 +18,7 @@ type epoch struct {
 	ended    atomic.Pointer[error] // why the epoch ended; nil while it lasts
 
 	newest      atomic.Pointer[State] // newest written State, to which the dispatcher brings the feeds
+	packed      atomic.Int64          // position in history up to which objects were packed
 	lostWindows atomic.Int64          // number of replayed windows; counted before watchers receive the first event of one
 	vouched     vouchedFor            // vouched RVs above the written State; guarded by Lane.writing
 	dispatching atomic.Bool           // whether dispatch is running

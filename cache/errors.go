@@ -16,6 +16,9 @@ var (
 	// brought the change, so the caller drops it.
 	ErrOutOfOrder = errors.New("cache: change is not newer than the lane")
 
+	// ErrLost is returned by a Tail when events after its position are missing. The reader begins again with a State.
+	ErrLost = errors.New("cache: events were lost")
+
 	// ErrLateDeletion is returned for a deletion at an RV up to which the lane already has every event. The server that
 	// sent the change is a facade that has replayed a lost window (Replay). The lane's content does not change.
 	ErrLateDeletion = errors.New("cache: deletion at a resourceVersion at which the lane is already complete")

@@ -44,10 +44,11 @@ type entry struct {
 	before, now *Object
 	state       *State                 // State after the event, or after the lost window that the event is in
 	lostAfter   RV                     // RV where the event's lost window begins; 0 if the event is in none
-	audience    audience               // which of the watchers that the event concerns receive it
 	deleted     atomic.Pointer[Object] // object of DELETED events, nil until one is needed
 	charged     atomic.Int64           // bytes that were charged for the event
+	at          int64                  // time of the event, in milliseconds since 1970
 	notified    atomic.Int32           // number of watchers that the feeds notified so far
+	audience    audience               // which of the watchers that the event concerns receive it
 }
 
 // object returns the object of the event: its content after the event, or before its deletion.
@@ -112,7 +113,7 @@ func (h *history) put(c change) {
 	e := &seg.entries[end%segmentSize]
 	e.rv, e.before, e.now, e.state, e.lostAfter, e.audience = c.rv, c.before, c.now, c.state, c.lostAfter, c.audience
 	e.deleted.Store(c.deletion)
-	seg.newest = c.at
+	e.at, seg.newest = c.at.UnixMilli(), c.at
 	e.charged.Store(e.cost())
 	h.charge(seg, e.cost())
 	h.end.Store(end + 1)

@@ -154,7 +154,7 @@ func (l *Lane) Apply(c Change) error {
 // Then it publishes the State. Last, the dispatcher updates the feeds and the RV up to which watchers are complete
 // (I4).
 func (l *Lane) advance(s *State, rv RV, before, now, deletion *Object) {
-	next := s.record(rv, before, now, deletion)
+	next := s.record(change{rv: rv, before: before, now: now, deletion: deletion, at: time.Now()})
 	l.countSaved(before, now)
 	s.epoch.vouched = nil
 	l.publish(next)
@@ -162,10 +162,10 @@ func (l *Lane) advance(s *State, rv RV, before, now, deletion *Object) {
 }
 
 // record appends an event after the newest State to history and returns the State that it leads to.
-func (s *State) record(rv RV, before, now, deletion *Object) *State {
-	next := s.after(rv, before, now)
-	s.epoch.history.append(change{rv: rv, before: before, now: now, deletion: deletion, state: next, at: time.Now()})
-	return next
+func (s *State) record(c change) *State {
+	c.state = s.after(c.rv, c.before, c.now)
+	s.epoch.history.append(c)
+	return c.state
 }
 
 // countSaved updates the number of bytes that packing saves in the State, when now replaces before. Either may be nil.

@@ -53,7 +53,8 @@ type Filling struct {
 	tries int       // failed attempts to make a dictionary
 	by    *wire.Packer
 	taken int64    // memory of all objects, in bytes
-	made  *learned // dictionary that was made from the list
+	made  *learned // dictionary that was made from the list, or adopted
+	known shrinkage
 }
 
 // Fill returns a Filling, to which the caller adds each object of one list on arrival. The complete list is then never
@@ -89,7 +90,37 @@ func (f *Filling) Add(o *Object) {
 	f.lane.counters.filling.Store(f.taken)
 }
 
+// Adopt makes a dictionary the one that the following packed objects have. If the lane packs, it becomes the lane's
+// dictionary, until Drop.
+func (f *Filling) Adopt(d *wire.Dictionary) {
+	f.by = d.Packer()
+	if f.lane.options.Packing.From > 0 {
+		f.made, f.known = &learned{Dictionary: d, ratio: 1, at: time.Now()}, shrinkage{}
+		f.lane.dictionary.Store(f.made)
+	}
+}
+
+// judge sets the ratio of an adopted dictionary, which is known only after its objects were added.
+func (f *Filling) judge() {
+	if f.made != nil && f.known.objects > 0 {
+		judged := *f.made
+		judged.ratio = f.known.ratio()
+		f.lane.dictionary.CompareAndSwap(f.made, &judged)
+	}
+}
+
+// keep moves the bytes of an object that is packed already. No other goroutine reads it yet.
+func (f *Filling) keep(o *Object) {
+	item := o.Item()
+	f.known.note(item)
+	*item = f.by.Move(item)
+}
+
 func (f *Filling) pack(o *Object) {
+	if o.Item().Packed() {
+		f.keep(o)
+		return
+	}
 	from := f.lane.options.Packing.From
 	if from == 0 {
 		return
@@ -261,6 +292,7 @@ func (l *Lane) packHistory(e *epoch, upTo int64) {
 		for seq := from; seq < p.upTo; seq++ {
 			e.history.recharge(seq)
 		}
+		e.packed.Store(p.upTo)
 	}
 }
 

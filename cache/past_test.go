@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 )
 
 // TestPast: a lane restored from another lane's Past has the same content and the same history.
@@ -48,7 +49,7 @@ func rebuilt(t *testing.T, l *Lane) *Lane {
 	other.verifying = true
 	r := other.Fill().Restore(past.Base.RV(), shape, slices.Collect(past.Base.Objects(Span{})))
 	for c := range past.Events {
-		if err := r.Apply(c); err != nil {
+		if err := r.Apply(c, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}

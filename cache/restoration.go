@@ -1,6 +1,10 @@
 package cache
 
-import "github.com/listfacade/listfacade/internal/wire"
+import (
+	"time"
+
+	"github.com/listfacade/listfacade/internal/wire"
+)
 
 // Restoration builds a lane's content from the Past of another lane: first the content, then the events after it.
 // Readers see the content only after Show, and nothing remains if Show is not called. A Restoration is used by one
@@ -21,9 +25,9 @@ func (f *Filling) Restore(rv RV, shape wire.Shape, objects []*Object) *Restorati
 	return &Restoration{filling: f, last: base}
 }
 
-// Apply adds the object of the next event and applies the event, as Lane.Apply does. It returns ErrOutOfOrder for an
-// event that is not newer than the last.
-func (r *Restoration) Apply(c Change) error {
+// Apply adds the object of the next event and applies the event, as Lane.Apply does. History then drops events that are
+// too old at the time of this event. It returns ErrOutOfOrder for an event that is not newer than the last.
+func (r *Restoration) Apply(c Change, at time.Time) error {
 	s, rv := r.last, c.Object.RV
 	if rv <= s.rv {
 		return ErrOutOfOrder
@@ -32,9 +36,9 @@ func (r *Restoration) Apply(c Change) error {
 	before, present := s.Get(c.Object.Key())
 	switch {
 	case c.Kind == Upsert:
-		r.record(rv, before, c.Object, nil)
+		r.record(change{rv: rv, before: before, now: c.Object, at: at})
 	case present:
-		r.record(rv, before, nil, c.Object)
+		r.record(change{rv: rv, before: before, deletion: c.Object, at: at})
 	default:
 		r.last = s.at(rv)
 		r.filling.count(-int64(c.Object.memory())) // nothing references it
@@ -43,11 +47,11 @@ func (r *Restoration) Apply(c Change) error {
 }
 
 // record appends an event to history and counts its memory. Its objects are counted already.
-func (r *Restoration) record(rv RV, before, now, deletion *Object) {
+func (r *Restoration) record(c change) {
 	h := r.last.epoch.history
 	counted, indexed := h.bytes.Load(), r.last.indexBytes()
-	r.last = r.last.record(rv, before, now, deletion)
-	for _, o := range []*Object{before, deletion} {
+	r.last = r.last.record(c)
+	for _, o := range []*Object{c.before, c.deletion} {
 		if o != nil {
 			counted += int64(o.memory())
 		}
@@ -68,6 +72,7 @@ func (r *Restoration) Show(rv RV) error {
 	}
 	last := r.last
 	r.last = nil
+	r.filling.judge()
 	if !r.filling.lane.begin(last.at(rv)) {
 		return ErrClosed
 	}

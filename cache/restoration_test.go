@@ -3,6 +3,7 @@ package cache
 import (
 	"errors"
 	"testing"
+	"time"
 )
 
 // TestRestorationIsShownInOneStep: readers see nothing before Show, and then only the State after the last event.
@@ -27,13 +28,13 @@ func TestRestorationIsShownInOneStep(t *testing.T) {
 	for _, c := range []Change{
 		{Kind: Upsert, Object: pod("a/a", 11, "n1", "x")}, {Kind: Delete, Object: pod("a/b", 13, "n1", "x")}, {Kind: Delete, Object: pod("a/none", 14, "n1", "x")},
 	} {
-		if err := r.Apply(c); err != nil {
+		if err := r.Apply(c, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		unread("with an event")
 	}
 	for _, rv := range []RV{13, 14} {
-		if err := r.Apply(Change{Kind: Upsert, Object: pod("a/c", rv, "n1", "x")}); !errors.Is(err, ErrOutOfOrder) {
+		if err := r.Apply(Change{Kind: Upsert, Object: pod("a/c", rv, "n1", "x")}, time.Now()); !errors.Is(err, ErrOutOfOrder) {
 			t.Errorf("event at %d: got %v, want ErrOutOfOrder", rv, err)
 		}
 	}
@@ -94,7 +95,7 @@ func TestRestorationIsCounted(t *testing.T) {
 				if i%5 == 0 {
 					c.Kind = Delete // for some objects that exist and some that do not
 				}
-				if err := r.Apply(c); err != nil {
+				if err := r.Apply(c, time.Now()); err != nil {
 					t.Fatal(err)
 				}
 			}

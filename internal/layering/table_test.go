@@ -40,6 +40,8 @@ var layers = []layer{
 	{dir: "internal/reflector", ours: []string{"internal/upstream", "internal/fresh", "internal/wire", "internal/divergence", "internal/snapshot", "cache", "selectors"}},
 	// The caller passes all data.
 	{dir: "internal/snapshot", never: pure},
+	// The caller passes all data.
+	{dir: "internal/journal", never: pure},
 	// The caller passes the objects of both sides.
 	{dir: "internal/divergence", never: pure},
 	// It declares interfaces for the upstream and the lane, so that freshness checks are tested without them.

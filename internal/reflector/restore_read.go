@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/snapshot"
@@ -140,5 +141,5 @@ func (c *recorded) takeEvent(change cache.Change, from *snapshot.Snapshot) error
 	}
 	c.events++
 	c.rv = o.RV
-	return c.past.Apply(change)
+	return c.past.Apply(change, time.Now())
 }

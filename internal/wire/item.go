@@ -19,6 +19,22 @@ const BlockSize = item.BlockSize
 // NewDictionary makes a dictionary from a few hundred items of a kind. It fails when the items have nothing in common.
 func NewDictionary(samples []*Item) (*Dictionary, error) { return item.NewDictionary(samples) }
 
+// ErrDamaged is returned when stored bytes are not an item or a dictionary.
+var ErrDamaged = item.ErrDamaged
+
+// AppendStored appends an item in the form in which it is stored on a disk: its bytes as they are in memory, and the
+// number of its dictionary. The caller numbers the dictionaries from 1; the number is 0 if the item is not packed.
+// Reader.Stored reads it.
+func AppendStored(dst []byte, it *Item, dictionary int) []byte {
+	return item.AppendStored(dst, it, dictionary)
+}
+
+// DictionaryOf returns the dictionary of a packed item; nil if it is not packed.
+func DictionaryOf(it *Item) *Dictionary { return item.DictionaryOf(it) }
+
+// ReadDictionary reads what Dictionary.AppendStored appended. It returns ErrDamaged.
+func ReadDictionary(stored []byte) (*Dictionary, error) { return item.ReadDictionary(stored) }
+
 // OpenBytes returns the total size in bytes of the buffers into which packed items are currently unpacked for reading.
 func OpenBytes() int64 { return item.OpenBytes() }
 

@@ -11,6 +11,9 @@ type Reader interface {
 	// Bookmark learns the format of the kind's bookmarks from a frame with a bookmark. When it returns an error, which
 	// callers only log, it also returns a minimal bookmark.
 	Bookmark(frame []byte) (Bookmark, error)
+	// Stored reads an item that was stored on a disk by AppendStored; by are the dictionaries by number, the first one has
+	// number 1. It returns an error unless the bytes are an object of the encoding. Packed bytes of the item alias stored.
+	Stored(stored []byte, by []*Dictionary) (Item, Facts, error)
 }
 
 // ListHead is the metadata of a list. It does not alias the list.

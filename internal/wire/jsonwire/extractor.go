@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/internal/item"
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
@@ -92,14 +93,41 @@ func (e *Extractor) Scan(row Row) (wire.Item, wire.Facts, error) {
 	if err != nil {
 		return wire.Item{}, wire.Facts{}, err
 	}
-	labels, err := w.labels()
+	facts, err := e.facts(&w)
 	if err != nil {
 		return wire.Item{}, wire.Facts{}, err
 	}
-	return w.item(row), wire.Facts{
+	return w.item(row), facts, nil
+}
+
+// facts returns the facts of a scanned object.
+func (e *Extractor) facts(w *walk) (wire.Facts, error) {
+	labels, err := w.labels()
+	return wire.Facts{
 		Name: w.text(slotName), Namespace: w.text(slotNamespace), ResourceVersion: w.text(slotVersion),
-		Labels: labels, Fields: e.fields(&w),
-	}, nil
+		Labels: labels, Fields: e.fields(w),
+	}, err
+}
+
+// Stored reads an item that was stored on a disk (wire.AppendStored). It fails with wire.ErrDamaged or a
+// *scan.MalformedError.
+func (e *Extractor) Stored(stored []byte, by []*wire.Dictionary) (it wire.Item, facts wire.Facts, err error) {
+	it, err = item.Stored(stored, by, func(plain []byte, object, cells uint32) (item.Marks, error) {
+		row := Row{Object: plain[:object], Cells: plain[object:cells], Conditions: plain[cells:]}
+		w := walk{Scanner: scan.Scanner{Data: row.Object}, found: make([]span, max(e.count, fewSlots))}
+		if err := w.top(e.root); err != nil {
+			return item.Marks{}, err
+		}
+		dense, err := row.dense()
+		if err == nil && (w.Spaced || len(dense.Cells) != len(row.Cells) || len(dense.Conditions) != len(row.Conditions)) {
+			err = w.Fail("stored object contains white space")
+		}
+		if err == nil {
+			facts, err = e.facts(&w)
+		}
+		return w.marks(row), err
+	})
+	return it, facts, err
 }
 
 func (e *Extractor) fields(w *walk) []string {

@@ -84,3 +84,8 @@ func (r *reader) Bookmark(line []byte) (wire.Bookmark, error) {
 	}
 	return r.shape.learnBookmark(cut.Row)
 }
+
+// Stored implements wire.Reader.
+func (r *reader) Stored(stored []byte, by []*wire.Dictionary) (wire.Item, wire.Facts, error) {
+	return r.extractor.Stored(stored, by)
+}

@@ -146,18 +146,27 @@ func (w *walk) textOf(raw []byte) string {
 
 // item copies the scanned object and its row.
 func (w *walk) item(r Row) wire.Item {
-	object, rest, by := r.Object, w.rest, 0
+	object := r.Object
 	if len(r.Lead) > 0 {
-		object, rest, by = object[1:], len(r.Lead), len(r.Lead)-1 // the lead contains the opening bracket
+		object = object[1:] // the lead contains the opening bracket
 	}
 	memory := make([]byte, 0, len(r.Lead)+len(object)+len(r.Cells)+len(r.Conditions))
 	memory = append(append(memory, r.Lead...), object...)
-	end := uint32(len(memory))
 	memory = append(append(memory, r.Cells...), r.Conditions...)
+	return item.New(memory, w.marks(r))
+}
+
+// marks returns the marks of the item of a row.
+func (w *walk) marks(r Row) item.Marks {
+	rest, by := w.rest, 0
+	if len(r.Lead) > 0 {
+		rest, by = len(r.Lead), len(r.Lead)-1
+	}
+	end := uint32(len(r.Object) + by)
 	metadata, version := w.found[slotMetadata], w.found[slotVersion]
-	return item.New(memory, item.Marks{
+	return item.Marks{
 		Object: end, Cells: end + uint32(len(r.Cells)), Rest: uint32(rest),
 		Metadata: item.Span{Start: uint32(metadata.start + by), End: uint32(metadata.end + by)},
 		Version:  item.Span{Start: uint32(version.start + 1 + by), End: uint32(version.end - 1 + by)},
-	})
+	}
 }

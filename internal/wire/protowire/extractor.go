@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/internal/item"
 )
 
 // extractor reads the facts of objects of one kind, in one pass over the relevant fields. A slot is the index of a
@@ -75,6 +76,27 @@ func (e *extractor) below(at *branch, s step) *branch {
 
 // scan reads a message. It copies the message, so the item retains no other memory.
 func (e *extractor) scan(data []byte) (wire.Item, wire.Facts, error) {
+	marks, facts, err := e.examine(data)
+	if err != nil {
+		return wire.Item{}, wire.Facts{}, err
+	}
+	return item.New(bytes.Clone(data), marks), facts, nil
+}
+
+// stored reads an item that was stored on a disk (wire.AppendStored).
+func (e *extractor) stored(stored []byte, by []*wire.Dictionary) (it wire.Item, facts wire.Facts, err error) {
+	it, err = item.Stored(stored, by, func(plain []byte, object, _ uint32) (marks item.Marks, err error) {
+		if int(object) != len(plain) {
+			return marks, malformed("stored object of %d bytes ends at %d", len(plain), object)
+		}
+		marks, facts, err = e.examine(plain)
+		return marks, err
+	})
+	return it, facts, err
+}
+
+// examine returns the marks and the facts of a message.
+func (e *extractor) examine(data []byte) (item.Marks, wire.Facts, error) {
 	var few [fewSlots]field
 	var counts [fewSlots]int
 	w := walk{found: few[:], seen: counts[:]}
@@ -82,7 +104,7 @@ func (e *extractor) scan(data []byte) (wire.Item, wire.Facts, error) {
 		w.found, w.seen = make([]field, len(e.wants)), make([]int, e.count)
 	}
 	if err := w.object(e, data); err != nil {
-		return wire.Item{}, wire.Facts{}, err
+		return item.Marks{}, wire.Facts{}, err
 	}
 	var texts wire.Texts
 	texts.Expect(w.meta.labelBytes() + fewBytes)
@@ -91,10 +113,8 @@ func (e *extractor) scan(data []byte) (wire.Item, wire.Facts, error) {
 		Labels: w.meta.sorted(&texts),
 	}
 	var err error
-	if facts.Fields, err = e.fields(&w, data, &texts); err != nil {
-		return wire.Item{}, wire.Facts{}, err
-	}
-	return newItem(bytes.Clone(data), w.meta.whole, w.meta.version), facts, nil
+	facts.Fields, err = e.fields(&w, data, &texts)
+	return marksOf(data, w.meta.whole, w.meta.version), facts, err
 }
 
 func (e *extractor) fields(w *walk, data []byte, texts *wire.Texts) ([]string, error) {

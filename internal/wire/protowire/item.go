@@ -13,11 +13,16 @@ func metadata(open *item.Opened) []byte {
 
 // newItem makes an item from a message. metadata and version are its fields in shortest encoding.
 func newItem(data []byte, metadata, version field) wire.Item {
-	return item.New(data, item.Marks{
+	return item.New(data, marksOf(data, metadata, version))
+}
+
+// marksOf returns the marks of a message.
+func marksOf(data []byte, metadata, version field) item.Marks {
+	return item.Marks{
 		Object: uint32(len(data)), Cells: uint32(len(data)),
 		Metadata: item.Span{Start: uint32(metadata.start), End: uint32(metadata.end)},
 		Version:  item.Span{Start: uint32(version.start), End: uint32(version.end)},
-	})
+	}
 }
 
 // withVersion returns the item with another resourceVersion, and adjusts the lengths of that field and of metadata.

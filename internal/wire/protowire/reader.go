@@ -107,6 +107,11 @@ func (r *reader) Frame(frame []byte) (wire.Frame, error) {
 	return read, err
 }
 
+// Stored implements wire.Reader.
+func (r *reader) Stored(stored []byte, by []*wire.Dictionary) (wire.Item, wire.Facts, error) {
+	return r.extractor.stored(stored, by)
+}
+
 // Bookmark implements wire.Reader.
 func (r *reader) Bookmark(frame []byte) (wire.Bookmark, error) {
 	_, object, err := cutFrame(frame)

@@ -32,13 +32,14 @@ func (p *Packer) Lay(it *Item) Item {
 	return p.pack(it, it.data, p.lay)
 }
 
-// Move returns a packed item with its bytes in the current block. If the item has another dictionary, it gets its own
-// memory instead.
+// Move returns a packed item with its bytes in the current block. If the item has another dictionary, or there is no
+// packer, it gets its own memory instead.
 func (p *Packer) Move(it *Item) Item {
-	if it.dictionary() != p.dictionary {
-		return it.Alone()
-	}
 	moved := *it
+	if p == nil || it.dictionary() != p.dictionary {
+		moved.data, moved.by = bytes.Clone(it.data), &it.dictionary().alone
+		return moved
+	}
 	moved.data, moved.by = p.lay(it.data)
 	return moved
 }

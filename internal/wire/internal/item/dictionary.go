@@ -36,6 +36,7 @@ var ErrUnlike = errors.New("cannot make a dictionary from the samples")
 // last item is dropped. Immutable; safe for concurrent use.
 type Dictionary struct {
 	bytes    []byte
+	tables   bool // whether the bytes contain entropy tables
 	encoding zstd.EOption
 	decoding zstd.DOption
 	// decoders are created on demand, and freed by the garbage collector when idle. Each takes 200 kB.
@@ -55,7 +56,6 @@ func NewDictionary(samples []*Item) (*Dictionary, error) {
 		}
 	}
 	d := dictionaryOf(contents)
-	d.alone.dictionary = d
 	if _, err := d.encoder(plainLiterals); err != nil || len(contents) == 0 {
 		return nil, errors.Join(ErrUnlike, err)
 	}
@@ -68,12 +68,20 @@ func dictionaryOf(contents [][]byte) *Dictionary {
 	history := historyOf(contents)
 	made, err := tablesOf(contents, history)
 	if err != nil {
-		return &Dictionary{
-			bytes: history, encoding: zstd.WithEncoderDictRaw(dictionaryID, history),
-			decoding: zstd.WithDecoderDictRaw(dictionaryID, history),
-		}
+		return newDictionary(history, false)
 	}
-	return &Dictionary{bytes: made, encoding: zstd.WithEncoderDict(made), decoding: zstd.WithDecoderDicts(made)}
+	return newDictionary(made, true)
+}
+
+// newDictionary returns a dictionary with these bytes, which contain entropy tables or only history.
+func newDictionary(content []byte, tables bool) *Dictionary {
+	d := &Dictionary{bytes: content, tables: tables}
+	d.encoding, d.decoding = zstd.WithEncoderDictRaw(dictionaryID, content), zstd.WithDecoderDictRaw(dictionaryID, content)
+	if tables {
+		d.encoding, d.decoding = zstd.WithEncoderDict(content), zstd.WithDecoderDicts(content)
+	}
+	d.alone.dictionary = d
+	return d
 }
 
 // tablesOf makes a dictionary with entropy tables. The library panics for some samples, and user data in objects must

@@ -1,0 +1,181 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Certainty says what a journal knows about a lane at a resourceVersion.
+type Certainty int
+
+const (
+	// Absent means that the lane has no checkpoint at or before the resourceVersion.
+	Absent Certainty = iota
+	// Exact means that the journal has the lane's content at the resourceVersion.
+	Exact
+	// Hole means that the resourceVersion is after the end of a segment and before the checkpoint of the next one, and
+	// events between them may be missing.
+	Hole
+	// Tail means that the resourceVersion is after the end of the lane's journal. Later events may be missing.
+	Tail
+)
+
+// String implements fmt.Stringer.
+func (c Certainty) String() string { return [...]string{"absent", "exact", "hole", "tail"}[c] }
+
+// Cut is one consistent moment of all lanes of a cluster.
+type Cut struct {
+	Cluster string
+	RV      uint64
+	Lanes   []LaneCut // sorted by name; without lanes that have no readable segment of the cluster
+}
+
+// LaneCut is the part of a Cut that describes one lane.
+type LaneCut struct {
+	Lane      string
+	Certainty Certainty
+	// Segment has the lane's content at Cut.RV, or the latest before it: the content is the checkpoint and all events
+	// up to Cut.RV. It is empty if Certainty is Absent.
+	Segment Segment
+	// Next is the first segment after Segment, of any cluster; nil if there is none.
+	Next *Segment
+}
+
+// lane is what a cut needs of a lane.
+type laneSegments struct {
+	name string
+	all  []Segment // readable segments
+}
+
+// CutAt returns the cut at a time: the newest resourceVersion that a lane had recorded by then, of the cluster that was
+// recorded last by then. If the clock went back, times may repeat; the records written last count. The RV is 0 if
+// nothing was recorded by then.
+func CutAt(ctx context.Context, dir string, at time.Time) (Cut, error) {
+	lanes, err := readable(dir)
+	if err != nil {
+		return Cut{}, err
+	}
+	var cut Cut
+	var latest time.Time
+	first := make([]int, len(lanes)) // index of the segment of each lane at that time; -1 if there is none
+	rv := make([]uint64, len(lanes))
+	for i, lane := range lanes {
+		var recorded time.Time
+		if first[i], rv[i], recorded, err = lane.at(ctx, at); err != nil {
+			return Cut{}, err
+		}
+		if first[i] >= 0 && !recorded.Before(latest) {
+			latest, cut.Cluster = recorded, lane.all[first[i]].Cluster
+		}
+	}
+	for i, lane := range lanes {
+		if first[i] >= 0 && lane.all[first[i]].Cluster == cut.Cluster {
+			cut.RV = max(cut.RV, rv[i])
+		}
+	}
+	for i, lane := range lanes {
+		cut.add(lane, lane.forward(first[i], &cut))
+	}
+	return cut, nil
+}
+
+// CutAtVersion returns the cut at a resourceVersion, of the cluster that was recorded last.
+func CutAtVersion(dir string, rv uint64) (Cut, error) {
+	lanes, err := readable(dir)
+	if err != nil {
+		return Cut{}, err
+	}
+	cut := Cut{RV: rv}
+	var latest time.Time
+	for _, lane := range lanes {
+		if last := lane.all[len(lane.all)-1]; !last.Until.Before(latest) {
+			latest, cut.Cluster = last.Until, last.Cluster
+		}
+	}
+	for _, lane := range lanes {
+		i := len(lane.all) - 1
+		for i >= 0 && (lane.all[i].RV > rv || lane.all[i].Cluster != cut.Cluster) {
+			i--
+		}
+		cut.add(lane, i)
+	}
+	return cut, nil
+}
+
+// readable returns the lanes of a directory that have readable segments.
+func readable(dir string) ([]laneSegments, error) {
+	names, err := Lanes(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read journal: %w", err)
+	}
+	var lanes []laneSegments
+	for _, name := range names {
+		all, err := Segments(dir, name)
+		if err != nil {
+			return nil, fmt.Errorf("read journal: %w", err)
+		}
+		if all = slices.DeleteFunc(all, func(s Segment) bool { return s.Err != nil }); len(all) > 0 {
+			lanes = append(lanes, laneSegments{name, all})
+		}
+	}
+	return lanes, nil
+}
+
+// at returns the segment with the last record that was written at or before a time, and the record's resourceVersion
+// and time. The index is -1 if there is none.
+func (l *laneSegments) at(ctx context.Context, t time.Time) (index int, rv uint64, recorded time.Time, err error) {
+	for i := len(l.all) - 1; i >= 0; i-- {
+		s := &l.all[i]
+		if s.Earliest.After(t) {
+			continue
+		}
+		if !s.Until.After(t) {
+			return i, s.Last, s.Until, nil
+		}
+		rv, recorded, err := s.at(ctx, t)
+		return i, rv, recorded, err
+	}
+	return -1, 0, time.Time{}, nil
+}
+
+// forward returns the last segment, from the one with the given index, whose checkpoint is not after the cut. It stops
+// where resourceVersions went back, because the cluster was then restored from a backup.
+func (l *laneSegments) forward(index int, cut *Cut) int {
+	if index >= 0 && l.all[index].Cluster != cut.Cluster {
+		return -1
+	}
+	for next := index + 1; next < len(l.all); next++ {
+		s := &l.all[next]
+		if s.Cluster != cut.Cluster || s.RV > cut.RV || index >= 0 && s.RV < l.all[index].Last {
+			break
+		}
+		index = next
+	}
+	return index
+}
+
+// add adds a lane with the segment that has the given index, or without a segment if the index is -1.
+func (c *Cut) add(lane laneSegments, index int) {
+	part := LaneCut{Lane: lane.name}
+	if index+1 < len(lane.all) {
+		part.Next = &lane.all[index+1]
+	}
+	if index >= 0 {
+		part.Segment = lane.all[index]
+		part.Certainty = part.certainty(c.RV)
+	}
+	c.Lanes = append(c.Lanes, part)
+}
+
+// certainty returns the certainty of a lane whose segment is known.
+func (l *LaneCut) certainty(rv uint64) Certainty {
+	switch {
+	case rv <= l.Segment.Last || l.Next != nil && l.Next.Continues(&l.Segment):
+		return Exact
+	case l.Next != nil:
+		return Hole
+	}
+	return Tail
+}

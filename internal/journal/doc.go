@@ -1,0 +1,64 @@
+// Package journal reads and writes the files of the journal: what lanes contained, and each event after that. It knows
+// files only. The payload of a record is opaque to it.
+//
+// # Directory
+//
+//	lock                             locked by the process that writes (flock)
+//	lanes/NAME/0000000001.segment    segments of a lane, by sequence number
+//	documents/0000000001.segment     discovery documents (Documents)
+//
+// One process writes. Each lane has one Writer, used by one goroutine; a Writer whose disk hangs delays no other.
+// Readers need no lock, and see segments that are being written. A file has mode 0600. Readers refuse links, pipes,
+// files of other users, and files that other users may read or write.
+//
+// # Segment
+//
+// A segment is a checkpoint and the events after it. It is written under a name that begins with a dot, synced, and
+// renamed when the checkpoint is complete. Events are appended without a sync: after a crash of the process, they are
+// complete; after a crash of the machine, the end may be missing.
+//
+//	listfacade journal 1\n
+//	blocks
+//
+// A block has a header of 72 bytes, and content of about 1 MiB at most. Numbers are big-endian.
+//
+//	 0  magic "lfjb"
+//	 4  kind of block: 1 start (JSON), 2 dictionary, 3 objects, 4 end of the checkpoint, 5 events, 6 end of the segment
+//	 5  compression of the content: 0 none, 1 zstd
+//	 6  0, 2 bytes
+//	 8  size of the stored content, 4 bytes
+//	12  size of the content, 4 bytes
+//	16  number of the block in the segment, 4 bytes
+//	20  number of records, 4 bytes; in blocks of kind 4 and 6, number of objects of the checkpoint
+//	24  first and last resourceVersion of the events, 8 bytes each
+//	40  earliest time and time of the last event, in milliseconds, 8 bytes each
+//	56  random number of the segment, 8 bytes
+//	64  CRC-32C of the stored content
+//	68  CRC-32C of the header before this field
+//
+// The headers are the index: a reader goes from header to header and reads only the blocks that it needs. A block of
+// kind 6 has the bounds of the segment, so that listing a closed segment reads its first and last block only.
+//
+// A record is its Kind (1 byte), resourceVersion (uvarint), time of an event in milliseconds (varint), length of the
+// key (uvarint) and key, length of the payload (uvarint) and payload.
+//
+// # Damage
+//
+// A block is used only if both checksums match, and its numbers are the expected ones. Reading ends before the first
+// block that is not valid. If a valid block of the segment follows, the segment is damaged there, and the reader gets
+// an error (Damage) after the records before it. Otherwise this is the torn end of the segment, which is no error. A
+// segment without its complete checkpoint is damaged. The checksums detect damage, but not forgery, because anyone who
+// can write to the directory can create valid files.
+//
+// Start.After says that a segment continues exactly the one before. It has the random number and the size of that
+// segment, so that a segment whose end was lost is not continued (Segment.Continues).
+//
+// Nothing depends on the clock: sequence numbers order segments, and blocks are in the order of writing. If the clock
+// goes back, a look-up by time returns the record that was written last among those with a time that is not later.
+//
+// # Memory
+//
+// Reading and writing hold one block in memory, and the largest record.
+//
+// The package starts no goroutine and does not depend on lanes.
+package journal

@@ -1,0 +1,41 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrLocked is returned when another process writes to the directory.
+	ErrLocked = errors.New("another process writes to this journal")
+	// ErrAccess is returned when a file or directory belongs to another user, or when users other than its owner may
+	// read or write it.
+	ErrAccess = errors.New("file belongs to another user, or users other than its owner may read or write it")
+	// ErrDamaged is returned when a file is not a segment, or when a part of a segment that is not its end is damaged.
+	// It is wrapped by Damage if the position is known.
+	ErrDamaged = errors.New("segment is damaged")
+	// ErrFormat is returned for a segment of another version of the format.
+	ErrFormat = errors.New("segment has another version of the format")
+	// ErrOrder is returned when a record has a lower resourceVersion than its predecessor.
+	ErrOrder = errors.New("record has a lower resourceVersion than its predecessor")
+	// ErrTooLarge is returned when a record is too large for a block.
+	ErrTooLarge = errors.New("record is too large")
+	// ErrNoSegment is returned by Append when the writer has no open segment. The caller has to call Begin.
+	ErrNoSegment = errors.New("no open segment")
+	// ErrNoDirectory is returned when no journal can be written to the directory.
+	ErrNoDirectory = errors.New("cannot write a journal to this directory")
+)
+
+// Damage is the error for a block that is damaged although valid blocks follow. The records before it are valid.
+type Damage struct {
+	Offset int64 // offset of the block in its segment
+	Reason string
+}
+
+// Error implements error.
+func (d *Damage) Error() string {
+	return fmt.Sprintf("%v at offset %d: %s", ErrDamaged, d.Offset, d.Reason)
+}
+
+// Is makes errors.Is find ErrDamaged.
+func (d *Damage) Is(target error) bool { return target == ErrDamaged }

@@ -1,0 +1,119 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Journal is a directory to which only this process writes. Safe for concurrent use.
+type Journal struct {
+	dir    string
+	lock   *os.File
+	zip    *zstd.Encoder
+	create func(path string) (disk, error)
+
+	builders sync.Pool // of *builder
+
+	mu      sync.Mutex
+	running map[string]uint64 // sequence number of the newest segment, by directory of a lane with a writer
+}
+
+// Open opens a directory for writing, creates it if it is missing, and removes the unfinished segments of an earlier
+// process. It returns ErrLocked if another process has it open.
+func Open(dir string) (*Journal, error) {
+	if err := os.MkdirAll(filepath.Join(dir, lanesDir), 0o700); err != nil {
+		return nil, fmt.Errorf("create journal: %w", err)
+	}
+	lock, _, err := openFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return nil, fmt.Errorf("open lock of journal: %w", err)
+	}
+	j := &Journal{dir: dir, lock: lock, create: create, running: map[string]uint64{}}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { //nolint:gosec // descriptors are small
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			err = ErrLocked
+		}
+		return nil, fmt.Errorf("lock journal: %w", errors.Join(err, lock.Close()))
+	}
+	j.zip, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(blockSize), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false))
+	if err == nil {
+		err = j.removeUnfinished()
+	}
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return j, nil
+}
+
+// Close lets another process write to the directory. All writers must be closed.
+func (j *Journal) Close() error { return j.lock.Close() }
+
+// Lane returns the writer of a lane. The name must be valid as the name of a directory, and not begin with a dot. At
+// most one writer of a lane may be in use.
+func (j *Journal) Lane(name string) *Writer {
+	if name == "" || name[0] == '.' || strings.ContainsAny(name, "/\x00") {
+		panic("BUG: invalid name of a lane: " + name)
+	}
+	return &Writer{journal: j, dir: filepath.Join(j.dir, lanesDir, name)}
+}
+
+// next creates a lane's directory if it is missing, and returns the number of its next segment. From now on, Retain
+// keeps the newest segment of the lane.
+func (j *Journal) next(dir string) (uint64, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return 0, err
+	}
+	all, err := files(dir)
+	if err != nil {
+		return 0, err
+	}
+	sequence := j.running[dir]
+	if len(all) > 0 {
+		sequence = max(sequence, all[len(all)-1].sequence)
+	}
+	j.running[dir] = sequence + 1
+	return sequence + 1, nil
+}
+
+// leave ends the protection of a lane's newest segment.
+func (j *Journal) leave(dir string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	delete(j.running, dir)
+}
+
+// removeUnfinished removes the segments that an earlier process did not finish.
+func (j *Journal) removeUnfinished() error {
+	dirs, err := directories(j.dir)
+	for _, dir := range dirs {
+		entries, failed := ownEntries(dir)
+		err = errors.Join(err, failed)
+		for _, entry := range entries {
+			name, hidden := strings.CutPrefix(entry.Name(), ".")
+			if _, ok := sequenceOf(name); ok && hidden {
+				err = errors.Join(err, ignoreMissing(os.Remove(filepath.Join(dir, entry.Name()))))
+			}
+		}
+	}
+	return err
+}
+
+// builder returns an empty builder. The caller releases it.
+func (j *Journal) builder() *builder {
+	if b, ok := j.builders.Get().(*builder); ok {
+		return b
+	}
+	return &builder{}
+}
+
+func (j *Journal) release(b *builder) { j.builders.Put(b) }

@@ -1,0 +1,147 @@
+package journal
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// disk is a file to which a segment is written.
+type disk interface {
+	io.WriterAt
+	io.Closer
+	Truncate(size int64) error
+	Sync() error
+}
+
+// output is a segment that is being written. A copy of it is a place to which the segment can be set back.
+type output struct {
+	file       disk
+	sequence   uint64
+	id         uint64
+	began      time.Time // Start.Time
+	size       int64
+	checkpoint int64  // size when the checkpoint was complete
+	blocks     uint32 // number of blocks
+	records    uint32 // of the checkpoint
+	rv         uint64 // last resourceVersion
+	earliest   int64  // earliest time of all records, in milliseconds
+	until      int64  // time of the last record
+}
+
+// newOutput writes the magic line and the first block.
+func newOutput(file disk, sequence uint64, s Start, zip *zstd.Encoder) (*output, error) {
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails
+	ms := s.Time.UnixMilli()
+	o := &output{
+		file: file, sequence: sequence, id: binary.BigEndian.Uint64(random[:]) | 1, began: s.Time, rv: s.RV,
+		earliest: ms, until: ms,
+	}
+	text, err := json.Marshal(start{o.id, s})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := file.WriteAt([]byte(format), 0); err != nil {
+		return nil, err
+	}
+	o.size = int64(len(format))
+	var b builder
+	b.begin(startBlock, o)
+	b.block = append(b.block, text...)
+	return o, o.put(&b, zip)
+}
+
+// put writes a finished block.
+func (o *output) put(b *builder, zip *zstd.Encoder) error {
+	block := b.finish(zip)
+	if _, err := o.file.WriteAt(block, o.size); err != nil {
+		return err
+	}
+	o.size += int64(len(block))
+	o.blocks++
+	if b.h.kind == eventsBlock {
+		o.rv, o.until, o.earliest = b.h.last, b.h.until, min(o.earliest, b.h.earliest)
+	}
+	return nil
+}
+
+// mark writes a block without content.
+func (o *output) mark(kind blockKind, b *builder, zip *zstd.Encoder) error {
+	b.begin(kind, o)
+	b.h.records = o.records
+	if kind == endBlock {
+		b.h.earliest = o.earliest
+	}
+	return o.put(b, zip)
+}
+
+// write writes records in blocks of a kind. It returns the context's cause if the context ends. After an error, some
+// records may have been written.
+func (o *output) write(ctx context.Context, kind blockKind, records iter.Seq[Record], b *builder, zip *zstd.Encoder) error {
+	b.begin(kind, o)
+	for r := range records {
+		if err := o.allows(&r, kind, b); err != nil {
+			return err
+		}
+		if r.Kind == Dictionary || b.content() >= blockSize {
+			if err := o.flush(ctx, kind, b, zip); err != nil {
+				return err
+			}
+		}
+		if r.Kind == Dictionary {
+			b.h.kind = dictionaryBlock
+		}
+		b.add(&r)
+		if r.Kind == Dictionary {
+			if err := o.flush(ctx, kind, b, zip); err != nil {
+				return err
+			}
+		}
+	}
+	return o.flush(ctx, kind, b, zip)
+}
+
+// allows returns an error if a record must not be written next.
+func (o *output) allows(r *Record, kind blockKind, b *builder) error {
+	switch size := len(r.Key) + len(r.Payload); {
+	case r.Kind != Dictionary && r.Kind.block() != kind:
+		return fmt.Errorf("write record of kind %d among blocks of kind %d", r.Kind, kind)
+	case size > contentLimit-blockSize-headerSize:
+		return fmt.Errorf("write %s of %d bytes: %w", r.Key, size, ErrTooLarge)
+	case r.Kind.isEvent() && r.RV < b.h.last:
+		return fmt.Errorf("write %s at %d after %d: %w", r.Key, r.RV, b.h.last, ErrOrder)
+	}
+	return nil
+}
+
+// flush writes the block, if it has records, and begins the next one.
+func (o *output) flush(ctx context.Context, kind blockKind, b *builder, zip *zstd.Encoder) error {
+	if b.h.records == 0 {
+		return nil
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if b.h.kind == objectsBlock {
+		o.records += b.h.records
+	}
+	if err := o.put(b, zip); err != nil {
+		return err
+	}
+	b.begin(kind, o)
+	return nil
+}
+
+// create creates a file that only this process's user may access.
+func create(path string) (disk, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // O_EXCL follows no link
+}

@@ -1,0 +1,93 @@
+package journal
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"slices"
+	"time"
+)
+
+// Limits says how much of the journal is kept.
+type Limits struct {
+	Age   time.Duration // how long a segment is kept after its last record; 0 means no limit
+	Bytes int64         // maximum size of all segments; 0 means no limit
+}
+
+// Kept is the result of Retain.
+type Kept struct {
+	Segments int
+	Bytes    int64
+	Removed  int  // number of removed segments
+	Over     bool // the segments that must stay take more than Limits.Bytes
+}
+
+// kept is a segment's file that may be removed.
+type kept struct {
+	file
+	dir     string
+	bytes   int64
+	changed time.Time
+	stays   bool // newest segment of a lane with a writer
+}
+
+// Retain removes segments beyond the limits: of each lane the oldest first, and among lanes those that were written to
+// earliest. It keeps the newest segment of each lane whose writer is not closed. To make room on a full disk, the
+// caller passes a lower Limits.Bytes. Readers that have a removed segment open can still read it.
+func (j *Journal) Retain(now time.Time, limits Limits) (Kept, error) {
+	all, err := j.all()
+	var result Kept
+	for _, k := range all {
+		result.Bytes += k.bytes
+		result.Segments++
+	}
+	blocked := map[string]bool{} // directories from which a segment stays, so that no later one may be removed
+	for _, k := range all {
+		old := limits.Age > 0 && now.Sub(k.changed) > limits.Age
+		over := limits.Bytes > 0 && result.Bytes > limits.Bytes
+		if k.stays || blocked[k.dir] || !old && !over {
+			blocked[k.dir] = true
+			continue
+		}
+		if failed := ignoreMissing(os.Remove(k.path)); failed != nil {
+			err, blocked[k.dir] = errors.Join(err, failed), true
+			continue
+		}
+		result.Bytes -= k.bytes
+		result.Segments--
+		result.Removed++
+	}
+	result.Over = limits.Bytes > 0 && result.Bytes > limits.Bytes
+	return result, err
+}
+
+// all returns all segments' files, those that were changed earliest first. A later segment of a lane never precedes an
+// earlier one.
+func (j *Journal) all() ([]kept, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	dirs, err := directories(j.dir)
+	var all []kept
+	for _, dir := range dirs {
+		names, failed := files(dir)
+		err = errors.Join(err, failed)
+		_, runs := j.running[dir]
+		latest := time.Time{}
+		for i, name := range names {
+			info, failed := os.Lstat(name.path)
+			if failed != nil {
+				err = errors.Join(err, ignoreMissing(failed))
+				continue
+			}
+			if info.ModTime().After(latest) {
+				latest = info.ModTime()
+			}
+			all = append(all, kept{name, dir, info.Size(), latest, runs && i == len(names)-1})
+		}
+		if len(names) == 0 && !runs {
+			_ = os.Remove(dir) // fails unless empty
+		}
+	}
+	slices.SortStableFunc(all, func(a, b kept) int { return cmp.Compare(a.changed.UnixNano(), b.changed.UnixNano()) })
+	return all, err
+}

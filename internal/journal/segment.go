@@ -1,0 +1,190 @@
+package journal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Segment is a file of a lane: a checkpoint and the events after it. The fields describe the file when it was listed.
+type Segment struct {
+	Start
+	Lane     string
+	Sequence uint64 // number in the lane; later segments have higher ones, also if the clock went back
+	// Last is the resourceVersion of the last event or progress, or of the checkpoint. The segment has every event of
+	// the lane from Start.RV to Last.
+	Last uint64
+	// Until is the time of the last record. Earliest is the lowest time of all; it is Start.Time unless the clock went
+	// back.
+	Until, Earliest time.Time
+	Closed          bool     // the writer ended the segment in order
+	Objects         int      // number of objects of the checkpoint
+	Size            int64    // size of the file in bytes
+	End             Position // end of the records
+	Path            string
+	Modified        time.Time // modification time of the file
+	// Err is set if the segment cannot be read: ErrDamaged, ErrFormat, ErrAccess, or an error of the file system. Only
+	// Lane, Sequence, Path, Size and Modified are then valid.
+	Err error
+}
+
+// Continues reports whether the segment's checkpoint equals the content at the end of another one.
+func (s *Segment) Continues(before *Segment) bool {
+	return s.Err == nil && before.Err == nil && s.After != Position{} && s.After == before.End
+}
+
+// Run returns the newest segments of a list that continue each other, as few as reach back to a moment: the first one
+// is the newest whose checkpoint is not younger than that, or else the oldest. A lane is restored from the checkpoint
+// of the first one and the events of all. Run ends before a segment that cannot be read.
+func Run(all []Segment, since time.Time) []Segment {
+	first := len(all) - 1
+	if first < 0 || all[first].Err != nil {
+		return nil
+	}
+	for first > 0 && all[first].Time.After(since) && all[first].Continues(&all[first-1]) {
+		first--
+	}
+	return all[first:]
+}
+
+// Lanes returns the names of the lanes in a journal, sorted. It returns none if the directory does not exist.
+func Lanes(dir string) ([]string, error) {
+	entries, err := ownEntries(filepath.Join(dir, lanesDir))
+	var names []string
+	for _, entry := range entries {
+		if entry.IsDir() && entry.Name()[0] != '.' {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, err
+}
+
+// directories returns the directories of a journal that have segments.
+func directories(dir string) ([]string, error) {
+	lanes, err := Lanes(dir)
+	all := []string{filepath.Join(dir, documentsDir)}
+	for _, lane := range lanes {
+		all = append(all, filepath.Join(dir, lanesDir, lane))
+	}
+	return all, err
+}
+
+// Segments returns the segments of a lane in the order in which they were written. It reads the first block of each,
+// and the headers of all blocks of a segment that was not closed. It returns none if the lane does not exist.
+func Segments(dir, lane string) ([]Segment, error) {
+	all, err := segments(filepath.Join(dir, lanesDir, lane))
+	for i := range all {
+		all[i].Lane = lane
+	}
+	return all, err
+}
+
+func segments(dir string) ([]Segment, error) {
+	names, err := files(dir)
+	var all []Segment
+	for _, name := range names {
+		s := Segment{Path: name.path, Sequence: name.sequence}
+		if s.Err = s.look(); errors.Is(s.Err, fs.ErrNotExist) {
+			continue // Retain removed it
+		}
+		all = append(all, s)
+	}
+	return all, err
+}
+
+// look reads everything but the records.
+func (s *Segment) look() error {
+	file, size, err := openFile(s.Path, os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	if info, err := file.Stat(); err == nil {
+		s.Modified = info.ModTime()
+	}
+	s.Size = size
+	b := &blocks{file: file, size: size}
+	defer b.close()
+	began, err := b.start()
+	if err != nil {
+		return err
+	}
+	s.Start = began.Start
+	return s.bounds(b)
+}
+
+// start reads the magic line and the first block.
+func (b *blocks) start() (s start, err error) {
+	line := make([]byte, formatLimit)
+	n, _ := b.file.ReadAt(line, 0)
+	if line = line[:n]; len(line) < len(format) || string(line[:len(format)]) != format {
+		return s, wrongFormat(line)
+	}
+	b.at = int64(len(format))
+	h, ok := b.peek()
+	if !ok || h.kind != startBlock || !b.verify(&h) {
+		return s, &Damage{b.at, "invalid first block"}
+	}
+	text, err := b.unpack(&h)
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	if err != nil || s.ID != h.segment || s.ID == 0 {
+		return s, &Damage{b.at, "invalid start"}
+	}
+	b.segment = s.ID
+	b.skip(&h)
+	return s, nil
+}
+
+// wrongFormat returns the error for a file that begins with another line.
+func wrongFormat(line []byte) error {
+	if len(line) > len(formatName) && string(line[:len(formatName)]) == formatName {
+		return fmt.Errorf("%w: got %q, want %q", ErrFormat, line[len(formatName):len(formatName)+1], format[len(formatName):len(formatName)+1])
+	}
+	return &Damage{0, "not a segment"}
+}
+
+// bounds reads the end block or, if there is none, the headers of all blocks.
+func (s *Segment) bounds(b *blocks) error {
+	var tail [headerSize]byte
+	var h header
+	if n, _ := b.file.ReadAt(tail[:], b.size-headerSize); n == headerSize && h.get(tail[:], b.segment) && h.kind == endBlock {
+		s.Closed = true
+		s.ends(b.size-headerSize, &h)
+		s.Earliest, s.Objects = milliseconds(h.earliest), int(h.records)
+		return nil
+	}
+	return s.scan(b)
+}
+
+// ends sets what the last block says.
+func (s *Segment) ends(at int64, h *header) {
+	s.Last, s.Until = h.last, milliseconds(h.until)
+	s.End = Position{s.Sequence, h.segment, at}
+}
+
+// scan reads the headers of all blocks. The last one counts only if its content is not torn.
+func (s *Segment) scan(b *blocks) error {
+	s.Earliest = s.Time
+	for h, ok := b.peek(); ok; h, ok = b.peek() {
+		if h.end(b.at) == b.size && !b.verify(&h) {
+			break
+		}
+		b.skip(&h)
+		if h.kind == completeBlock {
+			s.Objects = int(h.records)
+		}
+		if earliest := milliseconds(h.earliest); earliest.Before(s.Earliest) {
+			s.Earliest = earliest
+		}
+		s.ends(b.at, &h)
+	}
+	return b.whole()
+}
+
+func milliseconds(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

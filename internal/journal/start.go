@@ -1,0 +1,43 @@
+package journal
+
+import "time"
+
+// Identity says which objects a segment has. A lane is restored from a segment only if its own identity is equal.
+type Identity struct {
+	Cluster  string // UID of the namespace kube-system
+	Resource string // group, version and resource
+	Encoding string
+	Accept   string // Accept header with which the objects were requested
+	Upstream string // version of kube-apiserver
+	// Definition and Generation are the UID and generation of the definition of a custom resource.
+	Definition string `json:",omitempty"`
+	Generation int64  `json:",omitempty"`
+	// Marked is set if the upstream sent bookmarks.
+	Marked bool `json:",omitempty"`
+	// Columns are the column definitions of a lane of Tables.
+	Columns []byte `json:",omitempty"`
+}
+
+// Position is a place in a lane's journal: the end of a segment's records at some moment. The zero Position is no
+// place.
+type Position struct {
+	Sequence uint64 `json:",omitempty"` // number of the segment in its lane
+	ID       uint64 `json:",omitempty"` // random number of the segment
+	Offset   int64  `json:",omitempty"` // size of the segment up to its last record, in bytes
+}
+
+// Start describes the beginning of a segment.
+type Start struct {
+	Identity
+	RV   uint64    // resourceVersion of the checkpoint
+	Time time.Time // when the lane's content was the checkpoint
+	// After is set if the checkpoint equals the content at the end of the segment before. Zero means that events
+	// between that end and the checkpoint may be missing (a hole), or that there is no segment before.
+	After Position
+}
+
+// start is the content of a segment's first block.
+type start struct {
+	ID uint64
+	Start
+}

@@ -1,0 +1,119 @@
+package item
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// ErrDamaged is returned when stored bytes are not an item or a dictionary.
+var ErrDamaged = errors.New("stored bytes are damaged")
+
+// storedLimit is the maximum size in bytes of a stored item's plain bytes. It bounds what damaged bytes can allocate.
+const storedLimit = 64 << 20
+
+// AppendStored appends an item in the form in which it is stored on a disk: the number of its dictionary, the ends of
+// its parts, and its bytes as they are. The caller numbers the dictionaries from 1. The number of an item that is not
+// packed is 0. The other marks are not stored, because a reader has to scan the item in any case (Stored).
+func AppendStored(dst []byte, it *Item, dictionary int) []byte {
+	if (dictionary > 0) != it.Packed() {
+		panic("BUG: stored item with a wrong dictionary")
+	}
+	for _, n := range []uint64{uint64(dictionary), uint64(it.size), uint64(it.marks.Object), uint64(it.marks.Cells)} {
+		dst = binary.AppendUvarint(dst, n)
+	}
+	return append(dst, it.data...)
+}
+
+// DictionaryOf returns the dictionary of a packed item; nil if it is not packed.
+func DictionaryOf(it *Item) *Dictionary { return it.dictionary() }
+
+// Stored reads what AppendStored appended. It calls scan with the plain bytes, which are valid only during the call,
+// and with the ends of the object and of its cells. scan validates the bytes and returns all marks. Packed bytes of the
+// item alias stored, and plain bytes are copied. It returns ErrDamaged or the error of scan.
+func Stored(stored []byte, by []*Dictionary, scan func(plain []byte, object, cells uint32) (Marks, error)) (Item, error) {
+	var head [4]uint64
+	for i := range head {
+		value, n := binary.Uvarint(stored)
+		if n <= 0 {
+			return Item{}, fmt.Errorf("%w: item is cut off", ErrDamaged)
+		}
+		head[i], stored = value, stored[n:]
+	}
+	number, size, object, cells := head[0], head[1], head[2], head[3]
+	if number > uint64(len(by)) || size > storedLimit || object > cells || cells > size {
+		return Item{}, fmt.Errorf("%w: item of dictionary %d of %d, %d bytes", ErrDamaged, number, len(by), size)
+	}
+	it := Item{data: stored, size: uint32(size)}
+	open := Opened{data: stored}
+	if number > 0 {
+		it.by = &by[number-1].alone
+		var err error
+		if open, err = tryOpen(&it); err != nil {
+			return Item{}, err
+		}
+		defer open.Close()
+	} else {
+		it.data = bytes.Clone(stored)
+	}
+	if len(open.data) != int(size) {
+		return Item{}, fmt.Errorf("%w: item of %d bytes has %d", ErrDamaged, size, len(open.data))
+	}
+	marks, err := scan(open.data, uint32(object), uint32(cells))
+	it.marks = marks
+	return it, err
+}
+
+// tryOpen opens a packed item whose bytes may be damaged.
+func tryOpen(it *Item) (open Opened, err error) {
+	var head zstd.Header
+	if err := head.Decode(it.data); err != nil || !head.HasFCS || head.FrameContentSize != uint64(it.size) {
+		return Opened{}, fmt.Errorf("%w: header of a packed item", ErrDamaged)
+	}
+	defer func() { // the library has to be trusted with damaged bytes no more than with user data
+		if why := recover(); why != nil {
+			err = fmt.Errorf("%w: %v", ErrDamaged, why)
+		}
+	}()
+	return Open(it), nil
+}
+
+// The kinds of dictionary, as stored.
+const (
+	storedRaw byte = iota
+	storedTables
+)
+
+// AppendStored appends the dictionary in the form that ReadDictionary reads.
+func (d *Dictionary) AppendStored(dst []byte) []byte {
+	kind := storedRaw
+	if d.tables {
+		kind = storedTables
+	}
+	return append(append(dst, kind), d.bytes...)
+}
+
+// ReadDictionary reads what Dictionary.AppendStored appended. It copies the bytes. It returns ErrDamaged.
+func ReadDictionary(stored []byte) (d *Dictionary, err error) {
+	if len(stored) == 0 || stored[0] > storedTables {
+		return nil, fmt.Errorf("%w: unknown kind of dictionary", ErrDamaged)
+	}
+	defer func() {
+		if why := recover(); why != nil {
+			d, err = nil, fmt.Errorf("%w: %v", ErrDamaged, why)
+		}
+	}()
+	made := newDictionary(bytes.Clone(stored[1:]), stored[0] == storedTables)
+	decoder, err := made.decoder()
+	if err == nil {
+		made.decoders.Put(decoder)
+		_, err = made.encoder(plainLiterals)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return made, nil
+}
