@@ -88,6 +88,10 @@ var layers = []layer{
 	{dir: "internal/price", external: []string{}, never: pure},
 	// A client of kube-apiserver. observe: tables and printable texts.
 	{dir: "internal/assess", ours: []string{"internal/price", "internal/observe", "internal/wire/scan"}},
+	// protowire: the wire format of protobuf without its types.
+	{dir: "internal/transcode", external: []string{"k8s.io/apimachinery", "google.golang.org/protobuf/encoding/protowire"}, never: pure},
+	// Pure functions of texts and times.
+	{dir: "internal/moment", external: []string{}},
 	{dir: "internal/audit", ours: []string{"internal/observe", "internal/oplog"}},
 	{dir: "internal/testkit", ours: []string{"*"}},
 	{dir: "internal/layering"},
