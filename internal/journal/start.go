@@ -16,6 +16,18 @@ type Identity struct {
 	Marked bool `json:",omitempty"`
 	// Columns are the column definitions of a lane of Tables.
 	Columns []byte `json:",omitempty"`
+	// Bookmark is a watch frame with the bookmark that ends initial events.
+	Bookmark []byte `json:",omitempty"`
+	// ListKind is the kind of the resource's lists. Warnings are the Warning headers of its answers.
+	ListKind string   `json:",omitempty"`
+	Warnings []string `json:",omitempty"`
+}
+
+// Same reports whether both identities describe the same objects. What may change while a lane runs is not compared.
+func (i *Identity) Same(other *Identity) bool {
+	return i.Cluster == other.Cluster && i.Resource == other.Resource && i.Encoding == other.Encoding &&
+		i.Accept == other.Accept && i.Upstream == other.Upstream && i.Definition == other.Definition &&
+		i.Generation == other.Generation
 }
 
 // Position is a place in a lane's journal: the end of a segment's records at some moment. The zero Position is no
