@@ -16,6 +16,8 @@ type Status struct {
 	Problems []Problem `json:"problems"` // worst first; set by the Page
 	// Repository is the URL of the repository's files, without a slash at its end; empty if it is unknown.
 	Repository string `json:"-"`
+	// JournalDir is the directory of the journal; empty without one.
+	JournalDir string `json:"journalDir,omitempty"`
 
 	Lanes []Lane `json:"lanes"`
 	// Clients are the most expensive clients of the last five minutes.
