@@ -71,6 +71,16 @@ func TestDiffShowsChangesBetweenMoments(t *testing.T) {
 	}
 }
 
+// An event at the beginning of a period happened before it, and one at its end in it.
+func TestPeriodBeginsAfterItsFirstVersion(t *testing.T) {
+	dir := shop(t, nothing, nothing)
+	got := rows(diffed(t, table(dir, "111", "118"), "configmaps/web"))
+	want := []string{"changed configmaps shop web 2026-11-26T03:47:18.000Z writer-118 data.a: 3 -> 4, +data.b: 1"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestDiffSelects(t *testing.T) {
 	dir := shop(t, nothing, nothing)
 	for name, c := range map[string]struct {
