@@ -2,23 +2,19 @@ package rights
 
 import (
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/internal/facade"
-	"github.com/listfacade/listfacade/internal/snapshot"
 	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
@@ -113,21 +109,6 @@ func TestCheck(t *testing.T) {
 			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.WarmFrom = []string{stranger.URL} }},
 			[]string{"FAIL  peer " + regexp.QuoteMeta(stranger.URL) + ": .*certificate"}, true,
 		},
-		"snapshots": {
-			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.SnapshotDir = leftovers(t, cluster) }},
-			[]string{
-				"ok    snapshots: 4 files of 0 MiB in .*, \\d+ MiB are free", "note  snapshot broken\\.snapshot: .*incomplete or damaged",
-				"note  snapshot cluster\\.snapshot: .*of another cluster", "note  snapshot old\\.snapshot: .* 1h0m\\d+s old",
-				"note  snapshot version\\.snapshot: .*of kube-apiserver v1\\.0\\.0",
-			}, false,
-		},
-		"no snapshots yet": {
-			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.SnapshotDir = filepath.Join(t.TempDir(), "a", "b") }},
-			[]string{"note  snapshots: .* does not exist yet", "ok    snapshots: 0 files"}, false,
-		},
-		"snapshots where there is a file": {
-			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.SnapshotDir = reader }}, []string{"FAIL  snapshots: .*not a directory"}, true,
-		},
 		"no pair": {
 			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.CertFile, c.KeyFile = "none.crt", "none.key" }},
 			[]string{"FAIL  certificate: "}, true,
@@ -158,32 +139,4 @@ func TestCheck(t *testing.T) {
 			}
 		})
 	}
-}
-
-// leftovers returns a directory with snapshots that a facade would ignore.
-func leftovers(t *testing.T, cluster *testkit.Cluster) string {
-	t.Helper()
-	clients := suite.NewClients(t, cluster.ConfigOf(t, "admin", "system:masters"))
-	system, err := clients.Typed.CoreV1().Namespaces().Get(t.Context(), "kube-system", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	version, err := clients.Typed.Discovery().ServerVersion()
-	if err != nil {
-		t.Fatal(err)
-	}
-	now, uid, dir := version.GitVersion+" as .", string(system.UID), t.TempDir()
-	for name, h := range map[string]snapshot.Header{
-		"cluster": {Cluster: "other", Upstream: now, Taken: time.Now()},
-		"old":     {Cluster: uid, Upstream: now, Taken: time.Now().Add(-time.Hour)},
-		"version": {Cluster: uid, Upstream: "v1.0.0 as .", Taken: time.Now()},
-	} {
-		if err := snapshot.Write(t.Context(), dir, name+snapshot.Suffix, h, func(io.Writer) error { return nil }); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(filepath.Join(dir, "broken"+snapshot.Suffix), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }
