@@ -33,7 +33,8 @@ func (f *Facade) status(config *rest.Config) page.Source {
 	process := page.Process{Name: name, Version: cmp.Or(f.config.Version, "devel"), Started: f.started}
 	return func(by page.Orders) *page.Status {
 		s := &page.Status{
-			At: time.Now(), Process: process, Repository: f.config.Repository, Lanes: f.laneStatus(),
+			At: time.Now(), Process: process, Repository: f.config.Repository, JournalDir: f.config.JournalDir,
+			Lanes:   f.laneStatus(),
 			Clients: f.clients.Top(by.Clients, page.Window, shownClients),
 			Watches: f.inflight.Watches(by.Watches, shownOpen), Behind: f.inflight.Watches("lag", lookedAt).Items,
 			Requests: f.inflight.Requests(by.Requests, shownOpen), Slow: f.slow.Recent(by.Slow, shownSlow),
