@@ -32,7 +32,8 @@ type Options struct {
 }
 
 const (
-	defaultHistoryWindow = 10 * time.Minute
+	// DefaultHistoryWindow is Options.HistoryWindow if that is 0.
+	DefaultHistoryWindow = 10 * time.Minute
 	defaultHistoryBytes  = 256 << 20
 )
 
@@ -69,7 +70,7 @@ type Lane struct {
 // NewLane returns a lane without content. It is not ready before the first list.
 func NewLane(o Options) *Lane {
 	if o.HistoryWindow <= 0 {
-		o.HistoryWindow = defaultHistoryWindow
+		o.HistoryWindow = DefaultHistoryWindow
 	}
 	if o.HistoryBytes <= 0 {
 		o.HistoryBytes = defaultHistoryBytes

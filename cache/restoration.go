@@ -59,6 +59,9 @@ func (r *Restoration) record(c change) {
 	r.filling.count(h.bytes.Load() - counted + r.last.indexBytes() - indexed)
 }
 
+// Objects yields the objects after the last event, in the order of their keys.
+func (r *Restoration) Objects(yield func(*Object) bool) { r.last.Objects(Span{})(yield) }
+
 // Show makes the restored content the content of the lane in one step, complete up to rv. Readers see the State after
 // the last event; watches may start after any of the events. It starts a new epoch, as Replace does. It returns
 // ErrOutOfOrder when rv is below the last event, and then changes nothing. It returns ErrClosed after Close. Unless it

@@ -2,8 +2,8 @@ package cache
 
 import "time"
 
-// Tail reads a lane's events in order, once. It is a position in history and keeps no object in memory. A reader that is
-// too slow finds its position lost, and never delays the lane. Used by one goroutine.
+// Tail reads a lane's events in order, once. It is a position in history and keeps no object in memory. A reader that
+// is too slow finds its position lost, and never delays the lane. Used by one goroutine.
 type Tail struct {
 	lane  *Lane
 	epoch *epoch

@@ -15,7 +15,7 @@ import (
 // schemaTypes are the types in the chart's schema for the types of flags, as scalar accepts them.
 var schemaTypes = map[string]any{
 	"bool": "boolean", "int": "integer", "int64": "integer", "float64": "number", "stringSlice": "names",
-	"duration": "duration", "on|off": []any{"boolean", "string"}, "auto|quantity": []any{"integer", "string"},
+	"duration": "duration", "on|off": []any{"boolean", "string"}, "auto|quantity": []any{"integer", "string"}, "quantity": []any{"integer", "string"},
 }
 
 // TestChartKnowsEveryFlag: the schema of the chart's values has a key for each flag, with its type, and no others. So

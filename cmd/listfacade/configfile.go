@@ -180,7 +180,7 @@ func scalar(kind string, raw json.RawMessage) (string, error) {
 		if isBool { // YAML parses on and off as booleans
 			return map[bool]string{true: "on", false: "off"}[raw[0] == 't'], nil
 		}
-	case "auto|quantity":
+	case "auto|quantity", "quantity":
 		if isNumber {
 			return string(raw), nil
 		}

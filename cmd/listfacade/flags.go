@@ -91,9 +91,6 @@ func shutdownFlags(c *facade.Config, f *pflag.FlagSet) {
 		"Time over which watches are ended after --shutdown-delay-duration, each with a last bookmark. 0 ends all watches immediately.")
 	f.DurationVar(&c.ShutdownGrace, "shutdown-grace-period", c.ShutdownGrace,
 		"Time for the remaining requests to finish after the watches have ended. 0 cuts them off immediately.")
-	f.DurationVar(&c.SnapshotPeriod, "shutdown-snapshot-period", c.SnapshotPeriod,
-		"Maximum time for writing --snapshot-dir after all requests have ended. Small resources are written first; resources that are "+
-			"not written in time have no snapshot. 0 means no limit.")
 	f.BoolVar(&c.SendRetryAfter, "shutdown-send-retry-after", c.SendRetryAfter,
 		"Reject new requests with 429 and Retry-After while the server shuts down, instead of closing the port.")
 	f.Float64Var(&c.GoawayChance, "goaway-chance", c.GoawayChance,
@@ -137,13 +134,22 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 		"Watch the metadata of built-in resources that are not cached, and keep only their resourceVersions, for some minutes after a "+
 			"costly consistent read. A small request can then confirm that a large cached resource is unchanged. If false, these reads go to "+
 			"kube-apiserver whenever other resources change.")
-	f.StringVar(&c.SnapshotDir, "snapshot-dir", c.SnapshotDir,
-		"Path of the `directory` for snapshots of the cache, written at shutdown and read at startup. With them a restarted process does not list "+
-			"the cached resources again. No other process may use it. Objects are not encrypted. If empty, no snapshots are written.")
+	journalFlags(c, f)
 	f.DurationVar(&c.SelfAuditInterval, "self-audit-interval", c.SelfAuditInterval,
 		"Time within which every cached resource is compared with kube-apiserver once, page by page. Differences are logged and counted, "+
 			"and the resource is listed again. 0 disables the comparison.")
 	f.DurationVar(&c.BookmarkInterval, "bookmark-interval", c.BookmarkInterval, "Time between the bookmarks of a watch.")
+}
+
+func journalFlags(c *facade.Config, f *pflag.FlagSet) {
+	f.StringVar(&c.JournalDir, "journal-dir", c.JournalDir,
+		"Path of the `directory` for the journal: the cached resources and each of their events. A restarted process continues from it and does "+
+			"not list these resources again, also after a crash. One process writes it. Objects are not encrypted. Secrets are not written. If "+
+			"empty, there is no journal.")
+	f.DurationVar(&c.JournalMaxAge, "journal-max-age", c.JournalMaxAge,
+		"Time for which the journal is kept. 0 means no limit.")
+	f.Var(&c.JournalMaxBytes, "journal-max-bytes",
+		"Maximum `quantity` of disk space for the journal, for example 10Gi. The oldest files are removed first. 0 means no limit.")
 }
 
 func observingFlags(c *facade.Config, f *pflag.FlagSet) {

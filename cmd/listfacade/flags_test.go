@@ -70,6 +70,6 @@ func otherThan(f *pflag.Flag) string {
 		return "false"
 	}
 	return map[string]string{
-		"ip": "127.0.0.9", "int": "7", "on|off": "off", "auto|quantity": "1Gi", "int64": "7", "float64": "7", "duration": "7s", "bool": "true", "string": "other", "stringSlice": "other",
+		"ip": "127.0.0.9", "int": "7", "on|off": "off", "auto|quantity": "1Gi", "quantity": "1Gi", "int64": "7", "float64": "7", "duration": "7s", "bool": "true", "string": "other", "stringSlice": "other",
 	}[f.Value.Type()]
 }

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/listfacade/listfacade/internal/snapshot"
 	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/upstream"
 )
@@ -53,17 +52,5 @@ func TestPeerThatIsAway(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// Files are replaced one by one, so the largest one determines the needed space.
-func TestSpaceOfSnapshots(t *testing.T) {
-	const large = 3 * leastSpace
-	left := []snapshot.Found{{Size: large - 1}, {Size: large}, {Size: 1}}
-	if all, needs := spaceOf(left); all != 2*large || needs != large {
-		t.Errorf("got %d bytes in total, %d needed", all, needs)
-	}
-	if all, needs := spaceOf(left[2:]); all != 1 || needs != leastSpace {
-		t.Errorf("got %d bytes in total, %d needed", all, needs)
 	}
 }

@@ -88,10 +88,11 @@ type Config struct {
 	// If AccountWatches is true, the metadata of built-in resources that are not cached is watched while consistent reads
 	// need it.
 	AccountWatches bool
-	// SnapshotDir is the directory for snapshots of the cache, which the next process reads; empty for none.
-	SnapshotDir string
-	// SnapshotPeriod is the maximum time for writing snapshots at the end of the shutdown; 0 means no limit.
-	SnapshotPeriod time.Duration
+	// JournalDir is the directory of the journal of the cache, which the next process reads; empty for none. JournalMaxAge
+	// and JournalMaxBytes limit the journal; 0 means no limit.
+	JournalDir      string
+	JournalMaxAge   time.Duration
+	JournalMaxBytes Size
 	// SelfAuditInterval is the time in which the complete cache is compared once with kube-apiserver; 0 disables the
 	// self-audit.
 	SelfAuditInterval time.Duration
@@ -135,9 +136,9 @@ func Defaults() Config {
 		// With these values, a rollout of the facade causes no failed read and no new list in clients
 		// (docs/adr/0031-drain-by-default.md).
 		ShutdownDelay: 10 * time.Second, WatchTermination: 20 * time.Second, ShutdownGrace: 30 * time.Second,
-		SnapshotPeriod: 20 * time.Second,
-		GoawayChance:   0.001,
-		Uncached:       []string{"secrets"}, PreloadEncodings: []string{"json"},
+		JournalMaxAge: 24 * time.Hour, JournalMaxBytes: 10 << 30,
+		GoawayChance: 0.001,
+		Uncached:     []string{"secrets"}, PreloadEncodings: []string{"json"},
 		// Agents on every node read the pods of their node; kube-apiserver has the same index.
 		FieldIndexes:  []string{"spec.nodeName"},
 		HistoryWindow: 10 * time.Minute, HistoryBytes: 256 << 20, Packing: Packing(cache.DefaultPacking),

@@ -82,7 +82,7 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 		PeerWait: c.PeerWait, Resources: c.laneResources(),
 		ReplayLostWindows: c.ReplayLostWindows, AccountFor: f.accountFor(),
 		SelfAudit: c.SelfAuditInterval, SelfAuditShare: c.SelfAuditShare,
-		SnapshotDir: c.SnapshotDir, SnapshotPeriod: c.SnapshotPeriod,
+		Journal: reflector.Journal{Dir: c.JournalDir, MaxAge: c.JournalMaxAge, MaxBytes: int64(c.JournalMaxBytes)},
 	}, laneMetrics{f.metrics, f.history}, log)
 	f.preload = &preload{wanted: c.wanted(), catalog: f.catalog, lanes: f.lanes, log: log}
 	if f.access, err = newAccess(c, surroundings{

@@ -22,7 +22,7 @@ func (f *Facade) newMetrics(config *rest.Config) *metrics.Metrics {
 		Certificates: func() []metrics.Certificate { return f.certificates(config) }, Endpoints: f.endpointStates,
 		Audit:     f.auditBacklog,
 		Reviews:   func() []metrics.ReviewStats { return f.access.reviewStats() },
-		SelfAudit: f.config.SelfAuditInterval,
+		SelfAudit: f.config.SelfAuditInterval, Journal: f.journalStats,
 	})
 	if f.config.SLIMetrics {
 		m.ExposeSLI()
@@ -32,6 +32,12 @@ func (f *Facade) newMetrics(config *rest.Config) *metrics.Metrics {
 
 // Answered returns the number of requests that a source has answered so far. The source is cache, upstream or facade.
 func (f *Facade) Answered(source string) int { return f.metrics.Answered(source) }
+
+// journalStats returns the numbers of the journal. The second result is false if there is none.
+func (f *Facade) journalStats() (metrics.JournalStats, bool) {
+	status, configured := f.lanes.JournalStatus()
+	return metrics.JournalStats(status), configured
+}
 
 // auditBacklog returns the backlog of unwritten audit lines. The second result is false if there is no audit log.
 func (f *Facade) auditBacklog() (metrics.AuditBacklog, bool) {

@@ -108,8 +108,8 @@ func (c Config) validateDurations() error {
 	}
 	for flag, value := range map[string]time.Duration{
 		"shutdown-delay-duration": c.ShutdownDelay, "shutdown-watch-termination-grace-period": c.WatchTermination,
-		"shutdown-snapshot-period": c.SnapshotPeriod,
-		"self-audit-interval":      c.SelfAuditInterval, "shutdown-grace-period": c.ShutdownGrace,
+		"journal-max-age":     c.JournalMaxAge,
+		"self-audit-interval": c.SelfAuditInterval, "shutdown-grace-period": c.ShutdownGrace,
 		"slow-request-threshold": c.Slow.Request, "slow-watch-lag": c.Slow.WatchLag,
 	} {
 		if value < 0 {

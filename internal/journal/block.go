@@ -6,10 +6,11 @@ import (
 )
 
 const (
-	// format is the first line of a segment; the number is the version of the format.
-	format      = formatName + "1\n"
-	formatName  = "listfacade journal "
-	formatLimit = len(format) + 8
+	// format is the first line of a segment.
+	format        = formatName + formatVersion + "\n"
+	formatName    = "listfacade journal "
+	formatVersion = "1"
+	formatLimit   = len(format) + 8
 
 	blockMagic = "lfjb"
 	// headerSize is the size of a block's header in bytes.

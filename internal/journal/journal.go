@@ -22,7 +22,7 @@ type Journal struct {
 	builders sync.Pool // of *builder
 
 	mu      sync.Mutex
-	running map[string]uint64 // sequence number of the newest segment, by directory of a lane with a writer
+	running map[string]bool // directories of lanes with a writer
 }
 
 // Open opens a directory for writing, creates it if it is missing, and removes the unfinished segments of an earlier
@@ -35,7 +35,7 @@ func Open(dir string) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open lock of journal: %w", err)
 	}
-	j := &Journal{dir: dir, lock: lock, create: create, running: map[string]uint64{}}
+	j := &Journal{dir: dir, lock: lock, create: create, running: map[string]bool{}}
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { //nolint:gosec // descriptors are small
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			err = ErrLocked
@@ -70,19 +70,18 @@ func (j *Journal) Lane(name string) *Writer {
 func (j *Journal) next(dir string) (uint64, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return 0, err
 	}
 	all, err := files(dir)
 	if err != nil {
 		return 0, err
 	}
-	sequence := j.running[dir]
-	if len(all) > 0 {
-		sequence = max(sequence, all[len(all)-1].sequence)
+	j.running[dir] = true
+	if len(all) == 0 {
+		return 1, nil
 	}
-	j.running[dir] = sequence + 1
-	return sequence + 1, nil
+	return all[len(all)-1].sequence + 1, nil
 }
 
 // leave ends the protection of a lane's newest segment.
@@ -116,4 +115,9 @@ func (j *Journal) builder() *builder {
 	return &builder{}
 }
 
-func (j *Journal) release(b *builder) { j.builders.Put(b) }
+// release makes a builder available to other writers, unless a large record has made it large.
+func (j *Journal) release(b *builder) {
+	if cap(b.block)+cap(b.packed) <= 4*blockSize {
+		j.builders.Put(b)
+	}
+}

@@ -132,6 +132,10 @@ func TestRecordsAreReadAsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, append(objects[:1:1], events[1:]...), got)
+	if got, err = collect(all[0].Events(t.Context(), 8)); err != nil {
+		t.Fatal(err)
+	}
+	same(t, []Record{objects[0], events[1], events[3]}, got)
 	if got, err = collect(all[1].Records(t.Context())); err != nil {
 		t.Fatal(err)
 	}

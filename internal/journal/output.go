@@ -14,6 +14,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
+// syncEvery is the number of bytes of a checkpoint after which the file is synced. Otherwise, most of the time would be
+// spent in one sync, which the end of a context does not interrupt.
+const syncEvery = 32 << 20
+
 // disk is a file to which a segment is written.
 type disk interface {
 	io.WriterAt
@@ -30,6 +34,7 @@ type output struct {
 	began      time.Time // Start.Time
 	size       int64
 	checkpoint int64  // size when the checkpoint was complete
+	synced     int64  // size at the last sync of the checkpoint
 	blocks     uint32 // number of blocks
 	records    uint32 // of the checkpoint
 	rv         uint64 // last resourceVersion
@@ -68,6 +73,10 @@ func (o *output) put(b *builder, zip *zstd.Encoder) error {
 	}
 	o.size += int64(len(block))
 	o.blocks++
+	if b.h.kind == objectsBlock && o.size-o.synced >= syncEvery {
+		o.synced = o.size
+		return o.file.Sync()
+	}
 	if b.h.kind == eventsBlock {
 		o.rv, o.until, o.earliest = b.h.last, b.h.until, min(o.earliest, b.h.earliest)
 	}

@@ -103,12 +103,12 @@ func (b *blocks) close() {
 // torn end of the segment, and damage returns nil.
 func (b *blocks) damage(ctx context.Context, reason string) error {
 	const chunk = 1 << 20
-	buffer := make([]byte, 0, chunk+headerSize)
+	buffer := make([]byte, min(chunk+headerSize, b.size-b.at))
 	for from := b.at + 1; b.size-from >= headerSize; {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		n, err := b.file.ReadAt(buffer[:min(int64(cap(buffer)), b.size-from)], from)
+		n, err := b.file.ReadAt(buffer[:min(int64(len(buffer)), b.size-from)], from)
 		if n < headerSize {
 			return ignoreEOF(err)
 		}
@@ -174,22 +174,22 @@ func (s *Segment) read(ctx context.Context, selects func(*header) bool) iter.Seq
 		defer func() { _ = file.Close() }()
 		b := &blocks{file: file, size: size}
 		defer b.close()
-		if _, err := b.start(); err != nil {
-			yield(Record{}, fmt.Errorf("read %s: %w", s.Path, err))
-			return
-		}
-		goesOn := true
-		err = b.each(ctx, selects, func(r Record) bool {
-			goesOn = yield(r, nil)
-			return goesOn
-		})
-		if err != nil && goesOn {
+		if err := b.all(ctx, selects, func(r Record) bool { return yield(r, nil) }); err != nil {
 			yield(Record{}, fmt.Errorf("read %s: %w", s.Path, err))
 		}
 	}
 }
 
-// each calls the function with the records of the selected blocks until it returns false or the segment ends.
+// all reads a segment from its first byte: it calls the function with the records of the selected blocks until it
+// returns false or the segment ends.
+func (b *blocks) all(ctx context.Context, selects func(*header) bool, yield func(Record) bool) error {
+	if _, err := b.start(); err != nil {
+		return err
+	}
+	return b.each(ctx, selects, yield)
+}
+
+// each reads the blocks after the first one.
 func (b *blocks) each(ctx context.Context, selects func(*header) bool, yield func(Record) bool) error {
 	for {
 		if err := context.Cause(ctx); err != nil {
@@ -224,14 +224,20 @@ func (b *blocks) records(h *header, content []byte, yield func(Record) bool) (go
 		return true, nil
 	}
 	c := cursor{rest: content}
-	for n := uint32(0); len(c.rest) > 0; n++ {
+	for range h.records {
+		if len(c.rest) == 0 {
+			return false, &Damage{b.at, "missing record"}
+		}
 		r := c.next()
-		if c.broken || r.Kind.block() != h.kind || n == h.records {
+		if c.broken || r.Kind.block() != h.kind {
 			return false, &Damage{b.at, "invalid record"}
 		}
 		if !yield(r) {
 			return false, nil
 		}
+	}
+	if len(c.rest) > 0 {
+		return false, &Damage{b.at, "more bytes than records"}
 	}
 	return true, nil
 }

@@ -25,10 +25,9 @@ type Kept struct {
 // kept is a segment's file that may be removed.
 type kept struct {
 	file
-	dir     string
 	bytes   int64
-	changed time.Time
-	stays   bool // newest segment of a lane with a writer
+	changed time.Time // last modification of this or an earlier segment of the lane, whichever is later
+	stays   bool      // newest segment of a lane with a writer
 }
 
 // Retain removes segments beyond the limits: of each lane the oldest first, and among lanes those that were written to
@@ -41,16 +40,14 @@ func (j *Journal) Retain(now time.Time, limits Limits) (Kept, error) {
 		result.Bytes += k.bytes
 		result.Segments++
 	}
-	blocked := map[string]bool{} // directories from which a segment stays, so that no later one may be removed
 	for _, k := range all {
 		old := limits.Age > 0 && now.Sub(k.changed) > limits.Age
 		over := limits.Bytes > 0 && result.Bytes > limits.Bytes
-		if k.stays || blocked[k.dir] || !old && !over {
-			blocked[k.dir] = true
+		if k.stays || !old && !over {
 			continue
 		}
 		if failed := ignoreMissing(os.Remove(k.path)); failed != nil {
-			err, blocked[k.dir] = errors.Join(err, failed), true
+			err = errors.Join(err, failed)
 			continue
 		}
 		result.Bytes -= k.bytes
@@ -71,8 +68,7 @@ func (j *Journal) all() ([]kept, error) {
 	for _, dir := range dirs {
 		names, failed := files(dir)
 		err = errors.Join(err, failed)
-		_, runs := j.running[dir]
-		latest := time.Time{}
+		runs, latest := j.running[dir], time.Time{}
 		for i, name := range names {
 			info, failed := os.Lstat(name.path)
 			if failed != nil {
@@ -82,7 +78,7 @@ func (j *Journal) all() ([]kept, error) {
 			if info.ModTime().After(latest) {
 				latest = info.ModTime()
 			}
-			all = append(all, kept{name, dir, info.Size(), latest, runs && i == len(names)-1})
+			all = append(all, kept{name, info.Size(), latest, runs && i == len(names)-1})
 		}
 		if len(names) == 0 && !runs {
 			_ = os.Remove(dir) // fails unless empty

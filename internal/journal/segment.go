@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -143,10 +144,12 @@ func (b *blocks) start() (s start, err error) {
 
 // wrongFormat returns the error for a file that begins with another line.
 func wrongFormat(line []byte) error {
-	if len(line) > len(formatName) && string(line[:len(formatName)]) == formatName {
-		return fmt.Errorf("%w: got %q, want %q", ErrFormat, line[len(formatName):len(formatName)+1], format[len(formatName):len(formatName)+1])
+	first, _, ok := strings.Cut(string(line), "\n")
+	version, ours := strings.CutPrefix(first, formatName)
+	if !ok || !ours {
+		return &Damage{0, "not a segment"}
 	}
-	return &Damage{0, "not a segment"}
+	return fmt.Errorf("%w: got %q, want %q", ErrFormat, version, formatVersion)
 }
 
 // bounds reads the end block or, if there is none, the headers of all blocks.
@@ -171,11 +174,14 @@ func (s *Segment) ends(at int64, h *header) {
 // scan reads the headers of all blocks. The last one counts only if its content is not torn.
 func (s *Segment) scan(b *blocks) error {
 	s.Earliest = s.Time
-	for h, ok := b.peek(); ok; h, ok = b.peek() {
-		if h.end(b.at) == b.size && !b.verify(&h) {
+	for h, ok := b.peek(); ok; {
+		before := *b
+		b.skip(&h)
+		next, more := b.peek()
+		if !more && !before.verify(&h) {
+			*b = before
 			break
 		}
-		b.skip(&h)
 		if h.kind == completeBlock {
 			s.Objects = int(h.records)
 		}
@@ -183,6 +189,7 @@ func (s *Segment) scan(b *blocks) error {
 			s.Earliest = earliest
 		}
 		s.ends(b.at, &h)
+		h, ok = next, more
 	}
 	return b.whole()
 }

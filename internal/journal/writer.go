@@ -29,7 +29,7 @@ type Writer struct {
 
 // Begin begins a segment with a checkpoint: the objects at start.RV, with the dictionaries that they need. It then
 // closes the previous segment. If Begin fails, the previous segment stays open and no new one exists. It returns the
-// context's cause if the context ends first. The segment is on the disk when Begin returns.
+// context's cause if the context ends first.
 func (w *Writer) Begin(ctx context.Context, start Start, objects iter.Seq[Record]) error {
 	name, err := w.journal.next(w.dir)
 	if err != nil {

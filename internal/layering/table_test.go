@@ -37,9 +37,7 @@ var layers = []layer{
 	{dir: "internal/upstream", ours: []string{"internal/wire", "internal/discovery", "internal/serviceaccount", "internal/limit"}},
 	// selectors: a lane scans the selectable fields of its kind. fresh: the reflector reports changes of a lane to
 	// freshness checks (docs/adr/0007-who-learns-a-kind.md).
-	{dir: "internal/reflector", ours: []string{"internal/upstream", "internal/fresh", "internal/wire", "internal/divergence", "internal/snapshot", "cache", "selectors"}},
-	// The caller passes all data.
-	{dir: "internal/snapshot", never: pure},
+	{dir: "internal/reflector", ours: []string{"internal/upstream", "internal/fresh", "internal/wire", "internal/divergence", "internal/journal", "cache", "selectors"}},
 	// The caller passes all data.
 	{dir: "internal/journal", never: pure},
 	// The caller passes the objects of both sides.

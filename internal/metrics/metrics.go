@@ -31,6 +31,7 @@ type Metrics struct {
 	access         accessMetrics
 	audit          auditMetrics
 	selfAudit      selfAuditMetrics
+	journal        journalMetrics
 	ofLanes        *laneSeries
 	savedReads     savedReads
 	caused         causedWork
@@ -46,6 +47,7 @@ type Sources struct {
 	Endpoints     EndpointSource
 	Audit         AuditSource
 	Reviews       ReviewSource
+	Journal       JournalSource
 	// SelfAudit is the time within which each lane is compared with the upstream once; 0 disables its metrics.
 	SelfAudit time.Duration
 }
@@ -74,13 +76,13 @@ func New(sources Sources) *Metrics {
 		"Watches that began before the history of a lane (the cache of one resource in one encoding), by outcome: continued with events of the upstream, expired because the upstream no longer had the events, or failed.",
 		"group", "resource", "outcome")
 	m.fills = counter("lane_fills_total",
-		"Times that a lane was filled, by the source of its list: upstream, peer or snapshot."+laneHelp, "source")
-	m.audit, m.selfAudit = newAuditMetrics(), newSelfAuditMetrics()
+		"Times that a lane was filled, by the source of its list: upstream, peer or journal."+laneHelp, "source")
+	m.audit, m.selfAudit, m.journal = newAuditMetrics(), newSelfAuditMetrics(), newJournalMetrics()
 	m.ofLanes = newLaneSeries(m.selfAudit.byLane(),
 		[]*prometheus.CounterVec{m.relists, m.contradictions, m.reconnects, m.lostWindows, m.olderWatches})
 	for _, some := range [][]prometheus.Collector{
 		m.requests.all(), m.reads.all(), m.upstream.all(), m.access.all(), m.audit.all(), m.selfAudit.all(),
-		{m.underway, m.underway.long, m.watches, m.watches.listed},
+		{m.journal.holes, m.journal.errors, m.underway, m.underway.long, m.watches, m.watches.listed},
 	} {
 		m.registry.MustRegister(some...)
 	}
@@ -103,7 +105,7 @@ func (m *Metrics) begin() {
 	for _, result := range []string{"same", "different", "doubtful", "unsure", "failed"} {
 		m.selfAudit.pages.WithLabelValues(result)
 	}
-	for _, source := range []string{"upstream", "peer", "snapshot"} {
+	for _, source := range []string{"upstream", "peer", "journal"} {
 		m.fills.WithLabelValues(source)
 	}
 	for _, plugin := range []string{"buffered", "log"} {
@@ -162,6 +164,9 @@ func (s Sources) register(in *prometheus.Registry) {
 	}
 	if s.Audit != nil {
 		in.MustRegister(newAuditCollector(s.Audit))
+	}
+	if s.Journal != nil {
+		in.MustRegister(newJournalCollector(s.Journal))
 	}
 	if s.Reviews != nil {
 		in.MustRegister(newReviewCollector(s.Reviews))

@@ -118,6 +118,8 @@ listfacade_decisions_shared gauge
 listfacade_displaced_answers_total counter 
 listfacade_displaced_watches_total counter 
 listfacade_forwarded_requests_total counter group,reason,resource,verb,version
+listfacade_journal_errors_total counter 
+listfacade_journal_holes_total counter reason
 listfacade_lane_built_indexes_total counter encoding,group,resource,version
 listfacade_lane_feeds gauge encoding,group,resource,version
 listfacade_lane_fill_bytes gauge encoding,group,resource,version

@@ -42,11 +42,8 @@ type Config struct {
 	SelfAudit time.Duration
 	// SelfAuditShare is the pause after a page of the self-audit, as a multiple of the time that the page took. 0 is 20.
 	SelfAuditShare int
-	// SnapshotDir is the directory of snapshots: lanes write to it at the end, and are restored from it at the start.
-	// Empty disables snapshots.
-	SnapshotDir string
-	// SnapshotPeriod is the maximum time for writing the snapshots of all lanes. 0 is unlimited.
-	SnapshotPeriod time.Duration
+	// Journal is the journal of all lanes.
+	Journal Journal
 	// Peers are clients of other facades of the same cluster, from which new lanes are filled. May be empty.
 	Peers []*upstream.Client
 	// PeerWait is how long a peer may take to return its lane's version before the upstream is used instead. 0 is 5 s.

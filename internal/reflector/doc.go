@@ -11,9 +11,9 @@
 //   - If there are peers, the first list of a lane of built-in resources comes from a peer. The upstream has to confirm
 //     that it has reached the list's version. The watch is always opened at the upstream (warm.go,
 //     docs/adr/0020-facades-read-facades.md).
-//   - If the upstream confirms the snapshot of an earlier process, the lane and its history are restored from the
-//     snapshot. When the facade stops, each lane writes a snapshot (restore.go,
-//     docs/adr/0024-lanes-leave-snapshots.md).
+//   - The recorder writes each lane's objects and events to the journal, and never delays an event or a read. If the
+//     upstream confirms the journal of an earlier process, the lane and its history are restored from it (recorder.go,
+//     restore.go, docs/adr/0040-the-journal.md).
 //   - A client's watch from before the lane's history receives the upstream's events, up to a version from which the
 //     lane continues. One short watch of the upstream serves all of these clients, whatever they select. Events of
 //     another cluster, or of objects in another representation, are not sent (older.go,
@@ -49,12 +49,14 @@
 //   - The progress of a long list is logged and available to callers (Progress).
 //
 // Goroutines: Lanes.Run runs in a goroutine of its caller and stops idle lanes. It owns one goroutine each for the
-// self-audit, for the watch of all definitions, and for account watches. The goroutine for account watches owns one
-// goroutine for each watch. A Reflector owns the goroutines of its writer and its freshness checks, and waits for them
-// when it is stopped. A writer owns the goroutine that cuts its stream into steps. While it lists, it also owns a
-// goroutine that fetches pages and one that logs the progress. A Reflector owns a goroutine for each selection whose
-// older events are read, and up to nine for the objects before them. Lanes owns the goroutines of requests that lanes
-// share. Constructors start nothing. A reader that leaves does not cancel a request that others wait for.
+// self-audit, for the recorder, for the watch of all definitions, and for account watches. If a disk hangs, it gives up
+// waiting for the recorder after ten seconds. The goroutine for account watches owns one goroutine for each watch. A
+// Reflector owns the goroutines of its writer and its freshness checks, and waits for them when it is stopped. A writer
+// owns the goroutine that cuts its stream into steps. While it lists, it also owns a goroutine that fetches pages and
+// one that logs the progress, and while it decodes the journal one for each processor. A Reflector owns a goroutine for
+// each selection whose older events are read, and up to nine for the objects before them. Lanes owns the goroutines of
+// requests that lanes share. Constructors start nothing. A reader that leaves does not cancel a request that others
+// wait for.
 //
 // The package serves no client, and never checks a client's permissions. The caller must authorize a request before it
 // gets a Reflector for it.

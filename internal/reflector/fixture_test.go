@@ -53,12 +53,20 @@ type rig struct {
 	logs                                *observer.ObservedLogs
 	relisted, reconnected, contradicted atomic.Int64
 	outcome                             atomic.Pointer[string] // outcome of the last lost window
+	failed                              atomic.Int64           // failed attempts to write the journal
+	holes                               journalHoles
 	audits                              audits
 	forward                             struct {
 		sync.Mutex
 		outcomes []string // of watches from before a lane's history
 	}
 	stop func() // stops the lanes; also called at the end of the test
+}
+
+// journalHoles are the reasons of holes in the journal.
+type journalHoles struct {
+	sync.Mutex
+	reasons []string
 }
 
 // audits are the results of the self-audit.
@@ -83,6 +91,16 @@ func (r *rig) Relisted(string, string) { r.relisted.Add(1) }
 
 // Reconnected implements Metrics.
 func (r *rig) Reconnected(string, string) { r.reconnected.Add(1) }
+
+// JournalHole implements Metrics.
+func (r *rig) JournalHole(reason string) {
+	r.holes.Lock()
+	defer r.holes.Unlock()
+	r.holes.reasons = append(r.holes.reasons, reason)
+}
+
+// JournalFailed implements Metrics.
+func (r *rig) JournalFailed() { r.failed.Add(1) }
 
 // Filled implements Metrics.
 func (r *rig) Filled(string) {}

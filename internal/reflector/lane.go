@@ -29,6 +29,8 @@ type lane struct {
 	origin atomic.Pointer[origin]    // upstream of the present epoch
 	older  olderStore                // events from before the history
 
+	resumed atomic.Pointer[resumption] // end of the journal from which the lane was restored; nil if it was not
+
 	progressWatched chan step  // steps of progress watches, to be applied by the writer
 	wrong           chan error // capacity 1: reason why the lane has to be listed again
 }

@@ -23,13 +23,17 @@ type Metrics interface {
 	Contradicted(group, resource string) // a lane had other objects than the upstream at the same resourceVersion
 	Relisted(group, resource string)     // a lane lost the upstream's events and was listed again
 	Reconnected(group, resource string)  // a lane's watch ended and was resumed
-	Filled(source string)                // a lane was filled from "upstream", "peer" or "snapshot"
+	Filled(source string)                // a lane was filled from "upstream", "peer" or "journal"
 	// LostWindow counts lost windows of a lane's events. outcome is "replayed" if the differences were replayed.
 	// Otherwise it says why the watches ended.
 	LostWindow(group, resource, outcome string)
 	// BroughtForward counts watches from before a lane's history. outcome is "continued" if the upstream sent the
 	// events. It is "expired" if the upstream no longer has them, and "failed" if it is unknown whether it has.
 	BroughtForward(group, resource, outcome string)
+	// JournalHole counts the times that the journal lacks events of a lane. reason is "relisted" if the lane itself lost
+	// events, and "behind" if they were not written in time.
+	JournalHole(reason string)
+	JournalFailed() // the journal could not be opened or written
 	selfAuditMetrics
 	fresh.Metrics
 }
@@ -62,6 +66,7 @@ type Lanes struct {
 	admission   *memoryAdmission
 	memory      Memory
 	peers       *peers
+	recorder    *recorder // writes the journal; nil if there is none
 	older       *olderMemory
 	seen        clustersSeen
 	packing     atomic.Bool    // whether objects are being packed
@@ -81,7 +86,7 @@ func NewLanes(client *upstream.Client, config Config, metrics Metrics, log *zap.
 	if l.memory == nil {
 		l.memory = unlimited{}
 	}
-	l.older = &olderMemory{memory: l.memory}
+	l.older, l.recorder = &olderMemory{memory: l.memory}, newRecorder(l)
 	l.definitions = newDefinitions(client, l.redefined, log)
 	l.checkers = fresh.NewCheckers(client, source{client: client, resource: uncached}, metrics, l.startShared)
 	return l
@@ -101,11 +106,15 @@ func (l *Lanes) startShared(work func(context.Context)) bool {
 // Run stops idle lanes and trims the others until the context ends. Then it stops all lanes and returns when their
 // goroutines have ended. Run calls ready when Get may be used.
 func (l *Lanes) Run(ctx context.Context, ready func()) {
-	life, end := context.WithCancel(context.WithoutCancel(ctx)) // lanes run until their snapshots are written
+	life, end := context.WithCancel(context.WithoutCancel(ctx)) // lanes run until the journal is written
 	defer end()
 	l.mu.Lock()
 	l.life = life
 	l.mu.Unlock()
+	if l.recorder != nil {
+		l.recorder.open() // before the first lane is restored from it
+		go l.recorder.run(ctx)
+	}
 	ready()
 	if a := newAuditor(l); a != nil {
 		l.background.Go(func() { a.run(ctx) })
@@ -353,7 +362,7 @@ func (l *Lanes) stopAll(end context.CancelFunc) {
 	all := l.reflectors
 	l.reflectors = map[laneKey]*Reflector{}
 	l.mu.Unlock()
-	l.snapshots(all)
+	l.finishJournal(all)
 	end()
 	for _, r := range all {
 		r.stop()

@@ -19,9 +19,9 @@ func TestWaitForClusterEndsWithContext(t *testing.T) {
 	clusters := newClusters(nil)
 	clusters.seat <- struct{}{}
 	over, cancel := context.WithCancelCause(t.Context())
-	cancel(errNoTime)
-	if uid, err := clusters.now(over); !errors.Is(err, errNoTime) {
-		t.Errorf("got %q, %v, want %v", uid, err, errNoTime)
+	cancel(errStuck)
+	if uid, err := clusters.now(over); !errors.Is(err, errStuck) {
+		t.Errorf("got %q, %v, want %v", uid, err, errStuck)
 	}
 }
 

@@ -62,18 +62,21 @@ func (p *publisher) publish(ctx context.Context, e *epoch, l *list) error {
 }
 
 // adopt shows the checked content as the lane's State. It fails if the lane has been closed.
-func (p *publisher) adopt(e *epoch, c *recorded) error {
+func (p *publisher) adopt(e *epoch, c *restored) error {
 	e.shape, e.columns = c.shape, c.columns
 	p.lane.bookmark.Store(&c.bookmark)
 	p.lane.marked.Store(c.marked)
 	if err := c.past.Show(c.rv); err != nil {
 		return err
 	}
+	if tail, _, err := p.lane.Cache.Tail(); err == nil { // before the first event
+		p.lane.resumed.Store(&resumption{tail: tail, after: c.end, at: time.Now()})
+	}
 	p.shows(e)
 	return nil
 }
 
-// shows records that the lane shows the list or the snapshot of an epoch.
+// shows records that the lane shows the list or the journal of an epoch.
 func (p *publisher) shows(e *epoch) {
 	p.distrusted, p.pasts, p.accept = false, p.known, e.ask.Accept
 	p.checker.Replaced()

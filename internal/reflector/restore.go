@@ -4,21 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
-	"path/filepath"
 	"time"
 
 	"go.uber.org/zap"
 
-	"github.com/listfacade/listfacade/internal/snapshot"
+	"github.com/listfacade/listfacade/internal/journal"
 )
 
-// errUnchecked is the error if a snapshot does not match the upstream, or cannot be compared with it.
-var errUnchecked = errors.New("the snapshot does not match the upstream")
+// errUnchecked is the error if the journal does not match the upstream, or cannot be compared with it.
+var errUnchecked = errors.New("the journal does not match the upstream")
 
-// errStuck is the error if reading and checking a snapshot made no progress for restoreWait.
-var errStuck = errors.New("no progress while reading and checking the snapshot")
+// errStuck is the error if reading and checking the journal made no progress for restoreWait.
+var errStuck = errors.New("no progress while reading and checking the journal")
 
 // errNoVersion is the error if the upstream does not provide its version.
 var errNoVersion = errors.New("the upstream's version is unknown")
@@ -26,16 +24,20 @@ var errNoVersion = errors.New("the upstream's version is unknown")
 const (
 	// watchGrace is how long the upstream may take to reject a watch from a version that it has forgotten.
 	watchGrace = 100 * time.Millisecond
-	// restoreWait is how long reading and checking a snapshot may make no progress. After that, the lane is filled in
+	// restoreWait is how long reading and checking the journal may make no progress. After that, the lane is filled in
 	// another way. The total time is not limited: when many large lanes are restored at the same time, filling them in
 	// another way would take even longer.
 	restoreWait = 2 * time.Minute
+	// trustedAge is the maximum age of the last record of a journal whose objects are not compared with the upstream's. A
+	// watch that broke off is resumed after the same time without a comparison.
+	trustedAge = 10 * time.Minute
 )
 
-// restorer fills a new lane from the snapshot of an earlier process.
+// restorer fills a new lane from the journal of an earlier process.
 type restorer struct {
 	lane      *lane
-	dir       string // directory of snapshots; empty if there is none
+	recorder  *recorder // nil if there is no journal
+	window    time.Duration
 	tries     *tries
 	quota     *quota
 	check     *upstreamCheck
@@ -43,35 +45,51 @@ type restorer struct {
 	publisher *publisher
 }
 
-// restore fills a lane without a State from the snapshot of an earlier process, and opens its watch
-// (docs/adr/0024-lanes-leave-snapshots.md). It returns nil if there is no snapshot or the check failed. The lane is
-// then unchanged and has to be filled in another way.
+// restore fills a lane without a State from the journal of an earlier process, and opens its watch
+// (docs/adr/0040-the-journal.md). It returns nil if the journal has nothing of the lane or the check failed. The lane
+// is then unchanged and has to be filled in another way. If another process writes the journal, it may not be used.
 func (r *restorer) restore(ctx context.Context, e *epoch) (*stream, error) {
-	resource := r.lane.Resource
-	if _, err := r.lane.Cache.State(); err == nil || r.dir == "" || resource.ReadFromEtcd() || isSecret(resource) ||
-		r.tries.has(r.lane.key()) {
+	if _, err := r.lane.Cache.State(); err == nil || r.recorder == nil || r.recorder.journal.Load() == nil ||
+		!r.lane.isRecorded() || r.tries.has(r.lane.key()) {
 		return nil, nil
 	}
-	path := filepath.Join(r.dir, r.lane.snapshotName())
-	open, err := r.restoreFrom(ctx, e, path)
+	run, err := r.find()
+	if err == nil && len(run) == 0 {
+		r.tries.note(r.lane.key())
+		return nil, nil
+	}
+	began := time.Now()
+	var open *stream
+	if err == nil {
+		open, err = r.restoreFrom(ctx, e, run)
+	}
 	switch {
 	case err == nil:
-		r.lane.log.Info("Lane restored from snapshot", zap.String("file", path))
+		r.lane.log.Info("Lane restored from the journal", zap.Int("segments", len(run)),
+			zap.Uint64("resourceVersion", run[len(run)-1].Last), zap.Duration("took", time.Since(began)))
 		return open, nil
-	case errors.Is(err, fs.ErrNotExist):
 	case ctx.Err() != nil:
 		return nil, err
 	default:
-		r.lane.log.Warn("Snapshot not used", zap.String("file", path), zap.Error(err))
+		r.lane.log.Warn("Journal of the lane not used", zap.Error(err))
 	}
 	return nil, nil
 }
 
-// restoreFrom restores the lane from a file, or stops if that makes no progress.
-func (r *restorer) restoreFrom(ctx context.Context, e *epoch, path string) (*stream, error) {
+// find returns the segments that contain the lane's content and its history.
+func (r *restorer) find() ([]journal.Segment, error) {
+	all, err := journal.Segments(r.recorder.config.Dir, r.lane.journalName())
+	if n := len(all); err == nil && n > 0 {
+		err = all[n-1].Err
+	}
+	return journal.Run(all, time.Now().Add(-r.window)), err
+}
+
+// restoreFrom restores the lane from segments, or stops if that makes no progress.
+func (r *restorer) restoreFrom(ctx context.Context, e *epoch, run []journal.Segment) (*stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	limit := time.AfterFunc(restoreWait, func() { cancel(errStuck) })
-	open, content, err := r.checked(ctx, e, path, func() { limit.Reset(restoreWait) })
+	open, content, err := r.checked(ctx, e, run, func() { limit.Reset(restoreWait) })
 	if !limit.Stop() {
 		err = errStuck
 	} else if cause := context.Cause(ctx); cause != nil {
@@ -96,11 +114,12 @@ func (r *restorer) restoreFrom(ctx context.Context, e *epoch, path string) (*str
 	return nil, err
 }
 
-// checked reads a file and compares it with the upstream. It calls moved each time that it makes progress. Even after
-// an error, it returns the stream and the content that it opened, and the caller has to close them.
-func (r *restorer) checked(ctx context.Context, e *epoch, path string, moved func()) (open *stream, content *recorded,
-	err error) {
-	err = r.look(ctx, e, path)
+// checked reads segments and compares them with the upstream. It calls moved each time that it makes progress. Even
+// after an error, it returns the stream and the content that it opened, and the caller has to close them.
+func (r *restorer) checked(ctx context.Context, e *epoch, run []journal.Segment, moved func()) (open *stream,
+	content *restored, err error) {
+	last := &run[len(run)-1]
+	err = r.look(ctx, e, last)
 	if err == nil || isVerdict(err) {
 		r.tries.note(r.lane.key())
 	}
@@ -108,22 +127,15 @@ func (r *restorer) checked(ctx context.Context, e *epoch, path string, moved fun
 		return nil, nil, err
 	}
 	moved()
-	s, err := snapshot.Open(ctx, path)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer func() { _ = s.Close() }()
-	moved()
-	if err := r.agrees(ctx, e, s.Header); err != nil {
-		return nil, nil, err
-	}
-	content = newRecorded(e.listWatch, e.shape, r.lane.Cache)
 	admit := func(bytes int64) error {
 		moved()
 		return r.quota.admit(bytes)
 	}
-	if err := content.read(ctx, s, admit); err != nil {
-		return nil, content, fmt.Errorf("read snapshot: %w", err)
+	if content, err = newRestored(e, last.Identity, r.lane.Cache, admit); err != nil {
+		return nil, nil, err
+	}
+	if err := content.read(ctx, run, time.Now().Add(-r.window)); err != nil {
+		return nil, content, fmt.Errorf("read the journal: %w", err)
 	}
 	moved()
 	if err := r.learner.verify(ctx, content.rv); err != nil {
@@ -134,14 +146,17 @@ func (r *restorer) checked(ctx context.Context, e *epoch, path string, moved fun
 		return nil, content, err
 	}
 	open.look()
-	if err = r.checkFreshness(ctx, content, moved); err == nil {
+	if time.Since(last.Until) > trustedAge || time.Until(last.Until) > trustedAge {
+		err = r.checkFreshness(ctx, content, moved)
+	}
+	if err == nil {
 		err = open.awaitFailure(watchGrace)
 	}
 	return open, content, err
 }
 
-// agrees returns an error unless a snapshot's header matches the lane.
-func (r *restorer) agrees(ctx context.Context, e *epoch, h snapshot.Header) error {
+// agrees returns an error unless a segment has the objects of the lane, of the upstream's cluster and version.
+func (r *restorer) agrees(ctx context.Context, e *epoch, s *journal.Segment) error {
 	uid, err := r.check.clusterNow(ctx)
 	if err != nil {
 		return err
@@ -150,11 +165,14 @@ func (r *restorer) agrees(ctx context.Context, e *epoch, h snapshot.Header) erro
 	if version == "" {
 		return errNoVersion
 	}
-	want := e.header(uid, version, r.lane.Encoding)
-	want.Base, want.RV, want.Objects, want.Events, want.Taken = h.Base, h.RV, h.Objects, h.Events, h.Taken
-	want.Marked = h.Marked
-	if h != want {
-		return fmt.Errorf("%w: snapshot of %+v, lane of %+v", errUnchecked, h, want)
+	if want := e.identity(uid, version, r.lane.Encoding); !s.Same(&want) {
+		return fmt.Errorf("%w: journal of %s, lane of %s", errUnchecked, describe(&s.Identity), describe(&want))
 	}
 	return nil
+}
+
+// describe returns what has to be the same in a segment and a lane.
+func describe(id *journal.Identity) string {
+	return fmt.Sprintf("%s in %s as %q, cluster %s, kube-apiserver %s, definition %s.%d", id.Resource, id.Encoding, id.Accept,
+		id.Cluster, id.Upstream, id.Definition, id.Generation)
 }

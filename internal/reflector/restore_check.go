@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"maps"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 
@@ -18,14 +16,13 @@ import (
 // checkedObjects is the number of objects in a page of metadata, of about one kilobyte each in protobuf.
 const checkedObjects = 2000
 
-// checkFreshness compares names and versions with the upstream's at the snapshot's exact version, by a list of
-// metadata. It calls moved after each page.
-func (r *restorer) checkFreshness(ctx context.Context, c *recorded, moved func()) error {
+// checkFreshness compares names and versions with the upstream's at the journal's exact version, by a list of metadata.
+// It calls moved after each page.
+func (r *restorer) checkFreshness(ctx context.Context, c *restored, moved func()) error {
 	p := &roll{client: r.lane.client, resource: r.lane.Resource, rv: c.rv.String(), moved: moved}
-	keys := slices.Sorted(maps.Keys(c.versions))
 	laneObjects := func(yield func(divergence.Object) bool) {
-		for _, key := range keys {
-			if !yield(divergence.Object{Key: key, Version: c.versions[key]}) {
+		for o := range c.past.Objects {
+			if !yield(divergence.Object{Key: o.Key(), Version: o.RV.String()}) {
 				return
 			}
 		}
@@ -39,7 +36,7 @@ func (r *restorer) checkFreshness(ctx context.Context, c *recorded, moved func()
 		})
 	switch {
 	case p.err != nil:
-		return fmt.Errorf("list the upstream's objects at the snapshot's version: %w", p.err)
+		return fmt.Errorf("list the upstream's objects at the journal's version: %w", p.err)
 	case err != nil:
 		return err
 	case found.Different > 0:

@@ -1,110 +1,184 @@
 package reflector
 
 import (
-	"bytes"
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
-	"runtime"
-	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/listfacade/listfacade/cache"
-	"github.com/listfacade/listfacade/internal/snapshot"
+	"github.com/listfacade/listfacade/internal/journal"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 	"github.com/listfacade/listfacade/internal/wire/protowire"
 )
 
-// recordingOf returns how config maps are read in an encoding, and their shape.
-func recordingOf(e wire.Encoding) (*listWatch, wire.Shape) {
+// epochOf returns how config maps are read in an encoding, and the identity of their journal.
+func epochOf(e wire.Encoding) (*epoch, journal.Identity) {
 	r := upstream.Resource{GVR: configMaps.GVR, GVK: configMaps.GVR.GroupVersion().WithKind(configMaps.Kind), Namespaced: true}
 	kind, asks := kindOf(r, definition{}), e.RequestFormats()
 	about := wire.Description{Resource: r.GVR, Kind: r.GVK, ListKind: "ConfigMapList"}
 	ask := asks[len(asks)-1] // the request without cells
-	return &listWatch{
+	by := &listWatch{
 		resource: r, kind: kind, about: about, framing: e.Framing(), ask: ask, reader: e.Reader(about, ask, pathsOf(kind)),
-	}, e.Shape(about)
+	}
+	shape := e.Shape(about)
+	bookmark := shape.Bookmark()
+	id := by.identity("cluster", "version", e)
+	id.Bookmark = shape.Framer(wire.Representation{Kind: wire.Whole}).AppendInitialEventsEnd(nil, &bookmark.InitialEventsEnd)
+	return &epoch{listWatch: by, shape: shape}, id
 }
 
-// recordedFrame returns a frame of a config map, or of a bookmark if the name is empty.
-func recordedFrame(f testing.TB, e wire.Encoding, event, name string, rv int, ends bool) []byte {
-	f.Helper()
-	about := metav1.TypeMeta{Kind: "ConfigMap", APIVersion: "v1"}
-	object := corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: fmt.Sprint(rv)}}
-	if name != "" {
-		object.Namespace, object.Data = "ns", map[string]string{"key": "value"}
-	}
-	if ends {
-		object.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
-	}
+// storedConfigMap returns the payload of a record.
+func storedConfigMap(t testing.TB, e wire.Encoding, name string, rv int) []byte {
+	t.Helper()
+	by, _ := epochOf(e)
+	var it wire.Item
+	var err error
 	if e.Name() == (jsonwire.Encoding{}).Name() {
-		end := ""
-		if ends {
-			end = `,"annotations":{"k8s.io/initial-events-end":"true"}`
+		it, _, err = jsonwire.NewExtractor(nil).Scan(jsonwire.Row{Object: fmt.Appendf(nil,
+			`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":%q,"namespace":"ns","resourceVersion":"%d"}}`, name, rv)})
+	} else {
+		object := corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", ResourceVersion: fmt.Sprint(rv)}}
+		raw, failed := object.Marshal()
+		if failed != nil {
+			t.Fatal(failed)
 		}
-		text := fmt.Sprintf(`"metadata":{"name":%q,"namespace":"ns","resourceVersion":"%d"},"data":{"key":"value"}`, name, rv)
-		if name == "" {
-			text = fmt.Sprintf(`"metadata":{"resourceVersion":"%d"%s}`, rv, end)
-		}
-		return fmt.Appendf(nil, `{"type":%q,"object":{"kind":"ConfigMap","apiVersion":"v1",%s}}`+"\n", event, text)
+		plain := append([]byte{0, byte(len(raw)), byte(len(raw)), byte(len(raw))}, raw...)
+		it, _, err = by.reader.Stored(plain, nil)
 	}
-	raw, err := object.Marshal()
 	if err != nil {
-		f.Fatal(err)
+		t.Fatal(err)
 	}
-	enveloped, err := (&k8sruntime.Unknown{TypeMeta: k8sruntime.TypeMeta{APIVersion: about.APIVersion, Kind: about.Kind}, Raw: raw}).Marshal()
-	if err != nil {
-		f.Fatal(err)
-	}
-	frame, err := (&metav1.WatchEvent{Type: event, Object: k8sruntime.RawExtension{Raw: append([]byte(protobufMagic), enveloped...)}}).Marshal()
-	if err != nil {
-		f.Fatal(err)
-	}
-	return append(binary.BigEndian.AppendUint32(nil, uint32(len(frame))), frame...) //nolint:gosec // some hundred bytes
+	return wire.AppendStored(nil, &it, 0)
 }
 
-// recording returns a snapshot's content: two objects at 4, and two events up to 6.
-func recording(f testing.TB, e wire.Encoding) []byte {
-	f.Helper()
-	return bytes.Join([][]byte{
-		recordedFrame(f, e, "ADDED", "a", 2, false), recordedFrame(f, e, "ADDED", "b", 3, false), recordedFrame(f, e, "BOOKMARK", "", 4, true),
-		recordedFrame(f, e, "MODIFIED", "a", 5, false), recordedFrame(f, e, "DELETED", "b", 6, false), recordedFrame(f, e, "BOOKMARK", "", 7, false),
-	}, nil)
+// aJournal returns the records of a segment: two objects at 4, and two events up to 7.
+func aJournal(t testing.TB, e wire.Encoding) []journal.Record {
+	at := time.Now()
+	record := func(kind journal.Kind, name string, rv int) journal.Record {
+		return journal.Record{Kind: kind, RV: uint64(rv), Time: at, Key: "ns/" + name, Payload: storedConfigMap(t, e, name, rv)}
+	}
+	return []journal.Record{
+		record(journal.Object, "a", 2), record(journal.Object, "b", 3), record(journal.Upsert, "a", 5), record(journal.Delete, "b", 6),
+		{Kind: journal.Progress, RV: 7, Time: at},
+	}
+}
+
+// takeAll reads records as those of a segment at 4.
+func takeAll(t testing.TB, c *restored, records []journal.Record, since time.Time) error {
+	c.rv, c.base.rv, c.base.since = 4, 4, since
+	for i := range records {
+		if err := c.take(&records[i]); err != nil {
+			return err
+		}
+	}
+	return c.finish(t.Context(), journal.Position{})
 }
 
 var encodings = map[bool]wire.Encoding{false: jsonwire.Encoding{}, true: protowire.Encoding{}}
 
-// FuzzRecorded checks that any frames of a snapshot are read and match its header, or are refused and leave nothing in
-// the lane.
-func FuzzRecorded(f *testing.F) {
-	for binary, e := range encodings {
-		whole := recording(f, e)
-		f.Add(binary, 2, 2, uint64(4), uint64(7), whole)
-		f.Add(binary, 2, 1, uint64(4), uint64(7), whole)
-		f.Add(binary, 3, 2, uint64(4), uint64(7), whole)
-		f.Add(binary, 2, 2, uint64(4), uint64(7), whole[:len(whole)-1])
-		f.Add(binary, 2, 2, uint64(5), uint64(7), whole)
-		f.Add(binary, 2, 2, uint64(4), uint64(7), bytes.ReplaceAll(whole, []byte("b"), []byte("a")))
-		f.Add(binary, 0, 0, uint64(4), uint64(4), recordedFrame(f, e, "BOOKMARK", "", 4, true))
-		f.Add(binary, 0, 0, uint64(0), uint64(0), []byte{})
-		f.Add(binary, 0, 1, uint64(4), uint64(4), append(recordedFrame(f, e, "BOOKMARK", "", 4, true), recordedFrame(f, e, "ADDED", "a", 4, false)...))
-		f.Add(binary, 0, 0, uint64(0), uint64(0), recordedFrame(f, e, "ERROR", "a", 4, false))
-		f.Add(binary, 1, 0, uint64(4), uint64(4), append(recordedFrame(f, e, "ADDED", "a", 5, false), recordedFrame(f, e, "BOOKMARK", "", 4, true)...))
+// TestRecordsAreRestored: events before the history window are in the base, up to some that become history with the
+// later ones. The content is the same.
+func TestRecordsAreRestored(t *testing.T) {
+	for _, e := range encodings {
+		for name, since := range map[string]time.Time{"in the window": time.Now().Add(-time.Hour), "before the window": time.Now().Add(time.Hour)} {
+			by, id := epochOf(e)
+			lane := cache.NewLane(cache.Options{})
+			c, err := newRestored(by, id, lane, func(int64) error { return nil })
+			if err != nil {
+				t.Fatalf("%s: %v", e.Name(), err)
+			}
+			if err := takeAll(t, c, aJournal(t, e), since); err != nil {
+				t.Fatalf("%s, %s: %v", e.Name(), name, err)
+			}
+			if err := c.past.Show(c.rv); err != nil {
+				t.Fatal(err)
+			}
+			state, err := lane.State()
+			if err != nil || state.RV() != 7 || state.Len() != 1 || !c.marked {
+				t.Fatalf("%s, %s: got %+v, %v, want one object at 7", e.Name(), name, state, err)
+			}
+			watcher, err := lane.Watch(cache.WatchOptions{Predicate: by.kind.Predicate("", nil, nil), Start: cache.AfterRV(4)})
+			if err != nil {
+				t.Fatalf("%s, %s: %v", e.Name(), name, err)
+			}
+			watcher.Close()
+			lane.Close()
+		}
 	}
-	f.Fuzz(func(t *testing.T, binary bool, objects, events int, base, rv uint64, frames []byte) {
-		by, shape := recordingOf(encodings[binary])
+}
+
+// TestOldEventsAreInTheBase: of many events before the history window, only the last ones become history.
+func TestOldEventsAreInTheBase(t *testing.T) {
+	e := encodings[false]
+	records := aJournal(t, e)[:2]
+	for rv := 5; rv <= 1000; rv++ {
+		kind, name := journal.Upsert, fmt.Sprintf("c-%d", rv%30)
+		if rv%7 == 0 {
+			kind = journal.Delete
+		}
+		records = append(records, journal.Record{Kind: kind, RV: uint64(rv), Time: time.Now(), Key: "ns/" + name, Payload: storedConfigMap(t, e, name, rv)})
+	}
+	want := map[string]uint64{"ns/a": 2, "ns/b": 3}
+	for _, record := range records[2:] {
+		if want[record.Key] = record.RV; record.Kind == journal.Delete {
+			delete(want, record.Key)
+		}
+	}
+	by, id := epochOf(e)
+	lane := cache.NewLane(cache.Options{})
+	defer lane.Close()
+	c, err := newRestored(by, id, lane, func(int64) error { return nil })
+	if err == nil {
+		err = takeAll(t, c, records, time.Now().Add(time.Hour))
+	}
+	if err == nil {
+		err = c.past.Show(c.rv)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := lane.State()
+	if err != nil || state.Len() != len(want) || state.RV() != 1000 {
+		t.Fatalf("got %+v, %v, want %d objects at 1000", state, err, len(want))
+	}
+	for o := range state.Objects(cache.Span{}) {
+		if want[o.Key()] != uint64(o.RV) {
+			t.Errorf("got %s at %d, want %d", o.Key(), o.RV, want[o.Key()])
+		}
+	}
+	if stats := lane.Stats(); stats.Oldest != 1000-replayedEvents {
+		t.Errorf("got a history from %d, want from %d", stats.Oldest, 1000-replayedEvents)
+	}
+}
+
+// FuzzRecords checks that any records are restored, or are refused and leave nothing in the lane.
+func FuzzRecords(f *testing.F) {
+	for binary, e := range encodings {
+		for i, record := range aJournal(f, e) {
+			f.Add(binary, i, byte(record.Kind), record.RV, record.Key, record.Payload)
+			f.Add(binary, i, byte(journal.Dictionary), record.RV, record.Key, record.Payload)
+			f.Add(binary, i, byte(record.Kind), record.RV+3, record.Key, record.Payload)
+			f.Add(binary, i, byte(record.Kind), record.RV, record.Key+"x", record.Payload)
+			f.Add(binary, i, byte(record.Kind), record.RV, record.Key, record.Payload[:len(record.Payload)/2])
+		}
+	}
+	f.Fuzz(func(t *testing.T, binary bool, at int, kind byte, rv uint64, key string, payload []byte) {
+		e := encodings[binary]
+		records := aJournal(t, e)
+		records[uint(at)%uint(len(records))] = journal.Record{Kind: journal.Kind(kind), RV: rv, Time: time.Now(), Key: key, Payload: payload}
+		by, id := epochOf(e)
 		lane := cache.NewLane(cache.Options{Packing: cache.Packing{From: 1}})
 		defer lane.Close()
-		c := newRecorded(by, shape, lane)
-		from := &snapshot.Snapshot{Header: snapshot.Header{Base: base, RV: rv, Objects: objects, Events: events}, Reader: bytes.NewReader(frames)}
-		err := c.read(t.Context(), from, func(int64) error { return ErrNoMemory })
+		c, err := newRestored(by, id, lane, func(int64) error { return ErrNoMemory })
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = takeAll(t, c, records, time.Time{})
 		if state, unread := lane.State(); unread == nil {
 			t.Fatalf("got a State at %d before the check, want none", state.RV())
 		}
@@ -119,66 +193,13 @@ func FuzzRecorded(f *testing.F) {
 			t.Fatal(err)
 		}
 		state, err := lane.State()
-		if err != nil || uint64(state.RV()) != rv || state.Len() != len(c.versions) || c.events != events {
-			t.Fatalf("got %+v, %v for the header %+v", state, err, from.Header)
+		if err != nil || state.RV() != c.rv {
+			t.Fatalf("got %+v, %v, want a State at %d", state, err, c.rv)
 		}
 		for o := range state.Objects(cache.Span{}) {
-			if c.versions[o.Key()] != o.RV.String() {
-				t.Errorf("got %s at %d, want %s as checked", o.Key(), o.RV, c.versions[o.Key()])
+			if o.RV > c.rv {
+				t.Errorf("got %s at %d in a State at %d", o.Key(), o.RV, c.rv)
 			}
 		}
 	})
-}
-
-// TestRecordedIsRead checks that the seeds of FuzzRecorded are read, and refused if they are cut short.
-func TestRecordedIsRead(t *testing.T) {
-	for _, e := range encodings {
-		by, shape := recordingOf(e)
-		read := func(frames []byte) error {
-			c := newRecorded(by, shape, cache.NewLane(cache.Options{}))
-			from := &snapshot.Snapshot{Header: snapshot.Header{Base: 4, RV: 7, Objects: 2, Events: 2}, Reader: bytes.NewReader(frames)}
-			return c.read(t.Context(), from, func(int64) error { return nil })
-		}
-		whole := recording(t, e)
-		if err := read(whole); err != nil {
-			t.Errorf("%s: %v", e.Name(), err)
-		}
-		for i := range len(whole) - 1 { // JSON is complete without its last newline
-			if err := read(whole[:i]); err == nil {
-				t.Errorf("%s: got no error for %d of %d bytes", e.Name(), i, len(whole))
-			}
-		}
-	}
-}
-
-// TestWrongLengthsAllocateNothing checks that a wrong length allocates no memory. Received bytes do, up to the largest
-// frame or the lane's limit.
-func TestWrongLengthsAllocateNothing(t *testing.T) {
-	for name, test := range map[string]struct {
-		binary  bool
-		objects int
-		frames  io.Reader
-		want    error
-	}{
-		"a frame of 64 MiB":                 {binary: true, frames: strings.NewReader("\x03\xff\xff\xffabc")},
-		"a frame of 4 GiB":                  {binary: true, frames: strings.NewReader("\xff\xff\xff\xffabc")},
-		"an item of 2 GiB":                  {binary: true, frames: strings.NewReader("\x00\x00\x00\x06\x0a\xff\xff\xff\xff\x07")},
-		"more objects than the header says": {objects: 1, frames: bytes.NewReader(recording(t, jsonwire.Encoding{})), want: snapshot.ErrBroken},
-		"a thousand million":                {objects: 1e9, frames: strings.NewReader(""), want: snapshot.ErrBroken},
-	} {
-		t.Run(name, func(t *testing.T) {
-			by, shape := recordingOf(encodings[test.binary])
-			c := newRecorded(by, shape, cache.NewLane(cache.Options{}))
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			err := c.read(t.Context(), &snapshot.Snapshot{Header: snapshot.Header{Objects: test.objects}, Reader: test.frames}, func(int64) error { return nil })
-			runtime.ReadMemStats(&after)
-			if err == nil || test.want != nil && !errors.Is(err, test.want) {
-				t.Errorf("%v, want %v", err, test.want)
-			}
-			if took := after.TotalAlloc - before.TotalAlloc; took > 1<<20 {
-				t.Errorf("got %d bytes allocated", took)
-			}
-		})
-	}
 }

@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"os"
@@ -12,26 +13,37 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// damage changes a byte in the middle of the only snapshot, which only Open detects.
+// segmentOf returns the path of the only segment of the only lane.
+func segmentOf(t *testing.T, config Config) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(config.Journal.Dir, "lanes", "*", "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("got files %v, error %v, want one segment", files, err)
+	}
+	return files[0]
+}
+
+// damage changes a byte of an object in the checkpoint, which is detected only when the content is read.
 func damage(t *testing.T, config Config) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(config.SnapshotDir, "*"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("%v, %v", files, err)
-	}
-	content, err := os.ReadFile(files[0])
+	file := segmentOf(t, config)
+	content, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	content[len(content)-60] ^= 1
-	if err := os.WriteFile(files[0], content, 0o600); err != nil {
+	at := bytes.Index(content, []byte("ns/a"))
+	if at < 0 {
+		t.Fatal("got no object in the segment")
+	}
+	content[at] ^= 1
+	if err := os.WriteFile(file, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// notUsed returns why snapshots were not used.
+// notUsed returns why the journal was not used.
 func (r *rig) notUsed() (all []string) {
-	for _, entry := range r.logs.FilterMessage("Snapshot not used").All() {
+	for _, entry := range r.logs.FilterMessage("Journal of the lane not used").All() {
 		all = append(all, fmt.Sprint(entry.ContextMap()["error"]))
 	}
 	return all
@@ -62,9 +74,9 @@ func isFilled(lane *Reflector) bool {
 	return err == nil
 }
 
-// TestSnapshotIsReadOnce checks that a refused snapshot is not read again, neither after a failed list nor after the
+// TestJournalIsReadOnce checks that a refused journal is not read again, neither after a failed list nor after the
 // lane was stopped and started again.
-func TestSnapshotIsReadOnce(t *testing.T) {
+func TestJournalIsReadOnce(t *testing.T) {
 	inSecondProcess(t, func(t *testing.T, r *rig, config Config) {
 		damage(t, config)
 		config.Idle = time.Minute
@@ -73,13 +85,13 @@ func TestSnapshotIsReadOnce(t *testing.T) {
 		until(t, time.Second, "the lane is stopped", func() bool { return len(r.lanes.All()) == 0 })
 		r.synced(t)
 		if reasons := r.notUsed(); len(reasons) != 1 {
-			t.Errorf("got %d refusals of the snapshot, want 1: %q", len(reasons), reasons)
+			t.Errorf("got %d refusals of the journal, want 1: %q", len(reasons), reasons)
 		}
 	})
 }
 
-// TestSnapshotWaitsForTheUpstream checks that a snapshot is tried again after the upstream did not respond.
-func TestSnapshotWaitsForTheUpstream(t *testing.T) {
+// TestJournalWaitsForTheUpstream checks that a journal is tried again after the upstream did not respond.
+func TestJournalWaitsForTheUpstream(t *testing.T) {
 	inSecondProcess(t, func(t *testing.T, r *rig, config Config) {
 		r.Script("/api/v1/namespaces/kube-system", testkit.Refuse(http.StatusInternalServerError, "InternalError"))
 		r.start(t, config)
@@ -90,14 +102,14 @@ func TestSnapshotWaitsForTheUpstream(t *testing.T) {
 		elapse(time.Minute)
 		r.isCluster("1")
 		r.filled(t)
-		if n := r.logs.FilterMessage("Lane restored from snapshot").Len(); n != 1 {
-			t.Errorf("got %d lanes restored from a snapshot, want 1: %q", n, r.notUsed())
+		if n := r.logs.FilterMessage("Lane restored from the journal").Len(); n != 1 {
+			t.Errorf("got %d lanes restored from the journal, want 1: %q", n, r.notUsed())
 		}
 	})
 }
 
-// TestCheapSnapshotChecksComeFirst checks that the cheap checks are made before the content is read.
-func TestCheapSnapshotChecksComeFirst(t *testing.T) {
+// TestCheapJournalChecksComeFirst checks that the cheap checks are made before the content is read.
+func TestCheapJournalChecksComeFirst(t *testing.T) {
 	for name, c := range map[string]struct {
 		refuse func(*rig)
 		want   string

@@ -5,141 +5,255 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/listfacade/listfacade/cache"
-	"github.com/listfacade/listfacade/internal/snapshot"
+	"github.com/listfacade/listfacade/internal/journal"
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// recorded is the content of a snapshot. Only adopt makes it the content of the lane. Dropping its filling releases it.
-type recorded struct {
+const (
+	// replayedEvents is the number of events before the history window that become history nevertheless. kube-apiserver
+	// keeps the last 100 events, however old they are (semantics 4.1).
+	replayedEvents = 128
+	// decodedAtOnce is the number of records that are decoded at the same time.
+	decodedAtOnce = 1024
+)
+
+// restored is the content of a lane that was read from the journal. Only adopt makes it the content of the lane.
+// Dropping its filling releases it.
+//
+// Of the events before the history window, only the last one of each object is decoded. They make up the base, and the
+// later events become the history.
+type restored struct {
 	by       *listWatch
 	filling  *cache.Filling
 	shape    wire.Shape // including the columns
 	columns  []byte
 	bookmark wire.Bookmark
-	marked   bool                     // whether the upstream had sent a bookmark
-	objects  map[string]*cache.Object // objects of the base; nil after the end of the base
-	past     *cache.Restoration       // history after the base; nil before the end of the base
-	rv       cache.RV
-	events   int
-	versions map[string]string // versions of the final objects, by key
+	marked   bool // whether the upstream had sent a bookmark
+	admit    func(bytes int64) error
+	admitted int64 // bytes for which admit was last called
+
+	dictionaries []*wire.Dictionary          // of the segment that is being read
+	known        map[string]*wire.Dictionary // all dictionaries, by their stored form: segments repeat them
+	base         *base                       // nil after its end
+	past         *cache.Restoration          // nil before the end of the base
+	rv           cache.RV                    // version after the last event or progress
+	waiting      []stored                    // records that are decoded together
+	end          journal.Position            // end of the journal; zero if it was not read to the end
 }
 
-func newRecorded(by *listWatch, shape wire.Shape, lane *cache.Lane) *recorded {
-	return &recorded{
-		by: by, shape: shape, filling: lane.Fill(), objects: map[string]*cache.Object{}, versions: map[string]string{},
+// stored is a record that has not been decoded.
+type stored struct {
+	journal.Record
+	dictionaries []*wire.Dictionary // dictionaries of its segment
+}
+
+// newRestored returns an empty restored. admit returns an error if the given number of bytes does not fit into memory.
+func newRestored(e *epoch, id journal.Identity, lane *cache.Lane, admit func(int64) error) (*restored, error) {
+	c := &restored{
+		by: e.listWatch, shape: e.shape, columns: id.Columns, marked: id.Marked, filling: lane.Fill(), admit: admit,
+		base: &base{records: map[string]stored{}}, known: map[string]*wire.Dictionary{},
 	}
+	var err error
+	if len(id.Columns) > 0 {
+		if c.shape, err = c.shape.WithColumns(id.Columns); err != nil {
+			return nil, fmt.Errorf("%w: %w", journal.ErrDamaged, err)
+		}
+	}
+	frame, err := c.by.framing.Reader(bytes.NewReader(id.Bookmark), wire.FrameLimit).Next()
+	if err == nil {
+		c.bookmark, err = c.by.reader.Bookmark(frame)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: bookmark: %w", journal.ErrDamaged, err)
+	}
+	return c, nil
 }
 
-// read reads a snapshot by the same code as a stream of the upstream. admit returns an error if the given number of
-// bytes does not fit into memory.
-func (c *recorded) read(ctx context.Context, from *snapshot.Snapshot, admit func(bytes int64) error) error {
-	s := &stream{listWatch: c.by, body: io.NopCloser(from), frames: c.by.framing.Reader(from, wire.FrameLimit),
-		cancel: func() {}}
-	c.marked = from.Marked
-	looked := int64(0)
-	for ctx.Err() == nil {
-		st, err := s.next()
-		switch {
-		case errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
-			if c.past == nil || uint64(c.rv) != from.RV || c.events != from.Events {
-				return fmt.Errorf("%w: content does not match the header", snapshot.ErrBroken)
+// read reads segments that continue each other. Events since the given time become history. If a part is damaged, the
+// content is that before the damage, and the lane receives the rest from the upstream.
+func (c *restored) read(ctx context.Context, run []journal.Segment, since time.Time) error {
+	c.rv, c.base.since = cache.RV(run[0].RV), since
+	c.base.rv = c.rv
+	for i := range run {
+		c.dictionaries = nil
+		if i > 0 && !run[i].Same(&run[i-1].Identity) {
+			return fmt.Errorf("%w: a segment of another lane continues the one before", journal.ErrDamaged)
+		}
+		records := run[i].Records(ctx)
+		if i > 0 {
+			records = run[i].Events(ctx, run[i].RV)
+		}
+		complete := false
+		for record, err := range records {
+			if errors.Is(err, journal.ErrDamaged) && (complete || i > 0) {
+				return c.finish(ctx, journal.Position{})
+			} else if err != nil {
+				return err
 			}
-			return nil
-		case err != nil:
-			return err
-		}
-		if err := c.take(&st, from); err != nil {
-			return err
-		}
-		s.ordered = c.past != nil
-		if bytes := c.filling.Memory(); bytes-looked >= lookEvery {
-			looked = bytes
-			if err := admit(bytes); err != nil {
+			complete = complete || record.Kind != journal.Object && record.Kind != journal.Dictionary
+			if err := c.take(&record); err != nil {
 				return err
 			}
 		}
 	}
-	return context.Cause(ctx)
+	return c.finish(ctx, run[len(run)-1].End)
 }
 
-// take reads one frame.
-func (c *recorded) take(st *step, from *snapshot.Snapshot) error {
-	if len(st.columns) > 0 {
-		shape, err := c.shape.WithColumns(st.columns)
+// take reads one record.
+func (c *restored) take(record *journal.Record) error {
+	switch record.Kind {
+	case journal.Dictionary:
+		return c.takeDictionary(record.Payload)
+	case journal.Progress:
+		c.marked = true // only bookmarks advance a lane without an event
+		c.progress(cache.RV(record.RV))
+		return c.look()
+	}
+	if record.Kind != journal.Object && cache.RV(record.RV) <= c.rv {
+		return fmt.Errorf("%w: event at %d follows %d", journal.ErrDamaged, record.RV, c.rv)
+	}
+	if record.Kind != journal.Object {
+		c.rv = cache.RV(record.RV)
+	}
+	kept := stored{*record, c.dictionaries}
+	kept.Payload = append([]byte(nil), record.Payload...)
+	if c.base != nil && c.base.takes(&kept) {
+		return c.look()
+	}
+	if err := c.endBase(); err != nil {
+		return err
+	}
+	return c.apply(kept)
+}
+
+// progress advances the version.
+func (c *restored) progress(rv cache.RV) {
+	c.rv = max(c.rv, rv)
+	if c.base != nil && len(c.base.recent) == 0 {
+		c.base.rv = c.rv
+	}
+}
+
+// takeDictionary reads a dictionary, and makes it that of the lane. Records before it keep theirs.
+func (c *restored) takeDictionary(stored []byte) (err error) {
+	d := c.known[string(stored)]
+	if d == nil {
+		if d, err = wire.ReadDictionary(stored); err != nil {
+			return fmt.Errorf("%w: %w", journal.ErrDamaged, err)
+		}
+		c.known[string(stored)] = d
+	}
+	c.dictionaries = append(c.dictionaries, d)
+	c.filling.Adopt(d)
+	return nil
+}
+
+// endBase makes the objects of the base the first State of the history.
+func (c *restored) endBase() error {
+	b := c.base
+	if b == nil {
+		return nil
+	}
+	c.base = nil
+	objects, err := c.decodeBase(b)
+	if err != nil {
+		return err
+	}
+	c.past = c.filling.Restore(b.rv, c.shape, objects)
+	for _, event := range b.recent {
+		if err := c.apply(event); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decodeBase returns the objects of a base.
+func (c *restored) decodeBase(b *base) ([]*cache.Object, error) {
+	objects, some := make([]*cache.Object, 0, len(b.records)), make([]stored, 0, decodedAtOnce)
+	decode := func() error {
+		decoded, err := c.decode(some)
 		if err != nil {
 			return err
 		}
-		c.shape, c.columns = shape, bytes.Clone(st.columns)
+		for _, o := range decoded {
+			if o.RV > b.rv {
+				return fmt.Errorf("%w: %s has resourceVersion %d in a list of %d", journal.ErrDamaged, o.Key(), o.RV, b.rv)
+			}
+			c.filling.Add(o)
+		}
+		objects, some = append(objects, decoded...), some[:0]
+		return c.look()
 	}
-	switch {
-	case st.kind == stepInitialEnd && c.past == nil:
-		return c.endBase(st, from)
-	case st.kind != stepChange && c.past == nil:
-		return fmt.Errorf("%w: bookmark before the end of the objects", snapshot.ErrBroken)
-	case st.kind != stepChange:
-		c.rv = st.rv
-		return nil
-	}
-	if c.past == nil {
-		c.filling.Add(st.change.Object)
-		return c.takeObject(st.change, from)
-	}
-	return c.takeEvent(st.change, from)
-}
-
-// takeObject adds an object of the base.
-func (c *recorded) takeObject(change cache.Change, from *snapshot.Snapshot) error {
-	o := change.Object
-	switch {
-	case c.objects[o.Key()] != nil || change.Kind == cache.Delete:
-		return fmt.Errorf("%w: %s appears twice", snapshot.ErrBroken, o.Key())
-	case len(c.objects) == from.Objects:
-		return fmt.Errorf("%w: more objects than the header says", snapshot.ErrBroken)
-	}
-	c.objects[o.Key()], c.versions[o.Key()] = o, o.RV.String()
-	return nil
-}
-
-// endBase ends the base and begins the history.
-func (c *recorded) endBase(st *step, from *snapshot.Snapshot) (err error) {
-	if len(c.objects) != from.Objects || uint64(st.rv) != from.Base {
-		return fmt.Errorf("%w: content does not match the header", snapshot.ErrBroken)
-	}
-	for key, o := range c.objects {
-		if o.RV > st.rv {
-			return fmt.Errorf("%w: %s has resourceVersion %d in a list of %d", snapshot.ErrBroken, key, o.RV, st.rv)
+	for key, record := range b.records {
+		delete(b.records, key)
+		b.bytes -= int64(len(record.Payload))
+		if some = append(some, record); len(some) == decodedAtOnce {
+			if err := decode(); err != nil {
+				return nil, err
+			}
 		}
 	}
-	if c.bookmark, err = c.by.reader.Bookmark(st.frame); err != nil {
-		return err
-	}
-	c.rv = st.rv
-	c.past = c.filling.Restore(st.rv, c.shape, slices.Collect(maps.Values(c.objects)))
-	c.objects = nil
-	return nil
+	return objects, decode()
 }
 
-// takeEvent adds an event of the history.
-func (c *recorded) takeEvent(change cache.Change, from *snapshot.Snapshot) error {
-	o := change.Object
-	switch {
-	case o.RV <= c.rv:
-		return fmt.Errorf("%w: event at %d follows %d", snapshot.ErrBroken, o.RV, c.rv)
-	case c.events == from.Events:
-		return fmt.Errorf("%w: more events than the header says", snapshot.ErrBroken)
+// apply adds an event to the history.
+func (c *restored) apply(event stored) error {
+	if c.waiting = append(c.waiting, event); len(c.waiting) < decodedAtOnce {
+		return nil
 	}
-	if change.Kind == cache.Delete {
-		delete(c.versions, o.Key())
-	} else {
-		c.versions[o.Key()] = o.RV.String()
+	return c.flush()
+}
+
+// flush applies the events that wait.
+func (c *restored) flush() error {
+	events := c.waiting
+	c.waiting = c.waiting[:0]
+	objects, err := c.decode(events)
+	if err != nil {
+		return err
 	}
-	c.events++
-	c.rv = o.RV
-	return c.past.Apply(change, time.Now())
+	now := time.Now()
+	for i, o := range objects {
+		change := cache.Change{Kind: cache.Upsert, Object: o}
+		if events[i].Kind == journal.Delete {
+			change.Kind = cache.Delete
+		}
+		at := events[i].Time
+		if at.After(now) {
+			at = now // the clock went back
+		}
+		if err := c.past.Apply(change, at); err != nil {
+			return fmt.Errorf("%w: %w", journal.ErrDamaged, err)
+		}
+	}
+	return c.look()
+}
+
+// finish ends the content at the given end of the journal.
+func (c *restored) finish(ctx context.Context, end journal.Position) error {
+	if err := c.endBase(); err != nil {
+		return err
+	}
+	if err := c.flush(); err != nil {
+		return err
+	}
+	c.end = end
+	return context.Cause(ctx)
+}
+
+// look asks now and then whether the content still fits into memory.
+func (c *restored) look() error {
+	bytes := c.filling.Memory()
+	if c.base != nil {
+		bytes += c.base.bytes
+	}
+	if bytes-c.admitted < lookEvery {
+		return nil
+	}
+	c.admitted = bytes
+	return c.admit(bytes)
 }

@@ -16,10 +16,11 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// inSecondProcess runs a test with lanes that can be restored from snapshots of an earlier process.
+// inSecondProcess runs a test with lanes that can be restored from the journal of an earlier process. The names are
+// compared only if the journal is older than trustedAge.
 func inSecondProcess(t *testing.T, test func(t *testing.T, r *rig, config Config)) {
 	t.Helper()
-	config := Config{SnapshotDir: filepath.Join(t.TempDir(), "snapshots"), Packing: cache.Packing{From: 1}}
+	config := Config{Journal: Journal{Dir: filepath.Join(t.TempDir(), "journal")}, Packing: cache.Packing{From: 1}}
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, configMaps, config)
 		r.isVersion("v1.37.1")
@@ -27,6 +28,7 @@ func inSecondProcess(t *testing.T, test func(t *testing.T, r *rig, config Config
 		r.Put("ns/a", "1")
 		r.Put("ns/b", "1")
 		r.synced(t)
+		elapse(2 * recordEvery)
 		r.Put("ns/c", "1") // 4
 		r.Delete("ns/b")   // 5
 		r.Put("ns/a", "2") // 6
@@ -36,7 +38,7 @@ func inSecondProcess(t *testing.T, test func(t *testing.T, r *rig, config Config
 	})
 }
 
-// prints is what a lane shows, and what its writer has learned that a snapshot could tell it.
+// prints is what a lane shows, and what its writer has learned that a journal could tell it.
 type prints struct {
 	State, Bookmark, Columns string
 	Marked, Prints           bool
@@ -52,10 +54,11 @@ func (r *Reflector) prints() prints {
 	}
 }
 
-// TestSnapshotIsVisibleOnlyAfterCheck checks that readers see nothing of a snapshot before the upstream has confirmed
-// it. Then they immediately see its last State, and watches resume within its history.
-func TestSnapshotIsVisibleOnlyAfterCheck(t *testing.T) {
+// TestJournalIsVisibleOnlyAfterCheck checks that readers see nothing of a journal before the upstream has confirmed it.
+// Then they immediately see its last State, and watches resume within its history.
+func TestJournalIsVisibleOnlyAfterCheck(t *testing.T) {
 	inSecondProcess(t, func(t *testing.T, r *rig, config Config) {
+		elapse(2 * trustedAge)
 		r.start(t, config)
 		var lane *Reflector
 		started := make(chan struct{})
@@ -69,8 +72,8 @@ func TestSnapshotIsVisibleOnlyAfterCheck(t *testing.T) {
 		lane = r.lane(t)
 		close(started)
 		r.synced(t)
-		if n := r.logs.FilterMessage("Lane restored from snapshot").Len(); n != 1 {
-			t.Fatalf("got %d lanes restored from a snapshot: %v", n, r.logs.All())
+		if n := r.logs.FilterMessage("Lane restored from the journal").Len(); n != 1 {
+			t.Fatalf("got %d lanes restored from the journal: %v", n, r.logs.All())
 		}
 		if rv := stateOf(t, lane).RV(); rv != 6 {
 			t.Errorf("got resourceVersion %d, want 6", rv)
@@ -109,18 +112,19 @@ func TestSlowRestoreContinuesWithProgress(t *testing.T) {
 				text(fmt.Sprintf(page, "", "c", "4"))(w, request)
 			}
 		})
+		elapse(2 * trustedAge)
 		r.start(t, config)
 		began := time.Now()
 		r.synced(t)
-		if n := r.logs.FilterMessage("Lane restored from snapshot").Len(); n != 1 || time.Since(began) < restoreWait {
-			t.Errorf("got %d lanes restored from a snapshot after %v: %v", n, time.Since(began), r.logs.All())
+		if n := r.logs.FilterMessage("Lane restored from the journal").Len(); n != 1 || time.Since(began) < restoreWait {
+			t.Errorf("got %d lanes restored from the journal after %v: %v", n, time.Since(began), r.logs.All())
 		}
 	})
 }
 
-// TestRefusedSnapshotLeavesNothing checks that a refused snapshot has no effect on the lane, which is then listed and
+// TestRefusedJournalLeavesNothing checks that a refused journal has no effect on the lane, which is then listed and
 // filled.
-func TestRefusedSnapshotLeavesNothing(t *testing.T) {
+func TestRefusedJournalLeavesNothing(t *testing.T) {
 	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	for name, refuse := range map[string]func(t *testing.T, r *rig, file string){
 		"cut short": func(t *testing.T, _ *rig, file string) {
@@ -128,8 +132,11 @@ func TestRefusedSnapshotLeavesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
-		"another object": func(_ *testing.T, r *rig, _ string) { r.Put("ns/a", "3") },
-		"a backup":       func(_ *testing.T, r *rig, _ string) { r.Restore(2) },
+		"another object": func(_ *testing.T, r *rig, _ string) {
+			r.Script(testkit.AskRoll, text(`{"kind":"PartialObjectMetadataList","metadata":{"resourceVersion":"6"},"items":[`+
+				`{"metadata":{"namespace":"ns","name":"a","resourceVersion":"5"}},{"metadata":{"namespace":"ns","name":"c","resourceVersion":"4"}}]}`))
+		},
+		"a backup": func(_ *testing.T, r *rig, _ string) { r.Restore(2) },
 		"a watch that is expired": func(_ *testing.T, r *rig, _ string) {
 			r.Script(testkit.AskWatch, testkit.Refuse(http.StatusGone, "Expired"))
 		},
@@ -142,27 +149,24 @@ func TestRefusedSnapshotLeavesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inSecondProcess(t, func(t *testing.T, r *rig, config Config) {
-				files, err := filepath.Glob(filepath.Join(config.SnapshotDir, "*"))
-				if err != nil || len(files) != 1 {
-					t.Fatalf("%v, %v", files, err)
-				}
-				refuse(t, r, files[0])
+				elapse(2 * trustedAge)
+				refuse(t, r, segmentOf(t, config))
 				var listed []prints
-				for _, dir := range []string{"", config.SnapshotDir} {
-					config.SnapshotDir = dir
+				for _, dir := range []string{"", config.Journal.Dir} {
+					config.Journal.Dir = dir
 					r.start(t, config)
 					began := time.Now()
 					listed = append(listed, r.firstListed(t))
 					if took := time.Since(began); took > restoreWait+time.Minute {
 						t.Errorf("got a filled lane after %v", took)
 					}
-					if n := r.logs.FilterMessage("Snapshot not used").Len(); (n > 0) != (dir != "") {
-						t.Errorf("got %d snapshots not used: %v", n, r.logs.All())
+					if n := r.logs.FilterMessage("Journal of the lane not used").Len(); (n > 0) != (dir != "") {
+						t.Errorf("got %d journals not used: %v", n, r.logs.All())
 					}
 					r.stop()
 				}
 				if diff := cmp.Diff(listed[0], listed[1]); diff != "" {
-					t.Errorf("lane without (-) and with (+) a refused snapshot:\n%s", diff)
+					t.Errorf("lane without (-) and with (+) a refused journal:\n%s", diff)
 				}
 			})
 		})

@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"sync"
 
 	"github.com/listfacade/listfacade/cache"
-	"github.com/listfacade/listfacade/internal/snapshot"
+	"github.com/listfacade/listfacade/internal/journal"
 )
 
-// tries records the lanes whose snapshots were used or refused in this process. A refused snapshot would be refused
-// again, because it only gets older. Safe for concurrent use.
+// tries records the lanes that were restored, or whose journal was refused, in this process. A refused journal would be
+// refused again, because it only gets older. Safe for concurrent use.
 type tries struct {
 	mu   sync.Mutex // guards done
 	done map[laneKey]bool
@@ -30,31 +29,27 @@ func (t *tries) has(key laneKey) bool {
 	return t.done[key]
 }
 
-// isVerdict reports whether an error means that the snapshot must not be used, and not only that the upstream did not
+// isVerdict reports whether an error means that the journal must not be used, and not only that the upstream did not
 // respond.
 func isVerdict(err error) bool {
-	return errors.Is(err, errUnchecked) || errors.Is(err, snapshot.ErrBroken) || errors.Is(err, snapshot.ErrOpen) ||
-		errors.Is(err, fs.ErrNotExist) || endsEpoch(err)
+	return errors.Is(err, errUnchecked) || errors.Is(err, journal.ErrDamaged) || errors.Is(err, journal.ErrAccess) ||
+		endsEpoch(err)
 }
 
-// look makes the cheap checks of a snapshot before its content is read. It checks that the snapshot is of this lane,
-// and that the upstream has reached its version and still has the following events.
-func (r *restorer) look(ctx context.Context, e *epoch, path string) error {
-	h, err := snapshot.Look(path)
-	if err != nil {
+// look makes the cheap checks of the journal before its content is read. It checks that the newest segment is of this
+// lane, and that the upstream has reached its version and still has the following events.
+func (r *restorer) look(ctx context.Context, e *epoch, last *journal.Segment) error {
+	if err := r.agrees(ctx, e, last); err != nil {
 		return err
 	}
-	if err := r.agrees(ctx, e, h); err != nil {
-		return err
-	}
-	if err := r.learner.verify(ctx, cache.RV(h.RV)); err != nil {
+	if err := r.learner.verify(ctx, cache.RV(last.Last)); err != nil {
 		return err
 	}
 	// This watch is only a check and is closed. The lane's own watch is opened after the content was read, because it
 	// would have no reader before.
-	open, err := e.watch(ctx, watchQuery(cache.RV(h.RV)), lookSeconds)
+	open, err := e.watch(ctx, watchQuery(cache.RV(last.Last)), lookSeconds)
 	if err != nil {
-		return fmt.Errorf("open a watch from the snapshot's version: %w", err)
+		return fmt.Errorf("open a watch from the journal's version: %w", err)
 	}
 	open.look()
 	err = open.awaitFailure(watchGrace)

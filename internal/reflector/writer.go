@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/fresh"
 )
 
@@ -49,8 +50,9 @@ func (l *Lanes) newWriter(lane *lane, checker *fresh.Checker) *writer {
 		pagedFrom: cmp.Or(l.config.PagedFrom, pagedFrom), streaming: true, peers: l.peers, check: w.check, learner: w.learner,
 	}
 	w.restorer = &restorer{
-		lane: lane, dir: l.config.SnapshotDir, tries: l.tries, quota: quota, check: w.check, learner: w.learner,
+		lane: lane, recorder: l.recorder, tries: l.tries, quota: quota, check: w.check, learner: w.learner,
 		publisher: w.publisher,
+		window:    cmp.Or(l.config.of(lane.Resource.GVR.GroupResource()).Window, cache.DefaultHistoryWindow),
 	}
 	w.watcher = &watcher{lane: lane, checker: checker, check: w.check, learner: w.learner, refusal: w.refusal}
 	return w
@@ -154,13 +156,13 @@ func (w *writer) runEpoch(ctx context.Context, pause *backoff) error {
 	return err
 }
 
-// sync fills the lane from a snapshot, a peer or the upstream, and publishes the result. It returns the watch that
+// sync fills the lane from the journal, a peer or the upstream, and publishes the result. It returns the watch that
 // continues from there, or nil if none is open yet. version is the upstream's version; empty if it is unknown.
 func (w *writer) sync(ctx context.Context, version string) (*stream, error) {
 	e := w.present
 	if open, err := w.restorer.restore(ctx, e); open != nil || err != nil {
 		if err == nil {
-			w.lane.metrics.Filled("snapshot")
+			w.lane.metrics.Filled("journal")
 		}
 		return open, err
 	}

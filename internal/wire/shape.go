@@ -28,6 +28,8 @@ type Shape interface {
 	// WithClock returns the shape with a clock. Ages are then relative to it, in all responses. The clock is safe for
 	// concurrent use.
 	WithClock(now func() time.Time) Shape
+	// Columns returns the columns as the upstream wrote them; nil if they are unknown. The caller must not modify them.
+	Columns() []byte
 	// Reprinted reports whether the columns of a Table differ from those of the shape.
 	Reprinted(columns []byte) bool
 	// Bookmark returns a minimal bookmark of the kind: type meta and metadata.

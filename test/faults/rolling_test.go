@@ -3,7 +3,6 @@ package faults
 import (
 	"fmt"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -12,7 +11,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/listfacade/listfacade/internal/facade"
-	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
@@ -80,30 +78,4 @@ func TestRollingRestart(t *testing.T) {
 	if now := lists.Load(); now != begun {
 		t.Errorf("clients sent %d lists, want 0", now-begun)
 	}
-}
-
-// A facade that has lost events leaves a snapshot. The next facade does not use it.
-func TestSnapshotWithLostEventsIsNotUsed(t *testing.T) {
-	settings.Long(t)
-	t.Parallel()
-	s := suite.NewFixture(t, suite.Cluster(t))
-	s.Put(t, suite.ConfigMaps, "one", "", "1")
-	way, dir := newLossy(t, s), t.TempDir()
-	snapshots := func(c *facade.Config) { c.SnapshotDir, c.Preload = dir, []string{"configmaps"} }
-	f := suite.LaunchFacade(t, way.kubeconfig, snapshots)
-	f.AwaitReady(t)
-	s.Put(t, suite.ConfigMaps, "added", "", lostAddition)
-	rv := s.Put(t, suite.ConfigMaps, "one", "", "2")
-	suite.Reach(t, s.Oracle(t, f), suite.Collection(suite.ConfigMaps, s.Namespace), rv)
-	f.Close(t)
-	next := suite.StartFacade(t, suite.Cluster(t), snapshots)
-	oracle := s.Oracle(t, next)
-	if n := sum(scraped(t, oracle.Facade), "listfacade_lane_fills_total", `source="snapshot"`); n != 0 || way.lost.Load() == 0 {
-		t.Errorf("%v lanes resumed from a snapshot, want 0", n)
-	}
-	said := next.Logs.FilterMessage("Snapshot not used").All()
-	if len(said) != 1 || !strings.Contains(fmt.Sprint(said[0].ContextMap()["error"]), `objects differ, the first one: "`+s.Namespace+`/added" is missing`) {
-		t.Errorf("the log has %v", said)
-	}
-	oracle.Compare(t, testkit.Question{Path: suite.Collection(suite.ConfigMaps, s.Namespace)})
 }

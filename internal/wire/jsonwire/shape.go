@@ -41,6 +41,9 @@ func newShape(d wire.Description) *Shape {
 // Prints implements wire.Shape. It requires that the columns are known, and the source of every age.
 func (s *Shape) Prints() bool { return s.rawColumns != nil && len(s.ages.Frozen()) == 0 }
 
+// Columns implements wire.Shape.
+func (s *Shape) Columns() []byte { return s.rawColumns }
+
 // Reprinted implements wire.Shape.
 func (s *Shape) Reprinted(columns []byte) bool {
 	return columns != nil && s.rawColumns != nil && !bytes.Equal(columns, s.rawColumns)

@@ -41,6 +41,9 @@ func metaEnvelopes(kind string) map[wire.MetaVersion]envelope {
 // Prints implements wire.Shape. Protobuf has no Tables.
 func (*Shape) Prints() bool { return false }
 
+// Columns implements wire.Shape. There are no Tables in protobuf.
+func (*Shape) Columns() []byte { return nil }
+
 // Reprinted implements wire.Shape.
 func (*Shape) Reprinted([]byte) bool { return false }
 

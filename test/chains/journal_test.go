@@ -3,6 +3,7 @@ package chains
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,17 +17,18 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 
 	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// leaving configures a facade that writes snapshots of config maps and gadgets to a directory, and serves at an
+// recording configures a facade that writes a journal of config maps and gadgets to a directory, and serves at an
 // address.
-func leaving(t *testing.T, dir, address string) func(*facade.Config) {
+func recording(t *testing.T, dir, address string) func(*facade.Config) {
 	listen := at(t, address)
 	return func(c *facade.Config) {
 		listen(c)
-		c.SnapshotDir = dir
+		c.JournalDir = dir
 		c.Preload, c.PreloadEncodings = []string{"configmaps", gadgets}, []string{"json", "protobuf"}
 	}
 }
@@ -88,31 +90,42 @@ func changes(t *testing.T, s *suite.Fixture, round int) {
 	}
 }
 
-// A facade that is started again resumes from the snapshots of the previous process. Its clients resume their watches
-// without a list, and receive all changes.
-func TestSnapshotResumes(t *testing.T) {
+// A facade that is started again resumes from the journal of the previous process, whether that ended in order or was
+// killed. Its clients resume their watches without a list, and receive all changes.
+func TestJournalResumes(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	s.DefineGadgets(t)
-	dir, address := filepath.Join(t.TempDir(), "snapshots"), suite.FreeAddress(t)
+	dir, address := filepath.Join(t.TempDir(), "journal"), suite.FreeAddress(t)
 	tally := suite.NewTally(t, suite.Cluster(t))
 	changes(t, s, 0)
 	var count listening
-	f := count.launch(t, tally.Kubeconfig, leaving(t, dir, address))
+	f := count.launch(t, tally.Kubeconfig, recording(t, dir, address))
 	all := watchers(t, s, f, 10)
-	for round := 1; round <= 2; round++ {
+	for round, killed := range []bool{false, true} {
 		changes(t, s, 10*round)
 		converge(t, s, all)
 		lists := count.lists.Load()
+		awaitSegments(t, dir, 3)
+		if killed { // the next process finds the files of a process that did not end
+			crashed := filepath.Join(t.TempDir(), "crashed")
+			if err := os.CopyFS(crashed, os.DirFS(dir)); err != nil {
+				t.Fatal(err)
+			}
+			private(t, crashed)
+			dir = crashed
+		}
 		f.Close(t)
 		before := map[suite.Asked]int{}
-		whats := []suite.Asked{{Way: suite.List, Resource: "configmaps"}, {Way: suite.List, Resource: "configmaps", Protobuf: true}, {Way: suite.List, Resource: gadgets}}
+		whats := []suite.Asked{
+			{Way: suite.List, Resource: "configmaps"}, {Way: suite.List, Resource: "configmaps", Protobuf: true}, {Way: suite.List, Resource: gadgets},
+		}
 		for _, what := range whats {
 			before[what] = tally.Asked(what)
 		}
 		changes(t, s, 10*round+1)
-		f = count.launch(t, tally.Kubeconfig, leaving(t, dir, address))
-		if got := fills(t, f, "snapshot"); got != "3" {
-			t.Fatalf("%s lanes resumed from a snapshot: %v", got, f.Logs.All())
+		f = count.launch(t, tally.Kubeconfig, recording(t, dir, address))
+		if got := fills(t, f, "journal"); got != "3" {
+			t.Fatalf("%s lanes resumed from the journal, want 3: %v", got, f.Logs.All())
 		}
 		changes(t, s, 10*round+2)
 		converge(t, s, all)
@@ -121,15 +134,47 @@ func TestSnapshotResumes(t *testing.T) {
 		}
 		for what, n := range before {
 			if now := tally.Asked(what); now != n {
-				t.Errorf("%s: %d lists at kube-apiserver", what, now-n)
+				t.Errorf("%s: %d lists at kube-apiserver, want 0", what, now-n)
 			}
 		}
 	}
 	s.Put(t, suite.ConfigMaps, "c0", "t=a", "1")
 	answersAll(t, s, f)
-	files, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil || len(files) != 3 {
-		t.Errorf("%v, %v", files, err)
+}
+
+// segments returns the files of a journal.
+func segments(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "lanes", "*", "*.segment"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// awaitSegments waits until a journal has files of that many lanes, because they are written after the lanes are
+// filled.
+func awaitSegments(t *testing.T, dir string, lanes int) {
+	t.Helper()
+	testkit.Eventually(t, "the lanes are in the journal", func() error {
+		if n := len(segments(t, dir)); n < lanes {
+			return fmt.Errorf("got %d files, want %d", n, lanes)
+		}
+		return nil
+	})
+}
+
+// private makes the files of a copy readable for their owner only, as a journal requires.
+func private(t *testing.T, dir string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		return os.Chmod(path, 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -142,9 +187,9 @@ func converge(t *testing.T, s *suite.Fixture, all map[schema.GroupVersionResourc
 	}
 }
 
-// A facade ignores a snapshot that is broken, belongs to another lane, is writable by others, or is outdated. It logs
-// the reason.
-func TestInvalidSnapshotsAreIgnored(t *testing.T) {
+// A facade ignores a journal that is broken, belongs to another lane, is writable by others, or is of another format.
+// It logs the reason, and lists.
+func TestInvalidJournalsAreIgnored(t *testing.T) {
 	settings.Long(t)
 	s := suite.NewFixture(t, suite.Cluster(t))
 	s.DefineGadgets(t)
@@ -152,35 +197,40 @@ func TestInvalidSnapshotsAreIgnored(t *testing.T) {
 	dir := t.TempDir()
 	kubeconfig := suite.FacadeKubeconfig(t, suite.Cluster(t))
 	var count listening
-	count.launch(t, kubeconfig, leaving(t, dir, suite.FreeAddress(t))).Close(t)
+	first := count.launch(t, kubeconfig, recording(t, dir, suite.FreeAddress(t)))
+	awaitSegments(t, dir, 3)
+	first.Close(t)
 	whole := map[string][]byte{}
-	files, _ := filepath.Glob(filepath.Join(dir, "*.snapshot"))
-	for _, file := range files {
+	for _, file := range segments(t, dir) {
 		content, err := os.ReadFile(file) //nolint:gosec // of this test
 		if err != nil {
 			t.Fatal(err)
 		}
-		whole[filepath.Base(file)] = content
+		whole[filepath.Base(filepath.Dir(file))] = content
 	}
 	if len(whole) != 3 {
-		t.Fatalf("%v", files)
+		t.Fatalf("got %d lanes, want 3", len(whole))
 	}
-	const name = "configmaps..v1.json.snapshot"
+	const name = "configmaps..v1.json"
 	for _, test := range []struct {
 		name, want string
 		content    []byte
 		mode       os.FileMode
 	}{
-		{name: "a byte less", content: whole[name][:len(whole[name])-1], want: "incomplete or damaged"},
-		{name: "a byte changed", content: changedAt(whole[name], len(whole[name])-60), want: "incomplete or damaged"},
-		{name: "of another resource", content: bytes.Replace(whole[name], []byte("configmaps"), []byte("configmapz"), 1), want: "does not match the upstream"},
-		{name: "nothing", content: []byte{}, want: "incomplete or damaged"},
-		{name: "of another lane", content: whole["configmaps..v1.protobuf.snapshot"], want: "does not match the upstream"},
+		{name: "cut in the checkpoint", content: whole[name][:len(whole[name])/2], want: "damaged"},
+		{name: "a byte changed", content: changedAt(whole[name], len(whole[name])/2), want: "damaged"},
+		{name: "of another format", content: bytes.Replace(whole[name], []byte("journal 1"), []byte("journal 2"), 1), want: "another version of the format"},
+		{name: "nothing", content: []byte{}, want: "damaged"},
+		{name: "of another lane", content: whole["configmaps..v1.protobuf"], want: "does not match the upstream"},
 		{name: "others may write it", content: whole[name], mode: 0o666, want: "users other than its owner"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
-			file := filepath.Join(dir, name)
+			lane := filepath.Join(dir, "lanes", name)
+			if err := os.MkdirAll(lane, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join(lane, "0000000001.segment")
 			if err := os.WriteFile(file, test.content, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -189,11 +239,11 @@ func TestInvalidSnapshotsAreIgnored(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			f := count.launch(t, kubeconfig, leaving(t, dir, suite.FreeAddress(t)))
-			if got := fills(t, f, "snapshot"); got != "0" {
-				t.Errorf("%s lanes resumed from a snapshot, want 0", got)
+			f := count.launch(t, kubeconfig, recording(t, dir, suite.FreeAddress(t)))
+			if got := fills(t, f, "journal"); got != "0" {
+				t.Errorf("%s lanes resumed from the journal, want 0", got)
 			}
-			said := f.Logs.FilterMessage("Snapshot not used").All()
+			said := f.Logs.FilterMessage("Journal of the lane not used").All()
 			if len(said) != 1 || !strings.Contains(fmt.Sprint(said[0].ContextMap()["error"]), test.want) {
 				t.Errorf("the log has %v, want %s", said, test.want)
 			}

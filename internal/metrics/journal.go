@@ -1,0 +1,91 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// JournalStats are the numbers of the journal at a scrape.
+type JournalStats struct {
+	Open     bool          // whether this process writes the journal
+	Lag      time.Duration // since all lanes were last written
+	Segments int
+	Bytes    int64
+	Over     bool // whether the limit on bytes cannot be kept
+}
+
+// JournalSource returns the current numbers; configured is false if there is no journal.
+type JournalSource func() (stats JournalStats, configured bool)
+
+// journalMetrics count what goes wrong while the journal is written.
+type journalMetrics struct {
+	holes  *prometheus.CounterVec
+	errors prometheus.Counter
+}
+
+func newJournalMetrics() journalMetrics {
+	m := journalMetrics{
+		holes: counter("journal_holes_total",
+			"Times that the journal lacks events of a lane, by reason: relisted if the lane itself lost events, behind if they were not written in time."+laneHelp,
+			"reason"),
+		errors: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "listfacade", Name: "journal_errors_total",
+			Help: "Failed attempts to open or write the journal."}),
+	}
+	for _, reason := range []string{"relisted", "behind"} {
+		m.holes.WithLabelValues(reason)
+	}
+	return m
+}
+
+// JournalHole counts events that the journal lacks.
+func (m *Metrics) JournalHole(reason string) { m.journal.holes.WithLabelValues(reason).Inc() }
+
+// JournalFailed counts a failed attempt to open or write the journal.
+func (m *Metrics) JournalFailed() { m.journal.errors.Inc() }
+
+type journalCollector struct {
+	read                             JournalSource
+	open, lag, segments, bytes, over *prometheus.Desc
+}
+
+func newJournalCollector(read JournalSource) *journalCollector {
+	desc := func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc("listfacade_journal_"+name, help, nil, nil)
+	}
+	return &journalCollector{
+		read: read,
+		open: desc("open", "1 if this process writes the journal, 0 if it could not open it. Absent without a journal."),
+		lag: desc("lag_seconds",
+			"Seconds since the events of all lanes were last written to the journal. A lane is the cache of one resource in one encoding."),
+		segments: desc("segments", "Files of the journal."),
+		bytes:    desc("bytes", "Bytes of the files of the journal."),
+		over:     desc("over_limit", "1 if the files of the journal that must stay exceed --journal-max-bytes, else 0."),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *journalCollector) Describe(out chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{c.open, c.lag, c.segments, c.bytes, c.over} {
+		out <- desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *journalCollector) Collect(out chan<- prometheus.Metric) {
+	stats, configured := c.read()
+	if !configured {
+		return
+	}
+	send := func(desc *prometheus.Desc, value float64) {
+		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value)
+	}
+	send(c.open, oneOrZero(stats.Open))
+	if !stats.Open {
+		return
+	}
+	send(c.lag, stats.Lag.Seconds())
+	send(c.segments, float64(stats.Segments))
+	send(c.bytes, float64(stats.Bytes))
+	send(c.over, oneOrZero(stats.Over))
+}

@@ -1,0 +1,273 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/journal"
+)
+
+// Journal configures the journal of the lanes (docs/adr/0040-the-journal.md).
+type Journal struct {
+	Dir      string        // directory of the journal; empty disables it
+	MaxAge   time.Duration // how long records are kept; 0 means no limit
+	MaxBytes int64         // maximum size of the journal in bytes; 0 means no limit
+}
+
+// limits returns the limits of the journal.
+func (j Journal) limits() journal.Limits { return journal.Limits{Age: j.MaxAge, Bytes: j.MaxBytes} }
+
+// JournalStatus describes the journal of this process.
+type JournalStatus struct {
+	Open     bool          // whether this process writes the journal; false if another process does
+	Lag      time.Duration // how long ago all lanes were last written
+	Segments int
+	Bytes    int64
+	Over     bool // whether Journal.MaxBytes cannot be kept
+}
+
+const (
+	recordEvery = time.Second      // interval at which each lane's events are written
+	retainEvery = 10 * time.Second // interval at which segments beyond the limits are removed
+	// recordWait is the maximum pause after an error. Meanwhile, the lanes' history keeps the events.
+	recordWait = 30 * time.Second
+	// finishWait is how long the last records of all lanes may take when the process ends.
+	finishWait = 10 * time.Second
+)
+
+// recorder writes the lanes' events to the journal. It visits the lanes and reads what was added to their history, so
+// it delays neither events nor reads, and takes no memory for events that wait. If it is too slow, history drops
+// events. The journal then has a hole, after which it begins with all objects again.
+//
+// One goroutine uses a recorder, except for the status.
+type recorder struct {
+	lanes    *Lanes
+	config   Journal
+	log      *zap.Logger
+	metrics  Metrics
+	journal  atomic.Pointer[journal.Journal] // nil while another process writes it
+	all      map[*Reflector]*recording
+	scratch  scratch
+	retained time.Time     // when Retain was last called
+	next     time.Time     // when the journal is written again after an error
+	pause    time.Duration // pause after the last error; 0 after a success
+	refused  bool          // whether the last attempt to open the journal failed
+	ended    chan struct{} // closed when the goroutine has ended
+
+	written atomic.Int64 // when all lanes were last written, in nanoseconds since 1970
+	kept    atomic.Pointer[journal.Kept]
+}
+
+// newRecorder returns the recorder of the lanes, or nil if there is no journal.
+func newRecorder(l *Lanes) *recorder {
+	if l.config.Journal.Dir == "" {
+		return nil
+	}
+	r := &recorder{
+		lanes: l, config: l.config.Journal, log: l.log, metrics: l.metrics, all: map[*Reflector]*recording{},
+		ended: make(chan struct{}),
+	}
+	r.kept.Store(&journal.Kept{})
+	return r
+}
+
+// open opens the journal. While another process writes it, this one has none, and later calls try again.
+func (r *recorder) open() bool {
+	if r.journal.Load() != nil {
+		return true
+	}
+	opened, err := journal.Open(r.config.Dir)
+	if err != nil {
+		if !r.refused {
+			r.log.Error("Cannot open the journal; running without it", zap.String("directory", r.config.Dir), zap.Error(err))
+			r.metrics.JournalFailed()
+		}
+		r.refused = true
+		return false
+	}
+	r.written.Store(time.Now().UnixNano())
+	r.journal.Store(opened)
+	return true
+}
+
+// run writes the journal until the context ends.
+func (r *recorder) run(ctx context.Context) {
+	defer close(r.ended)
+	tick := time.NewTicker(recordEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if now := time.Now(); !now.Before(r.next) && r.open() {
+				r.visit(ctx, now, r.lanes.All(), (*cache.Tail).Next)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// visit writes the events of all lanes, and ends the recordings of lanes that no longer run.
+func (r *recorder) visit(ctx context.Context, now time.Time, lanes []*Reflector, read readTail) {
+	err, failed := r.retain(now), 0
+	for _, lane := range lanes {
+		recording := r.all[lane]
+		if recording == nil {
+			recording = r.begin(lane)
+		}
+		hole, failure := recording.visit(ctx, now, read)
+		if hole != "" {
+			r.metrics.JournalHole(hole)
+			lane.log.Warn("The journal lacks events of the lane", zap.String("reason", hole))
+		}
+		if failure != nil {
+			failed++
+			err = errors.Join(err, failure)
+		}
+	}
+	for lane, recording := range r.all {
+		if !slices.Contains(lanes, lane) {
+			err = errors.Join(err, recording.writer.Close())
+			delete(r.all, lane)
+		}
+	}
+	r.judge(ctx, now, failed, err)
+}
+
+// begin returns the recording of a lane. A lane that replaces another one continues the same directory.
+func (r *recorder) begin(lane *Reflector) *recording {
+	for other, recording := range r.all {
+		if other.key() == lane.key() {
+			_ = recording.writer.Close()
+			delete(r.all, other)
+		}
+	}
+	recording := &recording{
+		lane: lane.lane, writer: r.journal.Load().Lane(lane.journalName()), limits: r.config.limits(), scratch: &r.scratch,
+	}
+	r.all[lane] = recording
+	return recording
+}
+
+// judge notes the result of a visit. After an error, the pauses before the next visit grow.
+func (r *recorder) judge(ctx context.Context, now time.Time, failed int, err error) {
+	switch {
+	case ctx.Err() != nil:
+	case err == nil:
+		r.pause = 0
+		r.written.Store(now.UnixNano())
+	default:
+		r.pause = min(max(2*r.pause, recordEvery), recordWait)
+		r.next = now.Add(r.pause)
+		r.metrics.JournalFailed()
+		r.log.Warn("Failed to write the journal; will retry", zap.Int("lanes", failed), zap.Duration("pause", r.pause),
+			zap.Error(first(err)))
+		if errors.Is(err, syscall.ENOSPC) {
+			r.free(now)
+		}
+	}
+}
+
+// first returns the first of joined errors. The others are usually the same.
+func first(err error) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // only the outermost is joined here
+		return first(joined.Unwrap()[0])
+	}
+	return err
+}
+
+// retain removes what exceeds the limits, now and then.
+func (r *recorder) retain(now time.Time) error {
+	if now.Sub(r.retained) < retainEvery && !now.Before(r.retained) {
+		return nil
+	}
+	r.retained = now
+	before := r.kept.Load()
+	kept, err := r.journal.Load().Retain(now, r.config.limits())
+	r.kept.Store(&kept)
+	if kept.Over && !before.Over {
+		r.log.Warn("The newest segments of the journal alone exceed its limit", zap.Int64("bytes", kept.Bytes),
+			zap.Int64("limit", r.config.MaxBytes))
+	}
+	return err
+}
+
+// free removes a tenth of the journal, because the disk is full.
+func (r *recorder) free(now time.Time) {
+	limits := r.config.limits()
+	limits.Bytes = max(1, r.kept.Load().Bytes*9/10)
+	kept, err := r.journal.Load().Retain(now, limits)
+	kept.Over = false
+	r.kept.Store(&kept)
+	r.log.Warn("The disk of the journal is full; removed old segments", zap.Int("segments", kept.Removed), zap.Error(err))
+}
+
+// finish waits for the goroutine, writes all remaining events, and closes the journal. If the disk hangs, it gives up
+// after finishWait.
+func (r *recorder) finish(lanes iter.Seq[*Reflector]) {
+	ctx, cancel := context.WithTimeout(context.Background(), finishWait)
+	defer cancel()
+	select {
+	case <-r.ended:
+	case <-ctx.Done():
+		r.log.Warn("The disk of the journal does not respond; its last events are missing")
+		return
+	}
+	opened := r.journal.Load()
+	if opened == nil {
+		return
+	}
+	r.visit(ctx, time.Now(), slices.Collect(lanes), (*cache.Tail).Rest)
+	var err error
+	for _, recording := range r.all {
+		err = errors.Join(err, recording.writer.Close())
+	}
+	clear(r.all)
+	if err = errors.Join(err, opened.Close()); err != nil {
+		r.log.Warn("Failed to close the journal", zap.Error(err))
+	}
+}
+
+// status returns the state of the journal. Safe for concurrent use.
+func (r *recorder) status() JournalStatus {
+	if r.journal.Load() == nil {
+		return JournalStatus{}
+	}
+	kept := r.kept.Load()
+	return JournalStatus{
+		Open: true, Lag: time.Since(time.Unix(0, r.written.Load())), Segments: kept.Segments, Bytes: kept.Bytes,
+		Over: kept.Over,
+	}
+}
+
+// Journal returns the journal, or nil if there is none, or if another process writes it.
+func (l *Lanes) Journal() *journal.Journal {
+	if l.recorder == nil {
+		return nil
+	}
+	return l.recorder.journal.Load()
+}
+
+// JournalStatus returns the state of the journal; configured is false if there is none.
+func (l *Lanes) JournalStatus() (status JournalStatus, configured bool) {
+	if l.recorder == nil {
+		return JournalStatus{}, false
+	}
+	return l.recorder.status(), true
+}
+
+// finishJournal writes the last events of the lanes that have just been stopped.
+func (l *Lanes) finishJournal(all map[laneKey]*Reflector) {
+	if l.recorder != nil {
+		l.recorder.finish(maps.Values(all))
+	}
+}

@@ -1,0 +1,291 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/journal"
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+const (
+	// recordedAtOnce is the maximum number of events that are written together.
+	recordedAtOnce = 1024
+	// recordProgress is the minimum interval between two records of a quiet lane's version.
+	recordProgress = 10 * time.Second
+)
+
+// The reasons why the journal lacks events of a lane.
+const (
+	holeRelisted = "relisted" // the lane itself lost events, or began a new epoch
+	holeBehind   = "behind"   // history dropped the events before they were written
+)
+
+// readTail is a method of cache.Tail that reads events.
+type readTail func(tail *cache.Tail, events []cache.Happened, most int) ([]cache.Happened, error)
+
+// scratch is memory that recordings use one after the other.
+type scratch struct {
+	events  []cache.Happened
+	payload []byte
+}
+
+// recording writes one lane to the journal.
+type recording struct {
+	*scratch
+	lane    *lane
+	writer  *journal.Writer
+	limits  journal.Limits
+	by      *listWatch               // whose objects the open segment has; nil if there is no segment
+	tail    cache.Tail               // position up to which events were written
+	upTo    time.Time                // time of that position
+	told    time.Time                // when the lane's version was last written
+	version cache.RV                 // version that was last written
+	numbers map[*wire.Dictionary]int // dictionaries of the open segment
+}
+
+// resumption is the end of an earlier process's journal, from which a lane was restored.
+type resumption struct {
+	tail  *cache.Tail
+	after journal.Position // zero if the content is not exactly that at the end of the journal
+	at    time.Time
+}
+
+// journalName returns the name of a lane in the journal.
+func (l *lane) journalName() string {
+	gvr := l.Resource.GVR
+	return strings.Join([]string{gvr.Resource, gvr.Group, gvr.Version, l.Encoding.Name()}, ".")
+}
+
+// isRecorded reports whether a lane is written to the journal. The lane of a resource that is read from etcd does not
+// show up to which version its objects are complete. A custom resource with an unreadable definition may change
+// unnoticed. Secrets must not be written to a disk, even if they are cached.
+func (l *lane) isRecorded() bool {
+	return !l.Resource.ReadFromEtcd() && !isSecret(l.Resource) && !l.Undefined()
+}
+
+// identity describes the lane's objects, with the listWatch that they have. It returns nil while the lane is being
+// listed, and an error if the cluster is unknown.
+func (l *lane) identity() (journal.Identity, *listWatch, error) {
+	origin := l.origin.Load()
+	by := l.synced.Load() // loaded after origin, so it is not of an earlier epoch
+	version, known := origin.now()
+	switch {
+	case by == nil || !known || version == "":
+		return journal.Identity{}, nil, nil
+	case origin.cluster == "":
+		return journal.Identity{}, nil, fmt.Errorf("read the cluster's UID: %w", errNoAnswer)
+	}
+	id := by.identity(origin.cluster, version, l.Encoding)
+	id.Marked, id.Warnings, id.ListKind = l.Marked(), l.Warnings(), by.about.ListKind
+	return id, by, nil
+}
+
+// identity returns the part of an identity that must be the same for a lane to be restored.
+func (l *listWatch) identity(cluster, version string, e wire.Encoding) journal.Identity {
+	return journal.Identity{
+		Cluster: cluster, Resource: l.resource.GVR.String(), Encoding: e.Name(), Accept: l.ask.Accept, Upstream: version,
+		Definition: l.defined.uid, Generation: l.defined.generation,
+	}
+}
+
+// visit writes what has happened since the last visit. It begins a segment if there is none, if events are missing, or
+// if the open one is long enough. It returns why events are missing; empty if none are.
+func (r *recording) visit(ctx context.Context, now time.Time, read readTail) (hole string, err error) {
+	if !r.lane.isRecorded() {
+		return "", nil
+	}
+	id, by, err := r.lane.identity()
+	if err != nil || by == nil {
+		return "", err
+	}
+	switch {
+	case r.by == nil:
+		return "", ignoreClosed(r.begin(ctx, id, by))
+	case r.by != by:
+		hole = holeRelisted
+	default:
+		if err = r.write(ctx, now, read); errors.Is(err, cache.ErrLost) {
+			hole = holeBehind
+		}
+	}
+	switch {
+	case hole != "":
+		r.by = nil // so that it is counted once, even if the new segment cannot be written
+		err = r.begin(ctx, id, by)
+	case err == nil && r.writer.Due(now, r.limits), errors.Is(err, journal.ErrNoSegment):
+		err = r.renew(ctx, id)
+	}
+	return hole, ignoreClosed(err)
+}
+
+// ignoreClosed returns nil for a lane that has ended, or was not filled yet.
+func ignoreClosed(err error) error {
+	if errors.Is(err, cache.ErrClosed) || errors.Is(err, cache.ErrNotReady) {
+		return nil
+	}
+	return err
+}
+
+// begin writes a segment that does not continue the one before, unless the lane was restored from that.
+func (r *recording) begin(ctx context.Context, id journal.Identity, by *listWatch) error {
+	start := journal.Start{Identity: id, Time: time.Now()}
+	tail, state, err := r.lane.Cache.Tail()
+	if resumed := r.lane.resumed.Load(); err == nil && resumed != nil {
+		before, lost := resumed.tail.State()
+		if lost == nil {
+			tail, state, start.Time, start.After = resumed.tail, before, resumed.at, resumed.after
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case r.lane.synced.Load() != by:
+		return nil // the lane is being listed again
+	}
+	if err := r.checkpoint(ctx, start, state); err != nil {
+		return err
+	}
+	r.lane.resumed.Store(nil)
+	r.by, r.tail, r.upTo = by, *tail, start.Time
+	return nil
+}
+
+// renew writes a segment that continues the open one.
+func (r *recording) renew(ctx context.Context, id journal.Identity) error {
+	state, err := r.tail.State()
+	if err != nil {
+		return nil //nolint:nilerr // the next visit finds the same error
+	}
+	return r.checkpoint(ctx, journal.Start{Identity: id, Time: r.upTo, After: r.writer.Position()}, state)
+}
+
+// checkpoint begins a segment with the objects of a State.
+func (r *recording) checkpoint(ctx context.Context, start journal.Start, state *cache.State) error {
+	shape := state.Shape()
+	start.RV, start.Columns = uint64(state.RV()), shape.Columns()
+	start.Bookmark = r.bookmark(shape, start)
+	numbers := map[*wire.Dictionary]int{}
+	err := r.writer.Begin(ctx, start, func(yield func(journal.Record) bool) {
+		for o := range state.Objects(cache.Span{}) {
+			if !r.put(journal.Record{Kind: journal.Object}, o, numbers, yield) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	r.numbers, r.version, r.told = numbers, state.RV(), start.Time
+	return nil
+}
+
+// bookmark returns the lane's bookmarks as a frame of the upstream.
+func (r *recording) bookmark(shape wire.Shape, of journal.Start) []byte {
+	representation := wire.Representation{Kind: wire.Whole}
+	if strings.Contains(of.Accept, "as=Table") {
+		representation = wire.Representation{Kind: wire.Row, Meta: wire.MetaV1, Include: wire.IncludeObject}
+	}
+	end := shape.WithResourceVersion(&r.lane.Bookmark().InitialEventsEnd, cache.RV(of.RV).String())
+	return shape.Framer(representation).AppendInitialEventsEnd(nil, &end)
+}
+
+// write appends the events after the tail's position. After an error the position is unchanged.
+func (r *recording) write(ctx context.Context, now time.Time, read readTail) (err error) {
+	defer func() { clear(r.events) }() // they must not keep objects in memory
+	for {
+		at := r.tail
+		if r.events, err = read(&at, r.events[:0], recordedAtOnce); err != nil {
+			return err
+		}
+		if r.lane.synced.Load() != r.by {
+			return nil // some of the events may be of a later list
+		}
+		if err := r.append(ctx, now, at.RV()); err != nil {
+			return err
+		}
+		r.tail = at
+		if len(r.events) < recordedAtOnce {
+			return nil
+		}
+	}
+}
+
+// append writes events, and the version up to which the lane is complete after them if that was not written for a
+// while.
+func (r *recording) append(ctx context.Context, now time.Time, rv cache.RV) error {
+	records := batch{events: r.events, version: r.version, upTo: r.upTo}
+	if n := len(r.events); n > 0 {
+		records.version, records.upTo = r.events[n-1].Object.RV, r.events[n-1].At
+	}
+	if rv > records.version && (now.Sub(r.told) >= recordProgress || now.Before(r.told)) {
+		records.version, records.upTo, records.progress = rv, now, true
+	}
+	if records.version == r.version {
+		return nil
+	}
+	before := len(r.numbers)
+	if err := r.writer.Append(ctx, r.records(records)); err != nil {
+		for d, number := range r.numbers { // they were not written
+			if number > before {
+				delete(r.numbers, d)
+			}
+		}
+		return err
+	}
+	r.version, r.upTo = records.version, records.upTo
+	if records.progress {
+		r.told = now
+	}
+	return nil
+}
+
+// batch is a number of events, and the version and time after them.
+type batch struct {
+	events   []cache.Happened
+	version  cache.RV
+	upTo     time.Time
+	progress bool // whether the version has a record of its own
+}
+
+// records yields the records of events.
+func (r *recording) records(of batch) iter.Seq[journal.Record] {
+	return func(yield func(journal.Record) bool) {
+		for i := range of.events {
+			e, record := &of.events[i], journal.Record{Kind: journal.Upsert}
+			if e.Kind == cache.Delete {
+				record.Kind = journal.Delete
+			}
+			record.Time = e.At
+			if !r.put(record, e.Object, r.numbers, yield) {
+				return
+			}
+		}
+		if of.progress {
+			yield(journal.Record{Kind: journal.Progress, RV: uint64(of.version), Time: of.upTo})
+		}
+	}
+}
+
+// put yields the record of an object, after the record of its dictionary if that is new.
+func (r *recording) put(record journal.Record, o *cache.Object, numbers map[*wire.Dictionary]int,
+	yield func(journal.Record) bool) bool {
+	item, number := o.Item(), 0
+	if d := wire.DictionaryOf(item); d != nil {
+		if number = numbers[d]; number == 0 {
+			number = len(numbers) + 1
+			numbers[d] = number
+			if !yield(journal.Record{Kind: journal.Dictionary, Payload: d.AppendStored(nil), Plain: true}) {
+				return false
+			}
+		}
+	}
+	r.payload = wire.AppendStored(r.payload[:0], item, number)
+	record.RV, record.Key, record.Payload, record.Plain = uint64(o.RV), o.Key(), r.payload, number == 0
+	return yield(record)
+}
