@@ -46,14 +46,14 @@ type inspection struct {
 }
 
 // Check writes one line for each property of a Config that it has checked. It covers the upstream and the kubeconfig
-// user's identity and permissions, peers, resources, the certificate and memory. It opens no listener. It
+// user's identity and permissions, peers, resources, the journal, the certificate and memory. It opens no listener. It
 // returns ErrCheck if the process would not work with the Config.
 func Check(ctx context.Context, c Config, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, checkWait)
 	defer cancel()
 	i := &inspection{config: c, out: out}
 	for _, look := range []func(context.Context) bool{
-		i.settings, i.endpoints, i.upstream, i.identity, i.rights, i.authorizers, i.peers, i.resources,
+		i.settings, i.endpoints, i.upstream, i.identity, i.rights, i.authorizers, i.peers, i.resources, i.journal,
 		i.certificate, i.memory,
 	} {
 		if !look(ctx) {

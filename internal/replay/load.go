@@ -183,12 +183,19 @@ func (o *loaded) show() {
 	o.objs = nil
 }
 
-// latest returns the latest time of the steps that were applied to any lane.
-func latest(all []*loaded) (at time.Time) {
+// newest returns the highest resourceVersion and the latest time of the steps that were applied to any lane.
+func newest(all []*loaded) (rv uint64, at time.Time) {
 	for _, one := range all {
-		if one.last != nil && one.last.at.After(at) {
+		if one.last == nil {
+			continue
+		}
+		rv = max(rv, one.last.rv)
+		if one.last.at.After(at) {
 			at = one.last.at
 		}
 	}
-	return at
+	return rv, at
 }
+
+// goesOn reports whether the journal of the lane does not end at the cut, or ends there because of damage.
+func (o *loaded) goesOn() bool { return o.steps.peek() != nil || o.steps.failure != nil }

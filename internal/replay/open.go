@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -65,8 +66,13 @@ func (p *opening) open(ctx context.Context, at time.Time) (*Replay, error) {
 	if err != nil {
 		return nil, err
 	}
+	rv, last := newest(all)
+	if rv < p.cut.RV && !slices.ContainsFunc(all, (*loaded).goesOn) {
+		p.log.Warn("The journal ends before the moment", zap.Uint64("resourceVersion", rv), zap.Time("time", last))
+		p.cut.RV = rv
+	}
 	if at.IsZero() {
-		at = latest(all)
+		at = last
 		err = p.documents.read(ctx, at)
 	}
 	p.clock.Store(&clock{began: time.Now(), from: at, speed: p.options.speed()})

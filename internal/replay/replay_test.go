@@ -38,6 +38,7 @@ func TestListIsThatOfTheMoment(t *testing.T) {
 		{at(120).Format(time.RFC3339), "120", []string{"a=120", "b=110"}},
 		{at(139).Format(time.RFC3339), "130", []string{"a=120"}},
 		{at(150).Format(time.RFC3339), "140", []string{"a=120"}},
+		{"1000", "140", []string{"a=120"}},
 	} {
 		t.Run(test.moment, func(t *testing.T) {
 			s := serve(t, w.dir, test.moment)

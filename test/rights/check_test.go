@@ -5,16 +5,19 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/journal"
 	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
@@ -109,6 +112,22 @@ func TestCheck(t *testing.T) {
 			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.WarmFrom = []string{stranger.URL} }},
 			[]string{"FAIL  peer " + regexp.QuoteMeta(stranger.URL) + ": .*certificate"}, true,
 		},
+		"a journal": {
+			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.JournalDir, c.JournalMaxBytes = leftovers(t, cluster), 1<<60 }},
+			[]string{
+				"ok    journal: 7 segments of 5 lanes, 0 MiB in .*, \\d+ MiB are free", "note  journal: --journal-max-bytes allows \\d+ MiB, but only",
+				"note  journal of broken: would not be used .*segment is damaged", "note  journal of cluster: .*of another cluster",
+				"note  journal of hole: read segment 1: .*damaged", "note  journal of hole: events may be missing from \\S+Z to \\S+Z\n",
+				"note  journal of old: .*ends 1h0m\\d+s ago", "note  journal of version: .*of kube-apiserver v1\\.0\\.0",
+			}, false,
+		},
+		"no journal yet": {
+			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.JournalDir = filepath.Join(t.TempDir(), "a", "b") }},
+			[]string{"note  journal: .* does not exist yet", "ok    journal: 0 segments of 0 lanes"}, false,
+		},
+		"a journal where there is a file": {
+			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.JournalDir = reader }}, []string{"FAIL  journal: .*not a directory"}, true,
+		},
 		"no pair": {
 			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.CertFile, c.KeyFile = "none.crt", "none.key" }},
 			[]string{"FAIL  certificate: "}, true,
@@ -139,4 +158,54 @@ func TestCheck(t *testing.T) {
 			}
 		})
 	}
+}
+
+// leftovers returns a journal with lanes that a facade would ignore, and one with a hole.
+func leftovers(t *testing.T, cluster *testkit.Cluster) string {
+	t.Helper()
+	clients := suite.NewClients(t, cluster.ConfigOf(t, "admin", "system:masters"))
+	system, err := clients.Typed.CoreV1().Namespaces().Get(t.Context(), "kube-system", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	version, err := clients.Typed.Discovery().ServerVersion()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, now := t.TempDir(), time.Now()
+	j, err := journal.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := journal.Identity{Cluster: string(system.UID), Upstream: version.GitVersion + " as ."}
+	other, older := good, good
+	other.Cluster, older.Upstream = "other", "v1.0.0 as ."
+	for name, starts := range map[string][]journal.Start{
+		"broken": {{Identity: good, Time: now}}, "cluster": {{Identity: other, Time: now}}, "version": {{Identity: older, Time: now}},
+		"old":  {{Identity: good, Time: now.Add(-time.Hour)}},
+		"hole": {{Identity: good, Time: now}, {Identity: good, Time: now}, {Identity: good, Time: now}},
+	} {
+		w := j.Lane(name)
+		for _, start := range starts {
+			if err := w.Begin(t.Context(), start, func(func(journal.Record) bool) {}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"broken", "hole"} {
+		segments, err := journal.Segments(dir, name)
+		if err == nil {
+			err = os.Truncate(segments[0].Path, 9)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }

@@ -1,0 +1,125 @@
+package facade
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/journal"
+)
+
+const (
+	// leastSpace is the minimum free space for a journal, in bytes.
+	leastSpace = 16 << 20
+	// compactedAfter is the maximum age of revisions in etcd with kube-apiserver's default compaction interval. A lane
+	// whose last record is older may have missed events that the upstream no longer has.
+	compactedAfter = 10 * time.Minute
+)
+
+// laneFiles are the segments of a lane in the journal. There is at least one.
+type laneFiles struct {
+	name     string
+	segments []journal.Segment
+}
+
+// journal checks whether the journal can be written, and which lanes would be restored from it. It creates no file.
+func (i *inspection) journal(ctx context.Context) bool {
+	dir := i.config.JournalDir
+	if dir == "" {
+		return true
+	}
+	free, exists, err := journal.Space(dir)
+	if err == nil && free < leastSpace {
+		err = fmt.Errorf("%d MiB are free in %s, want at least %d MiB", free>>20, dir, leastSpace>>20)
+	}
+	var lanes []laneFiles
+	if err == nil {
+		lanes, err = filesOf(dir)
+	}
+	segments, used := total(lanes)
+	if err == nil && !exists {
+		i.note("journal", dir+" does not exist yet; the facade creates it")
+	}
+	if !i.say("journal", err, "%d segments of %d lanes, %d MiB in %s, %d MiB are free", segments, len(lanes), used>>20, dir, free>>20) {
+		return true
+	}
+	if most := uint64(max(0, i.config.JournalMaxBytes)); most > used+free { //nolint:gosec // not negative
+		i.note("journal", fmt.Sprintf("--journal-max-bytes allows %d MiB, but only %d MiB fit", most>>20, (used+free)>>20))
+	}
+	cluster, err := i.client.ClusterUID(ctx)
+	if err != nil {
+		i.say("journal", fmt.Errorf("the journal needs the UID of the namespace kube-system: %w", err), "")
+		return true
+	}
+	for _, lane := range lanes {
+		i.lane(lane, cluster)
+	}
+	return true
+}
+
+// filesOf returns the lanes in the journal.
+func filesOf(dir string) ([]laneFiles, error) {
+	names, err := journal.Lanes(dir)
+	if err != nil {
+		return nil, err
+	}
+	var lanes []laneFiles
+	for _, name := range names {
+		segments, err := journal.Segments(dir, name)
+		if err != nil {
+			return nil, err
+		}
+		if len(segments) > 0 {
+			lanes = append(lanes, laneFiles{name, segments})
+		}
+	}
+	return lanes, nil
+}
+
+// total returns the number of segments and their size in bytes.
+func total(lanes []laneFiles) (segments int, bytes uint64) {
+	for _, lane := range lanes {
+		segments += len(lane.segments)
+		for _, s := range lane.segments {
+			bytes += uint64(max(s.Size, 0)) //nolint:gosec // not negative
+		}
+	}
+	return segments, bytes
+}
+
+// lane writes why a lane would not be restored, and where its journal lacks events.
+func (i *inspection) lane(lane laneFiles, cluster string) {
+	subject := "journal of " + lane.name
+	if err := i.restores(&lane.segments[len(lane.segments)-1], cluster); err != nil {
+		i.note(subject, fmt.Sprintf("would not be used at a restart, so the resource would be listed: %v", err))
+	}
+	for n := range lane.segments[1:] {
+		s, next := &lane.segments[n], &lane.segments[n+1]
+		switch {
+		case s.Err != nil:
+			i.note(subject, fmt.Sprintf("read segment %d: %v", s.Sequence, s.Err))
+		case next.Err == nil && !next.Continues(s):
+			i.note(subject, fmt.Sprintf("events may be missing from %s to %s", inUTC(s.Until), inUTC(next.Time)))
+		}
+	}
+}
+
+func inUTC(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// restores returns why a lane would not be restored from its newest segment, or nil. It reads no records.
+func (i *inspection) restores(s *journal.Segment, cluster string) error {
+	age := time.Since(s.Until).Truncate(time.Second)
+	switch {
+	case s.Err != nil:
+		return fmt.Errorf("read segment %d: %w", s.Sequence, s.Err)
+	case s.Cluster != cluster:
+		return errors.New("it is of another cluster")
+	case !strings.HasPrefix(s.Upstream, i.version+" "):
+		return fmt.Errorf("it is of kube-apiserver %s, want %s", s.Upstream, i.version)
+	case age > compactedAfter:
+		return fmt.Errorf("it ends %v ago; etcd may have compacted the events since", age)
+	}
+	return nil
+}
