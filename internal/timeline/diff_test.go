@@ -148,15 +148,30 @@ func TestDiffShowsWhatIsNotRecorded(t *testing.T) {
 	other.progress(195)
 	o := table(dir, "2026-11-26T03:47:01Z", "2026-11-26T04:47:00Z")
 	want := []string{
+		"deleted services shop web 2026-11-26T03:47:51.000Z <none> <none>",
 		"hole configmaps <none> <none> 2026-11-26T04:47:00.000Z <none> not recorded afterwards: " +
 			"from 2026-11-26T03:47:01.000Z to 2026-11-26T04:47:00.000Z",
-		"deleted services shop web 2026-11-26T03:47:51.000Z <none> <none>",
-		"hole services <none> <none> 2026-11-26T03:47:50.000Z <none> not recorded before: " +
-			"from 2026-11-26T03:47:01.000Z to 2026-11-26T03:47:50.000Z",
 		"hole services <none> <none> 2026-11-26T04:47:00.000Z <none> not recorded afterwards: " +
 			"from 2026-11-26T03:48:35.000Z to 2026-11-26T04:47:00.000Z",
+		"hole services <none> <none> 2026-11-26T03:47:50.000Z <none> not recorded before: " +
+			"from 2026-11-26T03:47:01.000Z to 2026-11-26T03:47:50.000Z",
 	}
 	if diff := cmp.Diff(want, rows(diffed(t, o))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Many resources that are recorded during a part of the period only are one line.
+func TestTableGathersHoles(t *testing.T) {
+	j, dir := tempJournal(t)
+	for i := range manyHoles {
+		l := newLane(t, j, fmt.Sprint("lane-", i), fmt.Sprintf("ex.io/v1, Resource=lane%d", i), "List")
+		l.begin(110+uint64(i), journal.Position{})
+		l.progress(195)
+	}
+	want := []string{"hole (4 holes) <none> <none> 2026-11-26T03:47:13.000Z <none> " +
+		"not recorded before: from 2026-11-26T03:47:00.000Z to 2026-11-26T03:47:13.000Z"}
+	if diff := cmp.Diff(want, rows(diffed(t, table(dir, "2026-11-26T03:47:00Z", "now")))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -17,10 +17,10 @@ type printer interface {
 }
 
 // newPrinter returns the printer of a format: table, diff, json or yaml.
-func newPrinter(format string, columns []column, out io.Writer) (printer, error) {
+func newPrinter(format string, of tableFormat, out io.Writer) (printer, error) {
 	switch format {
 	case "table":
-		return &tablePrinter{out: out, columns: columns}, nil
+		return &tablePrinter{out: out, tableFormat: of}, nil
 	case "diff":
 		return diffPrinter{out}, nil
 	case "json":

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +17,17 @@ type column struct {
 	title string
 	of    func(*Entry) string
 }
+
+// tableFormat is the format of a command's table.
+type tableFormat struct {
+	columns []column
+	// gathers is true if similar holes of many resources are shown in one line. It is false if lines are in the order of
+	// time.
+	gathers bool
+}
+
+// manyHoles is the number of similar holes from which they are shown in one line.
+const manyHoles = 4
 
 // The columns of both commands. A hole has its period in the last one.
 var (
@@ -30,33 +42,78 @@ var (
 	byColumn     = column{"BY", (*Entry).by}
 	fieldsColumn = column{"FIELDS", (*Entry).summary}
 
-	diffColumns = []column{
+	diffTable = tableFormat{gathers: true, columns: []column{
 		changeColumn,
 		{"RESOURCE", func(e *Entry) string { return e.Resource.String() }},
 		{"NAMESPACE", func(e *Entry) string { return e.Namespace }},
 		{"NAME", func(e *Entry) string { return e.Name }},
 		timeColumn, byColumn, fieldsColumn,
-	}
-	logColumns = []column{timeColumn, versionColumn, changeColumn, byColumn, fieldsColumn}
+	}}
+	logTable = tableFormat{columns: []column{timeColumn, versionColumn, changeColumn, byColumn, fieldsColumn}}
 )
 
 // tablePrinter prints one line for each entry. It keeps the texts until it knows the widths of the columns.
 type tablePrinter struct {
-	out     io.Writer
-	columns []column
-	rows    [][]string
+	tableFormat
+	out   io.Writer
+	rows  [][]string
+	holes []Entry // those that may be gathered
 }
 
 func (p *tablePrinter) print(e *Entry) error {
+	if e.Type == Lost && p.gathers {
+		p.holes = append(p.holes, *e)
+		return nil
+	}
+	p.add(e)
+	return nil
+}
+
+// add adds a row.
+func (p *tablePrinter) add(e *Entry) {
 	row := make([]string, len(p.columns))
 	for i, c := range p.columns {
 		row[i] = printable(c.of(e))
 	}
 	p.rows = append(p.rows, row)
-	return nil
+}
+
+// gather adds the rows of the holes, sorted by what they mean.
+func (p *tablePrinter) gather() {
+	slices.SortStableFunc(p.holes, func(a, b Entry) int { return strings.Compare(a.Note, b.Note) })
+	for len(p.holes) > 0 {
+		n := 1
+		for n < len(p.holes) && p.holes[n].Note == p.holes[0].Note {
+			n++
+		}
+		similar := p.holes[:n]
+		p.holes = p.holes[n:]
+		if n >= manyHoles {
+			similar = []Entry{together(similar)}
+		}
+		for i := range similar {
+			p.add(&similar[i])
+		}
+	}
+}
+
+// together returns a hole that contains all holes.
+func together(holes []Entry) Entry {
+	all := holes[0]
+	all.Resource = Resource{Resource: fmt.Sprintf("(%d holes)", len(holes))}
+	for _, e := range holes[1:] {
+		if e.Since.Before(all.Since) {
+			all.Since = e.Since
+		}
+		if e.Time.After(all.Time) {
+			all.Time = e.Time
+		}
+	}
+	return all
 }
 
 func (p *tablePrinter) close() error {
+	p.gather()
 	if len(p.rows) == 0 {
 		_, err := fmt.Fprintln(p.out, "No changes.")
 		return err

@@ -71,7 +71,7 @@ func (o *options) diff(ctx context.Context, args []string, now time.Time, out io
 		}
 		spans = chosen
 	}
-	printed, err := newPrinter(o.output, diffColumns, out)
+	printed, err := newPrinter(o.output, diffTable, out)
 	for i := 0; i < len(spans) && err == nil; i++ {
 		err = p.diff(ctx, &spans[i], &f, printed.print)
 	}
@@ -106,7 +106,7 @@ func (o *options) log(ctx context.Context, args []string, now time.Time, out io.
 	if v.scoped(&s) {
 		key = o.namespace + "/" + t.name
 	}
-	printed, err := newPrinter(o.output, logColumns, out)
+	printed, err := newPrinter(o.output, logTable, out)
 	if err != nil {
 		return err
 	}
