@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/listfacade/listfacade/internal/journal"
 )
@@ -173,6 +174,35 @@ func TestTableGathersHoles(t *testing.T) {
 		"not recorded before: from 2026-11-26T03:47:00.000Z to 2026-11-26T03:47:13.000Z"}
 	if diff := cmp.Diff(want, rows(diffed(t, table(dir, "2026-11-26T03:47:00Z", "now")))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Segments that the journal removes while they are read are a hole, or the period begins later.
+func TestRemovedSegmentsAreTolerated(t *testing.T) {
+	dir := shop(t, nothing, func(l *lane) { l.next(113) })
+	o := table(dir, "110", "120")
+	p, _, err := o.open(t.Context(), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spans, err := p.spans()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(spans[0].segments[0].Path); err != nil {
+		t.Fatal(err)
+	}
+	f := filter{labels: labels.Everything()}
+	var got []string
+	err = p.retrying(spans[0], func(s *span) error {
+		return p.diff(t.Context(), s, &f, func(e *Entry) error {
+			got = append(got, fmt.Sprint(e.Type, " ", e.Name, e.Note))
+			return nil
+		})
+	})
+	want := []string{"created new", "created again", "changed web", "hole not recorded before"}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("got %v (-want +got):\n%s", err, diff)
 	}
 }
 

@@ -26,9 +26,6 @@ func (p *period) log(ctx context.Context, s *span, key string, print func(*Entry
 		h.start = begins
 	}
 	first, last := p.edges(s)
-	if err := h.holes(first); err != nil {
-		return err
-	}
 	begun := false // the state at the beginning was printed
 	for step, err := range s.steps(ctx) {
 		if err != nil {
@@ -36,7 +33,7 @@ func (p *period) log(ctx context.Context, s *span, key string, print func(*Entry
 		}
 		if past := step.kind != content && (step.kind != event || step.RV > s.from); past && !begun {
 			begun = true
-			if err := h.existed(); err != nil {
+			if err := h.begin(first); err != nil {
 				return err
 			}
 		}
@@ -45,7 +42,7 @@ func (p *period) log(ctx context.Context, s *span, key string, print func(*Entry
 		}
 	}
 	if !begun {
-		if err := h.existed(); err != nil {
+		if err := h.begin(first); err != nil {
 			return err
 		}
 	}
@@ -67,10 +64,10 @@ func (h *history) holes(all []Entry) error {
 	return nil
 }
 
-// existed prints the object at the beginning.
-func (h *history) existed() error {
-	if h.last == nil {
-		return nil
+// begin prints what is known about the beginning: holes, and the object if it existed.
+func (h *history) begin(holes []Entry) error {
+	if err := h.holes(holes); err != nil || h.last == nil {
+		return err
 	}
 	e := Entry{
 		Type: Existed, Time: h.start, Version: h.seen, UID: h.last.uid, Managers: h.last.latest(), after: h.last.content,

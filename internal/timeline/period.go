@@ -2,7 +2,9 @@ package timeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -79,6 +81,28 @@ func (p *period) spans() ([]span, error) {
 		return preference(&a, &b)
 	})
 	return slices.CompactFunc(all, func(a, b span) bool { return a.resource.String() == b.resource.String() }), nil
+}
+
+// attempts is how often a span is read if the journal removes its first segment meanwhile.
+const attempts = 5
+
+// retrying calls a function with a span, and with its current one as long as the journal has removed its first segment.
+func (p *period) retrying(s span, read func(*span) error) error {
+	for attempt := 1; ; attempt++ {
+		err := read(&s)
+		if !errors.Is(err, fs.ErrNotExist) || attempt == attempts {
+			return err
+		}
+		segments, failed := journal.Segments(p.dir, s.lane)
+		if failed != nil {
+			return fmt.Errorf("read journal: %w", failed)
+		}
+		current, ok := newSpan(segments, p.cluster, p.from.rv, p.to.rv)
+		if !ok {
+			return err
+		}
+		s = current
+	}
 }
 
 // preference sorts the spans of one resource: fewer holes first, then JSON, then the higher version.

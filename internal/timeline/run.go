@@ -73,7 +73,7 @@ func (o *options) diff(ctx context.Context, args []string, now time.Time, out io
 	}
 	printed, err := newPrinter(o.output, diffTable, out)
 	for i := 0; i < len(spans) && err == nil; i++ {
-		err = p.diff(ctx, &spans[i], &f, printed.print)
+		err = p.retrying(spans[i], func(s *span) error { return p.diff(ctx, s, &f, printed.print) })
 	}
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (o *options) log(ctx context.Context, args []string, now time.Time, out io.
 	if err != nil {
 		return err
 	}
-	if err := p.log(ctx, &s, key, printed.print); err != nil {
+	if err := p.retrying(s, func(s *span) error { return p.log(ctx, s, key, printed.print) }); err != nil {
 		return err
 	}
 	return printed.close()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 // span is the part of a lane's journal that has the content at the beginning of a period, and the events up to the end.
 type span struct {
+	lane     string
 	resource Resource
 	encoding string
 	segments []journal.Segment // in their order; at least one
@@ -40,7 +42,7 @@ func newSpan(all []journal.Segment, cluster string, from, to uint64) (span, bool
 	for first > 0 && usable[first].RV > from {
 		first--
 	}
-	s := span{resource: resourceOf(gvr), encoding: usable[0].Encoding, segments: usable[first:], from: from, to: to}
+	s := span{lane: usable[0].Lane, resource: resourceOf(gvr), encoding: usable[0].Encoding, segments: usable[first:], from: from, to: to}
 	if start := s.segments[0].RV; start > from {
 		s.late, s.from = true, start
 	}
@@ -92,7 +94,8 @@ func (s *step) held() held {
 	return held{payload: append([]byte(nil), s.Payload...), of: s.of}
 }
 
-// steps returns the steps of a span in their order: the first checkpoint, and then all events up to the end.
+// steps returns the steps of a span in their order: the first checkpoint, and then all events up to the end. It returns
+// fs.ErrNotExist if the first segment was removed since the span was made.
 func (s *span) steps(ctx context.Context) iter.Seq2[*step, error] {
 	return func(yield func(*step, error) bool) {
 		intact, last := true, s.segments[0].Time // time of the last record
@@ -103,8 +106,8 @@ func (s *span) steps(ctx context.Context) iter.Seq2[*step, error] {
 				return
 			}
 			goesOn, err := w.read(ctx, i > 0 && follows)
-			intact = !errors.Is(err, journal.ErrDamaged)
-			if err != nil && (intact || i == 0 && !w.events) { // the first checkpoint may not be complete
+			intact = !errors.Is(err, journal.ErrDamaged) && !errors.Is(err, fs.ErrNotExist)
+			if err != nil && (intact || i == 0 && !w.events) { // without an event, the checkpoint may not be complete
 				yield(nil, err)
 				return
 			}
