@@ -60,46 +60,36 @@ func send(t *testing.T, config *rest.Config, method, target string) (int, error)
 	return response.StatusCode, err
 }
 
-func TestRequestsReachTheirServer(t *testing.T) {
-	tests := []struct {
-		method, target string
-		facade         bool
-	}{
-		{"GET", "/api/v1/pods", true},
-		{"GET", "/api/v1/pods?watch=true&resourceVersion=5", true},
-		{"GET", "/api/v1/namespaces/a/pods/b", true},
-		{"GET", "/api/v1/namespaces/a", true},
-		{"GET", "/api/v1/namespaces/secrets", true},
-		{"GET", "/apis/apps/v1/namespaces/a/deployments?limit=5", true},
-		{"GET", "/apis/ex.io/v1/widgets", true},
-		{"GET", "/apis/ex.io/v1/secrets", true},
-		{"GET", "/api", true},
-		{"GET", "/apis", true},
-		{"GET", "/apis/", true},
-		{"GET", "/apis/apps/v1", true},
-		{"GET", "/openapi/v3/apis/apps/v1", true},
-		{"GET", "/version", true},
-		{"GET", "/api/v1/secrets", false},
-		{"GET", "/api/v1/namespaces/a/secrets/b", false},
-		{"GET", "/apis/coordination.k8s.io/v1/namespaces/a/leases/b", false},
-		{"GET", "/apis/metrics.k8s.io/v1beta1/nodes", false},
-		{"GET", "/apis/custom.metrics.k8s.io/v1beta2", false},
-		{"GET", "/api/v1/namespaces/a/pods/b/log", false},
-		{"GET", "/api/v1/namespaces/a/pods/b/exec?command=ls", false},
-		{"GET", "/api/v1/namespaces/a/status", false},
-		{"GET", "/api/v1/nodes/n/proxy/metrics", false},
-		{"GET", "/api/v1/watch/pods", false},
-		{"GET", "/api/v1//pods", false},
-		{"GET", "/api/v1/pods/../secrets", false},
-		{"GET", "/readyz", false},
-		{"GET", "/metrics", false},
-		{"GET", "/", false},
-		{"POST", "/api/v1/namespaces/a/pods", false},
-		{"PUT", "/api/v1/namespaces/a/pods/b", false},
-		{"PATCH", "/api/v1/namespaces/a/pods/b/status", false},
-		{"DELETE", "/api/v1/namespaces/a/pods", false},
-		{"HEAD", "/api/v1/pods", false},
+// routed is a request with the server that answers it.
+type routed struct {
+	method, target string
+	facade         bool
+}
+
+// sharedRequests reads the requests that the splitting proxy must send to the same servers.
+func sharedRequests(t *testing.T) (all []routed) {
+	t.Helper()
+	text, err := os.ReadFile("../testdata/routing/requests.txt")
+	if err != nil {
+		t.Fatal(err)
 	}
+	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		if words := strings.Fields(line); !strings.HasPrefix(line, "#") {
+			all = append(all, routed{words[1], words[2], words[0] == "facade"})
+		}
+	}
+	if len(all) < 30 {
+		t.Fatalf("got %d requests, want at least 30", len(all))
+	}
+	return all
+}
+
+func TestRequestsReachTheirServer(t *testing.T) {
+	tests := append(sharedRequests(t),
+		routed{"GET", "/apis/", true}, routed{"GET", "/api/v1/namespaces/secrets", true},
+		routed{"GET", "/api/v1/namespaces/a/pods/b/exec?command=ls", false}, routed{"GET", "/api/v1/nodes/n/proxy/metrics", false},
+		routed{"GET", "/api/v1/watch/pods", false}, routed{"GET", "/readyz", false}, routed{"GET", "/", false},
+	)
 	s := newServers(t)
 	split := s.wrap(t)
 	for _, test := range tests {

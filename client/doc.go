@@ -1,5 +1,5 @@
-// Package client makes a program that uses client-go read from a listfacade and write to kube-apiserver. It is a module
-// of its own. It needs client-go 0.30 or later, and nothing else.
+// Package client makes a program that uses client-go read from a listfacade and write to kube-apiserver. It is a
+// separate module. It needs client-go 0.30 or later, and nothing else.
 //
 //	config, err := rest.InClusterConfig()
 //	...
@@ -25,11 +25,12 @@
 // facade answers 503. It costs kube-apiserver little, and client-go limits its rate (rest.Config.QPS). A LIST or WATCH
 // never does, because all clients would list at once. Its caller receives the error of the connection, or the 503 or
 // 429 with Retry-After. client-go then retries: a request after Retry-After, an informer after growing pauses. An
-// informer keeps its objects meanwhile. 429 is never sent on, because it limits this caller.
+// informer keeps its objects meanwhile. A request that received 429 never goes to kube-apiserver, because the facade
+// limits this caller.
 //
 // The facade answers 501 for a resource that it does not cache, if the caller has a client certificate, which it cannot
-// forward. Then every read goes to kube-apiserver. A certificate of the facade that does not verify is an error of each
-// request, because that is a wrong configuration.
+// forward. Any read that receives 501 goes to kube-apiserver. If the facade's certificate cannot be verified, every
+// request fails, because the configuration is wrong.
 //
 // # Credentials
 //

@@ -28,7 +28,7 @@
 //   - Only errors.go creates a metav1.Status.
 //   - Each request fills one observe.Event, which Observers receive at each stage of the request.
 //   - Each request records its state in its Progress. /debug/clients, /debug/requests, /debug/watches (debug.go) and
-//     the operator's page (operator_page.go) show both.
+//     the operator's page (operator_page.go) show the Event and the Progress of requests.
 //
 // Goroutines: net/http has one for each request. A watch over a websocket has two more. One reads from the websocket
 // and ends before its request. The other waits for the end of the watch authorization. A forwarded watch also has one

@@ -236,6 +236,17 @@ func unavailable(message string) *metav1.Status {
 	return withKind(&status)
 }
 
+// withoutList returns the refusal of a watch, so that its client opens the watch again and sends no list. An informer
+// that still gets a 503 after ten retries lists, but after a 429 it keeps trying (semantics 9.1, 9.2). Otherwise all
+// informers would list after each interruption that lasts longer than ten seconds.
+func withoutList(refusal *metav1.Status) *metav1.Status {
+	if refusal.Code != http.StatusServiceUnavailable {
+		return refusal
+	}
+	status := apierrors.NewTooManyRequests(refusal.Message, int(refusal.Details.RetryAfterSeconds)).ErrStatus
+	return withKind(&status)
+}
+
 func withKind(status *metav1.Status) *metav1.Status {
 	status.Kind, status.APIVersion = "Status", "v1"
 	return status
@@ -259,6 +270,9 @@ func (o *reply) writeError(err error) {
 		return
 	}
 	status := statusOf(err)
+	if o.event.Verb == verbWatch {
+		status = withoutList(status)
+	}
 	o.event.Status = status
 	if status.Code >= http.StatusInternalServerError && !isClients(err) {
 		o.log.Info("Request failed", zap.String("auditID", o.event.AuditID), zap.Error(err))

@@ -141,8 +141,8 @@ func TestQueuedWatchesAreRefusedAtShutdown(t *testing.T) {
 		go func() { code <- f.as(t, "alice", watchAlong).StatusCode }()
 		synctest.Wait()
 		f.drain()
-		if got := <-code; got != http.StatusServiceUnavailable {
-			t.Errorf("got %d, want 503", got)
+		if got := <-code; got != http.StatusTooManyRequests {
+			t.Errorf("got %d, want 429", got)
 		}
 	})
 }

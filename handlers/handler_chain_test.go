@@ -64,7 +64,7 @@ func TestDiscoveryEndsAtTimeout(t *testing.T) {
 		f.drain()
 		began = time.Now()
 		response, _ = f.get(t, "/api/v1/configmaps?watch=1")
-		if response.StatusCode != http.StatusServiceUnavailable || time.Since(began) != 0 {
+		if response.StatusCode != http.StatusTooManyRequests || time.Since(began) != 0 {
 			t.Errorf("a watch while the server drains: got %d after %s", response.StatusCode, time.Since(began))
 		}
 		close(answers)

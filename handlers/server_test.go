@@ -323,7 +323,7 @@ func TestWatchesEndWhileDraining(t *testing.T) {
 		// A client that sends another watch on the same connection must reconnect, and not get a watch that ends
 		// immediately.
 		response, body := f.get(t, "/api/v1/configmaps?watch=1&resourceVersion=2")
-		if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") != "1" || !response.Close {
+		if response.StatusCode != http.StatusTooManyRequests || response.Header.Get("Retry-After") != "1" || !response.Close {
 			t.Errorf("got %d %v %q", response.StatusCode, response.Header, body)
 		}
 		if response, body := f.get(t, reads[0]); response.StatusCode != http.StatusOK {

@@ -90,17 +90,19 @@ func TestQueriesNameMetrics(t *testing.T) {
 	}
 }
 
-// registered returns the metrics of a facade, and those of Prometheus itself.
+// registered returns the metrics of a facade, of a splitting proxy, and those of Prometheus itself.
 func registered() map[string]bool {
-	metrics := metrics.New(metrics.Sources{
+	facade := metrics.New(metrics.Sources{
 		Lanes: func() []metrics.LaneStats { return nil }, Precompressed: func() metrics.PrecompressedStats { return metrics.PrecompressedStats{} },
 		Memory: func() metrics.MemoryStats { return metrics.MemoryStats{} }, Certificates: func() []metrics.Certificate { return nil },
 		Audit: func() (metrics.AuditBacklog, bool) { return metrics.AuditBacklog{}, false }, Endpoints: func() []metrics.Endpoint { return nil },
 		Reviews:   func() []metrics.ReviewStats { return nil },
+		Journal:   func() (metrics.JournalStats, bool) { return metrics.JournalStats{}, false },
 		SelfAudit: time.Hour,
 	})
 	known, descriptions := map[string]bool{"up": true}, make(chan *prom.Desc, 1000) // more than there are
-	metrics.Describe(descriptions)
+	facade.Describe(descriptions)
+	metrics.NewSplit(func() []metrics.SplitTarget { return nil }, func() []metrics.Certificate { return nil }).Describe(descriptions)
 	close(descriptions)
 	for d := range descriptions {
 		if found := described.FindStringSubmatch(d.String()); found != nil {

@@ -168,6 +168,11 @@ func memory() row {
 		{"Audit log", "Lines waiting to be written, and lost events.", "short", []query{
 			{"sum by (pod) (listfacade_audit_waiting_lines{" + pods + "})", "{{pod}} waiting"},
 			{rate("pod, plugin", "apiserver_audit_error_total", pods), "{{pod}} lost: {{plugin}}"}}},
+		{"Journal", "Time since all resources were last written, and holes.", "s", []query{
+			{"listfacade_journal_lag_seconds{" + pods + "}", "{{pod}} lag"},
+			{rate("pod, reason", "listfacade_journal_holes_total", pods), "{{pod}} holes: {{reason}}"},
+			{rate("pod", "listfacade_journal_errors_total", pods), "{{pod}} errors"}}},
+		{"Size of the journal", "", "bytes", []query{{"listfacade_journal_bytes{" + pods + "}", "{{pod}}"}}},
 		{"Goroutines", "", "short", []query{{"go_goroutines{" + pods + "}", "{{pod}}"}}},
 		{"Health", "1: the last probe of this check succeeded.", "short",
 			[]query{{"min by (pod, name) (kubernetes_healthcheck{" + pods + `,type="readyz"})`, "{{pod}} {{name}}"}}},

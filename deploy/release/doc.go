@@ -7,6 +7,6 @@
 // The same sources, binaries and options give the same bytes: all times are that of the commit, and all lists are
 // sorted. The program needs neither Docker nor helm. The subcommand push sends the image to the registry.
 //
-// The registry is the only address in the files, apart from that of the sources. If it is empty, the manifests name the
-// image without one, for nodes that have it.
+// The files contain only two addresses: of the registry and of the sources. Without a registry, the manifests name only
+// the image, for nodes that already have it.
 package main

@@ -4,15 +4,15 @@
 // An audit log says which clients send which requests (internal/assess/auditlog). The log has no sizes of responses.
 // Lists of all objects are priced by the number and size of objects in kube-apiserver's metrics, and other lists by
 // their duration. Events of watches are counted as the writes in the log. internal/price has the CPU per object, byte
-// and event. Without a log, the clients are found in repeated dumps of the requests in flight.
+// and event. Without a log, the package finds the clients in repeated dumps of the requests in flight.
 //
 // The package promises:
 //   - Each request counts once: at its ResponseComplete, and watches also by the time for which they were open.
-//   - Each estimate has a range. Its reasons are the encoding and compression, which no log contains, selectors, and
-//     other machines.
+//   - Each estimate has a range, because no log contains the encoding, the compression and the objects that a selector
+//     matches, and because machines differ.
 //   - Memory is bounded, whatever the log contains: the 16,384 costliest kinds of requests are kept, and the sums of
 //     all others. Totals are exact.
-//   - Texts of clients are printable.
+//   - Texts that clients sent are made printable before they are reported.
 //   - kube-apiserver receives only GETs of its metrics and of the dump of requests, one a second.
 //
 // Goroutines: Run owns the one that draws the progress, and those of internal/assess/auditlog. They end before it

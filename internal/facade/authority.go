@@ -11,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"strings"
 	"time"
 
 	certutil "k8s.io/client-go/util/cert"
@@ -29,22 +31,32 @@ var loopback = []net.IPNet{
 	{IP: net.IPv4(127, 0, 0, 0).To4(), Mask: net.CIDRMask(8, 32)}, {IP: net.IPv6loopback, Mask: net.CIDRMask(128, 128)},
 }
 
-// Authority signs the serving certificates of all replicas, so that clients trust one certificate. It can certify only
-// the names of the Service and of the loopback interface: a stolen key is of no use against other servers.
+// Authority signs the serving certificates of all replicas, and those of the splitting proxy, so that clients trust one
+// certificate. It can certify only the names of their two Services and of the loopback interface: a stolen key is of no
+// use against other servers.
 type Authority struct {
 	cert  *x509.Certificate
 	key   crypto.Signer
 	names []string // of the serving certificates
 }
 
-// authorityNames returns the names of the Service listfacade in a namespace.
-func authorityNames(namespace string) []string {
-	service := "listfacade." + namespace
-	return []string{service + ".svc", service + ".svc.cluster.local", service, "localhost"}
+// The Services whose names an authority may certify.
+const (
+	facadeService = "listfacade"
+	splitService  = "listfacade-split"
+)
+
+// serviceNames returns the names of a Service in a namespace, from the longest to the shortest.
+func serviceNames(service, namespace string) []string {
+	service += "." + namespace
+	return []string{service + ".svc.cluster.local", service + ".svc", service}
 }
 
-// newAuthority returns a new authority for the Service of a namespace, as PEM.
-func newAuthority(namespace string) (cert, key []byte, err error) {
+// localName is the name of the loopback interface.
+const localName = "localhost"
+
+// NewAuthority returns a new authority for the Services of a namespace, as PEM.
+func NewAuthority(namespace string) (cert, key []byte, err error) {
 	signer, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, err
@@ -53,7 +65,8 @@ func newAuthority(namespace string) (cert, key []byte, err error) {
 	template := &x509.Certificate{
 		Subject: pkix.Name{CommonName: "listfacade-authority"}, NotBefore: from, NotAfter: from.Add(authorityFor),
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, IsCA: true, BasicConstraintsValid: true,
-		MaxPathLenZero: true, PermittedDNSDomainsCritical: true, PermittedDNSDomains: authorityNames(namespace),
+		MaxPathLenZero: true, PermittedDNSDomainsCritical: true, PermittedDNSDomains: slices.Concat(
+			serviceNames(facadeService, namespace), serviceNames(splitService, namespace), []string{localName}),
 	}
 	for i := range loopback {
 		template.PermittedIPRanges = append(template.PermittedIPRanges, &loopback[i])
@@ -69,8 +82,9 @@ func newAuthority(namespace string) (cert, key []byte, err error) {
 	return cert, key, err
 }
 
-// readAuthority parses the PEM of an authority. It returns an error if the authority has expired or has another key.
-func readAuthority(namespace string, cert, key []byte) (*Authority, error) {
+// readAuthority parses the PEM of an authority, and selects the names of a Service for its serving certificates. It
+// returns an error if the authority has expired, has another key or does not certify the Service.
+func readAuthority(service string, cert, key []byte) (*Authority, error) {
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
 		return nil, err
@@ -82,7 +96,12 @@ func readAuthority(namespace string, cert, key []byte) (*Authority, error) {
 	if time.Now().After(pair.Leaf.NotAfter) {
 		return nil, fmt.Errorf("the authority expired at %s", pair.Leaf.NotAfter.Format(time.RFC3339))
 	}
-	return &Authority{cert: pair.Leaf, key: signer, names: authorityNames(namespace)}, nil
+	names := slices.DeleteFunc(slices.Clone(pair.Leaf.PermittedDNSDomains),
+		func(name string) bool { return !strings.HasPrefix(name, service+".") })
+	if len(names) == 0 {
+		return nil, fmt.Errorf("the authority does not certify the Service %s", service)
+	}
+	return &Authority{cert: pair.Leaf, key: signer, names: append(names, localName)}, nil
 }
 
 // issue returns a new serving certificate, followed by that of the authority, with a new key.

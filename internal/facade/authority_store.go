@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -83,19 +85,46 @@ func loadAuthority(ctx context.Context, c Config, config *rest.Config, log *zap.
 		return nil, err
 	}
 	defer store.http.CloseIdleConnections()
+	authority, err := retryAuthority(ctx, log, store.load)
+	if err != nil {
+		err = fmt.Errorf("load --shared-authority %s: %w", c.SharedAuthority, err)
+	}
+	return authority, err
+}
+
+// ReadAuthority returns the authority in a directory, which is the volume of the Secret of --shared-authority. It
+// signs the certificates of the splitting proxy. During an installation, the Secret stays empty until the first replica
+// of the facade has started. So ReadAuthority tries until it succeeds or the context ends.
+func ReadAuthority(ctx context.Context, dir string, log *zap.Logger) (*Authority, error) {
+	return retryAuthority(ctx, log, func(context.Context) (*Authority, error) {
+		cert, err := os.ReadFile(filepath.Join(dir, tlsCert))
+		if err != nil {
+			return nil, err
+		}
+		key, err := os.ReadFile(filepath.Join(dir, tlsKey))
+		if err != nil {
+			return nil, err
+		}
+		return readAuthority(splitService, cert, key)
+	})
+}
+
+// retryAuthority loads an authority until that succeeds or the context ends.
+func retryAuthority(ctx context.Context, log *zap.Logger,
+	load func(context.Context) (*Authority, error)) (*Authority, error) {
 	pauses := authorityTries
 	for {
-		authority, err := store.load(ctx)
+		authority, err := load(ctx)
 		if err == nil {
 			return authority, nil
 		}
 		pause := pauses.Step()
-		log.Warn("Cannot load the authority of serving certificates; trying again", zap.String("secret", c.SharedAuthority),
-			zap.Duration("pause", pause), zap.Error(err))
+		log.Warn("Cannot load the authority of serving certificates; trying again", zap.Duration("pause", pause),
+			zap.Error(err))
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return nil, fmt.Errorf("load --shared-authority %s: %w", c.SharedAuthority, err)
+			return nil, err
 		}
 	}
 }
@@ -107,7 +136,7 @@ func (s *authorityStore) load(ctx context.Context) (*Authority, error) {
 		return nil, err
 	}
 	if len(secret.Data) == 0 {
-		cert, key, err := newAuthority(s.namespace)
+		cert, key, err := NewAuthority(s.namespace)
 		if err != nil {
 			return nil, fmt.Errorf("create an authority: %w", err)
 		}
@@ -116,7 +145,7 @@ func (s *authorityStore) load(ctx context.Context) (*Authority, error) {
 			return nil, err
 		}
 	}
-	authority, err := readAuthority(s.namespace, secret.Data[tlsCert], secret.Data[tlsKey])
+	authority, err := readAuthority(facadeService, secret.Data[tlsCert], secret.Data[tlsKey])
 	if err != nil {
 		return nil, fmt.Errorf("read Secret %s/%s: %w; remove its data to create another authority", s.namespace, s.name, err)
 	}

@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -234,6 +236,55 @@ func TestMissingAuthorityIsAwaited(t *testing.T) {
 	c.SharedAuthority = "shared"
 	if _, err := loadAuthority(t.Context(), c, config, zap.NewNop()); err == nil {
 		t.Error("got no error for a name without a namespace")
+	}
+}
+
+// The proxy's certificate names its own Service. The volume of the Secret is empty until the first replica has started.
+func TestProxyWaitsForTheAuthority(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cert, key, err := NewAuthority("apart")
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		go func() {
+			<-time.After(time.Minute)
+			for file, text := range map[string][]byte{tlsCert: cert, tlsKey: key} {
+				if err := os.WriteFile(filepath.Join(dir, file), text, 0o600); err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+		authority, err := ReadAuthority(t.Context(), dir, zap.NewNop())
+		if err != nil {
+			t.Fatal(err)
+		}
+		pair, err := authority.issue()
+		if err != nil {
+			t.Fatal(err)
+		}
+		roots := x509.NewCertPool()
+		roots.AddCert(authority.cert)
+		for name, want := range map[string]bool{
+			"listfacade-split.apart.svc": true, "listfacade-split.apart": true, "localhost": true,
+			"listfacade.apart.svc": false, "kubernetes.default.svc": false,
+		} {
+			_, err := pair.Leaf.Verify(x509.VerifyOptions{DNSName: name, Roots: roots, CurrentTime: time.Now()})
+			if got := err == nil; got != want {
+				t.Errorf("%s: got a valid certificate %t, want %t: %v", name, got, want, err)
+			}
+		}
+	})
+}
+
+// An authority of an administrator may certify other names only.
+func TestProxyRefusesAForeignAuthority(t *testing.T) {
+	cert, key, err := NewAuthority("apart")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readAuthority("other", cert, key); err == nil || !strings.Contains(err.Error(), "does not certify the Service other") {
+		t.Errorf("got %v, want an error that names the Service", err)
 	}
 }
 

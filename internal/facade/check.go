@@ -265,7 +265,7 @@ func (i *inspection) authority(ctx context.Context) bool {
 	if err != nil {
 		return i.say("certificate", err, "")
 	}
-	authority, err := readAuthority(store.namespace, secret.Data[tlsCert], secret.Data[tlsKey])
+	authority, err := readAuthority(facadeService, secret.Data[tlsCert], secret.Data[tlsKey])
 	if err != nil {
 		return i.say("certificate", err, "")
 	}

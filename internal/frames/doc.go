@@ -9,9 +9,9 @@
 // The package promises:
 //   - The client receives the frames that the server writes. Only the lengths of DATA frames differ.
 //   - Nothing is delayed. When Write returns, all bytes have been written to the socket, except for an incomplete frame
-//     header, which a client cannot use.
+//     header, which is useless to a client.
 //   - Deadlines, errors and Close are those of the connection. The package has no goroutines and needs no shutdown.
-//   - If the first bytes of a client are not HTTP/2, they reach the server unchanged, which rejects them.
+//   - If the first bytes of a client are not HTTP/2, they reach the server unchanged, and the server rejects them.
 //
 // The reasons are in docs/adr/0010-larger-frames-for-the-server.md.
 package frames

@@ -9,6 +9,7 @@ import (
 // builder collects records until they fill a block. Its buffers are reused, so that a process needs one per concurrent
 // writer only.
 type builder struct {
+	zip    *zstd.Encoder
 	h      header
 	block  []byte // headerSize bytes, then records
 	packed []byte // headerSize bytes, then compressed records
@@ -18,8 +19,8 @@ type builder struct {
 // begin empties the builder for records after the given one.
 func (b *builder) begin(kind blockKind, after *output) {
 	b.h = header{
-		kind: kind, number: after.blocks, segment: after.id, first: after.rv, last: after.rv,
-		earliest: after.until, until: after.until,
+		Kind: kind, Number: after.blocks, Segment: after.id, First: after.rv, Last: after.rv,
+		Earliest: after.until, Until: after.until,
 	}
 	if cap(b.block) == 0 {
 		b.block = make([]byte, headerSize, headerSize+blockSize/4)
@@ -34,12 +35,12 @@ func (b *builder) content() int { return len(b.block) - headerSize }
 func (b *builder) add(r *Record) {
 	if r.Kind.isEvent() {
 		ms := r.Time.UnixMilli()
-		if b.h.records == 0 {
-			b.h.first, b.h.earliest = r.RV, ms
+		if b.h.Records == 0 {
+			b.h.First, b.h.Earliest = r.RV, ms
 		}
-		b.h.last, b.h.earliest, b.h.until = r.RV, min(b.h.earliest, ms), ms
+		b.h.Last, b.h.Earliest, b.h.Until = r.RV, min(b.h.Earliest, ms), ms
 	}
-	b.h.records++
+	b.h.Records++
 	before := len(b.block)
 	b.block = r.append(b.block)
 	if r.Plain {
@@ -48,17 +49,17 @@ func (b *builder) add(r *Record) {
 }
 
 // finish returns the block. It is valid until the next call of begin or finish.
-func (b *builder) finish(zip *zstd.Encoder) []byte {
+func (b *builder) finish() []byte {
 	block := b.block
-	b.h.size, b.h.codec = uint32(b.content()), asIs //nolint:gosec // at most contentLimit
+	b.h.Size, b.h.Codec = uint32(b.content()), asIs //nolint:gosec // at most contentLimit
 	if b.plain > b.content()/2 {
-		b.packed = zip.EncodeAll(b.block[headerSize:], append(b.packed[:0], b.block[:headerSize]...))
+		b.packed = b.zip.EncodeAll(b.block[headerSize:], append(b.packed[:0], b.block[:headerSize]...))
 		if len(b.packed) < len(b.block) {
-			block, b.h.codec = b.packed, zstdCodec
+			block, b.h.Codec = b.packed, zstdCodec
 		}
 	}
-	b.h.stored = uint32(len(block) - headerSize) //nolint:gosec // at most contentLimit
-	b.h.sum = crc32.Checksum(block[headerSize:], castagnoli)
+	b.h.Stored = uint32(len(block) - headerSize) //nolint:gosec // at most contentLimit
+	b.h.Sum = crc32.Checksum(block[headerSize:], castagnoli)
 	b.h.put(block)
 	return block
 }

@@ -207,8 +207,8 @@ func TestInvalidContent(t *testing.T) {
 	}
 }
 
-// TestMisplacedBlocks drops, repeats and exchanges blocks, as a disk that loses writes may. Reading ends before the first
-// block that is not in its place, with an error if a later one is.
+// TestMisplacedBlocks drops, repeats and exchanges blocks, as a disk that loses writes may. Reading ends before the
+// first block that is not in its place, with an error if a later one is.
 func TestMisplacedBlocks(t *testing.T) {
 	content, want := example(t, closed)
 	at := append(offsets(t, content), len(content))

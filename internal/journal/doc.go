@@ -46,9 +46,9 @@
 //
 // A block is used only if both checksums match, and its numbers are the expected ones. Reading ends before the first
 // block that is not valid. If a valid block of the segment follows, the segment is damaged there, and the reader gets
-// an error (Damage) after the records before it. Otherwise this is the torn end of the segment, which is no error. A
-// segment without its complete checkpoint is damaged. The checksums detect damage, but not forgery, because anyone who
-// can write to the directory can create valid files.
+// ErrDamaged after the records before it. Otherwise this is the torn end of the segment, which is no error. A segment
+// without its complete checkpoint is damaged. The checksums detect damage, but not forgery, because anyone who can
+// write to the directory can create valid files.
 //
 // Start.After says that a segment continues exactly the one before. It has the random number and the size of that
 // segment, so that a segment whose end was lost is not continued (Segment.Continues).

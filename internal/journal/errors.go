@@ -12,7 +12,7 @@ var (
 	// read or write it.
 	ErrAccess = errors.New("file belongs to another user, or users other than its owner may read or write it")
 	// ErrDamaged is returned when a file is not a segment, or when a part of a segment that is not its end is damaged.
-	// It is wrapped by Damage if the position is known.
+	// The records before it are valid.
 	ErrDamaged = errors.New("segment is damaged")
 	// ErrFormat is returned for a segment of another version of the format.
 	ErrFormat = errors.New("segment has another version of the format")
@@ -26,16 +26,7 @@ var (
 	ErrNoDirectory = errors.New("cannot write a journal to this directory")
 )
 
-// Damage is the error for a block that is damaged although valid blocks follow. The records before it are valid.
-type Damage struct {
-	Offset int64 // offset of the block in its segment
-	Reason string
+// damaged returns the error for the block at an offset.
+func damaged(offset int64, reason string) error {
+	return fmt.Errorf("%w at offset %d: %s", ErrDamaged, offset, reason)
 }
-
-// Error implements error.
-func (d *Damage) Error() string {
-	return fmt.Sprintf("%v at offset %d: %s", ErrDamaged, d.Offset, d.Reason)
-}
-
-// Is makes errors.Is find ErrDamaged.
-func (d *Damage) Is(target error) bool { return target == ErrDamaged }

@@ -36,7 +36,8 @@ func Open(dir string) (*Journal, error) {
 		return nil, fmt.Errorf("open lock of journal: %w", err)
 	}
 	j := &Journal{dir: dir, lock: lock, create: create, running: map[string]bool{}}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { //nolint:gosec // descriptors are small
+	//nolint:gosec // descriptors are small
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			err = ErrLocked
 		}
@@ -112,7 +113,7 @@ func (j *Journal) builder() *builder {
 	if b, ok := j.builders.Get().(*builder); ok {
 		return b
 	}
-	return &builder{}
+	return &builder{zip: j.zip}
 }
 
 // release makes a builder available to other writers, unless a large record has made it large.

@@ -10,8 +10,6 @@ import (
 	"iter"
 	"os"
 	"time"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 // syncEvery is the number of bytes of a checkpoint after which the file is synced. Otherwise, most of the time would be
@@ -43,10 +41,11 @@ type output struct {
 }
 
 // newOutput writes the magic line and the first block.
-func newOutput(file disk, sequence uint64, s Start, zip *zstd.Encoder) (*output, error) {
+func newOutput(file disk, sequence uint64, s Start, b *builder) (*output, error) {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
 	ms := s.Time.UnixMilli()
+	s.Time = milliseconds(ms) // as precise as the times of records
 	o := &output{
 		file: file, sequence: sequence, id: binary.BigEndian.Uint64(random[:]) | 1, began: s.Time, rv: s.RV,
 		earliest: ms, until: ms,
@@ -59,64 +58,63 @@ func newOutput(file disk, sequence uint64, s Start, zip *zstd.Encoder) (*output,
 		return nil, err
 	}
 	o.size = int64(len(format))
-	var b builder
 	b.begin(startBlock, o)
 	b.block = append(b.block, text...)
-	return o, o.put(&b, zip)
+	return o, o.put(b)
 }
 
 // put writes a finished block.
-func (o *output) put(b *builder, zip *zstd.Encoder) error {
-	block := b.finish(zip)
+func (o *output) put(b *builder) error {
+	block := b.finish()
 	if _, err := o.file.WriteAt(block, o.size); err != nil {
 		return err
 	}
 	o.size += int64(len(block))
 	o.blocks++
-	if b.h.kind == objectsBlock && o.size-o.synced >= syncEvery {
+	if b.h.Kind == objectsBlock && o.size-o.synced >= syncEvery {
 		o.synced = o.size
 		return o.file.Sync()
 	}
-	if b.h.kind == eventsBlock {
-		o.rv, o.until, o.earliest = b.h.last, b.h.until, min(o.earliest, b.h.earliest)
+	if b.h.Kind == eventsBlock {
+		o.rv, o.until, o.earliest = b.h.Last, b.h.Until, min(o.earliest, b.h.Earliest)
 	}
 	return nil
 }
 
 // mark writes a block without content.
-func (o *output) mark(kind blockKind, b *builder, zip *zstd.Encoder) error {
+func (o *output) mark(kind blockKind, b *builder) error {
 	b.begin(kind, o)
-	b.h.records = o.records
+	b.h.Records = o.records
 	if kind == endBlock {
-		b.h.earliest = o.earliest
+		b.h.Earliest = o.earliest
 	}
-	return o.put(b, zip)
+	return o.put(b)
 }
 
 // write writes records in blocks of a kind. It returns the context's cause if the context ends. After an error, some
 // records may have been written.
-func (o *output) write(ctx context.Context, kind blockKind, records iter.Seq[Record], b *builder, zip *zstd.Encoder) error {
+func (o *output) write(ctx context.Context, kind blockKind, records iter.Seq[Record], b *builder) error {
 	b.begin(kind, o)
 	for r := range records {
 		if err := o.allows(&r, kind, b); err != nil {
 			return err
 		}
 		if r.Kind == Dictionary || b.content() >= blockSize {
-			if err := o.flush(ctx, kind, b, zip); err != nil {
+			if err := o.flush(ctx, kind, b); err != nil {
 				return err
 			}
 		}
 		if r.Kind == Dictionary {
-			b.h.kind = dictionaryBlock
+			b.h.Kind = dictionaryBlock
 		}
 		b.add(&r)
 		if r.Kind == Dictionary {
-			if err := o.flush(ctx, kind, b, zip); err != nil {
+			if err := o.flush(ctx, kind, b); err != nil {
 				return err
 			}
 		}
 	}
-	return o.flush(ctx, kind, b, zip)
+	return o.flush(ctx, kind, b)
 }
 
 // allows returns an error if a record must not be written next.
@@ -126,24 +124,24 @@ func (o *output) allows(r *Record, kind blockKind, b *builder) error {
 		return fmt.Errorf("write record of kind %d among blocks of kind %d", r.Kind, kind)
 	case size > contentLimit-blockSize-headerSize:
 		return fmt.Errorf("write %s of %d bytes: %w", r.Key, size, ErrTooLarge)
-	case r.Kind.isEvent() && r.RV < b.h.last:
-		return fmt.Errorf("write %s at %d after %d: %w", r.Key, r.RV, b.h.last, ErrOrder)
+	case r.Kind.isEvent() && r.RV < b.h.Last:
+		return fmt.Errorf("write %s at %d after %d: %w", r.Key, r.RV, b.h.Last, ErrOrder)
 	}
 	return nil
 }
 
 // flush writes the block, if it has records, and begins the next one.
-func (o *output) flush(ctx context.Context, kind blockKind, b *builder, zip *zstd.Encoder) error {
-	if b.h.records == 0 {
+func (o *output) flush(ctx context.Context, kind blockKind, b *builder) error {
+	if b.h.Records == 0 {
 		return nil
 	}
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	if b.h.kind == objectsBlock {
-		o.records += b.h.records
+	if b.h.Kind == objectsBlock {
+		o.records += b.h.Records
 	}
-	if err := o.put(b, zip); err != nil {
+	if err := o.put(b); err != nil {
 		return err
 	}
 	b.begin(kind, o)

@@ -1,9 +1,9 @@
 package journal
 
 import (
-	"cmp"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 )
@@ -27,12 +27,12 @@ type kept struct {
 	file
 	bytes   int64
 	changed time.Time // last modification of this or an earlier segment of the lane, whichever is later
-	stays   bool      // newest segment of a lane with a writer
+	stays   bool      // newest segment of a lane with a writer, or of documents
 }
 
 // Retain removes segments beyond the limits: of each lane the oldest first, and among lanes those that were written to
-// earliest. It keeps the newest segment of each lane whose writer is not closed. To make room on a full disk, the
-// caller passes a lower Limits.Bytes. Readers that have a removed segment open can still read it.
+// earliest. It keeps the newest segment of each lane whose writer is not closed, and of documents. To make room on a
+// full disk, the caller passes a lower Limits.Bytes. Readers that have a removed segment open can still read it.
 func (j *Journal) Retain(now time.Time, limits Limits) (Kept, error) {
 	all, err := j.all()
 	var result Kept
@@ -67,23 +67,35 @@ func (j *Journal) all() ([]kept, error) {
 	var all []kept
 	for _, dir := range dirs {
 		names, failed := files(dir)
-		err = errors.Join(err, failed)
-		runs, latest := j.running[dir], time.Time{}
-		for i, name := range names {
-			info, failed := os.Lstat(name.path)
-			if failed != nil {
-				err = errors.Join(err, ignoreMissing(failed))
-				continue
-			}
-			if info.ModTime().After(latest) {
-				latest = info.ModTime()
-			}
-			all = append(all, kept{name, info.Size(), latest, runs && i == len(names)-1})
-		}
-		if len(names) == 0 && !runs {
+		documents := dir == filepath.Join(j.dir, documentsDir)
+		stays := j.running[dir] || documents // documents of an earlier process are still valid
+		if len(names) == 0 && !stays {
 			_ = os.Remove(dir) // fails unless empty
 		}
+		latest := time.Time{}
+		for i, name := range names {
+			info, missing := os.Lstat(name.path)
+			if missing != nil {
+				failed = errors.Join(failed, ignoreMissing(missing))
+				continue
+			}
+			if !documents || i == len(names)-1 {
+				latest = later(latest, info.ModTime())
+			} else if next, missing := os.Lstat(names[i+1].path); missing == nil {
+				latest = later(latest, next.ModTime()) // documents are valid until the next segment begins
+			}
+			all = append(all, kept{name, info.Size(), latest, stays && i == len(names)-1})
+		}
+		err = errors.Join(err, failed)
 	}
-	slices.SortStableFunc(all, func(a, b kept) int { return cmp.Compare(a.changed.UnixNano(), b.changed.UnixNano()) })
+	slices.SortStableFunc(all, func(a, b kept) int { return a.changed.Compare(b.changed) })
 	return all, err
+}
+
+// later returns the later one of two times.
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

@@ -54,24 +54,25 @@ func remaining(t *testing.T, dir string) (all []string) {
 }
 
 // TestRetain checks which segments the limits remove. pods and nodes have a writer, gone has none.
+// The second segment of documents was valid until the third one began.
 func TestRetain(t *testing.T) {
 	pods, nodes, gone := lanesDir+"/pods/", lanesDir+"/nodes/", lanesDir+"/gone/"
 	files := []aged{
 		{pods + fileName(1), 30, 100}, {pods + fileName(2), 20, 100}, {pods + fileName(3), 0, 100},
 		{nodes + fileName(7), 40, 100}, // quiet
 		{gone + fileName(1), 26, 100}, {gone + fileName(2), 25, 100}, {gone + "notes.txt", 99, 1000},
-		{documentsDir + "/" + fileName(1), 50, 100},
+		{documentsDir + "/" + fileName(1), 60, 100}, {documentsDir + "/" + fileName(2), 50, 100}, {documentsDir + "/" + fileName(3), 23, 100},
 	}
 	for name, c := range map[string]struct {
 		limits Limits
 		want   []string
 		over   bool
 	}{
-		"no limit": {Limits{}, []string{"documents/1", "gone/1", "gone/2", "gone/notes.txt", "nodes/7", "pods/1", "pods/2", "pods/3"}, false},
-		"age":      {Limits{Age: 24 * time.Hour}, []string{"gone/notes.txt", "nodes/7", "pods/2", "pods/3"}, false},
-		"bytes":    {Limits{Bytes: 400}, []string{"gone/2", "gone/notes.txt", "nodes/7", "pods/2", "pods/3"}, false},
-		"both":     {Limits{Age: 24 * time.Hour, Bytes: 200}, []string{"gone/notes.txt", "nodes/7", "pods/3"}, false},
-		"too few":  {Limits{Bytes: 1}, []string{"gone/notes.txt", "nodes/7", "pods/3"}, true},
+		"no limit": {Limits{}, []string{"documents/1", "documents/2", "documents/3", "gone/1", "gone/2", "gone/notes.txt", "nodes/7", "pods/1", "pods/2", "pods/3"}, false},
+		"age":      {Limits{Age: 24 * time.Hour}, []string{"documents/2", "documents/3", "gone/notes.txt", "nodes/7", "pods/2", "pods/3"}, false},
+		"bytes":    {Limits{Bytes: 600}, []string{"documents/2", "documents/3", "gone/2", "gone/notes.txt", "nodes/7", "pods/2", "pods/3"}, false},
+		"both":     {Limits{Age: 24 * time.Hour, Bytes: 300}, []string{"documents/3", "gone/notes.txt", "nodes/7", "pods/3"}, false},
+		"too few":  {Limits{Bytes: 1}, []string{"documents/3", "gone/notes.txt", "nodes/7", "pods/3"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, now := t.TempDir(), time.Now()
@@ -91,7 +92,7 @@ func TestRetain(t *testing.T) {
 				t.Error(diff)
 			}
 			segments := len(c.want) - 1
-			if want := (Kept{segments, int64(100 * segments), 7 - segments, c.over}); kept != want {
+			if want := (Kept{segments, int64(100 * segments), 9 - segments, c.over}); kept != want {
 				t.Errorf("got %+v, want %+v", kept, want)
 			}
 		})

@@ -1,13 +1,10 @@
 package journal
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 )
 
@@ -118,48 +115,15 @@ func (s *Segment) look() error {
 	return s.bounds(b)
 }
 
-// start reads the magic line and the first block.
-func (b *blocks) start() (s start, err error) {
-	line := make([]byte, formatLimit)
-	n, _ := b.file.ReadAt(line, 0)
-	if line = line[:n]; len(line) < len(format) || string(line[:len(format)]) != format {
-		return s, wrongFormat(line)
-	}
-	b.at = int64(len(format))
-	h, ok := b.peek()
-	if !ok || h.kind != startBlock || !b.verify(&h) {
-		return s, &Damage{b.at, "invalid first block"}
-	}
-	text, err := b.unpack(&h)
-	if err == nil {
-		err = json.Unmarshal(text, &s)
-	}
-	if err != nil || s.ID != h.segment || s.ID == 0 {
-		return s, &Damage{b.at, "invalid start"}
-	}
-	b.segment = s.ID
-	b.skip(&h)
-	return s, nil
-}
-
-// wrongFormat returns the error for a file that begins with another line.
-func wrongFormat(line []byte) error {
-	first, _, ok := strings.Cut(string(line), "\n")
-	version, ours := strings.CutPrefix(first, formatName)
-	if !ok || !ours {
-		return &Damage{0, "not a segment"}
-	}
-	return fmt.Errorf("%w: got %q, want %q", ErrFormat, version, formatVersion)
-}
-
 // bounds reads the end block or, if there is none, the headers of all blocks.
 func (s *Segment) bounds(b *blocks) error {
 	var tail [headerSize]byte
 	var h header
-	if n, _ := b.file.ReadAt(tail[:], b.size-headerSize); n == headerSize && h.get(tail[:], b.segment) && h.kind == endBlock {
+	n, _ := b.file.ReadAt(tail[:], b.size-headerSize)
+	if n == headerSize && h.get(tail[:], b.segment) && h.Kind == endBlock {
 		s.Closed = true
 		s.ends(b.size-headerSize, &h)
-		s.Earliest, s.Objects = milliseconds(h.earliest), int(h.records)
+		s.Earliest, s.Objects = milliseconds(h.Earliest), int(h.Records)
 		return nil
 	}
 	return s.scan(b)
@@ -167,8 +131,8 @@ func (s *Segment) bounds(b *blocks) error {
 
 // ends sets what the last block says.
 func (s *Segment) ends(at int64, h *header) {
-	s.Last, s.Until = h.last, milliseconds(h.until)
-	s.End = Position{s.Sequence, h.segment, at}
+	s.Last, s.Until = h.Last, milliseconds(h.Until)
+	s.End = Position{s.Sequence, h.Segment, at}
 }
 
 // scan reads the headers of all blocks. The last one counts only if its content is not torn.
@@ -182,10 +146,10 @@ func (s *Segment) scan(b *blocks) error {
 			*b = before
 			break
 		}
-		if h.kind == completeBlock {
-			s.Objects = int(h.records)
+		if h.Kind == completeBlock {
+			s.Objects = int(h.Records)
 		}
-		if earliest := milliseconds(h.earliest); earliest.Before(s.Earliest) {
+		if earliest := milliseconds(h.Earliest); earliest.Before(s.Earliest) {
 			s.Earliest = earliest
 		}
 		s.ends(b.at, &h)

@@ -63,7 +63,8 @@ func ignoreMissing(err error) error {
 }
 
 // checkpoint writes a segment with its checkpoint to a file. It closes the file if it fails.
-func (w *Writer) checkpoint(ctx context.Context, path string, sequence uint64, start Start, objects iter.Seq[Record]) (o *output, err error) {
+func (w *Writer) checkpoint(ctx context.Context, path string, sequence uint64, start Start,
+	objects iter.Seq[Record]) (o *output, err error) {
 	file, err := w.journal.create(path)
 	if err != nil {
 		return nil, err
@@ -75,14 +76,13 @@ func (w *Writer) checkpoint(ctx context.Context, path string, sequence uint64, s
 	}()
 	b := w.journal.builder()
 	defer w.journal.release(b)
-	zip := w.journal.zip
-	if o, err = newOutput(file, sequence, start, zip); err != nil {
+	if o, err = newOutput(file, sequence, start, b); err != nil {
 		return nil, err
 	}
-	if err := o.write(ctx, objectsBlock, objects, b, zip); err != nil {
+	if err := o.write(ctx, objectsBlock, objects, b); err != nil {
 		return nil, err
 	}
-	if err := o.mark(completeBlock, b, zip); err != nil {
+	if err := o.mark(completeBlock, b); err != nil {
 		return nil, err
 	}
 	if err := file.Sync(); err != nil {
@@ -103,7 +103,7 @@ func (w *Writer) Append(ctx context.Context, records iter.Seq[Record]) error {
 	b := w.journal.builder()
 	defer w.journal.release(b)
 	next := *w.current
-	err := next.write(ctx, eventsBlock, records, b, w.journal.zip)
+	err := next.write(ctx, eventsBlock, records, b)
 	if err == nil {
 		*w.current = next
 		return nil
@@ -155,5 +155,5 @@ func (w *Writer) end() error {
 	w.current = nil
 	b := w.journal.builder()
 	defer w.journal.release(b)
-	return errors.Join(o.mark(endBlock, b, w.journal.zip), o.file.Close())
+	return errors.Join(o.mark(endBlock, b), o.file.Close())
 }

@@ -74,6 +74,9 @@ func (m *Split) FellBack(kind string) { m.fallback.WithLabelValues(kind).Inc() }
 // Refused counts a request that the proxy refuses.
 func (m *Split) Refused(reason string) { m.refused.WithLabelValues(reason).Inc() }
 
+// Describe sends the descriptions of all metrics.
+func (m *Split) Describe(out chan<- *prometheus.Desc) { m.registry.Describe(out) }
+
 // Handler serves the metrics in Prometheus' text format.
 func (m *Split) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})

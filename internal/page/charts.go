@@ -257,6 +257,9 @@ func figures(s *Status) []figure {
 		memory.Note = fmt.Sprintf("%d%% of %s", 100*s.Memory.Used/s.Memory.Budget, size(s.Memory.Budget))
 	}
 	fs = append(fs, memory)
+	if j := s.Journal; j != nil && j.Open {
+		fs = append(fs, figure{Name: "Journal", Value: size(j.Bytes), Note: "written " + duration(seconds(j.LagSeconds)) + " ago"})
+	}
 	up := figure{Name: "kube-apiserver", Value: "responds", Class: "good", Note: s.Upstream.Endpoint}
 	if silent := seconds(s.Upstream.SilentSeconds); silent > 0 {
 		up.Value, up.Class = "silent "+duration(silent), "bad"

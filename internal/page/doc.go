@@ -8,11 +8,11 @@
 // The package promises:
 //   - Text from clients stays text: html/template escapes it. The Content-Security-Policy allows no script and no style
 //     except page.js and page.css of this package.
-//   - The page works without script: links sort the tables, and a meta element reloads the page. The script reloads
-//     without losing the scroll position, and shows a message if the facade does not respond.
+//   - The page works without script: links sort the tables, and a meta element reloads the page. With script, a reload
+//     keeps the scroll position, and a message appears if the facade does not respond.
 //   - Links are relative, because a proxy may serve the page at a longer path.
 //   - For an invalid query, Answer returns an error that names the valid values.
 //
-// The package contains no HTTP server and does not authorize requests. Package handlers and the debug socket of
-// internal/facade serve and authorize requests, and call Page.Answer.
+// The package contains no HTTP server and does not authorize requests. Package handlers authorizes requests. It and the
+// debug socket of internal/facade call Page.Answer.
 package page

@@ -245,7 +245,10 @@ func TestProblemsAreReported(t *testing.T) {
 				s.Upstream.Endpoints = []metrics.Endpoint{{Host: "a:1", InUse: true, Ready: true}, {Host: "b:1", Why: "belongs to another cluster"}}
 			}, Warning, "kube-apiserver b:1 is not ready",
 		},
-		"audit": {func(s *Status) { s.History[len(s.History)-2].AuditLost = 5 }, Critical, "The audit log lost 5 events"},
+		"journal not open":   {func(s *Status) { s.Journal = &Journal{} }, Warning, "The journal could not be opened"},
+		"journal behind":     {func(s *Status) { s.Journal = &Journal{Open: true, LagSeconds: 90} }, Warning, "The journal was last written 1m30s ago"},
+		"journal over limit": {func(s *Status) { s.Journal = &Journal{Open: true, Over: true} }, Warning, "The journal exceeds --journal-max-bytes"},
+		"audit":              {func(s *Status) { s.History[len(s.History)-2].AuditLost = 5 }, Critical, "The audit log lost 5 events"},
 	} {
 		s := wellStatus()
 		c.set(s)

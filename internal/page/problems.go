@@ -45,7 +45,7 @@ func judge(s *Status) []Problem {
 	var found []Problem
 	for _, check := range []func(*Status) []Problem{
 		leaving, unready, upstreamWrong, endpointsWrong, lanesWrong, lanesDiffer, watchesWrong, answersWrong, memoryWrong,
-		limitsWrong, certificatesWrong, trustWrong, auditWrong,
+		limitsWrong, certificatesWrong, trustWrong, auditWrong, journalWrong,
 	} {
 		found = append(found, check(s)...)
 	}
@@ -252,6 +252,28 @@ func auditWrong(s *Status) []Problem {
 	}
 	return one(Critical, "The audit log lost "+plural(lost, "event", "events")+" in five minutes",
 		"The disk below --audit-log-path is full or slow.", operating+"audit-log")
+}
+
+// journalLag is the time without a write after which the journal is a problem. The alert has the same value.
+const journalLag = time.Minute
+
+// journalWrong reports a journal that is not written.
+func journalWrong(s *Status) []Problem {
+	const notWritten, overLimit = runbook + "listfacadejournalnotwritten", runbook + "listfacadejournaloverlimit"
+	switch j := s.Journal; {
+	case j == nil:
+		return nil
+	case !j.Open:
+		return one(Warning, "The journal could not be opened", "Another process writes it, or the directory is not accessible.",
+			notWritten)
+	case seconds(j.LagSeconds) > journalLag:
+		return one(Warning, "The journal was last written "+duration(seconds(j.LagSeconds))+" ago",
+			"The disk below --journal-dir is full or slow.", notWritten)
+	case j.Over:
+		return one(Warning, "The journal exceeds --journal-max-bytes", "Its newest files alone take "+size(j.Bytes)+".",
+			overLimit)
+	}
+	return nil
 }
 
 func plural(n int, single, many string) string {

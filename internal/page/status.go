@@ -40,6 +40,7 @@ type Status struct {
 	Health []Check `json:"health"`
 	// History is the last 15 minutes in steps of ten seconds, oldest first.
 	History []oplog.Moment `json:"history"`
+	Journal *Journal       `json:"journal,omitempty"` // nil without a journal
 	Bounds  Bounds         `json:"bounds"`
 }
 
@@ -53,6 +54,14 @@ type Process struct {
 	Leaving  bool   `json:"leaving"`
 	Draining bool   `json:"draining"`
 	LogLevel string `json:"logLevel,omitempty"`
+}
+
+// Journal is the state of the journal.
+type Journal struct {
+	Open       bool    `json:"open"` // whether this process writes it
+	LagSeconds float64 `json:"lagSeconds"`
+	Bytes      int64   `json:"bytes"`
+	Over       bool    `json:"over"` // whether its newest files alone exceed --journal-max-bytes
 }
 
 // Bounds are the values of flags that problems depend on.

@@ -2,8 +2,9 @@
 // predict what a facade would save, and internal/metrics to estimate what a facade has saved.
 //
 // The constants were measured by bench (docs/benchmarks.md), with pods of 11 kB in protobuf and 15 kB in JSON. On other
-// machines, and with other objects, the CPU differs. Bounds is the range in which measurements of the same load on
-// machines of this kind were. A test checks that the constants agree with the figures in docs/benchmarks.md.
+// machines, and with other objects, the CPU differs. Bounds is an estimate with its range, which contained repeated
+// measurements on machines like that of docs/benchmarks.md. A test checks that the constants agree with the figures in
+// docs/benchmarks.md.
 //
 // All functions are pure. The package starts no goroutine and imports nothing of this module.
 package price

@@ -137,10 +137,12 @@ func (u *recorded) object(w http.ResponseWriter, r *http.Request) {
 		refuse(w, r, absent(gvr.GroupResource().String()))
 	case info.Subresource != "":
 		refuse(w, r, absent(fmt.Sprintf("the subresource %s of %s", info.Subresource, gvr.GroupResource())))
-	case acceptsPlain(r):
-		u.again(w, r)
-	case u.lanes[laneKey{gvr, jsonName}] == nil:
+	case !u.lanes[laneKey{gvr, jsonName}].hasContent():
 		refuse(w, r, otherEncoding(gvr.GroupResource().String(), encoding))
+	case prefersOther(r):
+		u.again(w, r)
+	case !acceptsJSON(r.Header.Get("Accept")):
+		refuse(w, r, otherEncoding(gvr.GroupResource().String(), jsonName))
 	case query.Get("resourceVersion") != "" || query.Get("continue") != "":
 		refuse(w, r, u.lanes[laneKey{gvr, jsonName}].outside(query.Get("resourceVersion")))
 	default:
@@ -151,22 +153,25 @@ func (u *recorded) object(w http.ResponseWriter, r *http.Request) {
 // jsonName is the name of the encoding that every client accepts.
 const jsonName = "json"
 
-// acceptsPlain reports whether a client prefers a Table, but accepts plain objects.
-func acceptsPlain(r *http.Request) bool {
+// prefersOther reports whether a client prefers a Table or another encoding, but also accepts plain JSON.
+func prefersOther(r *http.Request) bool {
 	accept := r.Header.Get("Accept")
-	if !strings.Contains(accept, "as=Table") {
-		return false
-	}
+	return accept != upstream.MediaJSON && acceptsJSON(accept)
+}
+
+func acceptsJSON(accept string) bool {
 	for clause := range strings.SplitSeq(accept, ",") {
-		if strings.TrimSpace(clause) == upstream.MediaJSON {
+		media, parameters, _ := strings.Cut(strings.TrimSpace(clause), ";")
+		plain := media == upstream.MediaJSON && !strings.Contains(parameters, "as=")
+		if plain || media == "*/*" || media == "application/*" {
 			return true
 		}
 	}
-	return false
+	return accept == ""
 }
 
-// again serves plain objects to a client that prefers a Table. The lane has no Table of them: kube-apiserver prints the
-// objects of some resources together, and converted objects have no rows.
+// again serves plain JSON to a client that prefers another form. The journal has no Tables of resources whose objects
+// kube-apiserver prints together, and none of converted objects. A resource may be recorded in JSON only.
 func (u *recorded) again(w http.ResponseWriter, r *http.Request) {
 	plain := r.Clone(r.Context())
 	plain.Header.Set("Accept", upstream.MediaJSON)

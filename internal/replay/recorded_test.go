@@ -114,17 +114,21 @@ func TestReviewsAllowReads(t *testing.T) {
 	}
 }
 
-// A client that prefers a Table, but accepts plain objects, receives plain objects of a resource without rows.
-func TestPlainObjectsReplaceAMissingTable(t *testing.T) {
+// A client that prefers what the journal lacks, but accepts plain JSON, receives plain JSON.
+func TestPlainObjectsReplaceWhatIsMissing(t *testing.T) {
 	w := shop(t)
 	w.close()
 	s := serve(t, w.dir, "120")
-	const table = "application/json;as=Table;v=v1;g=meta.k8s.io"
-	if response, body := s.get(t, "/api/v1/configmaps", table+",application/json"); response.StatusCode != http.StatusOK || !strings.Contains(body, `"kind":"ConfigMapList"`) {
-		t.Errorf("got %d %s, want a ConfigMapList", response.StatusCode, body)
+	const table, protobuf = "application/json;as=Table;v=v1;g=meta.k8s.io", "application/vnd.kubernetes.protobuf"
+	for _, accept := range []string{table + ",application/json", protobuf + ",application/json", protobuf + ", */*"} {
+		if response, body := s.get(t, "/api/v1/configmaps", accept); response.StatusCode != http.StatusOK || !strings.Contains(body, `"kind":"ConfigMapList"`) {
+			t.Errorf("%s: got %d %s, want a ConfigMapList", accept, response.StatusCode, body)
+		}
 	}
-	if response, body := s.get(t, "/api/v1/configmaps", table); response.StatusCode < 400 {
-		t.Errorf("got %d %s, want a refusal", response.StatusCode, body)
+	for _, accept := range []string{table, protobuf} {
+		if response, body := s.get(t, "/api/v1/configmaps", accept); response.StatusCode != http.StatusNotAcceptable {
+			t.Errorf("%s: got %d %s, want 406", accept, response.StatusCode, body)
+		}
 	}
 }
 

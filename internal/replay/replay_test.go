@@ -143,6 +143,32 @@ func TestAgesAreThoseOfTheMoment(t *testing.T) {
 	}
 }
 
+// Another kube-apiserver may print other columns. The replay then has these, and ends watches.
+func TestColumnsChangeWithTheRecordedVersion(t *testing.T) {
+	before := configMaps
+	before.accept = "application/json;as=Table;v=v1;g=meta.k8s.io"
+	before.columns = `[{"name":"Name","type":"string","format":"name","description":"","priority":0},{"name":"Age","type":"string","format":"","description":"","priority":0}]`
+	after := before
+	after.columns = strings.Replace(before.columns, "Name", "Full Name", 1)
+	w := newWriter(t)
+	w.begin(before, 100, journal.Position{}, before.record(t, journal.Object, "a", 90))
+	w.begin(after, 110, journal.Position{}, after.record(t, journal.Object, "a", 90))
+	w.close()
+	s := serve(t, w.dir, "100")
+	columns := func(name string) {
+		t.Helper()
+		if _, body := s.get(t, "/api/v1/configmaps", before.accept); !strings.Contains(body, `"name":"`+name+`"`) {
+			t.Errorf("got %s, want the column %s", body, name)
+		}
+	}
+	columns("Name")
+	s.player.advance(at(110))
+	columns("Full Name")
+	if _, body := s.get(t, "/api/v1/configmaps?watch=1&resourceVersion=100"); !strings.Contains(body, `"code":410`) {
+		t.Errorf("watch from before: got %s, want 410", body)
+	}
+}
+
 func TestWatchReceivesRecordedEvents(t *testing.T) {
 	w := shop(t)
 	w.close()

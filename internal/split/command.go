@@ -42,8 +42,8 @@ func targetFlags(o *Options, f *pflag.FlagSet) {
 		"Path of the `file` with the CA certificates that verify the facades. It is read at the start. If empty, those of the system "+
 			"are used.")
 	f.StringVar(&o.RulesFile, "rules", o.RulesFile,
-		"Path of the `file` that names what kube-apiserver answers although a facade could. If empty: Secrets, leases and "+
-			"metrics.")
+		"Path of the `file` that names resources that kube-apiserver answers, although a facade could. If empty, these are "+
+			"Secrets, leases and metrics.")
 	f.IntVar(&o.FallbackReads, "fallback-requests", o.FallbackReads,
 		"Maximum `number` of concurrent reads with small answers that kube-apiserver answers while no facade is ready. One source "+
 			"address may use half of it. 0 refuses them with 429.")
@@ -60,6 +60,8 @@ func servingFlags(o *Options, f *pflag.FlagSet) {
 		"Path of the `file` with the serving certificate. If empty, a self-signed certificate and key are generated in --cert-dir.")
 	f.StringVar(&c.KeyFile, "tls-private-key-file", c.KeyFile,
 		"Path of the `file` with the private key of --tls-cert-file.")
+	f.StringVar(&o.AuthorityDir, "tls-authority-dir", o.AuthorityDir,
+		"Path of the `directory` with tls.crt and tls.key of the facades' --shared-authority, which signs the serving certificate.")
 	f.StringVar(&c.CertDir, "cert-dir", c.CertDir, "Path of the `directory` for the self-signed certificate and its key.")
 	f.StringVar(&o.MetricsAddress, "metrics-bind-address", o.MetricsAddress,
 		"`host:port` on which to serve /metrics over HTTP, without authentication. If empty, they are not served.")

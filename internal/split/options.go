@@ -20,6 +20,9 @@ type Options struct {
 	// FallbackReads and FallbackWatches are the maximum numbers of concurrent reads and open watches at kube-apiserver
 	// while no facade is ready. 0 means none.
 	FallbackReads, FallbackWatches int
+	// AuthorityDir is the directory with the authority that signs the serving certificate; empty for a certificate in
+	// files.
+	AuthorityDir string
 	// MetricsAddress is host:port of the metrics; empty for none.
 	MetricsAddress string
 	// Serving contains the address, the certificate, the periods of the shutdown, and the log. The proxy does not use its
@@ -43,6 +46,9 @@ func (o Options) validate() error {
 		return errors.New("--facade is required: URL of a facade, for example https://listfacade.listfacade-system.svc")
 	case o.FallbackReads < 0 || o.FallbackWatches < 0:
 		return errors.New("--fallback-requests and --fallback-watches must not be below 0")
+	}
+	if o.AuthorityDir != "" && o.Serving.CertFile != "" {
+		return errors.New("--tls-authority-dir and --tls-cert-file exclude each other")
 	}
 	for _, address := range o.Facades {
 		if u, err := url.Parse(address); err == nil && u.Path != "" && u.Path != "/" {

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -97,6 +99,29 @@ func TestDecide(t *testing.T) {
 		if got := spelled(DefaultRules().Decide(requestOf(t, test.line, test.headers...))); got != test.want {
 			t.Errorf("%s %q: got %s, want %s", test.line, test.headers, got, test.want)
 		}
+	}
+}
+
+// The module client/ sends the same requests to the same servers.
+func TestDecideLikeClient(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "routing", "requests.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests := 0
+	for line := range strings.Lines(string(text)) {
+		words := strings.Fields(line)
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		requests++
+		request := words[1] + " " + words[2]
+		if got := DefaultRules().Decide(requestOf(t, request)).Target; string(got) != words[0] {
+			t.Errorf("%s: got %s, want %s", request, got, words[0])
+		}
+	}
+	if requests < 30 {
+		t.Errorf("got %d requests, want at least 30", requests)
 	}
 }
 

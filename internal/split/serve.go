@@ -27,6 +27,11 @@ func Run(ctx context.Context, o Options) error {
 	defer level.Stop()
 	facade.LogLibraries(log)
 	defer func() { _ = log.Sync() }() // stderr may not support Sync
+	if o.AuthorityDir != "" {
+		if o.Serving.Authority, err = facade.ReadAuthority(ctx, o.AuthorityDir, log); err != nil {
+			return fmt.Errorf("--tls-authority-dir: %w", err)
+		}
+	}
 	s, err := New(o, log)
 	if err != nil {
 		return err

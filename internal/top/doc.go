@@ -2,5 +2,5 @@
 // kubectl top prints the resource usage of pods.
 //
 // The command is a client of /debug/clients. The server and the credentials come from kubectl's flags and kubeconfigs.
-// It starts no goroutine, and ends with its context.
+// The command starts no goroutine, and ends with its context.
 package top

@@ -54,16 +54,16 @@ func Command() *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&against, "against", "", "kubeconfig `file` of the kube-apiserver that the facade reads from")
+	flags.StringVar(&against, "against", "", "Path of the kubeconfig `file` of the kube-apiserver that the facade reads from.")
 	flags.StringVar(&context, "against-context", "",
-		"`name` of the context in the --against file; its current context when empty")
+		"Context of the --against file to use, by its `name`. If empty, its current context is used.")
 	flags.StringVar(&rules.ExplicitPath, clientcmd.RecommendedConfigPathFlag, "",
-		"kubeconfig `file` of the facade; $KUBECONFIG or ~/.kube/config when empty")
+		"Path of the kubeconfig `file` of the facade. If empty, KUBECONFIG or kubectl's default file is used.")
 	clientcmd.BindOverrideFlags(&overrides, flags, clientcmd.RecommendedConfigOverrideFlags(""))
 	flags.StringSliceVar(&o.Encodings, "encodings", []string{"json", "protobuf"},
-		"`encodings` to compare: json, protobuf or both")
-	flags.IntVar(&o.Limit, "limit", 500, "maximum `number` of objects per page")
-	flags.IntVar(&o.Shown, "shown", 10, "maximum `number` of differences printed per resource; 0 prints only their count")
+		"List of `encodings` to compare: json, protobuf or both.")
+	flags.IntVar(&o.Limit, "limit", 500, "Maximum `number` of objects per page.")
+	flags.IntVar(&o.Shown, "shown", 10, "Maximum `number` of differences printed per resource. 0 prints only their count.")
 	command.SetUsageFunc(func(cmd *cobra.Command) error { // the parent command has its own usage function
 		_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s\n\nFlags:\n%s", cmd.UseLine(),
 			cmd.Flags().FlagUsagesWrapped(120))

@@ -121,15 +121,24 @@ func TestChartHasTheObjectsOfSplit(t *testing.T) {
 			t.Errorf("%s (-kustomization +chart):\n%s", name(object), diff)
 		}
 	}
-	own := render(t, "split: {enabled: true}\ncertificate: {secretName: mine}")
+	own := render(t, "split: {enabled: true, secretName: proxy}\ncertificate: {secretName: mine}")
 	own.objects = slices.DeleteFunc(own.objects, func(o unstructured.Unstructured) bool { return o.GetName() != "listfacade-split" })
-	for _, volume := range splitDeployment(t, own).Spec.Template.Spec.Volumes {
-		if volume.Name != "authorities" {
-			continue
+	pod := splitDeployment(t, own).Spec.Template.Spec
+	for _, volume := range pod.Volumes {
+		switch volume.Name {
+		case "authorities":
+			if source := volume.Projected.Sources[1].Secret; source == nil || source.Name != "mine" {
+				t.Errorf("got the facade's authority from %+v, want the Secret of its certificate", volume.Projected.Sources[1])
+			}
+		case "authority":
+			if volume.Secret.SecretName != "proxy" {
+				t.Errorf("got the Secret %s with the proxy's certificate, want proxy", volume.Secret.SecretName)
+			}
 		}
-		if source := volume.Projected.Sources[1].Secret; source == nil || source.Name != "mine" {
-			t.Errorf("got the facade's authority from %+v, want the Secret of its certificate", volume.Projected.Sources[1])
-		}
+	}
+	args := strings.Join(pod.Containers[0].Args, " ")
+	if strings.Contains(args, "--tls-authority-dir") || !strings.Contains(args, "/tls.crt") || !strings.Contains(args, "/tls.key") {
+		t.Errorf("got the arguments %s, want a certificate in files", args)
 	}
 }
 

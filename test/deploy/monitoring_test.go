@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
@@ -36,7 +37,7 @@ func TestMonitoringManifests(t *testing.T) {
 			known.objects = append(known.objects, object)
 		}
 	}
-	if len(m.objects)-len(known.objects) != 2 {
+	if len(m.objects)-len(known.objects) != 3 {
 		t.Fatalf("%d objects, of which the cluster knows %d", len(m.objects), len(known.objects))
 	}
 	for _, object := range known.objects {
@@ -49,7 +50,13 @@ func TestMonitoringManifests(t *testing.T) {
 	var paths []string
 	container := facadeContainer(t, build(t, cluster, "overlays/certificate"))
 	for _, object := range m.objects {
-		if object.GetKind() == "PodMonitor" {
+		switch object.GetName() {
+		case "listfacade-split":
+			scrapesSplit(t, object.Object, splitDeployment(t, build(t, cluster, splitOverlay)).Spec.Template)
+		case account:
+			if object.GetKind() != "PodMonitor" {
+				continue
+			}
 			paths = scraped(t, object.Object, container.Ports[0].Name, documentedSecret(t, cluster))
 		}
 	}
@@ -95,6 +102,24 @@ func documentedSecret(t *testing.T, cluster *testkit.Cluster) (secret corev1.Sec
 }
 
 var secretCommand = regexp.MustCompile(`kubectl .*create secret .*`)
+
+// scrapesSplit checks that the PodMonitor of the splitting proxy selects its pods, and a port of theirs.
+func scrapesSplit(t *testing.T, monitor map[string]any, pod corev1.PodTemplateSpec) {
+	t.Helper()
+	labels, _, _ := unstructured.NestedStringMap(monitor, "spec", "selector", "matchLabels")
+	for name, value := range labels {
+		if pod.Labels[name] != value {
+			t.Errorf("the PodMonitor selects the label %s=%s, but the pods have %v", name, value, pod.Labels)
+		}
+	}
+	endpoints, _, _ := unstructured.NestedSlice(monitor, "spec", "podMetricsEndpoints")
+	ports := pod.Spec.Containers[0].Ports
+	if len(labels) == 0 || len(endpoints) != 1 || !slices.ContainsFunc(ports, func(p corev1.ContainerPort) bool {
+		return p.Name == endpoints[0].(map[string]any)["port"]
+	}) {
+		t.Errorf("the PodMonitor selects %v and scrapes %v, want one of the ports %v", labels, endpoints, ports)
+	}
+}
 
 // scraped returns the paths of a PodMonitor. It checks the port, and that the certificate is the overlay's.
 func scraped(t *testing.T, object map[string]any, port string, serving corev1.Secret) (paths []string) {

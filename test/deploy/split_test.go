@@ -3,6 +3,7 @@ package deploy
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"net"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/listfacade/listfacade/internal/facade"
 	splitting "github.com/listfacade/listfacade/internal/split"
 	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
@@ -67,10 +69,14 @@ func TestSplitStartsAsDeployed(t *testing.T) {
 	container := splitDeployment(t, m).Spec.Template.Spec.Containers[0]
 	dir := t.TempDir()
 	ca := read(t, cluster.CAFile)
+	cert, key, err := facade.NewAuthority("listfacade-system")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, text := range map[string][]byte{
 		"rules/rules.yaml":               []byte(of[corev1.ConfigMap](t, m, "ConfigMap")[0].Data["rules.yaml"]),
 		"authorities/kube-apiserver.crt": ca, "authorities/facade.crt": ca,
-		"serving/tls.crt": read(t, cluster.Serving.CertFile), "serving/tls.key": read(t, cluster.Serving.KeyFile),
+		"authority/tls.crt": cert, "authority/tls.key": key,
 	} {
 		file := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -101,11 +107,12 @@ func TestSplitStartsAsDeployed(t *testing.T) {
 	runSplit(t, slices.Concat(args, []string{
 		"--kube-apiserver=" + cluster.Server, "--bind-address=127.0.0.1", "--secure-port=" + port, "--metrics-bind-address=",
 		"--shutdown-delay-duration=0", "--log-level=error",
-	}), address)
+	}), address, cert)
 }
 
-// runSplit runs the command with arguments until the test ends, and waits until it is ready at an address.
-func runSplit(t *testing.T, args []string, address string) {
+// runSplit runs the command with arguments until the test ends, and waits until it is ready at an address, with a
+// certificate of an authority for the name of its Service.
+func runSplit(t *testing.T, args []string, address string, authority []byte) {
 	t.Helper()
 	command := splitting.Command()
 	command.SetArgs(args)
@@ -118,8 +125,11 @@ func runSplit(t *testing.T, args []string, address string) {
 			t.Error(err)
 		}
 	})
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(authority)
 	client := &http.Client{Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true, //nolint:gosec // the test's own server
+		TLSClientConfig:   &tls.Config{RootCAs: roots, ServerName: "listfacade-split.listfacade-system.svc", MinVersion: tls.VersionTLS12},
+		DisableKeepAlives: true,
 	}}
 	testkit.Eventually(t, "the proxy is ready", func() error {
 		answer, err := client.Get("https://" + address + "/readyz")

@@ -1,5 +1,5 @@
 // Package lists compares long lists of kube-apiserver and of a facade in front of it: in every representation, with
 // compression, page by page, while objects change, by many concurrent clients, and by programs in several languages.
 //
-// The tests share one cluster. It is separate from other packages because they write many objects.
+// The tests share one cluster. No other package uses it, because the tests write many objects.
 package lists

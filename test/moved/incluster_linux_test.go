@@ -2,26 +2,26 @@ package moved
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/split"
 	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
@@ -51,7 +51,7 @@ func TestInClusterConfigUsesSplit(t *testing.T) {
 		t.Skip("only root can mount the files of a service account")
 	}
 	p := newPoliced(t, "")
-	proxy := newSplit(t, p)
+	proxy := newProxied(t, p)
 	p.awaitPolicy(t, newPod())
 	pod, err := p.clients.CoreV1().Pods(p.Namespace).Create(t.Context(), newPod(), metav1.CreateOptions{})
 	if err != nil {
@@ -74,8 +74,8 @@ func TestInClusterConfigUsesSplit(t *testing.T) {
 		!slices.Equal(got.Pods, want.Pods) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if lines := proxy.lines(); len(lines) != 2 {
-		t.Errorf("the splitting proxy got %q, want a read and a write", lines)
+	if cached, forwarded := proxy.facade.Answered(t, "cache"), proxy.facade.Answered(t, "upstream"); cached != 1 || forwarded != 0 {
+		t.Errorf("the facade answered %d reads and forwarded %d requests, want the list only", cached, forwarded)
 	}
 }
 
@@ -95,62 +95,79 @@ func (p *policed) allowReading(t *testing.T) {
 	})
 }
 
-// split stands for the splitting proxy: a server with its name and an authority of its own.
-type split struct {
+// proxied is a splitting proxy, with a facade and kube-apiserver behind it, and the certificate that it has in a
+// cluster. The proxy of a cluster is at splitHost.
+type proxied struct {
 	address string
-	mu      sync.Mutex
-	seen    []string
+	facade  *testkit.Oracle // counts the reads of the facade
 }
 
-// newSplit starts it, and creates the ConfigMap with both authorities in the namespace.
-func newSplit(t *testing.T, p *policed) *split {
+// newProxied starts a proxy until the test ends, and creates the ConfigMap with both authorities in the namespace.
+func newProxied(t *testing.T, p *policed) *proxied {
 	t.Helper()
-	authority := testkit.NewAuthority(t, "split")
-	pair := authority.Certify(t, testkit.Certificate{
-		User: splitHost, Hosts: []string{splitHost}, Usages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	})
-	certificate, err := tls.X509KeyPair(pair.CertData, pair.KeyData)
+	run, dir := suite.StartDelegating(t, p.cluster), t.TempDir()
+	cert, key, err := facade.NewAuthority("listfacade-system")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &split{}
-	forward := suite.Forward(t, &rest.Config{Host: p.cluster.Server, TLSClientConfig: rest.TLSClientConfig{CAFile: p.cluster.CAFile}})
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.mu.Lock()
-		s.seen = append(s.seen, r.Method+" "+r.URL.Path)
-		s.mu.Unlock()
-		forward.ServeHTTP(w, r)
-	}))
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
-	server.StartTLS()
-	t.Cleanup(server.Close)
-	s.address = server.Listener.Addr().String()
-	p.follow(t, authority.CertData())
-	return s
+	for name, text := range map[string][]byte{"tls.crt": cert, "tls.key": key} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := split.DefaultOptions()
+	o.KubeAPIServer, o.KubeAPIServerCAFile = p.cluster.Server, p.cluster.CAFile
+	o.Facades, o.FacadeCAFile, o.MetricsAddress = []string{run.URL}, run.Config.CAFile, ""
+	log := zaptest.NewLogger(t, zaptest.Level(zap.InfoLevel))
+	if o.Serving.Authority, err = facade.ReadAuthority(t.Context(), dir, log); err != nil {
+		t.Fatal(err)
+	}
+	o.Serving.ShutdownDelay, o.Serving.WatchTermination, o.Serving.ShutdownGrace = 0, 0, 0
+	proxy, err := split.New(o, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- proxy.Serve(ctx, listener) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	p.follow(t, cert)
+	return &proxied{address: listener.Addr().String(), facade: suite.OracleOf(t, run)}
 }
 
-// follow runs the commands of docs/clients.md, with the test's namespace.
+// follow publishes an authority as a facade does, and runs the commands of docs/clients.md with the test's namespace.
 func (p *policed) follow(t *testing.T, ca []byte) {
 	t.Helper()
+	const system = "listfacade-system"
+	_, err := p.clients.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: system}}, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	_, err = p.clients.CoreV1().ConfigMaps(system).Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "listfacade-authority"}, Data: map[string]string{"ca.crt": string(ca)},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	dir := t.TempDir()
 	deploy, err := filepath.Abs(filepath.Join("..", "..", "deploy"))
 	if err == nil {
 		err = os.Symlink(deploy, filepath.Join(dir, "deploy"))
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "split-ca.crt"), ca, 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	commands := strings.ReplaceAll(block(t, "Pods without a change", 0), "monitoring", p.Namespace)
 	shell(t, p.cluster, p.cluster.Kubeconfigs["admin"], dir, commands)
-}
-
-func (s *split) lines() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.seen)
 }
 
 // runInPod runs the program with the environment and the files of a pod, in a mount namespace of its own.

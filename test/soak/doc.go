@@ -3,7 +3,7 @@
 // client may miss an event, receive one twice, or read stale data. A watch may notice a fault only where
 // docs/divergences.md allows it. At the end no goroutine remains.
 //
-// The one test starts its own cluster and needs its own process, because it counts all goroutines. LISTFACADE_SEED
+// The only test starts its own cluster, and needs its own process because it counts all goroutines. LISTFACADE_SEED
 // selects the faults, their order and their durations. LISTFACADE_SOAK is the duration of the test. LISTFACADE_FAULTS
 // restricts the faults to a list of names, separated by commas.
 package soak

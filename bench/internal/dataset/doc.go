@@ -9,5 +9,4 @@
 //
 // The pods are valid: kube-apiserver accepts updates of them. They depend only on Spec, not on the clock or the
 // environment. The package starts no goroutine.
-// environment. The package starts no goroutine.
 package dataset

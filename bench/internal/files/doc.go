@@ -1,4 +1,4 @@
-// Package files is a bare file server, the upper limit for the speed of a server in Go. It sends bytes from memory with
+// Package files is a bare file server. It shows how fast a server in Go can be at most. It sends bytes from memory with
 // http.ServeContent, over the TLS and HTTP/2 of net/http. The bytes are recorded responses of the facade, with their
 // Content-Type and Content-Encoding.
 //

@@ -2,7 +2,7 @@
 //
 // The package promises:
 //   - Read parses blocks of lines in parallel and passes them to its caller, in any order. Its memory does not depend
-//     on the size of the logs: a block has 1 MiB, or as much as its only line, and a line has at most 4 MiB.
+//     on the size of the logs: a block has at most 1 MiB, or one line of at most 4 MiB.
 //   - A line that is not an audit event is counted, and the first one is reported with its file, number and reason.
 //     Other lines are not affected.
 //   - A file that ends in the middle, such as a truncated gzip file, is reported. The lines before that count.
