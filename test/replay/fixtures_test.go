@@ -146,6 +146,12 @@ func awaitJournal(t *testing.T, dir string) {
 		}
 		return err
 	})
+	awaitDiscovery(t, dir)
+}
+
+// awaitDiscovery waits until the journal has discovery documents.
+func awaitDiscovery(t *testing.T, dir string) {
+	t.Helper()
 	testkit.Eventually(t, "the journal has discovery", func() error {
 		found, err := journal.DocumentsAt(t.Context(), dir, time.Now())
 		if err == nil && !slices.ContainsFunc(found, func(d journal.Document) bool { return d.Path == "/apis" }) {
