@@ -19,25 +19,29 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// The incident of docs/time-travel.md. The commands are those of the page; its journal and its moments are replaced.
+// The incident of docs/time-travel.md. The commands are those of the page; its journal, moments and namespace are replaced.
 func TestIncidentOfThePage(t *testing.T) {
 	cluster, dir := suite.Cluster(t), filepath.Join(t.TempDir(), "journal")
+	namespace := suite.NewFixture(t, cluster).Namespace
 	suite.StartFacade(t, cluster, func(c *facade.Config) {
 		c.JournalDir, c.Preload = dir, []string{"deployments.apps"}
 	})
+	awaitLanes(t, dir, 1)
 	blocks := pageBlocks(t)
 	shell := newShell(t, cluster)
-	shell.names = map[string]string{"/var/lib/listfacade/journal": dir, "03:45": "now", "03:55": "now"}
+	shell.names = map[string]string{
+		"/var/lib/listfacade/journal": dir, "BEFORE=03:45": "BEFORE=now", "AFTER=03:55": "AFTER=now", "-n shop": "-n " + namespace,
+	}
 
-	shell.must(`kubectl create namespace shop; kubectl -n shop create deployment web --image web:1 --replicas 2`)
+	shell.must(`kubectl -n shop create deployment web --image web:1 --replicas 2`)
 	shell.until("the journal has the deployment", "created", blocks.setup, blocks.log)
 	awaitDiscovery(t, dir)
-	shell.names["03:45"] = time.Now().UTC().Format(time.RFC3339Nano)
+	shell.names["BEFORE=03:45"] = "BEFORE=" + time.Now().UTC().Format(time.RFC3339Nano)
 	shell.must(`kubectl -n shop set image deployment/web web=web:2`)
 	shell.until("the journal has the change", "web:1 -> web:2", blocks.setup, blocks.diff)
 
 	for _, c := range []struct{ command, output string }{{blocks.diff, blocks.changes}, {blocks.log, blocks.history}} {
-		got := shell.must(blocks.setup, c.command)
+		got := strings.ReplaceAll(shell.must(blocks.setup, c.command), namespace, "shop")
 		if diff := cmp.Diff(masked(c.output), masked(got)); diff != "" {
 			t.Errorf("%s (-page +got):\n%s", c.command, diff)
 		}
@@ -108,10 +112,11 @@ func newShell(t *testing.T, cluster *testkit.Cluster) *shell {
 }
 
 func (s *shell) command(lines []string) *exec.Cmd {
-	script := strings.Join(lines, "\n")
+	var names []string
 	for name, own := range s.names {
-		script = strings.ReplaceAll(script, name, own)
+		names = append(names, name, own)
 	}
+	script := strings.NewReplacer(names...).Replace(strings.Join(lines, "\n"))
 	command := exec.CommandContext(s.t.Context(), "bash", "-euo", "pipefail", "-c", script)
 	command.Dir, command.Env = s.dir, s.env
 	return command
