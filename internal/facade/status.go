@@ -33,8 +33,7 @@ func (f *Facade) status(config *rest.Config) page.Source {
 	process := page.Process{Name: name, Version: cmp.Or(f.config.Version, "devel"), Started: f.started}
 	return func(by page.Orders) *page.Status {
 		s := &page.Status{
-			At: time.Now(), Process: process, Repository: f.config.Repository, JournalDir: f.config.JournalDir,
-			Lanes:   f.laneStatus(),
+			At: time.Now(), Process: process, Repository: f.config.Repository, Lanes: f.laneStatus(),
 			Clients: f.clients.Top(by.Clients, page.Window, shownClients),
 			Watches: f.inflight.Watches(by.Watches, shownOpen), Behind: f.inflight.Watches("lag", lookedAt).Items,
 			Requests: f.inflight.Requests(by.Requests, shownOpen), Slow: f.slow.Recent(by.Slow, shownSlow),
@@ -44,7 +43,9 @@ func (f *Facade) status(config *rest.Config) page.Source {
 				SlowRequest: f.config.Slow.Request, SelfAudit: f.config.SelfAuditInterval},
 		}
 		if j, configured := f.lanes.JournalStatus(); configured {
-			s.Journal = &page.Journal{Open: j.Open, LagSeconds: j.Lag.Seconds(), Bytes: j.Bytes, Over: j.Over}
+			s.Journal = &page.Journal{
+				Dir: f.config.JournalDir, Open: j.Open, LagSeconds: j.Lag.Seconds(), Bytes: j.Bytes, Over: j.Over,
+			}
 		}
 		s.Process.Leaving, s.Process.Draining = f.shutdown.begun.Err() != nil, f.shutdown.draining.Err() != nil
 		if f.config.Level != nil {

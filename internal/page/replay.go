@@ -12,10 +12,10 @@ var plain = regexp.MustCompile(`^[A-Za-z0-9_./-]+$`)
 // replayCommand returns the command that serves the cluster as it was at a time, from the journal. It returns an empty
 // text without a journal or a time.
 func replayCommand(s *Status, at time.Time) string {
-	if s.JournalDir == "" || at.IsZero() {
+	if s.Journal == nil || at.IsZero() {
 		return ""
 	}
-	dir := s.JournalDir
+	dir := s.Journal.Dir
 	if !plain.MatchString(dir) {
 		dir = "'" + strings.ReplaceAll(dir, "'", `'\''`) + "'"
 	}

@@ -17,7 +17,9 @@ func TestProblemsLeadToTheirMoment(t *testing.T) {
 		"/var/lib/journal":       "listfacade replay --journal-dir /var/lib/journal --at " + began,
 		"/a b/it's; touch <x> $": `listfacade replay --journal-dir '/a b/it'\''s; touch <x> $' --at ` + began,
 	} {
-		s.JournalDir = dir
+		if s.Journal = nil; dir != "" {
+			s.Journal = &Journal{Dir: dir, Open: true}
+		}
 		var got Status
 		if err := json.Unmarshal([]byte(answered(t, of(s), Path, "output=json", "")), &got); err != nil {
 			t.Fatal(err)

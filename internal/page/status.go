@@ -16,8 +16,6 @@ type Status struct {
 	Problems []Problem `json:"problems"` // worst first; set by the Page
 	// Repository is the URL of the repository's files, without a slash at its end; empty if it is unknown.
 	Repository string `json:"-"`
-	// JournalDir is the directory of the journal; empty without one.
-	JournalDir string `json:"journalDir,omitempty"`
 
 	Lanes []Lane `json:"lanes"`
 	// Clients are the most expensive clients of the last five minutes.
@@ -58,6 +56,7 @@ type Process struct {
 
 // Journal is the state of the journal.
 type Journal struct {
+	Dir        string  `json:"dir"`
 	Open       bool    `json:"open"` // whether this process writes it
 	LagSeconds float64 `json:"lagSeconds"`
 	Bytes      int64   `json:"bytes"`
