@@ -43,7 +43,7 @@ type candidate struct {
 }
 
 // diff passes on the entries about one resource: its changes, sorted by key, then its holes.
-func (p *period) diff(ctx context.Context, s *span, f *filter, print func(*Entry) error) error {
+func (p *period) diff(ctx context.Context, s *span, f *filter, show func(*Entry) error) error {
 	candidates, holes, err := s.candidates(ctx, f)
 	if err == nil && len(candidates) > 0 {
 		err = s.fill(ctx, candidates)
@@ -61,13 +61,13 @@ func (p *period) diff(ctx context.Context, s *span, f *filter, print func(*Entry
 		}
 		e.Resource = s.resource
 		e.Namespace, e.Name = split(key)
-		if err := print(&e); err != nil {
+		if err := show(&e); err != nil {
 			return err
 		}
 	}
 	first, last := p.edges(s)
 	for _, e := range slices.Concat(first, holes, last) {
-		if err := print(&e); err != nil {
+		if err := show(&e); err != nil {
 			return err
 		}
 	}

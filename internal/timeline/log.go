@@ -10,7 +10,7 @@ import (
 type history struct {
 	key    string
 	span   *span
-	print  func(*Entry) error
+	show   func(*Entry) error
 	start  time.Time // beginning of what the journal has
 	last   *object
 	seen   uint64 // version of the last object; 0 if there is none
@@ -20,8 +20,8 @@ type history struct {
 
 // log passes on the changes of one object, and the holes of its resource, in their order. It returns ErrNoObject if
 // there is none.
-func (p *period) log(ctx context.Context, s *span, key string, print func(*Entry) error) error {
-	h := history{key: key, span: s, print: print, start: p.from.Time}
+func (p *period) log(ctx context.Context, s *span, key string, show func(*Entry) error) error {
+	h := history{key: key, span: s, show: show, start: p.from.Time}
 	if begins := s.segments[0].Time; h.start.Before(begins) {
 		h.start = begins
 	}
@@ -57,7 +57,7 @@ func (p *period) log(ctx context.Context, s *span, key string, print func(*Entry
 
 func (h *history) holes(all []Entry) error {
 	for i := range all {
-		if err := h.print(&all[i]); err != nil {
+		if err := h.show(&all[i]); err != nil {
 			return err
 		}
 	}
@@ -80,7 +80,7 @@ func (h *history) entry(e *Entry) error {
 	h.found = true
 	e.Resource = h.span.resource
 	e.Namespace, e.Name = split(h.key)
-	return h.print(e)
+	return h.show(e)
 }
 
 // step prints what a step changed, if the period has begun.
@@ -88,7 +88,7 @@ func (h *history) step(s *step, begun bool) error {
 	switch {
 	case s.kind == gap:
 		h.listed = 0
-		return h.print(&s.hole)
+		return h.show(&s.hole)
 	case s.kind == counted && h.listed == 0 && h.last != nil:
 		return h.change(held{}, Entry{Note: "deleted in the hole"}, begun)
 	case s.kind == counted || s.Key != h.key:

@@ -105,12 +105,12 @@ func TestEncodingWithFewestHolesIsRead(t *testing.T) {
 		"JSON later":              {105, "protobuf"},
 	} {
 		j, dir := tempJournal(t)
-		protobuf := protobufLane(t, j, "configmaps..v1.protobuf", configMaps, "ConfigMapList")
-		protobuf.begin(100, journal.Position{})
-		protobuf.progress(190)
-		json := newLane(t, j, "configmaps..v1.json", configMaps, "ConfigMapList")
-		json.begin(c.begin, journal.Position{})
-		json.progress(190)
+		inProtobuf := protobufLane(t, j, "configmaps..v1.protobuf", configMaps, "ConfigMapList")
+		inProtobuf.begin(100, journal.Position{})
+		inProtobuf.progress(190)
+		inJSON := newLane(t, j, "configmaps..v1.json", configMaps, "ConfigMapList")
+		inJSON.begin(c.begin, journal.Position{})
+		inJSON.progress(190)
 		o := table(dir, "101", "now")
 		p, _, err := o.open(t.Context(), now)
 		if err != nil {
