@@ -18,9 +18,9 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// journalDocuments writes to the journal what the facade reads about the upstream for itself: discovery, the version and
-// the definitions of custom resources. "listfacade replay" needs them. It takes them from the responses, so that they
-// cost the upstream no request, and a disk that hangs delays none. Safe for concurrent use.
+// journalDocuments writes to the journal what the facade reads about the upstream for itself: discovery, the version
+// and the definitions of custom resources. "listfacade replay" needs them. It takes them from the responses, so that
+// they cost the upstream no request, and a disk that hangs delays none. Safe for concurrent use.
 type journalDocuments struct {
 	prefix  string                  // path of the upstream's base address
 	journal func() *journal.Journal // nil while this process does not write the journal
