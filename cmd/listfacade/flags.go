@@ -174,7 +174,8 @@ func observingFlags(c *facade.Config, f *pflag.FlagSet) {
 // usage prints the flags by group.
 func usage(w io.Writer, groups []flagGroup) error {
 	if _, err := fmt.Fprintln(w, "Usage:\n  listfacade --kubeconfig FILE [flags]\n  listfacade check --kubeconfig FILE [flags]\n  "+
-		"listfacade split --kube-apiserver URL --facade URL [flags]\n  listfacade top [flags]\n"+
+		"listfacade split --kube-apiserver URL --facade URL [flags]\n"+
+		"  listfacade replay --journal-dir DIR --at MOMENT [flags]\n  listfacade top [flags]\n"+
 		"  listfacade verify [--against FILE] [resource ...]\n  listfacade assess [audit log ...]\n  "+
 		"listfacade completion bash|zsh|fish\n  listfacade version [-o json]"); err != nil {
 		return err

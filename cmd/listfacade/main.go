@@ -14,6 +14,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/assess"
 	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/replay"
 	"github.com/listfacade/listfacade/internal/split"
 	"github.com/listfacade/listfacade/internal/top"
 	"github.com/listfacade/listfacade/internal/verify"
@@ -87,7 +88,7 @@ func facadeCommand(s *options) *cobra.Command {
 	}
 	s.addTo(root)
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return usage(cmd.OutOrStderr(), s.groups) })
-	root.AddCommand(split.Command())
+	root.AddCommand(split.Command(), replay.Command())
 	return root
 }
 

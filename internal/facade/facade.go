@@ -37,6 +37,7 @@ type Facade struct {
 	precompressed *wire.Precompressed
 	memory        *budget.Budget
 	lanes         *reflector.Lanes
+	documents     *journalDocuments // nil without a journal
 	metrics       *metrics.Metrics
 	inflight      *observe.Inflight
 	clients       *accounting.Clients
@@ -65,7 +66,7 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	if f.endpoints, config, err = newEndpoints(c, config, hop, log); err != nil {
 		return nil, err
 	}
-	client, err := upstream.NewClient(config, hop, f.metrics, f.history, oplog.NewUpstreamLog(log))
+	client, err := upstream.NewClient(f.recorded(config), hop, f.metrics, f.history, oplog.NewUpstreamLog(log))
 	if err != nil {
 		return nil, err
 	}
