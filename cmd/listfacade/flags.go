@@ -175,7 +175,9 @@ func observingFlags(c *facade.Config, f *pflag.FlagSet) {
 func usage(w io.Writer, groups []flagGroup) error {
 	if _, err := fmt.Fprintln(w, "Usage:\n  listfacade --kubeconfig FILE [flags]\n  listfacade check --kubeconfig FILE [flags]\n  "+
 		"listfacade split --kube-apiserver URL --facade URL [flags]\n"+
-		"  listfacade replay --journal-dir DIR --at MOMENT [flags]\n  listfacade top [flags]\n"+
+		"  listfacade replay --journal-dir DIR --at MOMENT [flags]\n"+
+		"  listfacade diff --journal-dir DIR --from MOMENT [--to MOMENT] [resource]\n"+
+		"  listfacade log --journal-dir DIR resource/name\n  listfacade top [flags]\n"+
 		"  listfacade verify [--against FILE] [resource ...]\n  listfacade assess [audit log ...]\n  "+
 		"listfacade completion bash|zsh|fish\n  listfacade version [-o json]"); err != nil {
 		return err
