@@ -118,7 +118,7 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.Var(&c.MemoryBudget, "memory-budget",
 		"Maximum `quantity` of memory that the process may use, for example 2Gi. Near the limit it drops precompressed pages, then history, then "+
 			"the least recently read resource; then it refuses large lists and watches. auto is GOMEMLIMIT if set, else 90% of "+
-			"the cgroup's limit, but at least 32Mi less than that limit. 0 means no limit.")
+			"the cgroup's limit, but at least 48Mi less than that limit. 0 means no limit.")
 	f.Int64Var(&c.PrecompressedMemory, "precompressed-memory", c.PrecompressedMemory,
 		"Maximum number of `bytes` of precompressed pages of lists, for all resources together. 0 compresses the pages for each response.")
 	f.DurationVar(&c.LaneIdle, "idle-timeout", c.LaneIdle,

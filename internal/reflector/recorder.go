@@ -208,7 +208,9 @@ func (r *recorder) free(now time.Time) {
 	kept, err := r.journal.Load().Retain(now, limits)
 	kept.Over = false
 	r.kept.Store(&kept)
-	r.log.Warn("The disk of the journal is full; removed old segments", zap.Int("segments", kept.Removed), zap.Error(err))
+	if kept.Removed > 0 || err != nil {
+		r.log.Warn("The disk of the journal is full; removed old segments", zap.Int("segments", kept.Removed), zap.Error(err))
+	}
 }
 
 // finish waits for the goroutine, writes all remaining events, and closes the journal. If the disk hangs, it gives up
