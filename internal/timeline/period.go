@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/version"
+
 	"github.com/listfacade/listfacade/internal/journal"
 	"github.com/listfacade/listfacade/internal/moment"
 )
@@ -105,7 +107,7 @@ func (p *period) retrying(s span, read func(*span) error) error {
 	}
 }
 
-// preference sorts the spans of one resource: fewer holes first, then JSON, then the higher version.
+// preference sorts the spans of one resource: fewer holes first, then JSON, then the version that is more stable or higher.
 func preference(a, b *span) int {
 	if by := a.gaps() - b.gaps(); by != 0 {
 		return by
@@ -113,7 +115,7 @@ func preference(a, b *span) int {
 	if a.encoding != b.encoding {
 		return strings.Compare(a.encoding, b.encoding) // json, protobuf
 	}
-	return strings.Compare(b.resource.Version, a.resource.Version)
+	return version.CompareKubeAwareVersionStrings(b.resource.Version, a.resource.Version)
 }
 
 // edges returns the holes at the beginning and the end of a span.

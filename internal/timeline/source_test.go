@@ -95,6 +95,25 @@ func TestUnknownKindsShowMetadata(t *testing.T) {
 	}
 }
 
+// The objects of a resource that is recorded in several versions are compared once.
+func TestStableVersionIsRead(t *testing.T) {
+	j, dir := tempJournal(t)
+	for _, version := range []string{"v1beta1", "v1", "v2alpha1"} {
+		l := newLane(t, j, "others.ex.io."+version, "ex.io/"+version+", Resource=others", "OtherList")
+		l.begin(100, journal.Position{})
+		l.progress(190)
+	}
+	o := table(dir, "101", "now")
+	p, _, err := o.open(t.Context(), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spans, err := p.spans()
+	if err != nil || len(spans) != 1 || spans[0].resource.Version != "v1" {
+		t.Errorf("got %v, %v, want one span of v1", spans, err)
+	}
+}
+
 // JSON is preferred to protobuf, but not if it has more holes.
 func TestEncodingWithFewestHolesIsRead(t *testing.T) {
 	for name, c := range map[string]struct {
