@@ -76,6 +76,7 @@ func (l *listWatch) newObject(item wire.Item, facts *wire.Facts) (*cache.Object,
 	for i, label := range facts.Labels {
 		labels[i] = selectors.Label(label)
 	}
-	attributes := l.kind.Attributes(facts.Namespace, facts.Name, labels, facts.Fields)
+	attributes := l.kind.Attributes(
+		selectors.Identity{Namespace: facts.Namespace, Name: facts.Name, UID: facts.UID}, labels, facts.Fields)
 	return cache.NewObject(attributes, rv, item), nil
 }

@@ -26,6 +26,7 @@ type branch struct {
 const (
 	slotName = iota
 	slotNamespace
+	slotUID
 	slotVersion
 	slotLabels
 	slotMetadata
@@ -35,8 +36,8 @@ const (
 // NewExtractor returns an extractor for a kind with these selectable fields.
 func NewExtractor(fields []wire.Path) *Extractor {
 	e := &Extractor{paths: fields, root: newBranch()}
-	for _, path := range []string{"metadata.name", "metadata.namespace", "metadata.resourceVersion", "metadata.labels",
-		"metadata"} {
+	for _, path := range []string{"metadata.name", "metadata.namespace", "metadata.uid", "metadata.resourceVersion",
+		"metadata.labels", "metadata"} {
 		e.want(path)
 	}
 	for _, field := range fields {
@@ -97,8 +98,8 @@ func (e *Extractor) Scan(row Row) (wire.Item, wire.Facts, error) {
 		return wire.Item{}, wire.Facts{}, err
 	}
 	return w.item(row), wire.Facts{
-		Name: w.text(slotName), Namespace: w.text(slotNamespace), ResourceVersion: w.text(slotVersion),
-		Labels: labels, Fields: e.fields(&w),
+		Name: w.text(slotName), Namespace: w.text(slotNamespace), UID: w.text(slotUID),
+		ResourceVersion: w.text(slotVersion), Labels: labels, Fields: e.fields(&w),
 	}, nil
 }
 

@@ -87,8 +87,8 @@ func (e *extractor) scan(data []byte) (wire.Item, wire.Facts, error) {
 	var texts wire.Texts
 	texts.Expect(w.meta.labelBytes() + fewBytes)
 	facts := wire.Facts{
-		Name: texts.Of(w.meta.name), Namespace: texts.Of(w.meta.namespace), ResourceVersion: texts.Of(w.meta.rv),
-		Labels: w.meta.sorted(&texts),
+		Name: texts.Of(w.meta.name), Namespace: texts.Of(w.meta.namespace), UID: texts.Of(w.meta.uid),
+		ResourceVersion: texts.Of(w.meta.rv), Labels: w.meta.sorted(&texts),
 	}
 	var err error
 	if facts.Fields, err = e.fields(&w, data, &texts); err != nil {
