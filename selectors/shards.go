@@ -103,12 +103,3 @@ func (s *Shards) Matches(a *Attributes) bool {
 	at, found := slices.BinarySearchFunc(s.ranges, h, func(r HashRange, h uint64) int { return cmp.Compare(r.First, h) })
 	return found || at > 0 && h <= s.ranges[at-1].Last
 }
-
-// Share returns the expected share of a kind's objects that the shards contain, from 0 to 1. It is known for hashes of
-// UIDs, which are random.
-func (s *Shards) Share() (share float64, known bool) {
-	for _, r := range s.ranges {
-		share += float64(r.Last-r.First) / math.MaxUint64
-	}
-	return share, s.key == ByUID
-}
