@@ -125,6 +125,9 @@ func (s *Server) enter(ctx context.Context, out *reply, q *Request) (Lane, route
 	if err := s.turns.proceed(ctx, out, q); err != nil {
 		return nil, route{}, err
 	}
+	if !to.forwards() {
+		to = s.shardRoute(ctx, q)
+	}
 	if to.forwards() {
 		return nil, to, nil
 	}

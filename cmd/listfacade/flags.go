@@ -137,6 +137,10 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 		"Watch the metadata of built-in resources that are not cached, and keep only their resourceVersions, for some minutes after a "+
 			"costly consistent read. A small request can then confirm that a large cached resource is unchanged. If false, these reads go to "+
 			"kube-apiserver whenever other resources change.")
+	f.StringVar(&c.ShardSelectors, "shard-selectors", c.ShardSelectors,
+		"When lists and watches with a shardSelector (KEP-5866) are served: auto (while kube-apiserver has the feature gate "+
+			"ShardedListAndWatch), always (with any release of kube-apiserver) or never. Otherwise they are forwarded. Without the "+
+			"feature gate, kube-apiserver ignores the selector.")
 	f.StringVar(&c.SnapshotDir, "snapshot-dir", c.SnapshotDir,
 		"Path of the `directory` for snapshots of the cache, written at shutdown and read at startup. With them a restarted process does not list "+
 			"the cached resources again. No other process may use it. Objects are not encrypted. If empty, no snapshots are written.")

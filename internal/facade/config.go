@@ -88,6 +88,9 @@ type Config struct {
 	// If AccountWatches is true, the metadata of built-in resources that are not cached is watched while consistent reads
 	// need it.
 	AccountWatches bool
+	// ShardSelectors is auto, always or never: whether the cache serves lists and watches of shards (KEP-5866). With auto
+	// it does while the upstream applies their selectors.
+	ShardSelectors string
 	// SnapshotDir is the directory for snapshots of the cache, which the next process reads; empty for none.
 	SnapshotDir string
 	// SnapshotPeriod is the maximum time for writing snapshots at the end of the shutdown; 0 means no limit.
@@ -143,7 +146,7 @@ func Defaults() Config {
 		HistoryWindow: 10 * time.Minute, HistoryBytes: 256 << 20, Packing: Packing(cache.DefaultPacking),
 		PrecompressedMemory: 256 << 20, LaneIdle: 30 * time.Minute, MaxStaleness: time.Minute,
 		MemoryBudget: OwnMemory, MemoryMarks: defaultMemoryMarks(),
-		SelfAuditInterval: 6 * time.Hour, ReplayLostWindows: true, AccountWatches: true,
+		SelfAuditInterval: 6 * time.Hour, ReplayLostWindows: true, AccountWatches: true, ShardSelectors: "auto",
 		PagedFrom: 50, BookmarkInterval: time.Minute, LogFormat: "console", LogLevel: "info",
 		Slow:  oplog.SlowLimits{Request: 500 * time.Millisecond, WatchLag: 5 * time.Second},
 		Audit: audit.DefaultConfig(),
