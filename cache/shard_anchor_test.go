@@ -105,7 +105,7 @@ func TestShardsAreAnchoredIfRare(t *testing.T) {
 func TestBeginningsCoverTheirRanges(t *testing.T) {
 	r := settings.Random(t)
 	const block = uint64(1) << (64 - shardBits)
-	for range 3000 {
+	for range settings.Amount(1000, 10000) {
 		var calls []string
 		for range 1 + r.IntN(3) {
 			first, last := r.Uint64(), r.Uint64()

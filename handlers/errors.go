@@ -64,7 +64,8 @@ var (
 var (
 	errShardsExpired = apierrors.NewResourceExpired("this resourceVersion is no longer cached, and kube-apiserver ignores " +
 		"shardSelector: list again without resourceVersion and continue")
-	errShardsNotNow = errors.New("shards cannot be served at the moment, and kube-apiserver ignores shardSelector")
+	errShardsNotNow = &apierrors.StatusError{ErrStatus: *unavailable("shards cannot be served at the moment, and " +
+		"kube-apiserver ignores shardSelector")}
 )
 
 func notServed(why string) *apierrors.StatusError {
@@ -131,15 +132,6 @@ func (e *invalidRVError) Error() string { return e.text }
 type invalidKeyError struct{ key string }
 
 func (e *invalidKeyError) Error() string { return fmt.Sprintf("invalid key: %q", e.key) }
-
-// invalidShardsError reports an invalid shardSelector. kube-apiserver responds with a 500 without a reason (semantics
-// 5.6).
-type invalidShardsError struct{ cause error }
-
-func (e *invalidShardsError) Error() string { return e.cause.Error() }
-
-// Unwrap returns the parser's error.
-func (e *invalidShardsError) Unwrap() error { return e.cause }
 
 // notReadyError means that a lane cannot serve reads yet (semantics 2.1). After the given time it may be ready.
 type notReadyError struct {
@@ -223,8 +215,6 @@ func statusOf(err error) *metav1.Status {
 		return plain500(key)
 	case errors.As(err, &shards):
 		return plain500(shards)
-	case errors.Is(err, errShardsNotNow):
-		return unavailable(err.Error())
 	case errors.As(err, &stale):
 		return unavailable(stale.Error())
 	case upstream.IsRefused(err):

@@ -30,9 +30,6 @@ func (s *Server) forward(ctx context.Context, out *reply, q *Request, lane Lane)
 	if answersReview(q) {
 		return s.review(ctx, out, q)
 	}
-	if err := s.mayForward(ctx, q); err != nil {
-		return err
-	}
 	as, err := s.credentials(ctx, q)
 	if err != nil {
 		return err

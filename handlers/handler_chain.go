@@ -105,6 +105,9 @@ func (s *Server) respond(ctx context.Context, out *reply, q *Request, answer ans
 		return err
 	}
 	q.Event.Reason = to.reason
+	if err := s.mayForward(ctx, q); err != nil {
+		return err
+	}
 	return s.forward(ctx, out, q, lane)
 }
 

@@ -66,6 +66,15 @@ func (s *Server) mayForward(ctx context.Context, q *Request) error {
 	return refusal
 }
 
+// invalidShardsError reports an invalid shardSelector. kube-apiserver responds with a 500 without a reason (semantics
+// 5.6).
+type invalidShardsError struct{ cause error }
+
+func (e *invalidShardsError) Error() string { return e.cause.Error() }
+
+// Unwrap returns the parser's error.
+func (e *invalidShardsError) Unwrap() error { return e.cause }
+
 func isShardSyntax(err error) bool {
 	var syntax *selectors.ShardSyntaxError
 	return errors.As(err, &syntax)

@@ -150,7 +150,7 @@ func TestShardsMatchLikeApimachinery(t *testing.T) {
 		objects = append(objects, o)
 		hashes = append(hashes, sharding.HashField(string(o.UID)), sharding.HashField(o.Namespace))
 	}
-	for range 2000 {
+	for range settings.Amount(300, 3000) {
 		reference := sharding.NewSelector(randomShards(r, hashes)...)
 		if reference.Empty() {
 			continue

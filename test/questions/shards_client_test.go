@@ -106,8 +106,8 @@ func listShards(t *testing.T, s *suite.Fixture, run *suite.Facade, contentType s
 	t.Helper()
 	config := rest.CopyConfig(run.Config)
 	config.ContentType = contentType
-	maps := suite.NewClients(t, config).Typed.CoreV1().ConfigMaps(s.Namespace)
-	all, err := maps.List(context.Background(), metav1.ListOptions{})
+	configMaps := suite.NewClients(t, config).Typed.CoreV1().ConfigMaps(s.Namespace)
+	all, err := configMaps.List(context.Background(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func listShards(t *testing.T, s *suite.Fixture, run *suite.Facade, contentType s
 			selected, err := selector.Matches(&o)
 			return err != nil || !selected
 		})
-		got, err := maps.List(context.Background(), metav1.ListOptions{ShardSelector: selector.String()})
+		got, err := configMaps.List(context.Background(), metav1.ListOptions{ShardSelector: selector.String()})
 		if err != nil {
 			t.Fatal(err)
 		}
