@@ -109,8 +109,8 @@ func (e *extractor) examine(data []byte) (item.Marks, wire.Facts, error) {
 	var texts wire.Texts
 	texts.Expect(w.meta.labelBytes() + fewBytes)
 	facts := wire.Facts{
-		Name: texts.Of(w.meta.name), Namespace: texts.Of(w.meta.namespace), ResourceVersion: texts.Of(w.meta.rv),
-		Labels: w.meta.sorted(&texts),
+		Name: texts.Of(w.meta.name), Namespace: texts.Of(w.meta.namespace), UID: texts.Of(w.meta.uid),
+		ResourceVersion: texts.Of(w.meta.rv), Labels: w.meta.sorted(&texts),
 	}
 	var err error
 	facts.Fields, err = e.fields(&w, data, &texts)

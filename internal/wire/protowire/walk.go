@@ -92,10 +92,11 @@ func (w *walk) enter(b *branch, data []byte, f field) error {
 
 // objectMeta is the part of an object's metadata that is read.
 type objectMeta struct {
-	whole, version      field // metadata and its resourceVersion, with positions in the object
-	name, namespace, rv []byte
-	labels              []wirePair
-	few                 [12]wirePair
+	whole, version       field // metadata and its resourceVersion, with positions in the object
+	name, namespace, uid []byte
+	rv                   []byte
+	labels               []wirePair
+	few                  [12]wirePair
 }
 
 type wirePair struct{ key, value []byte }
@@ -117,6 +118,8 @@ func (m *objectMeta) read(data []byte, f field) error {
 			m.name, err = s.bytes(f)
 		case metaNamespace:
 			m.namespace, err = s.bytes(f)
+		case metaUID:
+			m.uid, err = s.bytes(f)
 		case metaVersion:
 			if m.version.end != 0 || !f.isPlain() {
 				return malformed("resourceVersion is repeated or not in shortest encoding")
