@@ -37,7 +37,7 @@ func (r *nodeRun) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	q, err := r.facade.watchFrom(ctx, "/api/v1/pods")
+	q, err := r.upstream.watchFrom(ctx, "/api/v1/pods") // the facade would cache JSON for it
 	if err != nil {
 		return err
 	}
@@ -49,12 +49,13 @@ func (r *nodeRun) prepare(ctx context.Context) error {
 	for i := range watches {
 		watches[i] = agents.Watch{Path: "/api/v1/pods?fieldSelector=spec.nodeName%3D" + pods.Node(i), Version: version}
 	}
+	encoding := nodeEncodings[r.encoding]
 	if r.clients, err = r.facade.fleet(agents.Config{Watches: watches, PerConnection: r.perConnection,
-		Stamp: stampBefore, Header: callerOf, Openers: nodeOpeners}); err != nil {
+		Encoding: encoding.agents, Stamp: encoding.stamp, Header: callerOf, Openers: nodeOpeners}); err != nil {
 		return err
 	}
 	if r.observer, err = r.upstream.fleet(agents.Config{Watches: []agents.Watch{{Path: "/api/v1/pods?",
-		Version: version}}, PerConnection: 1, Stamp: stampBefore}); err != nil {
+		Version: version}}, PerConnection: 1, Encoding: encoding.agents, Stamp: encoding.stamp}); err != nil {
 		return err
 	}
 	r.before, err = r.facade.usage(ctx)
