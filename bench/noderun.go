@@ -123,8 +123,11 @@ func (r *nodeRun) open(ctx context.Context) error {
 	if r.profiles == "" {
 		return nil
 	}
-	return r.facade.heapProfile(ctx, filepath.Join(r.profiles, "nodes.heap.pprof"))
+	return r.facade.heapProfile(ctx, filepath.Join(r.profiles, openHeap))
 }
+
+// Profiles of the heap. Their difference contains the allocations for the updates (go tool pprof -diff_base).
+const openHeap, updatedHeap = "nodes.heap.pprof", "nodes.updated.heap.pprof"
 
 // change changes pods, and measures delays and processor time.
 func (r *nodeRun) change(ctx context.Context) error {
@@ -132,11 +135,11 @@ func (r *nodeRun) change(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	group, changing := errgroup.WithContext(ctx)
 	if r.profiles != "" {
-		group.Go(func() error { return r.facade.profileAfter(ctx, r.lasts/2, filepath.Join(r.profiles, "nodes")) })
+		group.Go(func() error { return r.facade.profileAfter(changing, r.lasts/2, filepath.Join(r.profiles, "nodes")) })
 	}
-	if err := r.update(ctx); err != nil {
+	if err := r.update(changing); err != nil {
 		return err
 	}
 	if err := group.Wait(); err != nil {
@@ -153,7 +156,10 @@ func (r *nodeRun) change(ctx context.Context) error {
 	r.addDelays("updates")
 	m, err := r.facade.process.Memory()
 	r.row("updates: resident at the end / peak", report.Size(m.Resident)+" / "+report.Size(m.Peak))
-	return err
+	if err != nil || r.profiles == "" {
+		return err
+	}
+	return r.facade.heapProfile(ctx, filepath.Join(r.profiles, updatedHeap))
 }
 
 func (r *nodeRun) count() int { return int(r.lasts.Seconds() * float64(r.updates)) }
