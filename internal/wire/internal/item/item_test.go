@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
@@ -282,6 +284,39 @@ func TestEntropyCodingIsTriedForDataThatHardlyShrinks(t *testing.T) {
 	}
 	if packed := p.Pack(&numbers); !packed.Packed() {
 		t.Error("an object that entropy coding shrinks was not packed")
+	}
+}
+
+// phrases returns an item of phrases that many items share. The fast level finds only parts of a phrase, because six
+// letters of it are in other phrases, too.
+func phrases(i int) *Item {
+	random := rand.New(rand.NewSource(int64(i)))
+	var b []byte
+	for range 80 {
+		phrase := rand.New(rand.NewSource(int64(random.Intn(300))))
+		for range 40 {
+			b = append(b, 'a'+byte(phrase.Intn(4)))
+		}
+	}
+	return new(New(b, Marks{}))
+}
+
+func TestFastLevelIsUsedUnlessItemsBecomeLarger(t *testing.T) {
+	var items []*Item
+	for i := range 100 {
+		items = append(items, phrases(i))
+	}
+	for what, test := range map[string]struct {
+		items []*Item
+		want  zstd.EncoderLevel
+	}{"objects": {objects(0, 200), fastLevel}, "phrases": {items, usualLevel}} {
+		d, err := NewDictionary(test.items)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.level != test.want {
+			t.Errorf("%s: got level %s, want %s", what, d.level, test.want)
+		}
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Packer packs items with a dictionary. It takes about 3 MB, and twice that after an item that hardly shrinks. Reuse it
+// Packer packs items with a dictionary. It takes 1 to 3 MB, and twice that after an item that hardly shrinks. Reuse it
 // for consecutive items, and drop it afterwards. Used by one goroutine at a time.
 type Packer struct {
 	dictionary *Dictionary
