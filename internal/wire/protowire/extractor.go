@@ -75,12 +75,8 @@ func (e *extractor) below(at *branch, s step) *branch {
 
 // scan reads a message. It copies the message, so the item retains no other memory.
 func (e *extractor) scan(data []byte) (wire.Item, wire.Facts, error) {
-	var few [fewSlots]field
-	var counts [fewSlots]int
-	w := walk{found: few[:], seen: counts[:]}
-	if len(e.wants) > fewSlots || e.count > fewSlots {
-		w.found, w.seen = make([]field, len(e.wants)), make([]int, e.count)
-	}
+	w := newWalk(e)
+	defer w.free()
 	if err := w.object(e, data); err != nil {
 		return wire.Item{}, wire.Facts{}, err
 	}
@@ -91,7 +87,7 @@ func (e *extractor) scan(data []byte) (wire.Item, wire.Facts, error) {
 		Labels: w.meta.sorted(&texts),
 	}
 	var err error
-	if facts.Fields, err = e.fields(&w, data, &texts); err != nil {
+	if facts.Fields, err = e.fields(w, data, &texts); err != nil {
 		return wire.Item{}, wire.Facts{}, err
 	}
 	return newItem(bytes.Clone(data), w.meta.whole, w.meta.version), facts, nil
