@@ -97,12 +97,8 @@ func (e *extractor) stored(stored []byte, by []*wire.Dictionary) (it wire.Item, 
 
 // examine returns the marks and the facts of a message.
 func (e *extractor) examine(data []byte) (item.Marks, wire.Facts, error) {
-	var few [fewSlots]field
-	var counts [fewSlots]int
-	w := walk{found: few[:], seen: counts[:]}
-	if len(e.wants) > fewSlots || e.count > fewSlots {
-		w.found, w.seen = make([]field, len(e.wants)), make([]int, e.count)
-	}
+	w := newWalk(e)
+	defer w.free()
 	if err := w.object(e, data); err != nil {
 		return item.Marks{}, wire.Facts{}, err
 	}
@@ -113,7 +109,7 @@ func (e *extractor) examine(data []byte) (item.Marks, wire.Facts, error) {
 		ResourceVersion: texts.Of(w.meta.rv), Labels: w.meta.sorted(&texts),
 	}
 	var err error
-	facts.Fields, err = e.fields(&w, data, &texts)
+	facts.Fields, err = e.fields(w, data, &texts)
 	return marksOf(data, w.meta.whole, w.meta.version), facts, err
 }
 

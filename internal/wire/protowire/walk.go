@@ -3,6 +3,7 @@ package protowire
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -20,6 +21,28 @@ type walk struct {
 	meta  objectMeta
 	found []field // values, indexed by slot
 	seen  []int   // number of elements of each repeated field that were scanned
+
+	fewFound [fewSlots]field
+	fewSeen  [fewSlots]int
+}
+
+// walks are reused, because each takes 2 kB.
+var walks = sync.Pool{New: func() any { return new(walk) }}
+
+// newWalk returns a walk for scan. The caller must free it.
+func newWalk(e *extractor) *walk {
+	w := walks.Get().(*walk)
+	w.found, w.seen = w.fewFound[:], w.fewSeen[:]
+	if len(e.wants) > fewSlots || e.count > fewSlots {
+		w.found, w.seen = make([]field, len(e.wants)), make([]int, e.count)
+	}
+	return w
+}
+
+// free makes the walk available to others, without references to the object.
+func (w *walk) free() {
+	*w = walk{}
+	walks.Put(w)
 }
 
 // object scans a complete object.
