@@ -135,6 +135,10 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 			"costly consistent read. A small request can then confirm that a large cached resource is unchanged. If false, these reads go to "+
 			"kube-apiserver whenever other resources change.")
 	journalFlags(c, f)
+	f.StringVar(&c.ShardSelectors, "shard-selectors", c.ShardSelectors,
+		"When lists and watches with a shardSelector (KEP-5866) are served: auto (while kube-apiserver has the feature gate "+
+			"ShardedListAndWatch), always (with any release of kube-apiserver) or never. Otherwise they are forwarded. Without the "+
+			"feature gate, kube-apiserver ignores the selector.")
 	f.DurationVar(&c.SelfAuditInterval, "self-audit-interval", c.SelfAuditInterval,
 		"Time within which every cached resource is compared with kube-apiserver once, page by page. Differences are logged and counted, "+
 			"and the resource is listed again. 0 disables the comparison.")

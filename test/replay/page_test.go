@@ -19,8 +19,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// The incident of docs/time-travel.md. The commands are those of the page; its journal, moments and namespace are
-// replaced.
+// The incident of docs/time-travel.md. The commands are those of the page, with another journal, other moments and
+// another namespace.
 func TestIncidentOfThePage(t *testing.T) {
 	cluster, dir := suite.Cluster(t), filepath.Join(t.TempDir(), "journal")
 	namespace := suite.NewFixture(t, cluster).Namespace
