@@ -107,7 +107,8 @@ func (p *period) retrying(s span, read func(*span) error) error {
 	}
 }
 
-// preference sorts the spans of one resource: fewer holes first, then JSON, then the version that is more stable or higher.
+// preference sorts the spans of one resource: fewer holes first, then JSON, then the version that is more stable or
+// higher.
 func preference(a, b *span) int {
 	if by := a.gaps() - b.gaps(); by != 0 {
 		return by
