@@ -1,11 +1,8 @@
 package facade
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -15,7 +12,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/internal/journal"
-	"github.com/listfacade/listfacade/internal/upstream"
 )
 
 // journalDocuments writes to the journal what the facade reads about the upstream for itself: discovery, the version
@@ -177,36 +173,6 @@ func (d *journalDocuments) receive(document journal.Document) {
 	d.pending[document.Path] = document
 }
 
-// records reports whether the response to a request is recorded.
-func (d *journalDocuments) records(r *http.Request) bool {
-	if r.Method != http.MethodGet || r.URL.RawQuery != "" || r.Header.Get("User-Agent") != upstream.UserAgent {
-		return false
-	}
-	accept := r.Header.Get("Accept")
-	switch path := d.path(r); {
-	case path == "/api", path == "/apis": // as the facade reads it; clients may prefer other forms
-		return strings.Contains(accept, aggregatedKind)
-	case path == "/version", path == clusterPath, strings.HasPrefix(path, definitionsPath):
-		return accept == upstream.MediaJSON
-	case isGroupVersion(path):
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		return accept == upstream.MediaJSON && !d.grouped
-	}
-	return false
-}
-
-// path returns the path of a request without that of the upstream's base address.
-func (d *journalDocuments) path(r *http.Request) string {
-	return strings.TrimPrefix(r.URL.Path, d.prefix)
-}
-
-// isGroupVersion reports whether a path is that of the discovery of a group version.
-func isGroupVersion(path string) bool {
-	parts := strings.Split(path, "/")
-	return len(parts) == 3 && parts[1] == "api" || len(parts) == 4 && parts[1] == "apis"
-}
-
 // documentWriter writes the documents of one cluster to one journal. Used by one goroutine.
 type documentWriter struct {
 	*journal.Documents
@@ -228,48 +194,4 @@ func (w *documentWriter) close() {
 	if w.Documents != nil {
 		_ = w.Close() // a segment without an end is valid
 	}
-}
-
-// documentTap passes copies of responses to journalDocuments.
-type documentTap struct {
-	next http.RoundTripper
-	to   *journalDocuments
-}
-
-// WrappedRoundTripper implements k8s.io/apimachinery/pkg/util/net.RoundTripperWrapper.
-func (t documentTap) WrappedRoundTripper() http.RoundTripper { return t.next }
-
-// RoundTrip implements http.RoundTripper.
-func (t documentTap) RoundTrip(r *http.Request) (*http.Response, error) {
-	response, err := t.next.RoundTrip(r)
-	if err != nil || response.StatusCode != http.StatusOK || response.Header.Get("Content-Encoding") != "" ||
-		!t.to.records(r) {
-		return response, err
-	}
-	response.Body = &copiedBody{ReadCloser: response.Body, to: t.to, document: journal.Document{
-		Path: t.to.path(r), MediaType: response.Header.Get("Content-Type"), Time: time.Now(),
-	}}
-	return response, nil
-}
-
-// copiedBody records a body when it was read completely.
-type copiedBody struct {
-	io.ReadCloser
-	to       *journalDocuments
-	document journal.Document
-	body     bytes.Buffer
-}
-
-// Read implements io.Reader.
-func (b *copiedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.body.Len() <= largestDocument {
-		b.body.Write(p[:n])
-	}
-	if errors.Is(err, io.EOF) && b.body.Len() <= largestDocument && b.to != nil {
-		b.document.Body = b.body.Bytes()
-		b.to.receive(b.document)
-		b.to = nil
-	}
-	return n, err
 }
