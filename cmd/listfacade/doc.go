@@ -1,7 +1,7 @@
 // Command listfacade serves reads of the Kubernetes API from a cache in front of one kube-apiserver.
 //
 // The package only parses command-line flags and a configuration file into a facade.Config, and passes it to
-// internal/facade. The subcommand check tests that Config, prints the result and exits. The subcommands split, top,
-// verify and assess are in internal packages of their names. Under the name kubectl-listfacade the program is a plugin
-// of kubectl with the subcommands only.
+// internal/facade. The subcommand check tests that Config, prints the result and exits. The subcommands split,
+// replay, top, verify and assess are in internal packages of their names, diff and log in internal/timeline. Under the
+// name kubectl-listfacade the program is a plugin of kubectl with the subcommands only.
 package main

@@ -1,7 +1,8 @@
 // Package facade creates and connects the parts of the process, starts them, and stops them in order. The parts
 // themselves are in other packages.
 //
-// New starts no goroutine. Serve returns when every goroutine that it started has ended.
+// New starts no goroutine. Serve returns when every goroutine that it started has ended. Only a write of documents to a
+// disk that hangs may continue.
 //
 // The start has this order:
 //  1. The lanes and the upstream's endpoints, because requests need lanes.
@@ -27,6 +28,7 @@
 //   - the reload or renewal of the serving certificate
 //   - the HTTP server, and that of the debug socket
 //   - the audit log, if there is one
+//   - the documents of the journal, if there is one
 //   - the shutdown
 //
 // The servers own the goroutines of connections. Run owns another goroutine, which adjusts the garbage collector

@@ -10,6 +10,9 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/protowire"
 )
 
+// Encodings returns all encodings of lanes. The first one is JSON.
+func Encodings() []wire.Encoding { return encodings() }
+
 // encodings returns all encodings of lanes. Nothing else lists them. The first one must be JSON (handlers.Config).
 func encodings() []wire.Encoding {
 	return []wire.Encoding{jsonwire.Encoding{}, protowire.Encoding{}}

@@ -37,6 +37,7 @@ type Facade struct {
 	precompressed *wire.Precompressed
 	memory        *budget.Budget
 	lanes         *reflector.Lanes
+	documents     *journalDocuments // nil without a journal
 	metrics       *metrics.Metrics
 	inflight      *observe.Inflight
 	clients       *accounting.Clients
@@ -65,7 +66,7 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	if f.endpoints, config, err = newEndpoints(c, config, hop, log); err != nil {
 		return nil, err
 	}
-	client, err := upstream.NewClient(config, hop, f.metrics, f.history, oplog.NewUpstreamLog(log))
+	client, err := upstream.NewClient(f.recorded(config), hop, f.metrics, f.history, oplog.NewUpstreamLog(log))
 	if err != nil {
 		return nil, err
 	}
@@ -122,6 +123,7 @@ func (f *Facade) newHandler() http.Handler {
 	return f.shutdown.count(handlers.New(handlers.Config{
 		Catalog: f.catalog, Lanes: handlers.LanesOf(f.lanes.Get), Encodings: encodings(), Offers: reflector.Offers,
 		Documents: upstream.NewDocuments(f.client), Fields: upstream.NewFields(f.client),
+		Shards: upstream.NewShards(f.client), ShardSelectors: shardSelectors[c.ShardSelectors],
 		Upstream: upstream.NewPassThrough(f.client), Hop: f.hop, Precompressed: f.precompressed, Memory: f.memory,
 		Authenticator: f.access.authenticator, Authorizer: f.access.authorizer, SelfReviewer: f.access.selfReviewer,
 		Limits: f.limits(), PassAs: passAs[c.Authorization.PassThrough], WatchMaxAge: c.Authorization.WatchMaxAge,
@@ -157,6 +159,11 @@ func (f *Facade) limits() handlers.Limits {
 // passAs contains the values of --passthrough.
 var passAs = map[string]handlers.PassThroughAs{
 	"token": handlers.PassAsToken, "impersonate": handlers.PassAsImpersonation, "off": handlers.PassNothing,
+}
+
+// shardSelectors contains the values of --shard-selectors.
+var shardSelectors = map[string]handlers.ShardSelectors{
+	"auto": handlers.ShardsAsUpstream, "always": handlers.ServeShards, "never": handlers.ForwardShards,
 }
 
 func groupResources(names []string) map[schema.GroupResource]bool {

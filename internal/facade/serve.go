@@ -46,9 +46,11 @@ func (f *Facade) Serve(ctx context.Context, listener net.Listener) error {
 	if f.audit != nil {
 		group.Go(func() error { f.audit.Run(lanesCtx); return nil })
 	}
+	documentsWritten := f.writeDocuments(ctx)
 	group.Go(func() error {
 		<-ctx.Done()
 		f.finish(ctx, requested.Err() != nil)
+		documentsWritten()
 		stopLanes()
 		return nil
 	})

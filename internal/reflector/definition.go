@@ -48,6 +48,11 @@ func define(ctx context.Context, c *upstream.Client, r upstream.Resource) (defin
 	if err != nil {
 		return definition{}, err
 	}
+	return readDefinition(body, r)
+}
+
+// readDefinition reads the CRD of a custom resource from its JSON.
+func readDefinition(body []byte, r upstream.Resource) (definition, error) {
 	var crd struct {
 		Metadata definitionMeta
 		Status   struct{ AcceptedNames struct{ ListKind string } }

@@ -65,17 +65,22 @@ func watchQuery(rv cache.RV) url.Values {
 // newObject makes an object of an item. It returns an error if the item's name or namespace does not fit the resource's
 // scope.
 func (l *listWatch) newObject(item wire.Item, facts *wire.Facts) (*cache.Object, error) {
+	return objectOf(l.resource, l.kind, item, facts)
+}
+
+func objectOf(r upstream.Resource, kind *selectors.Kind, item wire.Item, facts *wire.Facts) (*cache.Object, error) {
 	rv, err := cache.ParseRV(facts.ResourceVersion)
 	if err != nil {
 		return nil, fmt.Errorf("object %s/%s: %w", facts.Namespace, facts.Name, err)
 	}
-	if facts.Name == "" || l.resource.Namespaced != (facts.Namespace != "") {
+	if facts.Name == "" || r.Namespaced != (facts.Namespace != "") {
 		return nil, fmt.Errorf("object %q in namespace %q does not fit its resource's scope", facts.Name, facts.Namespace)
 	}
 	labels := make([]selectors.Label, len(facts.Labels))
 	for i, label := range facts.Labels {
 		labels[i] = selectors.Label(label)
 	}
-	attributes := l.kind.Attributes(facts.Namespace, facts.Name, labels, facts.Fields)
+	attributes := kind.Attributes(
+		selectors.Identity{Namespace: facts.Namespace, Name: facts.Name, UID: facts.UID}, labels, facts.Fields)
 	return cache.NewObject(attributes, rv, item), nil
 }

@@ -25,6 +25,9 @@ type Shape interface {
 
 	// WithColumns returns the shape with the columns of a Table. It copies the columns.
 	WithColumns(columns []byte) (Shape, error)
+	// WithClock returns the shape with a clock. Ages are then relative to it, in all responses. The clock is safe for
+	// concurrent use.
+	WithClock(now func() time.Time) Shape
 	// Columns returns the columns as the upstream wrote them; nil if they are unknown. The caller must not modify them.
 	Columns() []byte
 	// Reprinted reports whether the columns of a Table differ from those of the shape.

@@ -63,7 +63,7 @@ func (f *framer) append(dst []byte, event string, it *wire.Item, include wire.In
 	if f.representation.Kind == wire.Row {
 		columns := f.columns
 		f.columns = noColumns
-		o := rowOptions{meta: f.representation.Meta, include: include, ages: ages, clock: &table.Clock{Now: time.Now()}}
+		o := rowOptions{meta: f.representation.Meta, include: include, ages: ages, clock: f.shape.agesAt(time.Now())}
 		dst = f.shape.appendTable(dst, it, o, columns)
 	} else {
 		dst = f.shape.append(dst, f.representation, it)

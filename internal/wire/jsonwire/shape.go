@@ -25,6 +25,8 @@ type Shape struct {
 	ages *table.Ages
 	// converted are the names of annotations that PartialObjectMetadata omits (wire.ConversionAnnotations).
 	converted []string
+	// clock is the time that ages are relative to; nil for the time of the response.
+	clock func() time.Time
 
 	description wire.Description
 }
@@ -58,6 +60,21 @@ func (s *Shape) WithColumns(raw []byte) (wire.Shape, error) {
 	resource := s.description.Resource
 	printed.ages = table.AgesFor(resource.Group, resource.Resource, columns, s.datePaths(columns))
 	return &printed, nil
+}
+
+// WithClock implements wire.Shape.
+func (s *Shape) WithClock(now func() time.Time) wire.Shape {
+	timed := *s
+	timed.clock = now
+	return &timed
+}
+
+// agesAt returns the clock of a response that is made at a given time.
+func (s *Shape) agesAt(now time.Time) *table.Clock {
+	if s.clock != nil {
+		now = s.clock()
+	}
+	return &table.Clock{Now: now}
 }
 
 // datePaths returns the JSONPaths of a custom resource's date columns, in the order of its columns. It returns nil for

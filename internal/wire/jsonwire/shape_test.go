@@ -99,3 +99,32 @@ func TestTypeMetaIsAdded(t *testing.T) {
 		}
 	}
 }
+
+// A shape with a clock shows the ages of another time than the present, in bodies, lists and frames.
+func TestAgesAreRelativeToTheClock(t *testing.T) {
+	d := wire.Description{
+		Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"},
+		Kind:     schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"},
+	}
+	shape, err := Encoding{}.Shape(d).WithColumns([]byte(`[{"name":"Name","type":"string"},{"name":"Age","type":"string"}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	then := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+	object := `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","resourceVersion":"1","creationTimestamp":"2020-01-01T00:00:00Z"}}`
+	it, _, err := NewExtractor(nil).Scan(Row{Object: []byte(object), Cells: []byte(`["a","3d"]`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shape = shape.WithClock(func() time.Time { return then.Add(7 * time.Minute) })
+	row := wire.Representation{Kind: wire.Row, Meta: wire.MetaV1, Include: wire.IncludeNone}
+	for name, got := range map[string][]byte{
+		"body":  shape.AppendObject(nil, row, &it, time.Now()),
+		"list":  shape.List(row, time.Now()).AppendItem(nil, &it),
+		"frame": shape.Framer(row).AppendEvent(nil, wire.TypeAdded, &it),
+	} {
+		if want := `["a","7m"]`; !bytes.Contains(got, []byte(want)) {
+			t.Errorf("%s: got %s, want cells %s", name, got, want)
+		}
+	}
+}

@@ -17,7 +17,7 @@ type rowOptions struct {
 }
 
 func (s *Shape) rowOptions(f wire.Representation, now time.Time) rowOptions {
-	return rowOptions{meta: f.Meta, include: f.Include, ages: s.ages, clock: &table.Clock{Now: now}}
+	return rowOptions{meta: f.Meta, include: f.Include, ages: s.ages, clock: s.agesAt(now)}
 }
 
 // noColumns replaces the columns in later Tables of a watch (semantics 4.8).

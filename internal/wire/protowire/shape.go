@@ -52,6 +52,9 @@ var errColumns = errors.New("protobuf has no Tables")
 // WithColumns implements wire.Shape.
 func (*Shape) WithColumns([]byte) (wire.Shape, error) { return nil, errColumns }
 
+// WithClock implements wire.Shape. Protobuf has no Tables, and therefore no ages.
+func (s *Shape) WithClock(func() time.Time) wire.Shape { return s }
+
 // WithResourceVersion implements wire.Shape.
 func (*Shape) WithResourceVersion(it *wire.Item, rv string) wire.Item { return withVersion(it, rv) }
 

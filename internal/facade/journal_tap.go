@@ -1,0 +1,87 @@
+package facade
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/journal"
+	"github.com/listfacade/listfacade/internal/upstream"
+)
+
+// documentTap passes copies of responses to journalDocuments.
+type documentTap struct {
+	next http.RoundTripper
+	to   *journalDocuments
+}
+
+// WrappedRoundTripper implements k8s.io/apimachinery/pkg/util/net.RoundTripperWrapper.
+func (t documentTap) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+// RoundTrip implements http.RoundTripper.
+func (t documentTap) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := t.next.RoundTrip(r)
+	if err != nil || response.StatusCode != http.StatusOK || response.Header.Get("Content-Encoding") != "" ||
+		!t.to.records(r) {
+		return response, err
+	}
+	response.Body = &copiedBody{ReadCloser: response.Body, to: t.to, document: journal.Document{
+		Path: t.to.path(r), MediaType: response.Header.Get("Content-Type"), Time: time.Now(),
+	}}
+	return response, nil
+}
+
+// copiedBody records a body when it was read completely.
+type copiedBody struct {
+	io.ReadCloser
+	to       *journalDocuments
+	document journal.Document
+	body     bytes.Buffer
+}
+
+// Read implements io.Reader.
+func (b *copiedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.body.Len() <= largestDocument {
+		b.body.Write(p[:n])
+	}
+	if errors.Is(err, io.EOF) && b.body.Len() <= largestDocument && b.to != nil {
+		b.document.Body = b.body.Bytes()
+		b.to.receive(b.document)
+		b.to = nil
+	}
+	return n, err
+}
+
+// records reports whether the response to a request is recorded.
+func (d *journalDocuments) records(r *http.Request) bool {
+	if r.Method != http.MethodGet || r.URL.RawQuery != "" || r.Header.Get("User-Agent") != upstream.UserAgent {
+		return false
+	}
+	accept := r.Header.Get("Accept")
+	switch path := d.path(r); {
+	case path == "/api", path == "/apis": // as the facade reads it; clients may prefer other forms
+		return strings.Contains(accept, aggregatedKind)
+	case path == "/version", path == clusterPath, strings.HasPrefix(path, definitionsPath):
+		return accept == upstream.MediaJSON
+	case isGroupVersion(path):
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return accept == upstream.MediaJSON && !d.grouped
+	}
+	return false
+}
+
+// path returns the path of a request without that of the upstream's base address.
+func (d *journalDocuments) path(r *http.Request) string {
+	return strings.TrimPrefix(r.URL.Path, d.prefix)
+}
+
+// isGroupVersion reports whether a path is that of the discovery of a group version.
+func isGroupVersion(path string) bool {
+	parts := strings.Split(path, "/")
+	return len(parts) == 3 && parts[1] == "api" || len(parts) == 4 && parts[1] == "apis"
+}

@@ -1,0 +1,49 @@
+package reflector
+
+import (
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/selectors"
+)
+
+// Description is how objects of a resource are selected, read and represented. It is the description that a lane of the
+// resource uses. Immutable.
+type Description struct {
+	Kind     *selectors.Kind
+	About    wire.Description
+	resource upstream.Resource
+}
+
+// Describe returns the Description of a resource. The argument crd is the definition of a custom resource as JSON. It
+// is nil for a built-in resource, and if it is unknown. Then lists have the usual kind.
+func Describe(r upstream.Resource, crd []byte) (*Description, error) {
+	d := definition{listKind: r.GVK.Kind + "List"}
+	if crd != nil {
+		read, err := readDefinition(crd, r)
+		if err != nil {
+			return nil, err
+		}
+		if read.listKind == "" {
+			read.listKind = d.listKind
+		}
+		d = read
+	}
+	return &Description{
+		Kind: kindOf(r, d), resource: r,
+		About: wire.Description{Resource: r.GVR, Kind: r.GVK, ListKind: d.listKind, Custom: r.Custom, DatePaths: d.datePaths},
+	}, nil
+}
+
+// Reader returns the reader of objects that were requested with an Accept header.
+func (d *Description) Reader(e wire.Encoding, accept string) wire.Reader {
+	return e.Reader(d.About, wire.RequestFormat{Accept: accept}, pathsOf(d.Kind))
+}
+
+// Object makes an object of an item.
+func (d *Description) Object(item wire.Item, facts *wire.Facts) (*cache.Object, error) {
+	return objectOf(d.resource, d.Kind, item, facts)
+}
+
+// Scope returns the scope of the objects.
+func (d *Description) Scope() selectors.Scope { return scopeOf(d.resource) }

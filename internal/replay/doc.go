@@ -1,0 +1,27 @@
+// Package replay serves a cluster as a journal recorded it (internal/journal): the command "listfacade replay".
+//
+// It is a facade without a kube-apiserver. The handlers, the cache and the encodings are those of a facade. Each lane
+// is a cache.Lane that is filled from the journal up to a moment, and then receives the recorded events:
+//
+//	track      the records of one lane as steps: lists, events, progress
+//	lane       the cache of one resource, as a request reads it; implements handlers.Lane
+//	player     applies the steps of all lanes in the order of their resourceVersions, at the speed of the clock
+//	recorded   takes the place of kube-apiserver for documents, reviews and refusals
+//
+// It promises:
+//
+//   - All lanes have one resourceVersion. For a time, that is the highest one that any lane had at that time. A read
+//     never sees a part of the events of a version.
+//   - A lane of which the journal lacks this version shows its last one before, with a Warning header in each response.
+//     It receives no versions until the journal continues.
+//   - Ages in Tables are relative to the time that is replayed.
+//   - Nothing is served that is not in the journal. Each refusal says so.
+//   - Damaged records are not served. The lane counts as not recorded from there.
+//   - The journal is only read, without a lock. A process may write it meanwhile, but later records are not replayed.
+//   - Only loopback addresses are served, and only requests to loopback names, because callers are not authenticated. A
+//     user who can read the files can read the objects in any case.
+//   - A resource that was recorded in protobuf only is also served in JSON, without Tables.
+//
+// Goroutines: Open loads lanes in goroutines and waits for them. Serve owns one for each of the server, the player and
+// the recorded upstream, which serves a network in memory.
+package replay

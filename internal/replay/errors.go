@@ -1,0 +1,54 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/handlers"
+)
+
+var (
+	errNoLanes     = errors.New("the journal has no lane at this moment")
+	errNoDiscovery = errors.New("the journal has no discovery documents")
+	errMismatch    = errors.New("record and object have different keys or resourceVersions")
+)
+
+const textTooOld = "the replay has no earlier resourceVersion: choose an earlier moment with --at"
+
+// refuse writes a Status.
+func refuse(w http.ResponseWriter, r *http.Request, status metav1.Status) {
+	status.Kind, status.APIVersion = "Status", "v1"
+	handlers.WriteStatus(w, r, &status)
+}
+
+// absent is the answer for what the journal does not have.
+func absent(what string) metav1.Status {
+	status := apierrors.NewNotFound(schema.GroupResource{}, "").ErrStatus
+	status.Message, status.Details = "the journal does not have "+what, nil
+	return status
+}
+
+// otherEncoding is the answer to a client that does not accept the encoding in which a resource was recorded.
+func otherEncoding(resource, encoding string) metav1.Status {
+	status := apierrors.NewGenericServerResponse(http.StatusNotAcceptable, "get", schema.GroupResource{}, "", "", 0,
+		false).ErrStatus
+	status.Message, status.Details = fmt.Sprintf("the journal has %s in %s only", resource, encoding), nil
+	return status
+}
+
+// outside is the answer to a read of a version that the replay does not have, or not yet.
+func (l *lane) outside(version string) metav1.Status {
+	rv, err := cache.ParseRV(version)
+	if now, failed := l.Now(context.Background()); err == nil && failed == nil && rv > now {
+		late := &cache.TooLargeError{Requested: rv, Current: now}
+		return apierrors.NewTimeoutError(late.Error()+": the replay has not reached it", 1).ErrStatus
+	}
+	return apierrors.NewResourceExpired(textTooOld).ErrStatus
+}

@@ -1,0 +1,78 @@
+package replay
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/listfacade/listfacade/internal/journal"
+	"github.com/listfacade/listfacade/internal/reflector"
+	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+// form is how the objects of a lane are read and represented. It changes when another version of kube-apiserver, or
+// another definition, was recorded. Immutable.
+type form struct {
+	of       journal.Identity
+	about    *reflector.Description
+	reading  reading
+	shape    wire.Shape
+	bookmark wire.Bookmark
+}
+
+// fits reports whether the form is that of an identity.
+func (f *form) fits(id *journal.Identity) bool {
+	return f.of.Accept == id.Accept && f.of.Definition == id.Definition && f.of.Generation == id.Generation &&
+		f.of.ListKind == id.ListKind && f.of.Upstream == id.Upstream && bytes.Equal(f.of.Columns, id.Columns)
+}
+
+// form returns the form of a recorded identity in an encoding, which is that of the identity or JSON.
+func (s *served) form(resource upstream.Resource, id journal.Identity, e wire.Encoding) (*form, error) {
+	var definition []byte
+	if resource.Custom {
+		definition = s.documents.definition(resource.GVR.GroupResource())
+	}
+	about, err := reflector.Describe(resource, definition)
+	if err != nil {
+		return nil, err
+	}
+	if id.ListKind != "" {
+		about.About.ListKind = id.ListKind
+	}
+	f := &form{of: id, about: about, shape: e.Shape(about.About)}
+	if e.Name() != id.Encoding {
+		return f, s.convert(f, resource, e)
+	}
+	return f, s.represent(f, e)
+}
+
+// represent sets how recorded objects are read, and the parts of responses that were recorded with them.
+func (s *served) represent(f *form, e wire.Encoding) (err error) {
+	reader := f.about.Reader(e, f.of.Accept)
+	f.reading = asRecorded{reader}
+	if len(f.of.Columns) > 0 {
+		if f.shape, err = f.shape.WithColumns(f.of.Columns); err != nil {
+			return err
+		}
+	}
+	f.shape = f.shape.WithClock(s.now)
+	f.bookmark = f.shape.Bookmark()
+	if len(f.of.Bookmark) > 0 {
+		f.bookmark, err = reader.Bookmark(f.of.Bookmark)
+	}
+	return err
+}
+
+// convert sets how recorded objects are converted to JSON.
+func (s *served) convert(f *form, resource upstream.Resource, e wire.Encoding) error {
+	from := s.encoding(f.of.Encoding)
+	if from == nil {
+		return fmt.Errorf("unknown encoding %q", f.of.Encoding)
+	}
+	f.reading = asJSON{
+		kind: resource.GVK, protobuf: f.about.Reader(from, f.of.Accept), shape: from.Shape(f.about.About),
+		json: f.about.Reader(e, upstream.MediaJSON),
+	}
+	f.bookmark = f.shape.Bookmark()
+	return nil
+}

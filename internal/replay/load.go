@@ -1,0 +1,201 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/journal"
+	"github.com/listfacade/listfacade/internal/transcode"
+)
+
+// loader reads the content of lanes at a cut. Only the last version of each object is decoded.
+type loader struct {
+	dir    string
+	cut    journal.Cut
+	served *served
+	log    *zap.Logger
+}
+
+// loaded is the content of a lane at the cut, and the steps after it.
+type loaded struct {
+	*recording
+	list map[string]*stored
+	objs []*cache.Object
+}
+
+// part is one lane to load: a lane of the journal, in an encoding.
+type part struct {
+	journal.LaneCut
+	segments []journal.Segment // from the one with the content at the cut
+	encoding string
+}
+
+// parts returns what to load. A resource that was recorded in protobuf only gets a second lane with its objects in
+// JSON, if they can be converted.
+func (l *loader) parts() (all []part) {
+	inJSON := map[string]bool{}
+	for _, lane := range l.cut.Lanes {
+		segments, err := l.segments(lane)
+		if err != nil {
+			l.note(lane.Lane, err)
+			continue
+		}
+		id := segments[0].Identity
+		inJSON[id.Resource] = inJSON[id.Resource] || id.Encoding == jsonName
+		all = append(all, part{lane, segments, id.Encoding})
+	}
+	for _, one := range all {
+		id := one.segments[0].Identity
+		resource, err := l.served.resource(id)
+		if err == nil && !inJSON[id.Resource] && transcode.Knows(resource.GVK) {
+			all = append(all, part{one.LaneCut, one.segments, jsonName})
+		}
+	}
+	return all
+}
+
+func (l *loader) note(lane string, err error) {
+	l.log.Warn("Cannot replay a lane", zap.String("lane", lane), zap.Error(err))
+}
+
+// load reads all lanes, as many at a time as there are processors. It leaves out, with a log message, lanes that cannot
+// be served. The tracks read with the given context.
+func (l *loader) load(ctx context.Context, atOnce int) ([]*loaded, error) {
+	parts := l.parts()
+	all := make([]*loaded, len(parts))
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	for i, part := range parts {
+		group.Go(func() error {
+			one, err := l.one(ctx, part)
+			if err != nil && ctx.Err() == nil {
+				l.note(part.Lane, err)
+				return nil
+			}
+			all[i] = one
+			return err
+		})
+	}
+	err := group.Wait()
+	all = slices.DeleteFunc(all, func(one *loaded) bool { return one == nil })
+	if err == nil && len(all) == 0 {
+		err = errNoLanes
+	}
+	if err != nil {
+		for _, one := range all {
+			one.steps.close()
+		}
+		return nil, err
+	}
+	return all, nil
+}
+
+// one reads a lane up to the cut.
+func (l *loader) one(ctx context.Context, part part) (*loaded, error) {
+	lane, err := l.served.newLane(part.segments[0].Identity, part.encoding)
+	if err != nil {
+		return nil, err
+	}
+	one := &loaded{recording: &recording{lane: lane, name: part.Lane, steps: newTrack(ctx, part.segments)}}
+	if part.Certainty == journal.Absent {
+		return one, nil // it begins later
+	}
+	for s := one.steps.peek(); s != nil && s.rv <= l.cut.RV; s = one.steps.peek() {
+		if err := one.collect(s); err != nil {
+			one.steps.close()
+			return nil, err
+		}
+		one.steps.take()
+	}
+	if one.last == nil {
+		one.steps.close()
+		return nil, fmt.Errorf("read the checkpoint: %w", one.steps.failure)
+	}
+	if one.objs, err = one.objects(one.list); err != nil {
+		one.steps.close()
+		return nil, err
+	}
+	one.list = nil
+	return one, nil
+}
+
+// segments returns the segments from that of the cut, or all later ones if the lane begins later. They end before
+// another cluster.
+func (l *loader) segments(part journal.LaneCut) ([]journal.Segment, error) {
+	from := part.Segment.Sequence
+	if part.Certainty == journal.Absent {
+		if part.Next == nil {
+			return nil, errNoLanes
+		}
+		from = part.Next.Sequence
+	}
+	all, err := journal.Segments(l.dir, part.Lane)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if all[i].Sequence == from {
+			all = all[i:]
+			break
+		}
+	}
+	for i := range all {
+		if all[i].Err == nil && all[i].Cluster != l.cut.Cluster {
+			all = all[:i]
+			break
+		}
+	}
+	if len(all) == 0 {
+		return nil, errNoLanes
+	}
+	return all, nil
+}
+
+// collect applies a step to the list.
+func (o *loaded) collect(s *step) error {
+	switch s.kind {
+	case stepList:
+		o.list = s.list
+		if err := o.adopt(*s.identity); err != nil {
+			return err
+		}
+	case stepUpsert:
+		o.list[s.key] = s.stored.kept()
+	case stepDelete:
+		delete(o.list, s.key)
+	}
+	o.note(s)
+	return nil
+}
+
+// show makes the content visible. A lane that lacks the version of the cut shows its last one.
+func (o *loaded) show() {
+	if o.last == nil {
+		return
+	}
+	o.store.Replace(cache.RV(o.last.rv), o.form.Load().shape, o.objs)
+	o.objs = nil
+}
+
+// newest returns the highest resourceVersion and the latest time of the steps that were applied to any lane.
+func newest(all []*loaded) (rv uint64, at time.Time) {
+	for _, one := range all {
+		if one.last == nil {
+			continue
+		}
+		rv = max(rv, one.last.rv)
+		if one.last.at.After(at) {
+			at = one.last.at
+		}
+	}
+	return rv, at
+}
+
+// goesOn reports whether the journal of the lane does not end at the cut, or ends there because of damage.
+func (o *loaded) goesOn() bool { return o.steps.peek() != nil || o.steps.failure != nil }

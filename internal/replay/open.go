@@ -1,0 +1,125 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/journal"
+	"github.com/listfacade/listfacade/internal/moment"
+)
+
+// Open loads the lanes of a journal at a moment. The caller has to call Close.
+func Open(ctx context.Context, o Options, log *zap.Logger) (*Replay, error) {
+	at, err := moment.Parse(o.At, time.Now())
+	if err != nil {
+		return nil, fmt.Errorf("--at: %w", err)
+	}
+	cut, err := cutOf(ctx, o.Dir, at)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // the player reads until Close
+	r, err := (&opening{options: o, cut: cut, log: log, began: time.Now()}).open(ctx, at.Time)
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	r.stop = stop
+	return r, nil
+}
+
+// cutOf returns the cut of a moment.
+func cutOf(ctx context.Context, dir string, at moment.Moment) (journal.Cut, error) {
+	cut, err := journal.Cut{}, error(nil)
+	if at.Version > 0 {
+		cut, err = journal.CutAtVersion(dir, at.Version)
+	} else {
+		cut, err = journal.CutAt(ctx, dir, at.Time)
+	}
+	if err == nil && (cut.RV == 0 || len(cut.Lanes) == 0) {
+		err = fmt.Errorf("%s at %s: %w", dir, at, errNoLanes)
+	}
+	return cut, err
+}
+
+// opening is the state of Open.
+type opening struct {
+	options   Options
+	cut       journal.Cut
+	log       *zap.Logger
+	began     time.Time
+	documents *documents
+	clock     atomic.Pointer[clock] // clock of the ages in Tables
+	served    *served
+}
+
+// open loads the lanes. The time is zero if it is to be found from the cut.
+func (p *opening) open(ctx context.Context, at time.Time) (*Replay, error) {
+	all, err := p.load(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	rv, last := newest(all)
+	if rv < p.cut.RV && !slices.ContainsFunc(all, (*loaded).goesOn) {
+		p.log.Warn("The journal ends before the moment", zap.Uint64("resourceVersion", rv), zap.Time("time", last))
+		p.cut.RV = rv
+	}
+	if at.IsZero() {
+		at = last
+		err = p.documents.read(ctx, at)
+	}
+	p.clock.Store(&clock{began: time.Now(), from: at, speed: p.options.speed()})
+	r := &Replay{documents: p.documents, log: p.log, network: newMemoryNet(), lanes: lanes{}, player: &player{
+		clock: p.clock.Load(), writes: p.served.writes, version: p.cut.RV, log: p.log,
+	}}
+	for _, one := range all {
+		one.show()
+		r.lanes[laneKey{one.resource.GVR, one.encoding.Name()}] = one.lane
+		r.player.recordings = append(r.player.recordings, one.recording)
+	}
+	r.player.settle(at)
+	if err == nil {
+		err = r.assemble()
+	}
+	if err != nil {
+		r.player.close()
+		return nil, err
+	}
+	p.logOpened(r)
+	return r, nil
+}
+
+// load reads the documents, and the lanes at the cut.
+func (p *opening) load(ctx context.Context, at time.Time) (all []*loaded, err error) {
+	if at.IsZero() {
+		at = p.began
+	}
+	if p.documents, err = readDocuments(ctx, p.options.Dir, at); err != nil {
+		return nil, err
+	}
+	p.served, err = newServed(ctx, p.documents, facade.Encodings(), func() time.Time { return p.clock.Load().now() })
+	if err != nil {
+		return nil, err
+	}
+	l := &loader{dir: p.options.Dir, cut: p.cut, served: p.served, log: p.log}
+	return l.load(ctx, runtime.GOMAXPROCS(0))
+}
+
+// logOpened logs what is replayed, and which lanes lack the moment.
+func (p *opening) logOpened(r *Replay) {
+	p.log.Info("Journal loaded", zap.Time("time", r.player.clock.from), zap.Uint64("resourceVersion", p.cut.RV),
+		zap.Int("lanes", len(r.lanes)), zap.Duration("took", time.Since(p.began)))
+	for _, one := range r.player.recordings {
+		if one.lost {
+			p.log.Warn("The moment is in a hole of the journal", zap.String("lane", one.name),
+				zap.String("problem", one.describeLoss()))
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/listfacade/listfacade/cache"
+)
+
+const (
+	// tick is the interval at which lanes drop old events, and documents are read again.
+	tick = 10 * time.Second
+	// quiet is how long the journal of a lane may have no record before the lane counts as not recorded. The recorder
+	// writes the progress of a quiet lane every ten seconds.
+	quiet = 30 * time.Second
+	// versionsAtOnce is the number of resourceVersions that are applied while reads wait.
+	versionsAtOnce = 1000
+)
+
+// recording is a lane with the steps that follow its content.
+type recording struct {
+	*lane
+	name  string
+	steps *track
+	last  *step // last step that was applied, without its content
+	lost  bool  // whether the lane has a warning
+}
+
+// player applies the recorded steps to the lanes. Its methods are called by one goroutine.
+type player struct {
+	recordings []*recording
+	clock      *clock
+	writes     *sync.RWMutex
+	log        *zap.Logger
+	version    uint64 // highest resourceVersion of all lanes
+	over       bool   // whether the journal has no more steps
+}
+
+// run plays until the context ends. It calls ticked at an interval.
+func (p *player) run(ctx context.Context, ticked func(ctx context.Context, now time.Time)) {
+	if p.clock.speed == 0 {
+		<-ctx.Done()
+		return
+	}
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		p.advance(p.clock.now())
+		due := time.NewTimer(p.pause())
+		select {
+		case <-due.C:
+		case <-ticker.C:
+			for _, r := range p.recordings {
+				r.store.Trim()
+			}
+			ticked(ctx, p.clock.now())
+		case <-ctx.Done():
+			due.Stop()
+			return
+		}
+		due.Stop()
+	}
+}
+
+// pause returns how long no step is due.
+func (p *player) pause() time.Duration {
+	pause := tick
+	for _, r := range p.recordings {
+		if s := r.steps.peek(); s != nil {
+			pause = min(pause, p.clock.until(s.at))
+		}
+	}
+	return max(pause, time.Millisecond)
+}
+
+// advance applies the steps up to a time. Steps of all lanes are applied in the order of their resourceVersions: with
+// each step, all steps of lower versions are due, whatever their time.
+func (p *player) advance(now time.Time) {
+	for p.advanceOnce(now) {
+	}
+	p.noteEnd()
+}
+
+// advanceOnce applies at most versionsAtOnce versions. It returns true if more are due.
+func (p *player) advanceOnce(now time.Time) (more bool) {
+	p.writes.Lock()
+	defer p.writes.Unlock()
+	for range versionsAtOnce {
+		var due uint64
+		if due, more = p.due(now); !more {
+			break
+		}
+		for _, r := range p.recordings {
+			r.playTo(due, p.log)
+		}
+		p.version = max(p.version, due)
+	}
+	p.settle(now)
+	return more
+}
+
+// due returns the lowest resourceVersion of the next steps up to a time.
+func (p *player) due(now time.Time) (rv uint64, ok bool) {
+	for _, r := range p.recordings {
+		if s := r.steps.peek(); s != nil && !s.at.After(now) && (!ok || s.rv < rv) {
+			rv, ok = s.rv, true
+		}
+	}
+	return rv, ok
+}
+
+// settle advances the lanes without a step at the present version to that version, or sets their warnings.
+func (p *player) settle(now time.Time) {
+	for _, r := range p.recordings {
+		if r.last == nil {
+			continue // the lane was recorded only later
+		}
+		if lost := r.isLost(p.version, now); lost != r.lost {
+			r.lost = lost
+			r.warn("")
+			if lost {
+				r.warn(r.describeLoss())
+			}
+		}
+		if !r.lost {
+			r.store.Progress(cache.RV(p.version))
+		}
+	}
+}
+
+// noteEnd logs once that there are no more steps.
+func (p *player) noteEnd() {
+	for _, r := range p.recordings {
+		if r.steps.peek() != nil {
+			return
+		}
+	}
+	if !p.over {
+		p.over = true
+		p.log.Info("The journal has no later events", zap.Time("time", p.clock.now()),
+			zap.Uint64("resourceVersion", p.version))
+	}
+}
+
+// playTo applies the steps up to a resourceVersion. After a step that cannot be read, the lane has no further steps.
+func (r *recording) playTo(rv uint64, log *zap.Logger) {
+	for s := r.steps.peek(); s != nil && s.rv <= rv; s = r.steps.peek() {
+		if err := r.apply(s); err != nil {
+			r.steps.fail(err)
+		} else {
+			r.note(s)
+		}
+		r.steps.take()
+	}
+	if err := r.steps.failure; err != nil && !r.steps.reported {
+		r.steps.reported = true
+		log.Warn("Cannot read the journal of a lane to its end", zap.String("lane", r.name), zap.Error(err))
+	}
+}
+
+// note records the step that was applied last.
+func (r *recording) note(s *step) { r.last = &step{rv: s.rv, at: s.at} }
+
+// isLost reports whether the journal lacks the lane at a version: the lane's next step is a list, or there is none
+// although a record was due.
+func (r *recording) isLost(rv uint64, now time.Time) bool {
+	next := r.steps.peek()
+	switch {
+	case rv <= r.last.rv:
+		return false
+	case next == nil:
+		return r.steps.failure != nil || now.Sub(r.last.at) > quiet
+	}
+	return next.kind == stepList
+}
+
+// describeLoss says which part the journal lacks.
+func (r *recording) describeLoss() string {
+	text := fmt.Sprintf("the journal does not have %s after resourceVersion %d of %s", r.resource.GVR.Resource, r.last.rv,
+		r.last.at.Format(time.RFC3339))
+	if next := r.steps.peek(); next != nil {
+		text += fmt.Sprintf(" until %d of %s", next.rv, next.at.Format(time.RFC3339))
+	}
+	return text
+}
+
+// close releases the files and the lanes.
+func (p *player) close() {
+	for _, r := range p.recordings {
+		r.steps.close()
+		r.store.Close()
+	}
+}

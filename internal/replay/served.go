@@ -1,0 +1,99 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/discovery"
+	"github.com/listfacade/listfacade/internal/journal"
+	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+// served is what the recorded documents say about the resources of the cluster. Safe for concurrent use.
+type served struct {
+	documents *documents
+	resources map[schema.GroupVersionResource]upstream.Resource
+	encodings []wire.Encoding
+	now       func() time.Time // time that is replayed, as soon as requests are served
+	writes    *sync.RWMutex
+}
+
+// newServed reads the resources from discovery.
+func newServed(ctx context.Context, d *documents, encodings []wire.Encoding, now func() time.Time) (*served, error) {
+	found, err := discovery.Read(ctx, d.discover)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errNoDiscovery, err)
+	}
+	s := &served{documents: d, resources: map[schema.GroupVersionResource]upstream.Resource{}, encodings: encodings,
+		now: now, writes: new(sync.RWMutex)}
+	for _, group := range found.Groups {
+		for _, version := range group.Versions {
+			for _, r := range version.Resources {
+				gvr := version.WithResource(r.Name)
+				s.resources[gvr] = upstream.Resource{GVR: gvr, GVK: version.WithKind(r.Kind), Namespaced: r.Namespaced}
+			}
+		}
+	}
+	return s, nil
+}
+
+// encoding returns the encoding with a name, or nil.
+func (s *served) encoding(name string) wire.Encoding {
+	for _, e := range s.encodings {
+		if e.Name() == name {
+			return e
+		}
+	}
+	return nil
+}
+
+// newLane returns the empty lane of a recorded identity in an encoding.
+func (s *served) newLane(id journal.Identity, encoding string) (*lane, error) {
+	resource, err := s.resource(id)
+	if err != nil {
+		return nil, err
+	}
+	l := &lane{resource: resource, encoding: s.encoding(encoding), served: s}
+	if l.encoding == nil {
+		return nil, fmt.Errorf("unknown encoding %q", encoding)
+	}
+	if err := l.adopt(id); err != nil {
+		return nil, err
+	}
+	l.store = cache.NewLane(cache.Options{Scope: l.form.Load().about.Scope()})
+	return l, nil
+}
+
+// resource returns the resource of an identity.
+func (s *served) resource(id journal.Identity) (upstream.Resource, error) {
+	gvr, err := parseResource(id.Resource)
+	if err != nil {
+		return upstream.Resource{}, err
+	}
+	resource, ok := s.resources[gvr]
+	if !ok {
+		return upstream.Resource{}, fmt.Errorf("discovery does not list %s", id.Resource)
+	}
+	resource.Custom, resource.Cacheable = id.Definition != "", true
+	return resource, nil
+}
+
+// parseResource reads the text of a schema.GroupVersionResource.
+func parseResource(text string) (schema.GroupVersionResource, error) {
+	gv, name, ok := strings.Cut(text, ", Resource=")
+	if !ok {
+		return schema.GroupVersionResource{}, fmt.Errorf("invalid resource %q", text)
+	}
+	group, version, ok := strings.Cut(gv, "/")
+	if !ok {
+		return schema.GroupVersionResource{}, fmt.Errorf("invalid resource %q", text)
+	}
+	return schema.GroupVersionResource{Group: group, Version: version, Resource: name}, nil
+}
