@@ -47,7 +47,7 @@ const (
 // it delays neither events nor reads, and takes no memory for events that wait. If it is too slow, history drops
 // events. The journal then has a hole, after which it begins with all objects again.
 //
-// One goroutine uses a recorder, except for the status.
+// One goroutine uses a recorder, except for its atomic fields.
 type recorder struct {
 	lanes    *Lanes
 	config   Journal
@@ -57,11 +57,11 @@ type recorder struct {
 	all      map[*Reflector]*recording
 	scratch  scratch
 	retained time.Time     // when Retain was last called
-	next     time.Time     // when the journal is written again after an error
 	pause    time.Duration // pause after the last error; 0 after a success
 	refused  bool          // whether the last attempt to open the journal failed
 	ended    chan struct{} // closed when the goroutine has ended
 
+	next    atomic.Int64 // when the journal is written again after an error, in nanoseconds since 1970
 	written atomic.Int64 // when all lanes were last written, in nanoseconds since 1970
 	kept    atomic.Pointer[journal.Kept]
 }
@@ -106,7 +106,7 @@ func (r *recorder) run(ctx context.Context) {
 	for {
 		select {
 		case <-tick.C:
-			if now := time.Now(); !now.Before(r.next) && r.open() {
+			if now := time.Now(); now.UnixNano() >= r.next.Load() && r.open() {
 				r.visit(ctx, now, r.lanes.All(), false)
 			}
 		case <-ctx.Done():
@@ -167,7 +167,7 @@ func (r *recorder) judge(ctx context.Context, now time.Time, failed int, err err
 		r.written.Store(now.UnixNano())
 	default:
 		r.pause = min(max(2*r.pause, recordEvery), recordWait)
-		r.next = now.Add(r.pause)
+		r.next.Store(now.Add(r.pause).UnixNano())
 		r.metrics.JournalFailed()
 		r.log.Warn("Failed to write the journal; will retry", zap.Int("lanes", failed), zap.Duration("pause", r.pause),
 			zap.Error(first(err)))

@@ -140,7 +140,7 @@ func TestRelistIsAHole(t *testing.T) {
 // watches are not affected, and the lag is reported.
 func TestSlowDiskIsAHole(t *testing.T) {
 	whileRecording(t, func(c *Config) { c.Window, c.WindowBytes = time.Second, 1 }, func(t *testing.T, r *rig, config Config) {
-		r.lanes.recorder.next = time.Now().Add(time.Hour) // as after an error
+		r.lanes.recorder.next.Store(time.Now().Add(time.Hour).UnixNano()) // as after an error
 		for i := range 400 {
 			r.Put("ns/a", fmt.Sprint(i))
 			elapse(time.Second)
@@ -152,7 +152,7 @@ func TestSlowDiskIsAHole(t *testing.T) {
 		if rv := stateOf(t, r.lane(t)).RV(); rv != 402 {
 			t.Errorf("got resourceVersion %d, want 402", rv)
 		}
-		r.lanes.recorder.next = time.Time{}
+		r.lanes.recorder.next.Store(0)
 		elapse(2 * recordEvery)
 		wantWritten(t, config, "-- 2", "has ns/a@2", "-- 402", "has ns/a@402")
 		if diff := cmp.Diff([]string{holeBehind}, r.holes.reasons); diff != "" {
