@@ -258,7 +258,8 @@ func figures(s *Status) []figure {
 	}
 	fs = append(fs, memory)
 	if j := s.Journal; j != nil && j.Open {
-		fs = append(fs, figure{Name: "Journal", Value: size(j.Bytes), Note: "written " + duration(seconds(j.LagSeconds)) + " ago"})
+		fs = append(fs, figure{Name: "Journal", Value: size(j.Bytes),
+			Note: "written " + duration(seconds(j.LagSeconds)) + " ago"})
 	}
 	up := figure{Name: "kube-apiserver", Value: "responds", Class: "good", Note: s.Upstream.Endpoint}
 	if silent := seconds(s.Upstream.SilentSeconds); silent > 0 {

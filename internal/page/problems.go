@@ -264,7 +264,8 @@ func journalWrong(s *Status) []Problem {
 	case j == nil:
 		return nil
 	case !j.Open:
-		return one(Warning, "The journal could not be opened", "Another process writes it, or the directory is not accessible.",
+		return one(Warning, "The journal could not be opened",
+			"Another process writes it, or the directory is not accessible.",
 			notWritten)
 	case seconds(j.LagSeconds) > journalLag:
 		return one(Warning, "The journal was last written "+duration(seconds(j.LagSeconds))+" ago",

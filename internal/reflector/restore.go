@@ -170,6 +170,6 @@ func (r *restorer) agrees(ctx context.Context, e *epoch, s *journal.Segment) err
 
 // describe returns what has to be the same in a segment and a lane.
 func describe(id *journal.Identity) string {
-	return fmt.Sprintf("%s in %s as %q, cluster %s, kube-apiserver %s, definition %s.%d", id.Resource, id.Encoding, id.Accept,
-		id.Cluster, id.Upstream, id.Definition, id.Generation)
+	return fmt.Sprintf("%s in %s as %q, cluster %s, kube-apiserver %s, definition %s.%d", id.Resource, id.Encoding,
+		id.Accept, id.Cluster, id.Upstream, id.Definition, id.Generation)
 }

@@ -56,7 +56,8 @@ type stored struct {
 // The caller may set moved.
 func newRestored(e *epoch, id journal.Identity, lane *cache.Lane, admit func(int64) error) (*restored, error) {
 	c := &restored{
-		by: e.listWatch, shape: e.shape, columns: id.Columns, marked: id.Marked, filling: lane.Fill(), admit: admit, moved: func() {},
+		by: e.listWatch, shape: e.shape, columns: id.Columns, marked: id.Marked, filling: lane.Fill(),
+		admit: admit, moved: func() {},
 		base: &base{records: map[string]stored{}}, known: map[string]*wire.Dictionary{},
 	}
 	var err error
@@ -117,6 +118,7 @@ func (c *restored) take(record *journal.Record) error {
 		c.marked = true // only bookmarks advance a lane without an event
 		c.progress(cache.RV(record.RV))
 		return c.look()
+	default: // an object or an event
 	}
 	if record.Kind != journal.Object && cache.RV(record.RV) <= c.rv {
 		return fmt.Errorf("%w: event at %d follows %d", journal.ErrDamaged, record.RV, c.rv)

@@ -34,7 +34,8 @@ func DictionaryOf(it *Item) *Dictionary { return it.dictionary() }
 // Stored reads what AppendStored appended. It calls scan with the plain bytes, which are valid only during the call,
 // and with the ends of the object and of its cells. scan validates the bytes and returns all marks. Packed bytes of the
 // item alias stored, and plain bytes are copied. It returns ErrDamaged or the error of scan.
-func Stored(stored []byte, by []*Dictionary, scan func(plain []byte, object, cells uint32) (Marks, error)) (Item, error) {
+func Stored(stored []byte, by []*Dictionary,
+	scan func(plain []byte, object, cells uint32) (Marks, error)) (Item, error) {
 	var head [4]uint64
 	for i := range head {
 		value, n := binary.Uvarint(stored)
