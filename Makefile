@@ -37,9 +37,9 @@ QUICK = CGO_ENABLED=0 GOFLAGS="$$QUICK_FLAGS"
 # test (internal/layering) checks that they start no goroutine.
 SEQUENTIAL := ./bench/internal/dataset ./bench/internal/plot ./bench/internal/proc ./bench/internal/report \
 	./bookmarks ./deploy/monitoring ./internal/divergence ./internal/layering ./internal/moment ./internal/page \
-	./internal/references ./internal/serviceaccount ./internal/testkit/settings ./internal/testkit/tally ./internal/top \
-	./internal/transcode ./internal/verify ./internal/wire/jsonwire ./internal/wire/protowire ./internal/wire/scan \
-	./internal/wire/table ./internal/zpages ./selectors
+	./internal/references ./internal/serviceaccount ./internal/testkit/settings ./internal/testkit/tally \
+	./internal/timeline ./internal/top ./internal/transcode ./internal/verify ./internal/wire/jsonwire \
+	./internal/wire/protowire ./internal/wire/scan ./internal/wire/table ./internal/zpages ./selectors
 UNIT       := ./bench/... ./bookmarks ./cache ./cmd/... ./deploy/... ./handlers ./internal/... ./selectors
 
 # concurrent PACKAGES lists those that are not in SEQUENTIAL. Suites come first, the longest ones before the others,

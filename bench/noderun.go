@@ -37,7 +37,7 @@ func (r *nodeRun) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	q, err := r.facade.watchFrom(ctx, "/api/v1/pods")
+	q, err := r.upstream.watchFrom(ctx, "/api/v1/pods") // the facade would cache JSON for it
 	if err != nil {
 		return err
 	}
@@ -49,12 +49,13 @@ func (r *nodeRun) prepare(ctx context.Context) error {
 	for i := range watches {
 		watches[i] = agents.Watch{Path: "/api/v1/pods?fieldSelector=spec.nodeName%3D" + pods.Node(i), Version: version}
 	}
+	encoding := nodeEncodings[r.encoding]
 	if r.clients, err = r.facade.fleet(agents.Config{Watches: watches, PerConnection: r.perConnection,
-		Stamp: stampBefore, Header: callerOf, Openers: nodeOpeners}); err != nil {
+		Encoding: encoding.agents, Stamp: encoding.stamp, Header: callerOf, Openers: nodeOpeners}); err != nil {
 		return err
 	}
 	if r.observer, err = r.upstream.fleet(agents.Config{Watches: []agents.Watch{{Path: "/api/v1/pods?",
-		Version: version}}, PerConnection: 1, Stamp: stampBefore}); err != nil {
+		Version: version}}, PerConnection: 1, Encoding: encoding.agents, Stamp: encoding.stamp}); err != nil {
 		return err
 	}
 	r.before, err = r.facade.usage(ctx)
@@ -122,8 +123,11 @@ func (r *nodeRun) open(ctx context.Context) error {
 	if r.profiles == "" {
 		return nil
 	}
-	return r.facade.heapProfile(ctx, filepath.Join(r.profiles, "nodes.heap.pprof"))
+	return r.facade.heapProfile(ctx, filepath.Join(r.profiles, openHeap))
 }
+
+// Profiles of the heap. Their difference contains the allocations for the updates (go tool pprof -diff_base).
+const openHeap, updatedHeap = "nodes.heap.pprof", "nodes.updated.heap.pprof"
 
 // change changes pods, and measures delays and processor time.
 func (r *nodeRun) change(ctx context.Context) error {
@@ -131,11 +135,11 @@ func (r *nodeRun) change(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	group, changing := errgroup.WithContext(ctx)
 	if r.profiles != "" {
-		group.Go(func() error { return r.facade.profileAfter(ctx, r.lasts/2, filepath.Join(r.profiles, "nodes")) })
+		group.Go(func() error { return r.facade.profileAfter(changing, r.lasts/2, filepath.Join(r.profiles, "nodes")) })
 	}
-	if err := r.update(ctx); err != nil {
+	if err := r.update(changing); err != nil {
 		return err
 	}
 	if err := group.Wait(); err != nil {
@@ -152,7 +156,10 @@ func (r *nodeRun) change(ctx context.Context) error {
 	r.addDelays("updates")
 	m, err := r.facade.process.Memory()
 	r.row("updates: resident at the end / peak", report.Size(m.Resident)+" / "+report.Size(m.Peak))
-	return err
+	if err != nil || r.profiles == "" {
+		return err
+	}
+	return r.facade.heapProfile(ctx, filepath.Join(r.profiles, updatedHeap))
 }
 
 func (r *nodeRun) count() int { return int(r.lasts.Seconds() * float64(r.updates)) }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/listfacade/listfacade/bench/internal/agents"
 	"github.com/listfacade/listfacade/bench/internal/report"
 )
 
@@ -22,6 +23,17 @@ type nodeScale struct {
 	pods          int
 	updates       int           // per second
 	lasts         time.Duration // of the updates before the cut; as long again from the cut on
+	encoding      string        // of the watches, and of the facade's cache
+}
+
+// nodeEncodings are the encodings of watches by the names that the facade has for them.
+var nodeEncodings = map[string]struct {
+	agents agents.Encoding
+	stamp  string // before the stamp in an event
+}{
+	"json": {agents.JSON{}, stampBefore},
+	// The key, and the tag and length of the value. Each stamp of this century has 19 digits.
+	"protobuf": {agents.Protobuf{}, stampKey + "\x12\x13"},
 }
 
 func (n *nodeScale) addFlags() {
@@ -32,12 +44,17 @@ func (n *nodeScale) addFlags() {
 	flag.IntVar(&n.updates, "updates", 1000, "number of changed pods per second with -node-watches")
 	flag.DurationVar(&n.lasts, "updates-for", time.Minute,
 		"how long pods change with -node-watches before all connections are cut, and how long afterwards")
+	flag.StringVar(&n.encoding, "encoding", "protobuf",
+		"encoding of the -node-watches: protobuf, as kubelets request, or json")
 }
 
 // run measures and prints the figures.
 func (n nodeScale) run(ctx context.Context, o options, w io.Writer) error {
 	if n.perConnection < 1 || n.perConnection > 100 || n.updates < 1 || n.pods < max(n.watches, 1000) {
 		return errors.New("1 to 100 watches to a connection, updates, and at least as many pods as watches are needed")
+	}
+	if _, ok := nodeEncodings[n.encoding]; !ok {
+		return fmt.Errorf("-encoding %q: must be json or protobuf", n.encoding)
 	}
 	began := time.Now()
 	dir, err := os.MkdirTemp("", "listfacade-bench-")
@@ -52,8 +69,8 @@ func (n nodeScale) run(ctx context.Context, o options, w io.Writer) error {
 	err = n.measure(ctx, dir, o, t)
 	results := report.Results{
 		Machine: machine(ctx, ""), Command: command(os.Args[1:]), Took: time.Since(began),
-		Data: fmt.Sprintf("%d pods, %d watches of a node each, %d to a connection, %d updates/s.", n.pods, n.watches,
-			n.perConnection, n.updates),
+		Data: fmt.Sprintf("%d pods, %d watches of a node each in %s, %d to a connection, %d updates/s.", n.pods,
+			n.watches, n.encoding, n.perConnection, n.updates),
 		Results: []report.Result{{Name: "node-scale", Title: "watches of nodes", Rows: t.rows}},
 	}
 	return errors.Join(err, results.Markdown(w)) // partial results are still useful
@@ -68,7 +85,7 @@ func (n nodeScale) measure(ctx context.Context, dir string, o options, t *table)
 	defer u.stop()
 	// A caller stands for the agents of many nodes, so only its own limits are raised. The simulated upstream does not
 	// serve the pages of a self-audit.
-	flags := slices.Concat([]string{"--preload", "pods", "--goaway-chance", "0", "--self-audit-interval", "0",
+	flags := slices.Concat([]string{"--preload", "pods", "--preload-encodings", n.encoding, "--goaway-chance", "0", "--self-audit-interval", "0",
 		"--max-watches", strconv.Itoa(2 * n.watches), "--max-watches-per-user", strconv.Itoa(n.watches),
 		"--watch-rate-per-user", "1000", "--authz-miss-rate", "1000"}, strings.Fields(o.flags))
 	f, _, err := startAlone(ctx, dir, u, n.pods, flags...)

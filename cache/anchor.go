@@ -12,7 +12,9 @@ import (
 type anchor struct {
 	by       anchorKind
 	property selectors.Property // property of the anchors byValue and byPresence
-	values   []string           // byKey: the key; byValue: each accepted value, none if nothing can match
+	shards   selectors.ShardKey // byShard: the field whose hash counts
+	// byKey: the key; byValue: each accepted value, none if nothing can match; byShard: each beginning of a hash.
+	values []string
 }
 
 type anchorKind int
@@ -22,6 +24,7 @@ const (
 	byKey                        // one object
 	byValue                      // one of some values of a property
 	byPresence                   // a label with any value
+	byShard                      // some shards (shard_anchor.go)
 )
 
 // mostValues is the maximum number of values in an anchor. A feed that accepts more values is anchored at the presence
@@ -34,6 +37,7 @@ type anchors struct {
 	keys    map[string]*posting
 	labels  map[string]*anchored // feeds anchored at a label, by label key
 	fields  []*anchored          // feeds anchored at other properties; few properties
+	shards  [selectors.ShardKeys]map[string]*posting
 }
 
 // anchored contains the feeds that are anchored at one property.
@@ -76,7 +80,11 @@ func (p *posting) remove(f *filing) {
 }
 
 func newAnchors() anchors {
-	return anchors{keys: map[string]*posting{}, labels: map[string]*anchored{}}
+	a := anchors{keys: map[string]*posting{}, labels: map[string]*anchored{}}
+	for key := range a.shards {
+		a.shards[key] = map[string]*posting{}
+	}
+	return a
 }
 
 // file adds a feed to the postings of its anchor.
@@ -95,7 +103,7 @@ func (a *anchors) unfile(d *feed) {
 
 // postings returns the number of postings that contain a feed with the anchor.
 func (at *anchor) postings() int {
-	if at.by == byValue {
+	if at.by == byValue || at.by == byShard {
 		return len(at.values)
 	}
 	return 1
@@ -119,6 +127,10 @@ func (a *anchors) visit(d *feed, do func(*posting, *filing)) {
 			visitIn(of.values, value, &d.filings[i], do)
 		}
 		a.dropEmpty(of)
+	case byShard:
+		for i, text := range at.values {
+			visitIn(a.shards[at.shards], text, &d.filings[i], do)
+		}
 	}
 }
 
@@ -178,6 +190,7 @@ func (a *anchors) of(o *Object, to []*posting) []*posting {
 		value, _ := of.property.Of(&o.Attributes)
 		to = of.with(value, to)
 	}
+	to = a.ofShards(o, to)
 	if len(a.labels) == 0 {
 		return to
 	}

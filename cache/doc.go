@@ -16,9 +16,9 @@
 //	History     the events of a lane in order, bounded by age and bytes. It always keeps the events that
 //	            kube-apiserver's watch cache would keep
 //	feed        the events of history that concern one predicate, shared by all watchers with that predicate
-//	anchor      the rarest requirement of a feed's predicate: a key, one of some values of a label or field, or the
-//	            presence of a label. An event is compared only with feeds whose anchor its object matches or matched.
-//	            A predicate without a rare requirement has no anchor
+//	anchor      the rarest requirement of a feed's predicate: a key, one of some values of a label or field, the
+//	            presence of a label, or some shards. An event is compared only with feeds whose anchor its object
+//	            matches or matched. A predicate without a rare requirement has no anchor
 //	Watcher     one subscription: a cursor into history first, into a feed afterwards
 //	Lane        one resource in one encoding: the current State, its history, its feeds
 //	epoch       the life of a lane between two upstream lists that replace its content. A replayed list ends no epoch

@@ -38,7 +38,12 @@ func pod(key string, rv RV, node, app string) *Object {
 			values[i] = node
 		}
 	}
-	return NewObject(pods.Attributes(namespace, name, labels, values), rv, itemOf(key, rv, node, app))
+	return NewObject(pods.Attributes(identity(namespace, name), labels, values), rv, itemOf(key, rv, node, app))
+}
+
+// identity returns the metadata of a test object. Its UID depends on its key, as in no real cluster.
+func identity(namespace, name string) selectors.Identity {
+	return selectors.Identity{Namespace: namespace, Name: name, UID: "uid of " + namespace + "/" + name}
 }
 
 // labelled returns a copy with more labels, whose keys sort after the existing ones. Empty labels are omitted.
@@ -56,7 +61,7 @@ func labelled(o *Object, labels ...selectors.Label) *Object {
 	for i, field := range pods.Fields() {
 		values[i] = o.Field(pods.Location(field.Label))
 	}
-	return NewObject(pods.Attributes(o.Namespace(), o.Name(), all, values), o.RV, *o.Item())
+	return NewObject(pods.Attributes(identity(o.Namespace(), o.Name()), all, values), o.RV, *o.Item())
 }
 
 // shape is the shape of the test objects.

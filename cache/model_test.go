@@ -160,6 +160,11 @@ func newGenerator(t testing.TB) *generator {
 				g.predicates = append(g.predicates, selecting(t, namespace, labelSelector, fieldSelector))
 			}
 		}
+		for _, labelSelector := range []string{"", "app=x", "app!=x"} {
+			for _, shard := range []string{uidShards(0, 1, 4), uidShards(1, 3, 3), uidShards(0, 3, 4), uidShards(0, 1, 1), namespaceHalf} {
+				g.predicates = append(g.predicates, selecting(t, namespace, labelSelector, "").Within(parseShards(t, shard)))
+			}
+		}
 	}
 	return g
 }

@@ -96,6 +96,10 @@ func (s *sample) rarestValue(p *selectors.Predicate) (property selectors.Propert
 
 // count returns how many objects of the sample fulfil a requirement, up to upTo.
 func (s *sample) count(r *selectors.Requirement, upTo int) int {
+	if r.Shards != nil && r.Shards.Key() == selectors.ByUID {
+		at := shardAnchor(r.Shards) // its share is known better than by chance
+		return int(at.share() * float64(len(s.objects)))
+	}
 	n := 0
 	for i := 0; i < len(s.objects) && n < upTo; i++ {
 		if r.Fulfilled(&s.objects[i].Attributes) {
@@ -106,6 +110,9 @@ func (s *sample) count(r *selectors.Requirement, upTo int) int {
 }
 
 func anchorAt(r *selectors.Requirement) anchor {
+	if r.Shards != nil {
+		return shardAnchor(r.Shards)
+	}
 	if r.Any {
 		return anchor{by: byPresence, property: r.Property}
 	}

@@ -50,6 +50,24 @@ func (t *Tail) State() (*State, error) {
 	return w.at(t.seq - 1).state.at(t.rv), nil
 }
 
+// Ready returns how many events are ready for Next, which may find that some are missing. It returns 0 if history has
+// dropped some.
+func (t *Tail) Ready() int {
+	written, err := t.written()
+	if err != nil || !t.epoch.history.holds(t.seq) {
+		return 0
+	}
+	return int(max(0, t.ready(written)-t.seq))
+}
+
+// ready returns the position before which events are ready.
+func (t *Tail) ready(written *State) int64 {
+	if t.lane.dictionary.Load() == nil {
+		return written.seq
+	}
+	return min(written.seq, t.epoch.packed.Load())
+}
+
 // Next appends the next events that are ready, at most the given number. If the lane packs objects, an event is ready
 // when its objects were packed. It returns ErrLost when events are missing: history has dropped them, a new epoch has
 // begun, a lost window was replayed, or the next event cannot be repeated from its object alone. It returns ErrClosed
@@ -59,11 +77,7 @@ func (t *Tail) Next(events []Happened, most int) ([]Happened, error) {
 	if err != nil {
 		return events, err
 	}
-	ready := written.seq
-	if t.lane.dictionary.Load() != nil {
-		ready = min(ready, t.epoch.packed.Load())
-	}
-	return t.read(events, most, written, ready)
+	return t.read(events, most, written, t.ready(written))
 }
 
 // Rest is like Next, but all events are ready.

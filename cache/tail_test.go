@@ -35,6 +35,9 @@ func (l *tailed) reads(want int) {
 	l.t.Helper()
 	before := len(l.events)
 	var err error
+	if n := l.Ready(); n < want {
+		l.t.Errorf("got %d ready events, want at least %d", n, want)
+	}
 	if l.events, err = l.Next(l.events, 1000); err != nil || len(l.events)-before != want {
 		l.t.Fatalf("got %d events, error %v, want %d events", len(l.events)-before, err, want)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/listfacade/listfacade/internal/testkit/settings"
+	"github.com/listfacade/listfacade/selectors"
 )
 
 // TestTreeAgainstSortedSlice grows and shrinks a tree, with splits and joins of pages and chunks.
@@ -75,7 +76,7 @@ func TestTreeJoinsSmallPages(t *testing.T) {
 func numbered(n int) []*Object {
 	objects := make([]*Object, n)
 	for i := range objects {
-		objects[i] = &Object{Attributes: pods.Attributes("ns", fmt.Sprintf("%06d", i), nil, nil)}
+		objects[i] = &Object{Attributes: pods.Attributes(selectors.Identity{Namespace: "ns", Name: fmt.Sprintf("%06d", i)}, nil, nil)}
 	}
 	return objects
 }
@@ -84,7 +85,7 @@ func numbered(n int) []*Object {
 func TestEditKeepsOtherPages(t *testing.T) {
 	before := newTree(nil, numbered(10000))
 	old := pagesIn(&before)
-	changed := &Object{Attributes: pods.Attributes("ns", "005000", nil, nil), RV: 9}
+	changed := &Object{Attributes: pods.Attributes(selectors.Identity{Namespace: "ns", Name: "005000"}, nil, nil), RV: 9}
 	after := before.put(changed)
 	fresh := pagesIn(&after)
 	if len(old) != len(fresh) {

@@ -55,6 +55,14 @@ func (a *anchors) filed() (map[*feed]int, error) {
 		}
 		count(p)
 	}
+	for _, postings := range a.shards {
+		for text, p := range postings {
+			if p.first == nil {
+				return nil, fmt.Errorf("hashes beginning with %x have no feed but are still in the index of feeds", text)
+			}
+			count(p)
+		}
+	}
 	all := a.fields
 	for _, of := range a.labels {
 		all = append(all[:len(all):len(all)], of)

@@ -39,7 +39,7 @@ func withinBounds(uri string, u *url.URL) error {
 
 // boundSelectors refuses selectors that are too costly to authorize and to compare with every object.
 func boundSelectors(query url.Values) error {
-	for _, parameter := range []string{"labelSelector", "fieldSelector"} {
+	for _, parameter := range []string{"labelSelector", "fieldSelector", "shardSelector"} {
 		for _, selector := range query[parameter] {
 			if len(selector) > maxSelector {
 				return badRequest(fmt.Sprintf("%s is longer than %d bytes", parameter, maxSelector))
@@ -55,9 +55,12 @@ func boundSelectors(query url.Values) error {
 }
 
 // sizeOf counts the requirements and values of a selector. It returns 0 for a selector that does not parse, which is
-// refused later with another message.
+// refused later with another message. It also returns 0 for shards, of which maxSelector bytes name at most 218.
 func sizeOf(parameter, selector string) (requirements, values int) {
-	if parameter == "fieldSelector" {
+	switch parameter {
+	case "shardSelector":
+		return 0, 0
+	case "fieldSelector":
 		if fields, err := selectors.ParseFields(selector); err == nil {
 			requirements = len(fields.Requirements())
 		}

@@ -37,6 +37,7 @@ func TestBoundsOfRequests(t *testing.T) {
 			"more by semicolons":                  {strings.Repeat("x=1;", maxParameters) + "&x=1", 200, ""},
 			"a long selector":                     {"labelSelector=" + url.QueryEscape("a="+strings.Repeat(" ", maxSelector-3)+"b"), 200, ""},
 			"a longer one of labels":              {"labelSelector=" + url.QueryEscape("a="+strings.Repeat(" ", maxSelector-2)+"b"), 400, "labelSelector is longer than 16384 bytes"},
+			"a longer one of shards":              {"shardSelector=" + strings.Repeat("x", maxSelector+1), 400, "shardSelector is longer than 16384 bytes"},
 			"a longer one of fields":              {"fieldSelector=" + strings.Repeat("x", maxSelector+1), 400, "fieldSelector is longer than 16384 bytes"},
 			"one behind another":                  {"labelSelector=a&labelSelector=" + strings.Repeat("x", maxSelector+1), 400, "labelSelector is longer"},
 			"many requirements":                   {"labelSelector=a" + strings.Repeat(",a", maxRequirements-1), 200, ""},

@@ -48,7 +48,7 @@ func (s *Server) read(ctx context.Context, out *reply, q *Request, lane Lane) (r
 		return to, nil
 	}
 	if err := q.selectBy(lane.Kind()); err != nil {
-		if lane.Undefined() {
+		if lane.Undefined() || isShardSyntax(err) {
 			return forwardFor(observe.OwnWords), nil
 		}
 		return route{}, err
@@ -91,7 +91,7 @@ func isReady(lane Lane) bool {
 func (q *Request) readsEtcdWhileUnready() bool {
 	limit := q.query.Get("limit")
 	paged := limit != "" && limit != "0" && q.query.Get("labelSelector") == "" && q.query.Get("fieldSelector") == ""
-	return q.verb() == verbList && paged
+	return q.verb() == verbList && paged && !q.shardsHere
 }
 
 // warnAfter is how long the upstream must be silent before responses have a warning. Resuming a watch takes less time.

@@ -83,7 +83,7 @@ func answerTo(q *Request, lane Lane, p plan) fresh.Answer {
 	if err != nil {
 		return fresh.Answer{}
 	}
-	if q.fills() {
+	if q.fills() || q.shardsHere { // shards are answered here or not at all
 		return fresh.Endless()
 	}
 	span := cache.Span{Prefix: q.keyPrefix(), From: p.from}

@@ -76,7 +76,7 @@ func (q *Request) isPage() bool {
 }
 
 func (q *Request) selects() bool {
-	return q.query.Get("labelSelector") != "" || q.query.Get("fieldSelector") != ""
+	return q.query.Get("labelSelector") != "" || q.query.Get("fieldSelector") != "" || q.selectsShards()
 }
 
 // atExactVersion reports whether a list reads an exact version instead of the newest state.

@@ -57,6 +57,15 @@ var (
 		"with --passthrough=impersonate listfacade also forwards requests of other callers")
 	errNotImpersonated = notServed("cannot be forwarded with the caller's credentials: use a bearer token, or send it to kube-apiserver")
 	errNothingPassed   = notServed("listfacade does not forward requests (--passthrough=off): send it to kube-apiserver")
+	errShardsNotServed = notServed("kube-apiserver ignores shardSelector: omit it, or enable the feature gate ShardedListAndWatch")
+)
+
+// Errors for requests for shards that the cache cannot answer, while kube-apiserver would answer with all objects.
+var (
+	errShardsExpired = apierrors.NewResourceExpired("this resourceVersion is no longer cached, and kube-apiserver ignores " +
+		"shardSelector: list again without resourceVersion and continue")
+	errShardsNotNow = &apierrors.StatusError{ErrStatus: *unavailable("shards cannot be served at the moment, and " +
+		"kube-apiserver ignores shardSelector")}
 )
 
 func notServed(why string) *apierrors.StatusError {
@@ -171,6 +180,7 @@ func statusOf(err error) *metav1.Status {
 		expired    *cache.ExpiredError
 		invalid    *invalidRVError
 		key        *invalidKeyError
+		shards     *invalidShardsError
 		stale      staleError
 		unreviewed *auth.UnavailableError
 		busy       *auth.BusyError
@@ -203,6 +213,8 @@ func statusOf(err error) *metav1.Status {
 		return plain500(invalid)
 	case errors.As(err, &key):
 		return plain500(key)
+	case errors.As(err, &shards):
+		return plain500(shards)
 	case errors.As(err, &stale):
 		return unavailable(stale.Error())
 	case upstream.IsRefused(err):
@@ -309,12 +321,15 @@ func isClients(err error) bool {
 	var (
 		invalid *invalidRVError
 		key     *invalidKeyError
+		shards  *invalidShardsError
 	)
-	return errors.As(err, &invalid) || errors.As(err, &key) || isTooLarge(err) || isNotServed(err)
+	return errors.As(err, &invalid) || errors.As(err, &key) || errors.As(err, &shards) || isTooLarge(err) ||
+		isNotServed(err)
 }
 
 func isNotServed(err error) bool {
-	return errors.Is(err, errNotServed) || errors.Is(err, errNotImpersonated) || errors.Is(err, errNothingPassed)
+	return errors.Is(err, errNotServed) || errors.Is(err, errNotImpersonated) || errors.Is(err, errNothingPassed) ||
+		errors.Is(err, errShardsNotServed)
 }
 
 // negotiate returns the serializer for a response that is no object of the cache.

@@ -110,7 +110,7 @@ func newFacadeOf(t *testing.T, kind testkit.FakeKind, configure ...func(*Config)
 	f.drain = drain
 	t.Cleanup(drain)
 	config := Config{
-		Catalog: upstream.NewCatalog(client), Lanes: LanesOf(f.lanes.Get), Encodings: allEncodings, Offers: reflector.Offers, Documents: upstream.NewDocuments(client), Fields: upstream.NewFields(client), Upstream: upstream.NewPassThrough(client),
+		Catalog: upstream.NewCatalog(client), Lanes: LanesOf(f.lanes.Get), Encodings: allEncodings, Offers: reflector.Offers, Documents: upstream.NewDocuments(client), Fields: upstream.NewFields(client), Shards: upstream.NewShards(client), Upstream: upstream.NewPassThrough(client),
 		Authenticator: authenticated{}, Authorizer: scriptedAuthorizer{facade: f}, Observer: observe.Observers{counted, &f.events}, Metrics: counted.Handler(), SLIs: counted.SLIs(), Counters: counted, Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
 		BookmarkInterval: time.Minute, WriteTimeout: 30 * time.Second, Draining: draining,
 	}

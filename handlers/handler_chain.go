@@ -105,6 +105,9 @@ func (s *Server) respond(ctx context.Context, out *reply, q *Request, answer ans
 		return err
 	}
 	q.Event.Reason = to.reason
+	if err := s.mayForward(ctx, q); err != nil {
+		return err
+	}
 	return s.forward(ctx, out, q, lane)
 }
 
@@ -124,6 +127,9 @@ func (s *Server) enter(ctx context.Context, out *reply, q *Request) (Lane, route
 	}
 	if err := s.turns.proceed(ctx, out, q); err != nil {
 		return nil, route{}, err
+	}
+	if !to.forwards() {
+		to = s.shardRoute(ctx, q)
 	}
 	if to.forwards() {
 		return nil, to, nil

@@ -52,7 +52,7 @@ func (o *reply) list(q *Request, state *cache.State, p plan) error {
 	defer func() { q.Event.RawBytes = body.Length() }()
 	list := wire.List{
 		Shape: state.Shape(), Representation: q.media.representation(wire.Listed),
-		Meta: wire.ListMeta{ResourceVersion: state.RV().String()}, Now: time.Now(),
+		Meta: wire.ListMeta{ResourceVersion: state.RV().String(), Shards: q.shardInfo()}, Now: time.Now(),
 	}
 	write := writeAll
 	if p.limit > 0 {

@@ -56,8 +56,8 @@ func (s *Server) selectable(ctx context.Context, q *Request, kind *selectors.Kin
 	return route{}
 }
 
-// selectBy compiles the selectors of a list or watch for its kind. Its errors are kube-apiserver's (semantics 5.3,
-// 5.5).
+// selectBy compiles the selectors of a list or watch for its kind, in kube-apiserver's order. Its errors are
+// kube-apiserver's (semantics 5.3, 5.5, 5.6).
 func (q *Request) selectBy(kind *selectors.Kind) error {
 	var err error
 	if q.Options.FieldSelector, err = kind.ConvertFields(q.Options.FieldSelector); err != nil {
@@ -68,6 +68,10 @@ func (q *Request) selectBy(kind *selectors.Kind) error {
 			return badRequest(err.Error())
 		}
 	}
-	q.Predicate = kind.Predicate(q.Namespace, q.Options.LabelSelector, q.Options.FieldSelector)
+	shards, err := selectors.ParseShards(q.Options.ShardSelector)
+	if err != nil {
+		return &invalidShardsError{cause: err}
+	}
+	q.Predicate = kind.Predicate(q.Namespace, q.Options.LabelSelector, q.Options.FieldSelector).Within(shards)
 	return nil
 }

@@ -55,8 +55,10 @@ type Request struct {
 	timeout time.Duration // for the complete response; 0 for a long-running request
 	arrived time.Time     // before any request to the upstream on its behalf
 	upgrade bool          // a watch over a websocket
-	token   string        // of the caller, if it authenticated the caller
-	body    []byte        // of a review; nil for all other requests
+	// shardsHere means that the cache applies the shard selector, even if the upstream would ignore it.
+	shardsHere bool
+	token      string // of the caller, if it authenticated the caller
+	body       []byte // of a review; nil for all other requests
 	// undiscovered is the error that discovery returned for the resource. It is the response.
 	undiscovered error
 	// reason is why the cache is not used; empty if it may be used.

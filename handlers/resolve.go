@@ -33,6 +33,7 @@ type resolver struct {
 	uncached   map[schema.GroupResource]bool
 	timeout    time.Duration
 	passAs     PassThroughAs
+	shards     ShardSelectors
 	hop        upstream.Hop
 }
 
@@ -159,6 +160,7 @@ func (v *resolver) discoverRead(ctx context.Context, q *Request, r *http.Request
 	}
 	q.GVR = schema.GroupVersionResource{Group: q.info.APIGroup, Version: q.info.APIVersion, Resource: q.info.Resource}
 	q.Namespace, q.Name, q.byPath = q.info.Namespace, q.info.Name, viaWatchPath(q.info)
+	q.shardsHere = q.selectsShards() && v.shards == ServeShards
 	resource, known, err := v.lookUp(ctx, q)
 	q.Event.Discovered = known
 	switch {
@@ -177,7 +179,7 @@ func (v *resolver) discoverRead(ctx context.Context, q *Request, r *http.Request
 	if !resource.Namespaced {
 		q.Namespace = "" // for a Namespace, RequestInfo sets the namespace to the object's name
 	}
-	if q.info.Verb != verbGet && hasUnserved(q.query) {
+	if q.selectsShards() && v.shards == ForwardShards {
 		q.reason = observe.Unserved
 		return
 	}

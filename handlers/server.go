@@ -30,6 +30,7 @@ type Config struct {
 	Offers        func(upstream.Resource, wire.Encoding) bool
 	Documents     *upstream.Documents
 	Fields        *upstream.Fields
+	Shards        *upstream.Shards
 	Upstream      *upstream.PassThrough
 	Hop           upstream.Hop // identifies this facade in forwarded requests
 	Authenticator Authenticator
@@ -58,6 +59,8 @@ type Config struct {
 	Uncached map[schema.GroupResource]bool
 	// PassAs selects the credentials of requests that the cache cannot serve.
 	PassAs PassThroughAs
+	// ShardSelectors selects the lists and watches of shards that the cache serves.
+	ShardSelectors ShardSelectors
 	// MaxStaleness is how long the cache is served after the last response of the upstream; 0 means unlimited.
 	MaxStaleness time.Duration
 	// RequestTimeout is the maximum duration of requests, except for watches, logs, connections and profiles.
@@ -97,6 +100,7 @@ type Server struct {
 	authorization authorizationCheck
 	documents     *upstream.Documents
 	fields        *upstream.Fields
+	shards        *upstream.Shards
 	upstream      *upstream.PassThrough
 	metrics, slis http.Handler
 	counters      Counters
@@ -127,13 +131,14 @@ type times struct {
 func New(c Config) http.Handler {
 	s := &Server{
 		resolver: resolver{catalog: c.Catalog, formats: newFormats(c.Encodings, c.Offers), authorizer: c.Authorizer,
-			uncached: c.Uncached, timeout: c.RequestTimeout, passAs: c.PassAs, hop: c.Hop},
+			uncached: c.Uncached, timeout: c.RequestTimeout, passAs: c.PassAs, shards: c.ShardSelectors,
+			hop: c.Hop},
 		authenticator: c.Authenticator, selfReviewer: c.SelfReviewer,
 		turns:   newTurns(c.Limits.Watches, c.RequestTimeout),
 		limiter: newLimiter(c.Draining, c.RequestTimeout),
 		authorization: authorizationCheck{authorizer: c.Authorizer, catalog: c.Catalog, lanes: c.Lanes,
 			waiting: limit.NewConcurrencyLimit(waitBounds), draining: c.Draining},
-		documents: c.Documents, fields: c.Fields, upstream: c.Upstream, metrics: c.Metrics, slis: c.SLIs,
+		documents: c.Documents, fields: c.Fields, shards: c.Shards, upstream: c.Upstream, metrics: c.Metrics, slis: c.SLIs,
 		counters: c.Counters, profiles: c.Profiles, level: c.Level, checks: c.Checks,
 		times: times{
 			maxStaleness: c.MaxStaleness, minWatch: c.MinWatch, watchAge: c.WatchMaxAge, bookmarks: c.BookmarkInterval,

@@ -6,7 +6,7 @@ import "unique"
 // has millions of Attributes with similar content. Data that many objects have in common is in memory once while any of
 // them exists (package unique). Each object has a pointer to it. Each object's own data is one string.
 type Attributes struct {
-	own      string                  // key, position of the name in the key, and the object's own fields
+	own      string                  // key, position of the name in the key, hash of the UID, and the object's own fields
 	template unique.Handle[template] // data common to objects of one template; zero when empty
 	placed   unique.Handle[string]   // values shared across templates; zero when empty
 }
@@ -19,11 +19,16 @@ type template struct {
 	fields unique.Handle[string] // field values
 }
 
-// Attributes returns the attributes of one object of the kind. The namespace is empty for cluster-scoped kinds. The
-// labels are sorted bytewise by key, without duplicate keys. The fields are parallel to Fields, with "" for missing
-// ones. The result keeps none of the arguments' memory.
-func (k *Kind) Attributes(namespace, name string, labels []Label, fields []string) Attributes {
-	a := Attributes{own: k.ownText(namespace, name, fields)}
+// Identity contains the parts of an object's metadata that never change.
+type Identity struct {
+	Namespace string // empty for cluster-scoped kinds
+	Name, UID string
+}
+
+// Attributes returns the attributes of one object of the kind. The labels are sorted bytewise by key, without duplicate
+// keys. The fields are parallel to Fields, with "" for missing ones. The result keeps none of the arguments' memory.
+func (k *Kind) Attributes(of Identity, labels []Label, fields []string) Attributes {
+	a := Attributes{own: k.ownText(of, fields)}
 	var few [fewBytes]byte
 	if values := k.appendFields(few[:0], OfPlacement, fields); hasValues(values) {
 		a.placed = unique.Make(string(values))
@@ -38,17 +43,20 @@ func (k *Kind) Attributes(namespace, name string, labels []Label, fields []strin
 // fewBytes is the buffer size for most objects' labels, which are then collected without allocating.
 const fewBytes = 512
 
-// ownText returns the data that no other object shares: the key, the position of the name in it, and the object's own
-// fields.
-func (k *Kind) ownText(namespace, name string, fields []string) string {
+// ownText returns the data that no other object shares: the key, the position of the name in it, the hash of the UID,
+// and the object's own fields. The UID itself would take 28 bytes more, and no request selects by it.
+func (k *Kind) ownText(of Identity, fields []string) string {
 	var few [fewBytes]byte
-	if namespace == "" {
-		return string(k.appendFields(appendLength(appendText(few[:0], name), 0), Own, fields))
+	own, at := few[:0], 0
+	if of.Namespace == "" {
+		own = appendText(own, of.Name)
+	} else {
+		at = len(of.Namespace) + len("/")
+		own = appendLength(own, at+len(of.Name))
+		own = append(append(append(own, of.Namespace...), '/'), of.Name...)
 	}
-	at := len(namespace) + len("/")
-	own := appendLength(few[:0], at+len(name))
-	own = append(append(append(own, namespace...), '/'), name...)
-	return string(k.appendFields(appendLength(own, at), Own, fields))
+	own = appendHash(appendLength(own, at), of.UID)
+	return string(k.appendFields(own, Own, fields))
 }
 
 // appendFields appends the values of the fields with a given spread.
@@ -94,22 +102,34 @@ func (a *Attributes) longKey() string {
 	return key
 }
 
-// split returns the key, the position of the name in it, and the object's own fields.
-func (a *Attributes) split() (key string, name int, fields string) {
+// split returns the key, the position of the name in it, the hash of the UID, and the object's own fields.
+func (a *Attributes) split() (key string, name int, uid, fields string) {
+	if a.own == "" { // the zero Attributes
+		return "", 0, "", ""
+	}
 	key, rest := cutText(a.own)
-	name, fields = cutLength(rest)
-	return key, name, fields
+	name, rest = cutLength(rest)
+	return key, name, rest[:hashBytes], rest[hashBytes:]
+}
+
+// uidHash returns the hash of metadata.uid.
+func (a *Attributes) uidHash() (h uint64) {
+	_, _, uid, _ := a.split()
+	for i := range len(uid) {
+		h |= uint64(uid[i]) << (8 * i)
+	}
+	return h
 }
 
 // Namespace returns metadata.namespace; it is empty for objects of a cluster-scoped kind.
 func (a *Attributes) Namespace() string {
-	key, name, _ := a.split()
+	key, name, _, _ := a.split()
 	return key[:max(0, name-len("/"))]
 }
 
 // Name returns metadata.name.
 func (a *Attributes) Name() string {
-	key, name, _ := a.split()
+	key, name, _, _ := a.split()
 	return key[name:]
 }
 
@@ -130,7 +150,7 @@ func (a *Attributes) Field(at Location) string {
 	case ofNamespace:
 		return a.Namespace()
 	case ofOwn:
-		_, _, own := a.split()
+		_, _, _, own := a.split()
 		return textAt(own, at.position)
 	case ofPlacement:
 		if a.placed != (unique.Handle[string]{}) {

@@ -11,11 +11,17 @@
 //	fieldSelector = term { "," term }
 //	term          = label ("=" | "==" | "!=") value          with the escapes \\ \, \= in value
 //
+// A shardSelector (KEP-5866) is written in a part of CEL. kube-apiserver parses it with a library that is too large for
+// this program. shard_syntax.go has the grammar that this package parses instead. It covers all valid selectors except
+// unusual notations, such as escapes.
+//
 // # From text to a Predicate
 //
 //	ParseLabels, ParseFields     syntax only; kube-apiserver does this while it decodes the query
 //	Kind.ConvertFields           versioned field labels to canonical ones, after validation of the other list options
 //	Kind.Predicate               both selectors and the namespace of the path, compiled for matching
+//	ParseShards                  a shardSelector; kube-apiserver does this after it has converted the field labels
+//	Predicate.Within             the part of a Predicate's matches that are in some shards
 //
 // # Promises
 //

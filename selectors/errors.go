@@ -20,6 +20,18 @@ func (e *InvalidError) Error() string { return e.cause.Error() }
 // Unwrap returns the parser's error, or an *UnsupportedFieldError.
 func (e *InvalidError) Unwrap() error { return e.cause }
 
+// ShardSyntaxError is returned for a shardSelector outside the part of CEL that this package parses. kube-apiserver
+// refuses nearly all of these, with a message of its CEL parser.
+type ShardSyntaxError struct {
+	// Selector is the selector.
+	Selector string
+}
+
+// Error returns the beginning of kube-apiserver's message, which is the same for all of these selectors.
+func (e *ShardSyntaxError) Error() string {
+	return "invalid shard selector: CEL parse error: " + errShardSyntax.Error()
+}
+
 // UnsupportedFieldError is returned for a field that a kind does not offer for selection (semantics 5.3).
 type UnsupportedFieldError struct {
 	// Field is the label in the request.

@@ -33,7 +33,7 @@ func Example() {
 				values[i] = node
 			}
 		}
-		pod := pods.Attributes("shop", "web-0", []selectors.Label{{Key: "app", Value: "web"}}, values)
+		pod := pods.Attributes(selectors.Identity{Namespace: "shop", Name: "web-0"}, []selectors.Label{{Key: "app", Value: "web"}}, values)
 		fmt.Println("a web pod on", node, "is selected:", predicate.Matches(&pod))
 	}
 	if node, ok := predicate.Exact("spec.nodeName"); ok {

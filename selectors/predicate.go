@@ -9,13 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Predicate combines the namespace in a request's path and both selectors. It is immutable and safe for concurrent use.
+// Predicate combines the namespace in a request's path and its selectors. It is immutable and safe for concurrent use.
 type Predicate struct {
 	namespace string
 	name      string
 	labels    labelTerms
 	fields    []fieldTerm
-	possible  bool // false if one of the selectors can match nothing
+	shards    *Shards // nil if the request does not select shards
+	possible  bool    // false if one of the selectors can match nothing
 	canonical string
 }
 
@@ -32,6 +33,21 @@ func (k *Kind) Predicate(namespace string, l labels.Selector, f fields.Selector)
 	return p
 }
 
+// Within returns the predicate of the objects that p matches and that are in the given shards. It returns p if the
+// argument is nil.
+func (p *Predicate) Within(shards *Shards) *Predicate {
+	if shards == nil {
+		return p
+	}
+	within := *p
+	within.shards = shards
+	within.canonical += "; " + shards.canonical
+	return &within
+}
+
+// Shards returns the shards that the request selects; nil if it does not.
+func (p *Predicate) Shards() *Shards { return p.shards }
+
 // narrow derives the key range from exact metadata fields, under kube-apiserver's conditions (semantics 5.4, 5.5).
 func (p *Predicate) narrow(scope Scope) {
 	if namespace, ok := p.Exact(namespaceLabel); ok && p.namespace == "" && scope == Namespaced {
@@ -46,7 +62,7 @@ func (p *Predicate) narrow(scope Scope) {
 
 // Matches reports whether the request selects an object. It does not allocate.
 func (p *Predicate) Matches(a *Attributes) bool {
-	if !p.possible || (p.namespace != "" && a.Namespace() != p.namespace) {
+	if !p.possible || (p.namespace != "" && a.Namespace() != p.namespace) || p.shards != nil && !p.shards.Matches(a) {
 		return false
 	}
 	for i := range p.fields {
@@ -65,13 +81,13 @@ func (p *Predicate) Namespace() string { return p.namespace }
 // name that no object can have, such as "a/b", is not returned; Matches rejects each object.
 func (p *Predicate) Name() string { return p.name }
 
-// Everything reports whether there is neither a label nor a field requirement. Namespace may still be set.
+// Everything reports whether there are no selectors. Namespace may still be set.
 func (p *Predicate) Everything() bool {
-	return p.possible && len(p.labels.all) == 0 && len(p.fields) == 0
+	return p.possible && len(p.labels.all) == 0 && len(p.fields) == 0 && p.shards == nil
 }
 
-// OnlyKeys reports whether the request selects by namespace and name only. These never change, so no object enters or
-// leaves such a selection while it exists.
+// OnlyKeys reports whether the request selects by namespace, name and shard only. These never change, so no object
+// enters or leaves such a selection while it exists.
 func (p *Predicate) OnlyKeys() bool {
 	for i := range p.fields {
 		if label := p.fields[i].label; label != nameLabel && label != namespaceLabel {

@@ -31,7 +31,7 @@ func attributes(k *selectors.Kind, labels labels.Set, set fields.Set) *selectors
 	for i, field := range k.Fields() {
 		values[i] = set[field.Label]
 	}
-	a := k.Attributes(set["metadata.namespace"], set["metadata.name"], sorted, values)
+	a := k.Attributes(selectors.Identity{Namespace: set["metadata.namespace"], Name: set["metadata.name"], UID: set["metadata.uid"]}, sorted, values)
 	return &a
 }
 

@@ -35,7 +35,8 @@ func (p Property) Of(a *Attributes) (value string, has bool) {
 	return a.Field(p.field), true
 }
 
-// Requirement is a condition that every match of a Predicate fulfils: a property has one of some values.
+// Requirement is a condition that every match of a Predicate fulfils: a property has one of some values, or the object
+// is in one of some shards.
 type Requirement struct {
 	Property Property
 	// Values are the accepted values, sorted, without duplicates. It is empty when nothing matches. The slice is shared
@@ -43,10 +44,15 @@ type Requirement struct {
 	Values []string
 	// Any means that every value is accepted, but the label must exist. Values is then unused.
 	Any bool
+	// Shards are the accepted shards, of which every object has one. The other fields are then unused.
+	Shards *Shards
 }
 
 // Fulfilled reports whether an object fulfils the requirement.
 func (r *Requirement) Fulfilled(a *Attributes) bool {
+	if r.Shards != nil {
+		return r.Shards.Matches(a)
+	}
 	value, has := r.Property.Of(a)
 	if !has || r.Any {
 		return has
@@ -55,7 +61,7 @@ func (r *Requirement) Fulfilled(a *Attributes) bool {
 }
 
 // Requirements yields necessary conditions for a match; Matches may require more. There are none for a predicate that
-// an object without values can match. Names and other fields come first, then labels, then the namespace.
+// an object without values can match. Names and other fields come first, then labels, shards, and the namespace.
 func (p *Predicate) Requirements() iter.Seq[Requirement] {
 	return func(yield func(Requirement) bool) {
 		if !p.possible {
@@ -72,6 +78,9 @@ func (p *Predicate) Requirements() iter.Seq[Requirement] {
 			if t := &p.labels.all[i]; t.needsKey() && !yield(t.requirement()) {
 				return
 			}
+		}
+		if p.shards != nil && !yield(Requirement{Shards: p.shards}) {
+			return
 		}
 		if p.namespace != "" {
 			yield(Requirement{Property: NamespaceProperty(), Values: []string{p.namespace}})

@@ -2,6 +2,6 @@
 //
 // The package only parses command-line flags and a configuration file into a facade.Config, and passes it to
 // internal/facade. The subcommand check tests that Config, prints the result and exits. The subcommands split,
-// replay, top, verify and assess are in internal packages of their names. Under the name kubectl-listfacade the program
-// is a plugin of kubectl with the subcommands only.
+// replay, top, verify and assess are in internal packages of their names, diff and log in internal/timeline. Under the
+// name kubectl-listfacade the program is a plugin of kubectl with the subcommands only.
 package main

@@ -118,7 +118,7 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.Var(&c.MemoryBudget, "memory-budget",
 		"Maximum `quantity` of memory that the process may use, for example 2Gi. Near the limit it drops precompressed pages, then history, then "+
 			"the least recently read resource; then it refuses large lists and watches. auto is GOMEMLIMIT if set, else 90% of "+
-			"the cgroup's limit, but at least 32Mi less than that limit. 0 means no limit.")
+			"the cgroup's limit, but at least 48Mi less than that limit. 0 means no limit.")
 	f.Int64Var(&c.PrecompressedMemory, "precompressed-memory", c.PrecompressedMemory,
 		"Maximum number of `bytes` of precompressed pages of lists, for all resources together. 0 compresses the pages for each response.")
 	f.DurationVar(&c.LaneIdle, "idle-timeout", c.LaneIdle,
@@ -135,6 +135,10 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 			"costly consistent read. A small request can then confirm that a large cached resource is unchanged. If false, these reads go to "+
 			"kube-apiserver whenever other resources change.")
 	journalFlags(c, f)
+	f.StringVar(&c.ShardSelectors, "shard-selectors", c.ShardSelectors,
+		"When lists and watches with a shardSelector (KEP-5866) are served: auto (while kube-apiserver has the feature gate "+
+			"ShardedListAndWatch), always (with any release of kube-apiserver) or never. Otherwise they are forwarded. Without the "+
+			"feature gate, kube-apiserver ignores the selector.")
 	f.DurationVar(&c.SelfAuditInterval, "self-audit-interval", c.SelfAuditInterval,
 		"Time within which every cached resource is compared with kube-apiserver once, page by page. Differences are logged and counted, "+
 			"and the resource is listed again. 0 disables the comparison.")
@@ -175,7 +179,9 @@ func observingFlags(c *facade.Config, f *pflag.FlagSet) {
 func usage(w io.Writer, groups []flagGroup) error {
 	if _, err := fmt.Fprintln(w, "Usage:\n  listfacade --kubeconfig FILE [flags]\n  listfacade check --kubeconfig FILE [flags]\n  "+
 		"listfacade split --kube-apiserver URL --facade URL [flags]\n"+
-		"  listfacade replay --journal-dir DIR --at MOMENT [flags]\n  listfacade top [flags]\n"+
+		"  listfacade replay --journal-dir DIR --at MOMENT [flags]\n"+
+		"  listfacade diff --journal-dir DIR --from MOMENT [--to MOMENT] [resource]\n"+
+		"  listfacade log --journal-dir DIR resource/name\n  listfacade top [flags]\n"+
 		"  listfacade verify [--against FILE] [resource ...]\n  listfacade assess [audit log ...]\n  "+
 		"listfacade completion bash|zsh|fish\n  listfacade version [-o json]"); err != nil {
 		return err

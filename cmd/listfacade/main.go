@@ -16,6 +16,7 @@ import (
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/replay"
 	"github.com/listfacade/listfacade/internal/split"
+	"github.com/listfacade/listfacade/internal/timeline"
 	"github.com/listfacade/listfacade/internal/top"
 	"github.com/listfacade/listfacade/internal/verify"
 	"github.com/listfacade/listfacade/internal/zpages"
@@ -88,7 +89,7 @@ func facadeCommand(s *options) *cobra.Command {
 	}
 	s.addTo(root)
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return usage(cmd.OutOrStderr(), s.groups) })
-	root.AddCommand(split.Command(), replay.Command())
+	root.AddCommand(split.Command(), replay.Command(), timeline.DiffCommand(), timeline.LogCommand())
 	return root
 }
 

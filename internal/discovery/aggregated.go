@@ -38,12 +38,16 @@ func flatten(described []apidiscoveryv2.APIResourceDiscovery) []Resource {
 	for _, d := range described {
 		namespaced := d.Scope == apidiscoveryv2.ScopeNamespace
 		if known(d.ResponseKind) {
-			all = append(all, Resource{Name: d.Resource, Kind: d.ResponseKind.Kind, Namespaced: namespaced, Verbs: d.Verbs})
+			all = append(all, Resource{
+				Name: d.Resource, SingularName: d.SingularResource, ShortNames: d.ShortNames, Kind: d.ResponseKind.Kind,
+				Namespaced: namespaced, Verbs: d.Verbs,
+			})
 		}
 		for _, sub := range d.Subresources {
 			if known(sub.ResponseKind) {
 				all = append(all, Resource{
-					Name: d.Resource + "/" + sub.Subresource, Kind: sub.ResponseKind.Kind, Namespaced: namespaced, Verbs: sub.Verbs,
+					Name: d.Resource + "/" + sub.Subresource, SingularName: d.SingularResource, Kind: sub.ResponseKind.Kind,
+					Namespaced: namespaced, Verbs: sub.Verbs,
 				})
 			}
 		}

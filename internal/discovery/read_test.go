@@ -82,7 +82,7 @@ const (
 	v2beta1 = "g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
 
 	aggregatedCore = `{"kind":"APIGroupDiscoveryList","items":[{"metadata":{},"versions":[{"version":"v1","freshness":"Current","resources":[` +
-		`{"resource":"pods","responseKind":{"group":"","version":"v1","kind":"Pod"},"scope":"Namespaced","singularResource":"pod","verbs":["get","list","watch"],` +
+		`{"resource":"pods","responseKind":{"group":"","version":"v1","kind":"Pod"},"scope":"Namespaced","singularResource":"pod","shortNames":["po"],"verbs":["get","list","watch"],` +
 		`"subresources":[{"subresource":"status","responseKind":{"group":"","version":"v1","kind":"Pod"},"verbs":["get"]},` +
 		`{"subresource":"exec","responseKind":{"group":"","version":"","kind":""},"verbs":["create"]},{"subresource":"log","verbs":["get"]}]},` +
 		`{"resource":"nameless","scope":"Cluster","verbs":["get"],"subresources":[{"subresource":"named","responseKind":{"kind":"N"},"verbs":["get"]}]},` +
@@ -100,7 +100,7 @@ const (
 func each(code int) documents {
 	return documents{
 		"/api":    {body: `{"kind":"APIVersions","versions":["v1"]}`},
-		"/api/v1": {body: `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods","namespaced":true,"kind":"Pod","verbs":["list","watch"]},{"name":"pods/status","namespaced":true,"kind":"Pod","verbs":["get"]}]}`},
+		"/api/v1": {body: `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods","singularName":"pod","shortNames":["po"],"namespaced":true,"kind":"Pod","verbs":["list","watch"]},{"name":"pods/status","namespaced":true,"kind":"Pod","verbs":["get"]}]}`},
 		"/apis": {body: `{"kind":"APIGroupList","groups":[{"name":"ex.io","versions":[{"groupVersion":"ex.io/v1beta1","version":"v1beta1"},{"groupVersion":"ex.io/v1","version":"v1"}],` +
 			`"preferredVersion":{"groupVersion":"ex.io/v1","version":"v1"}},{"name":"broken.io","versions":[{"groupVersion":"broken.io/v1","version":"v1"}],` +
 			`"preferredVersion":{"groupVersion":"broken.io/v1","version":"v1"}}]}`},
@@ -190,7 +190,7 @@ func versionsOf(s *Served, choose func(*Group) []Version) []string {
 	for _, g := range s.Groups {
 		for _, v := range choose(&g) {
 			for _, r := range v.Resources {
-				all = append(all, describe(v.GroupVersion, r.Name, r.Kind, r.Namespaced, r.Verbs))
+				all = append(all, fmt.Sprintln(v.GroupVersion, r.Name, r.SingularName, r.ShortNames, r.Kind, r.Namespaced, r.Verbs))
 			}
 		}
 	}
@@ -207,15 +207,11 @@ func same(t *testing.T, what string, got []string, lists []*metav1.APIResourceLi
 			t.Fatal(err)
 		}
 		for _, r := range l.APIResources {
-			want = append(want, describe(gv, r.Name, r.Kind, r.Namespaced, r.Verbs))
+			want = append(want, fmt.Sprintln(gv, r.Name, r.SingularName, r.ShortNames, r.Kind, r.Namespaced, r.Verbs))
 		}
 	}
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
-		t.Errorf("%s: got:\n%s\nwant:\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("%s: got:\n%s\nwant:\n%s", what, strings.Join(got, ""), strings.Join(want, ""))
 	}
-}
-
-func describe(gv schema.GroupVersion, name, kind string, namespaced bool, verbs []string) string {
-	return fmt.Sprint(gv, " ", name, " ", kind, " ", namespaced, " ", verbs)
 }

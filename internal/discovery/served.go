@@ -31,10 +31,12 @@ type Version struct {
 
 // Resource is a resource or subresource, with the fields of an APIResource.
 type Resource struct {
-	Name       string   `json:"name"`
-	Kind       string   `json:"kind"`
-	Namespaced bool     `json:"namespaced"`
-	Verbs      []string `json:"verbs"`
+	Name         string   `json:"name"`
+	SingularName string   `json:"singularName"`
+	ShortNames   []string `json:"shortNames"`
+	Kind         string   `json:"kind"`
+	Namespaced   bool     `json:"namespaced"`
+	Verbs        []string `json:"verbs"`
 }
 
 // Preferred returns the group's resources without subresources, each in the first version that contains it.

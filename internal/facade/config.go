@@ -93,6 +93,9 @@ type Config struct {
 	JournalDir      string
 	JournalMaxAge   time.Duration
 	JournalMaxBytes Size
+	// ShardSelectors is auto, always or never: whether the cache serves lists and watches of shards (KEP-5866). With auto
+	// it does while the upstream applies their selectors.
+	ShardSelectors string
 	// SelfAuditInterval is the time in which the complete cache is compared once with kube-apiserver; 0 disables the
 	// self-audit.
 	SelfAuditInterval time.Duration
@@ -144,7 +147,7 @@ func Defaults() Config {
 		HistoryWindow: 10 * time.Minute, HistoryBytes: 256 << 20, Packing: Packing(cache.DefaultPacking),
 		PrecompressedMemory: 256 << 20, LaneIdle: 30 * time.Minute, MaxStaleness: time.Minute,
 		MemoryBudget: OwnMemory, MemoryMarks: defaultMemoryMarks(),
-		SelfAuditInterval: 6 * time.Hour, ReplayLostWindows: true, AccountWatches: true,
+		SelfAuditInterval: 6 * time.Hour, ReplayLostWindows: true, AccountWatches: true, ShardSelectors: "auto",
 		PagedFrom: 50, BookmarkInterval: time.Minute, LogFormat: "console", LogLevel: "info",
 		Slow:  oplog.SlowLimits{Request: 500 * time.Millisecond, WatchLag: 5 * time.Second},
 		Audit: audit.DefaultConfig(),

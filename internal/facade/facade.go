@@ -123,6 +123,7 @@ func (f *Facade) newHandler() http.Handler {
 	return f.shutdown.count(handlers.New(handlers.Config{
 		Catalog: f.catalog, Lanes: handlers.LanesOf(f.lanes.Get), Encodings: encodings(), Offers: reflector.Offers,
 		Documents: upstream.NewDocuments(f.client), Fields: upstream.NewFields(f.client),
+		Shards: upstream.NewShards(f.client), ShardSelectors: shardSelectors[c.ShardSelectors],
 		Upstream: upstream.NewPassThrough(f.client), Hop: f.hop, Precompressed: f.precompressed, Memory: f.memory,
 		Authenticator: f.access.authenticator, Authorizer: f.access.authorizer, SelfReviewer: f.access.selfReviewer,
 		Limits: f.limits(), PassAs: passAs[c.Authorization.PassThrough], WatchMaxAge: c.Authorization.WatchMaxAge,
@@ -158,6 +159,11 @@ func (f *Facade) limits() handlers.Limits {
 // passAs contains the values of --passthrough.
 var passAs = map[string]handlers.PassThroughAs{
 	"token": handlers.PassAsToken, "impersonate": handlers.PassAsImpersonation, "off": handlers.PassNothing,
+}
+
+// shardSelectors contains the values of --shard-selectors.
+var shardSelectors = map[string]handlers.ShardSelectors{
+	"auto": handlers.ShardsAsUpstream, "always": handlers.ServeShards, "never": handlers.ForwardShards,
 }
 
 func groupResources(names []string) map[schema.GroupResource]bool {

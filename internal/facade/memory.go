@@ -19,7 +19,7 @@ import (
 // detected limit. As a flag it is a quantity such as 2Gi, or auto.
 type MemoryBudget int64
 
-// OwnMemory is GOMEMLIMIT if set. Otherwise it is nine tenths of the cgroup's limit. If that leaves less than 32 MiB
+// OwnMemory is GOMEMLIMIT if set. Otherwise it is nine tenths of the cgroup's limit. If that leaves less than 48 MiB
 // unused, it is less, but at least half of the limit. Without a cgroup limit it means no limit.
 const OwnMemory MemoryBudget = -1
 
@@ -57,11 +57,11 @@ func (m *MemoryBudget) Type() string { return "auto|quantity" }
 
 // kernelShare is the share of the cgroup's limit that the process may use. kernelRest is the minimum number of bytes
 // that stay unused. This rest is for memory that the kernel counts and Go does not, such as socket buffers and the
-// program. It is also for memory allocated during collections. Go's limit is soft: on a busy machine, the process used
-// about 10 MiB more.
+// program. It is also for memory allocated during collections. Go's limit is soft: on a machine with ten busy processes
+// for each processor, the process used 34 MiB more.
 const (
 	kernelShare = 0.9
-	kernelRest  = 32 << 20
+	kernelRest  = 48 << 20
 )
 
 // within returns the budget for a cgroup's limit in bytes, as OwnMemory describes.

@@ -45,9 +45,9 @@ func TestMemoryBudgetPrecedence(t *testing.T) {
 	}
 }
 
-// A tenth of the kernel's limit, and 32 MiB, are left free, but no more than half.
+// A tenth of the kernel's limit, and 48 MiB, are left free, but no more than half.
 func TestBudgetWithinCgroupLimit(t *testing.T) {
-	for limit, want := range map[int64]MemoryBudget{10 << 30: 9 << 30, 320 << 20: 288 << 20, 128 << 20: 96 << 20, 40 << 20: 20 << 20} {
+	for limit, want := range map[int64]MemoryBudget{10 << 30: 9 << 30, 480 << 20: 432 << 20, 128 << 20: 80 << 20, 40 << 20: 20 << 20} {
 		if got := within(limit); got != want {
 			t.Errorf("limit of %d MiB: got %d, want %d", limit>>20, got>>20, want>>20)
 		}

@@ -43,7 +43,9 @@ func (f *Facade) status(config *rest.Config) page.Source {
 				SlowRequest: f.config.Slow.Request, SelfAudit: f.config.SelfAuditInterval},
 		}
 		if j, configured := f.lanes.JournalStatus(); configured {
-			s.Journal = &page.Journal{Open: j.Open, LagSeconds: j.Lag.Seconds(), Bytes: j.Bytes, Over: j.Over}
+			s.Journal = &page.Journal{
+				Dir: f.config.JournalDir, Open: j.Open, LagSeconds: j.Lag.Seconds(), Bytes: j.Bytes, Over: j.Over,
+			}
 		}
 		s.Process.Leaving, s.Process.Draining = f.shutdown.begun.Err() != nil, f.shutdown.draining.Err() != nil
 		if f.config.Level != nil {

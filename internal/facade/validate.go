@@ -67,6 +67,7 @@ func (c Config) validateAccess() error {
 		{"authorization-extras", c.Authorization.Extras, []string{"auto", "consider", "ignore"}},
 		{"service-account-tokens", c.Authentication.ServiceAccountTokens, []string{LocalTokens, ReviewedTokens}},
 		{"passthrough", c.Authorization.PassThrough, []string{"token", "impersonate", "off"}},
+		{"shard-selectors", c.ShardSelectors, []string{"auto", "always", "never"}},
 	} {
 		if !slices.Contains(choice.of, choice.value) {
 			return fmt.Errorf("--%s %q: must be one of %s", choice.flag, choice.value, strings.Join(choice.of, ", "))

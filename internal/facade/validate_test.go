@@ -53,6 +53,7 @@ func TestValidateRefuses(t *testing.T) {
 		"no address":                {func(c *Config) { c.BindAddress = nil }, "--bind-address"},
 		"an unknown anonymous mode": {func(c *Config) { c.Authentication.Anonymous = "maybe" }, `--anonymous-auth "maybe"`},
 		"an unknown way of tokens":  {func(c *Config) { c.Authentication.ServiceAccountTokens = "maybe" }, `--service-account-tokens "maybe"`},
+		"an unknown shard mode":     {func(c *Config) { c.ShardSelectors = "true" }, `--shard-selectors "true"`},
 		"an unknown pass-through":   {func(c *Config) { c.Authorization.PassThrough = "admin" }, `--passthrough "admin"`},
 		"no requests":               {func(c *Config) { c.Limits.Requests = 0 }, "--max-requests-inflight 0"},
 		"no failures":               {func(c *Config) { c.Authentication.FailureRate = 0 }, "--authn-failure-rate 0"},

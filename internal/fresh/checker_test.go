@@ -130,7 +130,7 @@ var things = selectors.ForBuiltin(schema.GroupVersionKind{Kind: "Thing"}, select
 
 func (l *testLane) deliver(t *testing.T, name string, rv cache.RV) {
 	t.Helper()
-	object := cache.NewObject(things.Attributes("ns", name, nil, nil), rv, wire.Item{})
+	object := cache.NewObject(things.Attributes(selectors.Identity{Namespace: "ns", Name: name}, nil, nil), rv, wire.Item{})
 	if err := l.lane.Apply(cache.Change{Kind: cache.Upsert, Object: object}); err != nil {
 		t.Fatal(err)
 	}
@@ -365,7 +365,7 @@ func TestContradictedLaneIsNotFresh(t *testing.T) {
 		if _, _, err := quiet.checker.Recent(t.Context(), time.Now(), Endless()); !errors.Is(err, ErrUnproven) {
 			t.Errorf("before the new list: got %v, want ErrUnproven", err)
 		}
-		quiet.lane.Replace(rv, nil, []*cache.Object{cache.NewObject(things.Attributes("ns", "b", nil, nil), rv, wire.Item{})})
+		quiet.lane.Replace(rv, nil, []*cache.Object{cache.NewObject(things.Attributes(selectors.Identity{Namespace: "ns", Name: "b"}, nil, nil), rv, wire.Item{})})
 		quiet.checker.Replaced()
 		if _, _, err := quiet.checker.Recent(t.Context(), time.Now(), Endless()); err != nil {
 			t.Errorf("after the new list: got %v, want a fresh State", err)

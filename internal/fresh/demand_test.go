@@ -12,6 +12,7 @@ import (
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/selectors"
 )
 
 // page is the first page of a large list: small, but costly.
@@ -233,7 +234,7 @@ func TestLargeLanesJoin(t *testing.T) {
 		u.lanes["first"].read(t, page) // founds the shared store
 		objects := make([]*cache.Object, rollCallObjects+1)
 		for i := range objects {
-			objects[i] = cache.NewObject(things.Attributes("ns", fmt.Sprint(i), nil, nil), 1, wire.Item{})
+			objects[i] = cache.NewObject(things.Attributes(selectors.Identity{Namespace: "ns", Name: fmt.Sprint(i)}, nil, nil), 1, wire.Item{})
 		}
 		u.lanes["large"].lane.Replace(u.now(), nil, objects)
 		for range 4 {

@@ -16,7 +16,7 @@ const (
 	// headerSize is the size of a block's header in bytes.
 	headerSize = 72
 	// blockSize is the size of a block's content, in bytes, at which the writer ends the block.
-	blockSize = 1 << 20
+	blockSize = 4 << 20
 	// contentLimit is the maximum size of a block's content in bytes. Only a block with one large record is larger
 	// than blockSize.
 	contentLimit = 64 << 20

@@ -20,7 +20,7 @@
 //	listfacade journal 1\n
 //	blocks
 //
-// A block has a header of 72 bytes, and content of about 1 MiB at most. Numbers are big-endian.
+// A block has a header of 72 bytes, and content of about 4 MiB at most. Numbers are big-endian.
 //
 //	 0  magic "lfjb"
 //	 4  kind of block: 1 start (JSON), 2 dictionary, 3 objects, 4 end of the checkpoint, 5 events, 6 end of the segment

@@ -47,7 +47,7 @@ func dictionary(content string) Record { return Record{Kind: Dictionary, Payload
 
 // startAt returns the start of a segment at moment(rv).
 func startAt(rv uint64, after Position) Start {
-	const nanoseconds = 1234 // are not stored
+	const nanoseconds = 1234                                                                       // are not stored
 	return Start{Identity: identity, RV: rv, Time: moment(int(rv)).Add(nanoseconds), After: after} //nolint:gosec // small
 }
 

@@ -28,6 +28,10 @@ type Problem struct {
 	Detail   string   `json:"detail,omitempty"` // additional facts
 	// Runbook is the URL of the document about the problem, or its path in the repository (Status.Repository).
 	Runbook string `json:"runbook,omitempty"`
+	// Since is when the problem began; zero if that is unknown. Replay is the command that serves the cluster as it was
+	// then; empty without a journal.
+	Since  time.Time `json:"since,omitzero"`
+	Replay string    `json:"replay,omitempty"`
 }
 
 const (
@@ -53,6 +57,7 @@ func judge(s *Status) []Problem {
 		if s.Repository != "" {
 			found[i].Runbook = s.Repository + "/" + found[i].Runbook
 		}
+		found[i].Replay = replayCommand(s, found[i].Since)
 	}
 	return found
 }
@@ -111,7 +116,7 @@ func upstreamWrong(s *Status) (found []Problem) {
 		}
 		found = append(found, Problem{
 			Severity: severity, What: "kube-apiserver has not responded for " + duration(silent), Detail: detail,
-			Runbook: runbook + "listfacadelanestale",
+			Runbook: runbook + "listfacadelanestale", Since: s.At.Add(-silent),
 		})
 	}
 	for _, q := range u.Questions {
@@ -120,6 +125,7 @@ func upstreamWrong(s *Status) (found []Problem) {
 				Severity: Warning, What: fmt.Sprintf("kube-apiserver throttles: %s of %s requests (%s) got 429 in five minutes",
 					count(q.Throttled), count(q.Count), q.Request),
 				Runbook: runbook + "listfacadeupstreamthrottles",
+				Since:   first(s, func(m *oplog.Moment) int { return m.Throttled }),
 			})
 		}
 		if bad := q.Unanswered + q.Refused + q.Failed + q.Throttled; q.Request == "review" && bad*20 > q.Count &&
@@ -172,8 +178,11 @@ func watchesWrong(s *Status) []Problem {
 	detail := fmt.Sprintf("The worst one lags by %s: user %s, resource %s, user agent %s. It waits for: %s.",
 		duration(seconds(worst.LagSeconds)),
 		cmp.Or(worst.User, "unknown"), worst.Resource, worst.UserAgent, cmp.Or(worst.WaitsFor, "nothing"))
-	return one(Warning, plural(behind, "watch lags behind", "watches lag behind")+" by more than "+
-		duration(s.Bounds.SlowWatchLag), detail, runbook+"listfacadewatchesexpire")
+	return []Problem{{
+		Severity: Warning, What: plural(behind, "watch lags behind", "watches lag behind") + " by more than " +
+			duration(s.Bounds.SlowWatchLag), Detail: detail, Runbook: runbook + "listfacadewatchesexpire",
+		Since: s.At.Add(-seconds(worst.LagSeconds)),
+	}}
 }
 
 // Tolerated shares of failed and forwarded requests, and the number of requests below which the share of forwarded ones
@@ -195,6 +204,7 @@ func answersWrong(s *Status) (found []Problem) {
 		found = append(found, Problem{
 			Severity: Warning, What: fmt.Sprintf("%s of %s requests failed (5xx) in five minutes", count(failed), count(all)),
 			Runbook: runbook + "listfacadeerrorbudgetburn",
+			Since:   first(s, func(m *oplog.Moment) int { return m.Failed }),
 		})
 	}
 	if refused > 0 {
@@ -202,6 +212,7 @@ func answersWrong(s *Status) (found []Problem) {
 			Severity: Notice, What: plural(refused, "request was", "requests were") + " refused with 429 in five minutes",
 			Detail:  "The tables Limits and Memory show the cause.",
 			Runbook: runbook + "listfacadeheavylists",
+			Since:   first(s, func(m *oplog.Moment) int { return m.Refused }),
 		})
 	}
 	if all >= enoughAnswers && float64(forwarded) > forwardedShare*float64(all) {
@@ -217,6 +228,17 @@ func answersWrong(s *Status) (found []Problem) {
 // recent returns the moments of the last five minutes.
 func recent(s *Status) []oplog.Moment {
 	return s.History[max(0, len(s.History)-int(Window/oplog.HistoryStep)):]
+}
+
+// first returns when the count first exceeded 0 in the last five minutes; zero if it did not.
+func first(s *Status, count func(*oplog.Moment) int) time.Time {
+	moments := recent(s)
+	for i := range moments {
+		if count(&moments[i]) > 0 {
+			return moments[i].At
+		}
+	}
+	return time.Time{}
 }
 
 // auditWrong reports lost audit events.

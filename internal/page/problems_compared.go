@@ -29,6 +29,7 @@ func lanesDiffer(s *Status) (found []Problem) {
 				Severity: Critical, What: name + " differed from kube-apiserver: " + plural(d.Objects, "object", "objects") + ", " +
 					ago(s.At, d.At),
 				Detail: detail + " The log contains the differences.", Runbook: runbook + "listfacadeselfauditdiffers",
+				Since: d.At,
 			})
 		}
 		age := seconds(lane.AuditAgeSeconds)

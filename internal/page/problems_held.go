@@ -33,7 +33,7 @@ func lanesWrong(s *Status) (found []Problem) {
 			found = append(found, Problem{
 				Severity: Warning, What: fmt.Sprintf("%s was listed again %d times in 30 minutes", name, lane.Relists),
 				Detail:  "Last time: " + ago(s.At, lane.LastRelist) + ".",
-				Runbook: runbook + "listfacaderelistloop",
+				Runbook: runbook + "listfacaderelistloop", Since: lane.LastRelist,
 			})
 		}
 	}
@@ -49,7 +49,7 @@ func lanesWrong(s *Status) (found []Problem) {
 		found = append(found, Problem{
 			Severity: severity, What: plural(len(stale), "resource is stale", "resources are stale") +
 				": no message from kube-apiserver for " + duration(oldest), Detail: detail,
-			Runbook: runbook + "listfacadelanestale",
+			Runbook: runbook + "listfacadelanestale", Since: s.At.Add(-oldest),
 		})
 	}
 	return found

@@ -56,6 +56,7 @@ type Process struct {
 
 // Journal is the state of the journal.
 type Journal struct {
+	Dir        string  `json:"dir"`
 	Open       bool    `json:"open"` // whether this process writes it
 	LagSeconds float64 `json:"lagSeconds"`
 	Bytes      int64   `json:"bytes"`

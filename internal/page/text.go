@@ -40,7 +40,8 @@ func (v *view) writeProblems(w io.Writer) error {
 		return err
 	}
 	for _, p := range v.Problems {
-		if _, err := fmt.Fprintf(w, "%s: %s\n%s%s", p.Severity, p.What, indented(p.Detail), indented(p.Runbook)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s: %s\n%s%s%s", p.Severity, p.What, indented(p.Detail), indented(p.Runbook),
+			indented(p.Replay)); err != nil {
 			return err
 		}
 	}

@@ -30,6 +30,7 @@ var foreignFlags = map[string]string{
 	"readonly":                        "k9s",
 	"resources":                       "kube-state-metrics",
 	"server":                          "kubectl",
+	"shard":                           "kube-state-metrics",
 	"token":                           "kubectl",
 	"unix-socket":                     "curl",
 	"watch":                           "kubectl get",

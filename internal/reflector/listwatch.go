@@ -80,6 +80,7 @@ func objectOf(r upstream.Resource, kind *selectors.Kind, item wire.Item, facts *
 	for i, label := range facts.Labels {
 		labels[i] = selectors.Label(label)
 	}
-	attributes := kind.Attributes(facts.Namespace, facts.Name, labels, facts.Fields)
+	attributes := kind.Attributes(
+		selectors.Identity{Namespace: facts.Namespace, Name: facts.Name, UID: facts.UID}, labels, facts.Fields)
 	return cache.NewObject(attributes, rv, item), nil
 }

@@ -12,7 +12,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/journal"
 )
 
@@ -108,7 +107,7 @@ func (r *recorder) run(ctx context.Context) {
 		select {
 		case <-tick.C:
 			if now := time.Now(); !now.Before(r.next) && r.open() {
-				r.visit(ctx, now, r.lanes.All(), (*cache.Tail).Next)
+				r.visit(ctx, now, r.lanes.All(), false)
 			}
 		case <-ctx.Done():
 			return
@@ -116,15 +115,16 @@ func (r *recorder) run(ctx context.Context) {
 	}
 }
 
-// visit writes the events of all lanes, and ends the recordings of lanes that no longer run.
-func (r *recorder) visit(ctx context.Context, now time.Time, lanes []*Reflector, read readTail) {
+// visit writes the events of all lanes, on the last visit also those that are not packed, and ends the recordings of
+// lanes that no longer run.
+func (r *recorder) visit(ctx context.Context, now time.Time, lanes []*Reflector, last bool) {
 	err, failed := r.retain(now), 0
 	for _, lane := range lanes {
 		recording := r.all[lane]
 		if recording == nil {
 			recording = r.begin(lane)
 		}
-		hole, failure := recording.visit(ctx, now, read)
+		hole, failure := recording.visit(ctx, now, last)
 		if hole != "" {
 			r.metrics.JournalHole(hole)
 			lane.log.Warn("The journal lacks events of the lane", zap.String("reason", hole))
@@ -208,7 +208,9 @@ func (r *recorder) free(now time.Time) {
 	kept, err := r.journal.Load().Retain(now, limits)
 	kept.Over = false
 	r.kept.Store(&kept)
-	r.log.Warn("The disk of the journal is full; removed old segments", zap.Int("segments", kept.Removed), zap.Error(err))
+	if kept.Removed > 0 || err != nil {
+		r.log.Warn("The disk of the journal is full; removed old segments", zap.Int("segments", kept.Removed), zap.Error(err))
+	}
 }
 
 // finish waits for the goroutine, writes all remaining events, and closes the journal. If the disk hangs, it gives up
@@ -226,7 +228,7 @@ func (r *recorder) finish(lanes iter.Seq[*Reflector]) {
 	if opened == nil {
 		return
 	}
-	r.visit(ctx, time.Now(), slices.Collect(lanes), (*cache.Tail).Rest)
+	r.visit(ctx, time.Now(), slices.Collect(lanes), true)
 	var err error
 	for _, recording := range r.all {
 		err = errors.Join(err, recording.writer.Close())

@@ -286,3 +286,46 @@ func TestJournalIsOfItsLanesCluster(t *testing.T) {
 		})
 	}
 }
+
+// TestManyEventsAreWrittenTogether: many events are collected for a while, few are written at once. If the lag of the
+// process matters, at its end, all are written.
+func TestManyEventsAreWrittenTogether(t *testing.T) {
+	whileRecording(t, func(c *Config) { c.Packing = cache.Packing{} }, func(t *testing.T, r *rig, config Config) {
+		for i := range 3 * fewEvents {
+			r.Put("ns/a", fmt.Sprint(i))
+		}
+		elapse(recordBatch - 2*recordEvery)
+		wantWritten(t, config, "-- 2", "has ns/a@2")
+		elapse(4 * recordEvery)
+		if n := len(written(t, config)); n != 2+3*fewEvents {
+			t.Errorf("got %d records, want %d", n, 2+3*fewEvents)
+		}
+		for i := range 3 * fewEvents {
+			r.Put("ns/a", fmt.Sprint(i))
+		}
+		elapse(2 * recordEvery)
+		if n := len(written(t, config)); n != 2+3*fewEvents {
+			t.Errorf("got %d records, want %d", n, 2+3*fewEvents)
+		}
+		r.stop()
+		if n := len(written(t, config)); n != 2+6*fewEvents {
+			t.Errorf("got %d records at the end, want %d", n, 2+6*fewEvents)
+		}
+	})
+}
+
+// TestHangingDiskDelaysTheEndOnlyBriefly: if the goroutine hangs in a write, the process ends without it.
+func TestHangingDiskDelaysTheEndOnlyBriefly(t *testing.T) {
+	whileRecording(t, nil, func(t *testing.T, r *rig, config Config) {
+		config.Journal.Dir = t.TempDir()
+		hanging := newRecorder(&Lanes{config: config, log: r.lanes.log, metrics: r})
+		began := time.Now()
+		hanging.finish(func(func(*Reflector) bool) {}) // its goroutine never ends
+		if took := time.Since(began); took != finishWait {
+			t.Errorf("got the end after %v, want %v", took, finishWait)
+		}
+		if n := r.logs.FilterMessage("The disk of the journal does not respond; its last events are missing").Len(); n != 1 {
+			t.Errorf("got %d lines in the log, want 1", n)
+		}
+	})
+}

@@ -15,7 +15,11 @@ import (
 
 const (
 	// recordedAtOnce is the maximum number of events that are written together.
-	recordedAtOnce = 1024
+	recordedAtOnce = 2 * manyEvents
+	// Few events are written at once. Many are collected for a while, because successive versions of an object in one
+	// block take a quarter of the space. They stay in history meanwhile.
+	fewEvents, manyEvents = 64, 2048
+	recordBatch           = 20 * time.Second
 	// recordProgress is the minimum interval between two records of a quiet lane's version.
 	recordProgress = 10 * time.Second
 )
@@ -45,6 +49,7 @@ type recording struct {
 	tail    cache.Tail               // position up to which events were written
 	upTo    time.Time                // time of that position
 	told    time.Time                // when the lane's version was last written
+	began   time.Time                // when the events that are collected became ready; zero if none are
 	version cache.RV                 // version that was last written
 	numbers map[*wire.Dictionary]int // dictionaries of the open segment
 }
@@ -95,8 +100,9 @@ func (l *listWatch) identity(cluster, version string, e wire.Encoding) journal.I
 }
 
 // visit writes what has happened since the last visit. It begins a segment if there is none, if events are missing, or
-// if the open one is long enough. It returns why events are missing; empty if none are.
-func (r *recording) visit(ctx context.Context, now time.Time, read readTail) (hole string, err error) {
+// if the open one is long enough. The last visit writes everything. It returns why events are missing; empty if none
+// are.
+func (r *recording) visit(ctx context.Context, now time.Time, last bool) (hole string, err error) {
 	if !r.lane.isRecorded() {
 		return "", nil
 	}
@@ -110,6 +116,13 @@ func (r *recording) visit(ctx context.Context, now time.Time, read readTail) (ho
 	case r.by != by:
 		hole = holeRelisted
 	default:
+		if r.collects(now) && !last {
+			return "", nil
+		}
+		read := (*cache.Tail).Next
+		if last {
+			read = (*cache.Tail).Rest
+		}
 		if err = r.write(ctx, now, read); errors.Is(err, cache.ErrLost) {
 			hole = holeBehind
 		}
@@ -122,6 +135,23 @@ func (r *recording) visit(ctx context.Context, now time.Time, read readTail) (ho
 		err = r.renew(ctx, id)
 	}
 	return hole, ignoreClosed(err)
+}
+
+// collects reports whether events should not be written yet, so that more are written together.
+func (r *recording) collects(now time.Time) bool {
+	n := r.tail.Ready()
+	switch {
+	case n < fewEvents && r.began.IsZero() || n >= manyEvents:
+		r.began = time.Time{}
+		return false
+	case r.began.IsZero():
+		r.began = now
+	}
+	if waited := now.Sub(r.began); waited >= 0 && waited < recordBatch {
+		return true
+	}
+	r.began = time.Time{}
+	return false
 }
 
 // ignoreClosed returns nil for a lane that has ended, or was not filled yet.

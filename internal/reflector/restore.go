@@ -127,13 +127,10 @@ func (r *restorer) checked(ctx context.Context, e *epoch, run []journal.Segment,
 		return nil, nil, err
 	}
 	moved()
-	admit := func(bytes int64) error {
-		moved()
-		return r.quota.admit(bytes)
-	}
-	if content, err = newRestored(e, last.Identity, r.lane.Cache, admit); err != nil {
+	if content, err = newRestored(e, last.Identity, r.lane.Cache, r.quota.admit); err != nil {
 		return nil, nil, err
 	}
+	content.moved = moved
 	if err := content.read(ctx, run, time.Now().Add(-r.window)); err != nil {
 		return nil, content, fmt.Errorf("read the journal: %w", err)
 	}

@@ -33,7 +33,9 @@ type restored struct {
 	bookmark wire.Bookmark
 	marked   bool // whether the upstream had sent a bookmark
 	admit    func(bytes int64) error
-	admitted int64 // bytes for which admit was last called
+	admitted int64  // bytes for which admit was last called
+	moved    func() // called now and then
+	records  int
 
 	dictionaries []*wire.Dictionary          // of the segment that is being read
 	known        map[string]*wire.Dictionary // all dictionaries, by their stored form: segments repeat them
@@ -51,9 +53,10 @@ type stored struct {
 }
 
 // newRestored returns an empty restored. admit returns an error if the given number of bytes does not fit into memory.
+// The caller may set moved.
 func newRestored(e *epoch, id journal.Identity, lane *cache.Lane, admit func(int64) error) (*restored, error) {
 	c := &restored{
-		by: e.listWatch, shape: e.shape, columns: id.Columns, marked: id.Marked, filling: lane.Fill(), admit: admit,
+		by: e.listWatch, shape: e.shape, columns: id.Columns, marked: id.Marked, filling: lane.Fill(), admit: admit, moved: func() {},
 		base: &base{records: map[string]stored{}}, known: map[string]*wire.Dictionary{},
 	}
 	var err error
@@ -104,6 +107,9 @@ func (c *restored) read(ctx context.Context, run []journal.Segment, since time.T
 
 // take reads one record.
 func (c *restored) take(record *journal.Record) error {
+	if c.records++; c.records%decodedAtOnce == 0 {
+		c.moved()
+	}
 	switch record.Kind {
 	case journal.Dictionary:
 		return c.takeDictionary(record.Payload)

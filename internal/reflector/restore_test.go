@@ -189,3 +189,35 @@ func (r *rig) firstListed(t *testing.T) (found prints) {
 	r.synced(t)
 	return found
 }
+
+// TestClockThatWentBack: the clock of the second process is two hours behind. The journal is used after the names were
+// compared, and continues in the order of versions.
+func TestClockThatWentBack(t *testing.T) {
+	config := Config{Journal: Journal{Dir: filepath.Join(t.TempDir(), "journal")}, Packing: cache.Packing{From: 1}}
+	began := func(t *testing.T) *rig { // each bubble begins at the same time
+		r := newRig(t, configMaps, config)
+		r.isVersion("v1.37.1")
+		r.isCluster("1")
+		r.Put("ns/a", "1")
+		return r
+	}
+	synctest.Test(t, func(t *testing.T) {
+		r := began(t)
+		r.synced(t)
+		elapse(2 * time.Hour)
+		r.Put("ns/b", "1")
+		elapse(2 * recordEvery)
+		r.stop()
+	})
+	synctest.Test(t, func(t *testing.T) {
+		r := began(t)
+		r.Put("ns/b", "1")
+		r.synced(t)
+		if n := r.logs.FilterMessage("Lane restored from the journal").Len(); n != 1 || r.Asked(testkit.AskRoll) == 0 {
+			t.Fatalf("got %d lanes restored and %d lists of names, want 1 and some: %q", n, r.Asked(testkit.AskRoll), r.notUsed())
+		}
+		r.Put("ns/c", "1")
+		elapse(2 * recordEvery)
+		wantWritten(t, config, "-- 2", "has ns/a@2", "upsert ns/b@3", "== 3", "has ns/a@2", "has ns/b@3", "upsert ns/c@4")
+	})
+}

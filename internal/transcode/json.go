@@ -20,12 +20,17 @@ func JSON(dst []byte, kind schema.GroupVersionKind, message []byte) ([]byte, err
 	if m == nil {
 		return nil, fmt.Errorf("%s: %w", kind, ErrUnknownKind)
 	}
+	return appendObject(dst, kind, m, message)
+}
+
+// appendObject appends an object of a kind with the members of a message.
+func appendObject(dst []byte, kind schema.GroupVersionKind, m *message, raw []byte) ([]byte, error) {
 	w := writer{dst: append(dst, '{')}
 	w.name("kind")
 	w.text(kind.Kind)
 	w.name("apiVersion")
 	w.text(kind.GroupVersion().String())
-	if err := w.fields(m, message, deepest); err != nil {
+	if err := w.fields(m, raw, deepest); err != nil {
 		return nil, fmt.Errorf("%s: %w", kind, err)
 	}
 	return append(w.dst, '}'), nil

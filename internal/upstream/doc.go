@@ -5,7 +5,8 @@
 //   - Catalog lists the resources that the upstream serves. It watches APIServices to find out which group versions
 //     other servers serve (aggregation.go). A group version without an APIService counts as served by another server.
 //   - Documents caches discovery, OpenAPI and the version.
-//   - Fields finds out whether the upstream supports a field selector that only some releases support.
+//   - Fields finds out whether the upstream supports a field selector that only some releases support, and Shards
+//     whether it applies shard selectors.
 //   - PassThrough forwards requests that the facade does not answer from its cache.
 //   - Reviewer sends reviews of callers. It has its own credentials and connections, and measures outages separately.
 //     Issuer reads the keys of service account tokens.

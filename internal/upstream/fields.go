@@ -45,12 +45,13 @@ func NewFields(client *Client) *Fields {
 // Selects reports whether the upstream supports a field selector for a resource. While the upstream cannot be reached,
 // it returns the last answer. It fails if there is none.
 func (f *Fields) Selects(ctx context.Context, r Resource, label string) (bool, error) {
-	err := f.once(ctx, "", f.renew)
+	err := askOnce(ctx, &f.flight, "", f.renew)
 	if selects, known := f.known(r, label); known {
 		return selects, nil
 	}
 	if err == nil {
-		err = f.once(ctx, r.GVR.String()+" "+label, func(ctx context.Context) error { return f.ask(ctx, r, label) })
+		err = askOnce(ctx, &f.flight, r.GVR.String()+" "+label,
+			func(ctx context.Context) error { return f.ask(ctx, r, label) })
 	}
 	selects, known := f.known(r, label)
 	if err == nil && !known {
@@ -66,9 +67,10 @@ func (f *Fields) known(r Resource, label string) (selects, known bool) {
 	return selects, known
 }
 
-// once shares one request among all callers with the same key. The request continues when one caller's context ends.
-func (f *Fields) once(ctx context.Context, question string, ask func(context.Context) error) error {
-	done := f.flight.DoChan(question, func() (any, error) {
+// askOnce shares one request among all callers with the same question. The request continues when one caller's context
+// ends.
+func askOnce(ctx context.Context, flight *singleflight.Group, question string, ask func(context.Context) error) error {
+	done := flight.DoChan(question, func() (any, error) {
 		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), fieldsWait)
 		defer cancel()
 		return nil, ask(detached)

@@ -13,7 +13,7 @@ type Pair struct{ Key, Value string }
 
 // Facts are the values that the cache sorts, selects and indexes an object by. They do not alias the object's bytes.
 type Facts struct {
-	Namespace, Name, ResourceVersion string
-	Labels                           []Pair   // sorted by key
-	Fields                           []string // in the order of the requested paths
+	Namespace, Name, UID, ResourceVersion string
+	Labels                                []Pair   // sorted by key
+	Fields                                []string // in the order of the requested paths
 }

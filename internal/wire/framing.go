@@ -106,9 +106,13 @@ func (l *lineReader) line() ([]byte, error) {
 // Prefixed is the framing of protobuf: a length of four bytes, big-endian, precedes each frame.
 type Prefixed struct{}
 
-// Reader implements Framing. Frames have no prefix, and share one buffer that grows to the largest frame.
+// prefixReadBytes is the size in bytes of a prefixReader's buffer. A larger frame is copied. Each read of 4 kB or more
+// causes HTTP/2 to send two WINDOW_UPDATE frames, so the buffer should contain an event of a pod, of about 11 kB.
+const prefixReadBytes = 16 << 10
+
+// Reader implements Framing. Frames have no prefix, and share the buffers.
 func (Prefixed) Reader(stream io.Reader, limit int) FrameReader {
-	return &prefixReader{reader: bufio.NewReader(stream), limit: limit}
+	return &prefixReader{reader: bufio.NewReaderSize(stream, prefixReadBytes), limit: limit}
 }
 
 // Message implements Framing. It returns the bytes without the prefix.
@@ -130,22 +134,38 @@ func (Prefixed) Messages(frames []byte) iter.Seq[any] {
 type prefixReader struct {
 	reader *bufio.Reader
 	limit  int
-	frame  bytes.Buffer // grows with received data, not with the announced length
+	last   int          // length of the last frame, if it is in the reader's buffer
+	long   bytes.Buffer // frame longer than that buffer; grows with received data, not with the announced length
 }
 
 // Next implements FrameReader.
 func (p *prefixReader) Next() ([]byte, error) {
-	var length uint32
-	if err := binary.Read(p.reader, binary.BigEndian, &length); err != nil {
-		return nil, err
+	_, _ = p.reader.Discard(p.last) // buffered
+	p.last = 0
+	prefix, err := p.reader.Peek(4)
+	if err != nil {
+		return nil, inFrame(err, len(prefix))
 	}
-	if uint64(length) > uint64(p.limit) {
+	announced := binary.BigEndian.Uint32(prefix)
+	if uint64(announced) > uint64(p.limit) {
 		return nil, &FrameTooLargeError{Limit: p.limit}
 	}
-	p.frame.Reset()
-	_, err := io.CopyN(&p.frame, p.reader, int64(length))
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
+	length := int(announced)
+	_, _ = p.reader.Discard(len(prefix))
+	if length <= p.reader.Size() {
+		frame, err := p.reader.Peek(length)
+		p.last = len(frame)
+		return frame, inFrame(err, length)
 	}
-	return p.frame.Bytes(), err
+	p.long.Reset()
+	_, err = io.CopyN(&p.long, p.reader, int64(length))
+	return p.long.Bytes(), inFrame(err, length)
+}
+
+// inFrame returns the error of a stream, which may not end after bytes of a frame.
+func inFrame(err error, bytes int) error {
+	if bytes > 0 && errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
 }

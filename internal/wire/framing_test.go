@@ -68,15 +68,21 @@ func prefixed(frames ...string) string {
 }
 
 func TestPrefixed(t *testing.T) {
-	long := strings.Repeat("x", 200<<10)
-	r := Prefixed{}.Reader(iotest.HalfReader(strings.NewReader(prefixed("a", "", long))), len(long))
-	for _, want := range []string{"a", "", long} {
-		if got, err := r.Next(); err != nil || string(got) != want {
-			t.Errorf("got %d bytes, %v; want %d", len(got), err, len(want))
+	long, fits := strings.Repeat("x", 200<<10), strings.Repeat("y", prefixReadBytes)
+	input := prefixed("a", "", long, fits, "b", fits+"z", "c")
+	for name, source := range map[string]io.Reader{
+		"in one read": strings.NewReader(input), "by halves": iotest.HalfReader(strings.NewReader(input)),
+		"with the end": iotest.DataErrReader(strings.NewReader(input)), "by bytes": iotest.OneByteReader(strings.NewReader(input)),
+	} {
+		r := Prefixed{}.Reader(source, len(long))
+		for _, want := range []string{"a", "", long, fits, "b", fits + "z", "c"} {
+			if got, err := r.Next(); err != nil || string(got) != want {
+				t.Errorf("%s: got %d bytes, %v; want %d", name, len(got), err, len(want))
+			}
 		}
-	}
-	if _, err := r.Next(); !errors.Is(err, io.EOF) {
-		t.Errorf("got %v, want io.EOF", err)
+		if _, err := r.Next(); !errors.Is(err, io.EOF) {
+			t.Errorf("%s: got %v, want io.EOF", name, err)
+		}
 	}
 	for _, cut := range []int{1, 4, 5} {
 		if _, err := (Prefixed{}).Reader(strings.NewReader(prefixed("abc")[:cut]), 3).Next(); !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -88,8 +94,43 @@ func TestPrefixed(t *testing.T) {
 		t.Errorf("frame above the limit: got %v, want a FrameTooLargeError", err)
 	}
 	short := Prefixed{}.Reader(strings.NewReader("\x04\x00\x00\x00abc"), FrameLimit)
-	if _, err := short.Next(); !errors.Is(err, io.ErrUnexpectedEOF) || short.(*prefixReader).frame.Cap() > 1<<20 {
-		t.Errorf("stream shorter than its prefix: got %v with a buffer of %d bytes", err, short.(*prefixReader).frame.Cap())
+	if _, err := short.Next(); !errors.Is(err, io.ErrUnexpectedEOF) || short.(*prefixReader).long.Cap() > 1<<20 {
+		t.Errorf("stream shorter than its prefix: got %v with a buffer of %d bytes", err, short.(*prefixReader).long.Cap())
+	}
+}
+
+// counted counts reads. Each returns at most one frame, like the DATA frames of HTTP/2.
+type counted struct {
+	frames []string
+	reads  int
+}
+
+// Read implements io.Reader.
+func (c *counted) Read(p []byte) (int, error) {
+	if len(c.frames) == 0 {
+		return 0, io.EOF
+	}
+	c.reads++
+	n := copy(p, c.frames[0])
+	if c.frames[0] = c.frames[0][n:]; c.frames[0] == "" {
+		c.frames = c.frames[1:]
+	}
+	return n, nil
+}
+
+// HTTP/2 sends WINDOW_UPDATE frames for each read, so an event of a pod must not take several.
+func TestFrameOfPodTakesOneReadWithoutAllocations(t *testing.T) {
+	const frames = 100
+	pod := prefixed(strings.Repeat("x", 11_300))
+	source := &counted{frames: slices.Repeat([]string{pod}, frames)}
+	r := Prefixed{}.Reader(source, FrameLimit)
+	allocations := testing.AllocsPerRun(frames-1, func() { // and once before
+		if got, err := r.Next(); err != nil || len(got) != len(pod)-4 {
+			t.Fatalf("got %d bytes, %v; want %d", len(got), err, len(pod)-4)
+		}
+	})
+	if source.reads != frames || allocations != 0 {
+		t.Errorf("got %d reads and %v allocations each for %d frames, want one and none", source.reads, allocations, frames)
 	}
 }
 

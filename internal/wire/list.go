@@ -13,6 +13,10 @@ type ListMeta struct {
 	Continue        string // empty when the list is complete
 	// RemainingItemCount is the number of items that follow; nil when it is omitted (semantics 2.6).
 	RemainingItemCount *int64
+	// Shards is the shard selector in shardInfo; empty when it is omitted. It contains no character that JSON escapes.
+	// Lists of custom resources never have it, and callers leave it out for Representations other than Listed, as
+	// kube-apiserver does.
+	Shards string
 }
 
 // ListStyle writes the text around and between the items of one list.

@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	// memoryLimit is the memory that the kernel allows the facade. memoryBudget is 32 MiB less. An empty facade
+	// memoryLimit is the memory that the kernel allows the facade. memoryBudget is 48 MiB less. An empty facade
 	// uses a quarter of the limit.
-	memoryLimit, memoryBudget = 128 << 20, 96 << 20
+	memoryLimit, memoryBudget = 128 << 20, 80 << 20
 	// Each of two kinds has largeObjects objects of largeObject bytes: 20 MB in each of two encodings. One lane
 	// fits, perhaps two, never all four.
 	largeObjects, largeObject = 100, 200 << 10

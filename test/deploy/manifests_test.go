@@ -107,7 +107,7 @@ func TestGracePeriodCoversShutdown(t *testing.T) {
 	c := facade.Defaults()
 	ending := map[string]time.Duration{
 		"shutdownDelayDuration": c.ShutdownDelay, "shutdownWatchTerminationGracePeriod": c.WatchTermination,
-		"shutdownGracePeriod": c.ShutdownGrace, "shutdownSnapshotPeriod": c.SnapshotPeriod,
+		"shutdownGracePeriod": c.ShutdownGrace,
 	}
 	for _, name := range kustomizations {
 		m := build(t, suite.Cluster(t), name)

@@ -297,7 +297,7 @@ func everyLane(t *testing.T, oracle *testkit.Oracle) int {
 }
 
 // sample is a line of metrics.
-var sample = regexp.MustCompile(`(?m)^(\w+)\{(.*)\} (\S+)$`)
+var sample = regexp.MustCompile(`(?m)^(\w+)(?:\{(.*)\})? (\S+)$`)
 
 func scraped(t *testing.T, asker *testkit.Asker) string {
 	t.Helper()

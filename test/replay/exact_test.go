@@ -105,9 +105,13 @@ func TestReplayEqualsExactLists(t *testing.T) {
 		}
 	}
 	end()
-	for _, taken := range samples {
+	for i, taken := range samples {
 		compare(t, dir, taken)
+		if i > 0 {
+			compareDiff(t, dir, samples[i-1], taken)
+		}
 	}
+	compareDiff(t, dir, samples[0], samples[len(samples)-1])
 }
 
 // compare asks a replay what kube-apiserver was asked, with and without the resourceVersion.

@@ -139,13 +139,25 @@ func record(t *testing.T, s *suite.Fixture, dir string) (end func()) {
 // awaitJournal waits until the journal has a lane of each kind, and discovery.
 func awaitJournal(t *testing.T, dir string) {
 	t.Helper()
+	awaitLanes(t, dir, len(kinds))
+	awaitDiscovery(t, dir)
+}
+
+// awaitLanes waits until the journal has a number of lanes. Later changes of their objects are events in it.
+func awaitLanes(t *testing.T, dir string, wanted int) {
+	t.Helper()
 	testkit.Eventually(t, "the journal has all kinds", func() error {
 		found, err := journal.Lanes(dir)
-		if err == nil && len(found) < len(kinds) {
+		if err == nil && len(found) < wanted {
 			err = fmt.Errorf("the journal has only %v", found)
 		}
 		return err
 	})
+}
+
+// awaitDiscovery waits until the journal has discovery documents.
+func awaitDiscovery(t *testing.T, dir string) {
+	t.Helper()
 	testkit.Eventually(t, "the journal has discovery", func() error {
 		found, err := journal.DocumentsAt(t.Context(), dir, time.Now())
 		if err == nil && !slices.ContainsFunc(found, func(d journal.Document) bool { return d.Path == "/apis" }) {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strconv"
 	"sync"
 	"time"
 
@@ -175,7 +174,7 @@ func (l *link) request(r *resource) error {
 	for _, field := range []hpack.HeaderField{
 		{Name: ":method", Value: "GET"}, {Name: ":scheme", Value: "https"},
 		{Name: ":authority", Value: l.of.fleet.config.Address}, {Name: ":path", Value: r.next()},
-		{Name: "accept", Value: "application/json"}, {Name: "user-agent", Value: "listfacade-bench"},
+		{Name: "accept", Value: l.of.fleet.config.Encoding.mediaType()}, {Name: "user-agent", Value: "listfacade-bench"},
 	} {
 		_ = l.encoder.WriteField(field) // into a buffer
 	}
@@ -283,42 +282,32 @@ func (c *connection) received(r *resource, data []byte) {
 		r.keep(data)
 		return
 	}
-	now := time.Now()
+	now, encoding := time.Now(), c.fleet.config.Encoding
 	for len(data) > 0 {
-		event, rest, complete := bytes.Cut(data, []byte("\n"))
+		n, complete := encoding.cut(r.partial, r.received, data)
 		if !complete {
 			r.keep(data)
 			return
 		}
-		if len(r.partial) > 0 {
-			r.keep(event)
-			event = r.partial
+		frame := data[:n]
+		if r.received > 0 {
+			r.keep(frame)
+			frame = r.partial
 		}
-		c.note(r, event, now)
-		r.partial, data = r.partial[:0], rest
+		c.note(r, frame, now)
+		r.partial, r.received, data = r.partial[:0], 0, data[n:]
 	}
 }
 
-// note records an event.
-func (c *connection) note(r *resource, event []byte, now time.Time) {
-	if !r.take(event) {
+// note records an event, of which frame has at least the beginning.
+func (c *connection) note(r *resource, frame []byte, now time.Time) {
+	if !r.take(c.fleet.config.Encoding.read(frame)) {
 		return
 	}
-	if stamp := numberAfter(event, c.fleet.config.Stamp); stamp > 0 {
+	if stamp := numberAfter(frame, c.fleet.config.Stamp); stamp > 0 {
 		c.mu.Lock()
 		c.delays = append(c.delays, now.Sub(time.Unix(0, int64(stamp)))) //nolint:gosec // of the same machine's clock
 		c.mu.Unlock()
 	}
 	c.fleet.counters.events.Add(1)
-}
-
-// numberAfter returns the number after a text; 0 if there is none.
-func numberAfter(data []byte, text string) uint64 {
-	at := bytes.Index(data, []byte(text))
-	if text == "" || at < 0 {
-		return 0
-	}
-	digits, _, _ := bytes.Cut(data[at+len(text):min(len(data), at+len(text)+24)], []byte(`"`))
-	n, _ := strconv.ParseUint(string(digits), 10, 64)
-	return n
 }

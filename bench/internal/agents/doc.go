@@ -1,7 +1,7 @@
 // Package agents simulates the clients of many nodes: thousands of connections with many watches each. A benchmark
 // runs on the same processors as the measured server, so the clients must cost little. The package therefore speaks
-// HTTP/2 in frames, with one goroutine for a connection instead of several for each watch. It reads only the versions
-// and the stamps of events.
+// HTTP/2 in frames, with one goroutine for a connection instead of several for each watch. It reads only the types,
+// versions and stamps of events.
 //
 // The package promises:
 //   - A watch lists first if it has no version, or if its version has expired (410).

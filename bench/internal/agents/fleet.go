@@ -20,7 +20,8 @@ type Config struct {
 	Address       string      // host and port of the server
 	TLS           *tls.Config // without protocols
 	Watches       []Watch
-	PerConnection int // number of watches on a connection
+	PerConnection int      // number of watches on a connection
+	Encoding      Encoding // JSON if nil
 	// Openers is the maximum number of connections that open their watches at the same time after Start. 0 is unlimited,
 	// as after Cut.
 	Openers int
@@ -67,6 +68,9 @@ type Counts struct {
 
 // New returns a Fleet that has no connections yet.
 func New(c Config) *Fleet {
+	if c.Encoding == nil {
+		c.Encoding = JSON{}
+	}
 	f := &Fleet{config: c, counters: counters{refusals: map[int]int{}, failures: map[string]int{}}}
 	for watches := range slices.Chunk(c.Watches, c.PerConnection) {
 		one := &connection{fleet: f}

@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"bytes"
 	"net/http"
 	"strconv"
 	"time"
@@ -23,14 +22,14 @@ type resource struct {
 	wait     time.Duration // Retry-After of a refusal
 	expired  bool          // the version is too old
 	partial  []byte        // beginning of an event or of another body
+	received int           // length of the received part, of which partial is the beginning
 }
 
 const (
 	// headBytes is the maximum length of the kept beginning of an event or a list. It contains version and stamp.
 	headBytes = 8 << 10
 	// watchSeconds is longer than the benchmark.
-	watchSeconds  = "3000"
-	versionBefore = `"resourceVersion":"`
+	watchSeconds = "3000"
 	// defaultWait is the pause after a refusal without Retry-After.
 	defaultWait = time.Second
 )
@@ -38,7 +37,7 @@ const (
 // next returns the path of the next request.
 func (r *resource) next() string {
 	r.listing, r.watching, r.expired = r.version == 0, false, false
-	r.status, r.wait, r.partial = 0, defaultWait, nil
+	r.status, r.wait, r.partial, r.received = 0, defaultWait, nil, 0
 	if r.listing {
 		return r.path + "&resourceVersion=0"
 	}
@@ -63,18 +62,16 @@ func (r *resource) begins(c *counters, f *http2.MetaHeadersFrame) {
 
 func (r *resource) keep(data []byte) {
 	r.partial = append(r.partial, data[:min(len(data), headBytes-len(r.partial))]...)
+	r.received += len(data)
 }
 
 // take records the version of a complete event, and reports whether it is one of an object.
-func (r *resource) take(event []byte) bool {
-	if bytes.HasPrefix(event, []byte(`{"type":"ERROR"`)) {
-		r.expired = bytes.Contains(event, []byte(`"code":410`))
-		return false
+func (r *resource) take(e event) bool {
+	r.expired = e.expired
+	if e.version > 0 {
+		r.version = e.version
 	}
-	if version := numberAfter(event, versionBefore); version > 0 {
-		r.version = version
-	}
-	return !bytes.HasPrefix(event, []byte(`{"type":"BOOKMARK"`))
+	return e.kind == objectEvent
 }
 
 // leave records that the connection has ended.
@@ -99,7 +96,7 @@ func (r *resource) ends(f *Fleet) (again bool, after time.Duration) {
 		return !r.over, 0
 	case r.status == http.StatusOK:
 		f.counters.lists.Add(1)
-		r.version = numberAfter(r.partial, versionBefore)
+		r.version = f.config.Encoding.listVersion(r.partial)
 		return true, 0
 	case r.status == http.StatusGone:
 		f.counters.refused(r.status)

@@ -4,8 +4,9 @@
 // differ only in names, addresses, times and IDs.
 //
 // It supports the requests of the facade: discovery, pages of lists and of Tables without objects, watches, probes, and
-// reviews. Every token is valid and is the name of its user. Every request is allowed. It responds to other requests
-// with 404. Its bodies have the bytes of kube-apiserver 1.37 except for the values. Updates changes pods.
+// reviews. Lists and watches of pods are in JSON or protobuf. Every token is valid and is the name of its user. Every
+// request is allowed. It responds to other requests with 404. Its bodies have the bytes of kube-apiserver 1.37 except
+// for the values. Updates changes pods.
 //
 // Goroutines: those of net/http, and one that ends the server with its standard input.
 package simulated

@@ -1,12 +1,16 @@
 package simulated
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // scratch are buffers for response bodies.
@@ -33,24 +37,37 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	}
 	b := scratch.Get().(*[]byte)
 	defer scratch.Put(b)
-	if wantsTable(r) {
+	contentType := "application/json"
+	switch {
+	case wantsTable(r):
 		*b = s.appendTable((*b)[:0], from, states, now)
-	} else {
+	case wantsProtobuf(r):
+		*b, contentType = s.appendProtobufList((*b)[:0], from, states, now), runtime.ContentTypeProtobuf
+	default:
 		*b = s.appendList((*b)[:0], from, states, now)
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", contentType)
 	_, _ = w.Write(*b)
 }
 
 func wantsTable(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "as=Table") }
 
+// metaOf returns the metadata of a page whose next pod is number to.
+func (s *Server) metaOf(to int, version uint64) *metav1.ListMeta {
+	meta := &metav1.ListMeta{ResourceVersion: strconv.FormatUint(version, 10)}
+	if left := int64(s.pods.Len() - to); left > 0 {
+		meta.Continue, meta.RemainingItemCount = fmt.Sprintf("%d.%d", to, version), &left
+	}
+	return meta
+}
+
 // appendMeta appends the list metadata of a page whose next pod is number to.
 func (s *Server) appendMeta(b []byte, to int, version uint64) []byte {
-	b = fmt.Appendf(b, `"metadata":{"resourceVersion":"%d"`, version)
-	if left := s.pods.Len() - to; left > 0 {
-		b = fmt.Appendf(b, `,"continue":"%d.%d","remainingItemCount":%d`, to, version, left)
+	text, err := json.Marshal(s.metaOf(to, version))
+	if err != nil {
+		panic("BUG: encode list metadata: " + err.Error())
 	}
-	return append(b, '}')
+	return append(append(b, `"metadata":`...), text...)
 }
 
 func (s *Server) appendList(b []byte, from int, states []state, version uint64) []byte {

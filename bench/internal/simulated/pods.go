@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/listfacade/listfacade/bench/internal/dataset"
@@ -77,14 +78,14 @@ type state struct {
 
 // appendPod appends the JSON of a pod as in a list, without kind and apiVersion.
 func (p *Pods) appendPod(b []byte, i int, s state) []byte {
-	t := p.template(i)
+	f := &p.template(i).json
 	seed := mix(uint64(i))
 	b = append(b, '{')
-	for _, piece := range t.pieces {
+	for _, piece := range f.pieces {
 		b = append(b, piece.text...)
 		b = p.appendPart(b, i, seed, piece.hole, s)
 	}
-	return append(b, t.tail...)
+	return append(b, f.tail...)
 }
 
 func (p *Pods) appendPart(b []byte, i int, seed uint64, h hole, s state) []byte {
@@ -120,6 +121,8 @@ func (p *Pods) appendPart(b []byte, i int, seed uint64, h hole, s state) []byte 
 		return b
 	case partTime:
 		return time.Unix(h.moment-earlier(i), 0).UTC().AppendFormat(b, time.RFC3339)
+	case partSeconds:
+		return protowire.AppendVarint(b, uint64(h.moment-earlier(i))) //nolint:gosec // after 1970
 	}
 	return b
 }

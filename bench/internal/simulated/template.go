@@ -39,6 +39,9 @@ const (
 	partLink      // eight digits in the name of a network interface
 	partContainer // ID of one of the containers
 	partTime      // a time; all times of a pod are shifted by the same amount
+	partSeconds   // the same as a number of seconds in protobuf
+	partBegin     // begin of a protobuf field, where its length stands
+	partEnd       // its end
 )
 
 // hole is the position of one value in a template.
@@ -54,18 +57,24 @@ type piece struct {
 	hole hole
 }
 
-// template is the JSON of an application's pods.
+// form is an encoding of an application's pods.
+type form struct {
+	pieces []piece
+	tail   []byte
+}
+
+// template is the common part of an application's pods.
 type template struct {
 	namespace string
 	prefix    string // of the pods' names
 	restarts  int32
 	created   int64 // in seconds since 1970, like hole.moment
 	restarted int64
-	pieces    []piece
-	tail      []byte
+	json      form
+	protobuf  form
 }
 
-// spot is the position of a value in the JSON of the template's pod.
+// spot is the position of a value in the encoding of the template's pod.
 type spot struct {
 	from, to int
 	hole     hole
@@ -74,24 +83,16 @@ type spot struct {
 var (
 	containerPattern = regexp.MustCompile(`containerd://([0-9a-f]{64})`)
 	timePattern      = regexp.MustCompile(`"(20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z)"`)
-	linkPattern      = regexp.MustCompile(`link\\":\\"veth([0-9a-f]{8})`)
+	linkPattern      = regexp.MustCompile(`link\\?":\\?"veth([0-9a-f]{8})`) // in JSON, the quotation marks are escaped
 )
 
 // restartedAt is an annotation with the same time in all pods of an application.
 const restartedAt = "kubectl.kubernetes.io/restartedAt"
 
 // newTemplate creates a template from one pod.
-func newTemplate(pod *corev1.Pod) (*template, error) {
+func newTemplate(pod *corev1.Pod, known messages) (*template, error) {
 	pod.ResourceVersion = versionMark
 	pod.Annotations[StampKey] = stampMark
-	text, err := json.Marshal(pod)
-	if err != nil {
-		return nil, fmt.Errorf("encode a pod: %w", err)
-	}
-	text, found := bytes.CutPrefix(text, []byte(typeMeta))
-	if !found {
-		return nil, fmt.Errorf("a pod's JSON does not begin with %s", typeMeta)
-	}
 	t := &template{namespace: pod.Namespace, prefix: pod.GenerateName, created: pod.CreationTimestamp.Unix()}
 	for _, c := range pod.Status.ContainerStatuses {
 		t.restarts += c.RestartCount
@@ -99,15 +100,33 @@ func newTemplate(pod *corev1.Pod) (*template, error) {
 			t.restarted = last.FinishedAt.Unix()
 		}
 	}
-	spots, err := spotsOf(pod, text)
-	if err != nil {
+	var err error
+	if t.json, err = jsonForm(pod); err != nil {
 		return nil, err
 	}
-	return t, t.cut(text, spots)
+	t.protobuf, err = protobufForm(pod, known)
+	return t, err
 }
 
-// spotsOf finds the values that differ between pods.
-func spotsOf(pod *corev1.Pod, text []byte) ([]spot, error) {
+// jsonForm returns the form in JSON, without kind and apiVersion.
+func jsonForm(pod *corev1.Pod) (form, error) {
+	text, err := json.Marshal(pod)
+	if err != nil {
+		return form{}, fmt.Errorf("encode a pod: %w", err)
+	}
+	text, found := bytes.CutPrefix(text, []byte(typeMeta))
+	if !found {
+		return form{}, fmt.Errorf("a pod's JSON does not begin with %s", typeMeta)
+	}
+	times, err := timesOf(pod, text)
+	if err != nil {
+		return form{}, err
+	}
+	return cut(text, append(spotsOf(pod, text), times...))
+}
+
+// spotsOf finds the values that differ between pods, except times.
+func spotsOf(pod *corev1.Pod, text []byte) []spot {
 	var spots []spot
 	for value, part := range map[string]part{
 		pod.Name: partName, string(pod.UID): partUID, versionMark: partVersion, stampMark: partStamp,
@@ -123,17 +142,26 @@ func spotsOf(pod *corev1.Pod, text []byte) ([]spot, error) {
 			spots = append(spots, spot{from: at - len(value), to: at, hole: hole{part: part}})
 		}
 	}
-	containers := map[string]int{}
-	for _, at := range containerPattern.FindAllSubmatchIndex(text, -1) {
-		id := string(text[at[2]:at[3]])
-		if _, ok := containers[id]; !ok {
-			containers[id] = len(containers)
-		}
-		spots = append(spots, spot{from: at[2], to: at[3], hole: hole{part: partContainer, number: containers[id]}})
+	found := containerPattern.FindAllSubmatchIndex(text, -1)
+	var ids []string // sorted, because encodings have different orders
+	for _, at := range found {
+		ids = append(ids, string(text[at[2]:at[3]]))
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	for _, at := range found {
+		number, _ := slices.BinarySearch(ids, string(text[at[2]:at[3]]))
+		spots = append(spots, spot{from: at[2], to: at[3], hole: hole{part: partContainer, number: number}})
 	}
 	for _, at := range linkPattern.FindAllSubmatchIndex(text, -1) {
 		spots = append(spots, spot{from: at[2], to: at[3], hole: hole{part: partLink}})
 	}
+	return spots
+}
+
+// timesOf finds the times in JSON.
+func timesOf(pod *corev1.Pod, text []byte) ([]spot, error) {
+	var spots []spot
 	for _, at := range timePattern.FindAllSubmatchIndex(text, -1) {
 		value := string(text[at[2]:at[3]])
 		if value == pod.Annotations[restartedAt] {
@@ -160,26 +188,26 @@ func volumeSuffix(pod *corev1.Pod) string {
 }
 
 // cut splits the text at the spots.
-func (t *template) cut(text []byte, spots []spot) error {
+func cut(text []byte, spots []spot) (form, error) {
 	slices.SortFunc(spots, func(a, b spot) int { return a.from - b.from })
-	at := 0
+	f, at := form{}, 0
 	for _, s := range spots {
 		if s.from < at {
-			return fmt.Errorf("two values of a pod overlap at %q", text[s.from:s.to])
+			return form{}, fmt.Errorf("two values of a pod overlap at %q", text[s.from:s.to])
 		}
-		t.pieces = append(t.pieces, piece{text: text[at:s.from], hole: s.hole})
+		f.pieces = append(f.pieces, piece{text: text[at:s.from], hole: s.hole})
 		at = s.to
 	}
-	t.tail = text[at:]
-	return nil
+	f.tail = text[at:]
+	return f, nil
 }
 
 // templatesOf returns the templates of a data set's applications, sorted by namespace and name prefix.
 func templatesOf(spec dataset.Spec) ([]*template, error) {
-	all := make([]*template, spec.Applications)
+	all, known := make([]*template, spec.Applications), messages{}
 	for i := range all {
 		var err error
-		if all[i], err = newTemplate(spec.Example(i)); err != nil {
+		if all[i], err = newTemplate(spec.Example(i), known); err != nil {
 			return nil, err
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // columns are the Table columns of pods in kube-apiserver.
@@ -32,8 +34,8 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	end, marks := time.NewTimer(time.Duration(max(seconds, 1))*time.Second), time.NewTicker(bookmarkEvery)
 	defer end.Stop()
 	defer marks.Stop()
-	w.Header().Set("Content-Type", "application/json")
-	f := frames{pods: s.pods, columns: columns, table: wantsTable(r)}
+	f, contentType := s.framesFor(r)
+	w.Header().Set("Content-Type", contentType)
 	var b []byte
 	switch initial := query.Get("sendInitialEvents") != ""; {
 	case initial && nothing(r):
@@ -73,13 +75,28 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 }
 
 // frames encodes the events of one watch.
-type frames struct {
+type frames interface {
+	event(b []byte, e event) []byte
+	// bookmark appends a bookmark, which ends the initial events if initial is set.
+	bookmark(b []byte, version uint64, initial bool) []byte
+}
+
+// framesFor returns the frames that a request asks for, and their media type.
+func (s *Server) framesFor(r *http.Request) (frames, string) {
+	if wantsProtobuf(r) {
+		return &protobufFrames{pods: s.pods}, runtime.ContentTypeProtobuf + ";stream=watch"
+	}
+	return &jsonFrames{pods: s.pods, columns: columns, table: wantsTable(r)}, "application/json"
+}
+
+// jsonFrames implements frames.
+type jsonFrames struct {
 	pods    *Pods
 	table   bool
 	columns string // of the next frame; null after the first one
 }
 
-func (f *frames) event(b []byte, e event) []byte {
+func (f *jsonFrames) event(b []byte, e event) []byte {
 	b = append(b, `{"type":"MODIFIED","object":`...)
 	if f.table {
 		b = f.pods.appendRow(f.row(b, e.state.version), e.pod, time.Now())
@@ -92,21 +109,21 @@ func (f *frames) event(b []byte, e event) []byte {
 }
 
 // row begins a Table with one row.
-func (f *frames) row(b []byte, version uint64) []byte {
+func (f *jsonFrames) row(b []byte, version uint64) []byte {
 	b = fmt.Appendf(append(b, tableBegin...), `"metadata":{"resourceVersion":"%d"},"columnDefinitions":%s,"rows":[`,
 		version, f.columns)
 	f.columns = "null"
 	return b
 }
 
-func (f *frames) end(b []byte) []byte {
+func (f *jsonFrames) end(b []byte) []byte {
 	if f.table {
 		b = append(b, "}]}"...)
 	}
 	return append(b, "}\n"...)
 }
 
-func (f *frames) bookmark(b []byte, version uint64, initial bool) []byte {
+func (f *jsonFrames) bookmark(b []byte, version uint64, initial bool) []byte {
 	b = append(b, `{"type":"BOOKMARK","object":`...)
 	if f.table {
 		b = append(f.row(b, version),

@@ -20,14 +20,29 @@ import (
 type Process struct {
 	Config *rest.Config // for clients of the facade, without credentials
 
+	running *exec.Cmd
+	ended   chan struct{} // closed at the end of the output
+	killed  bool
+
 	mu   sync.Mutex
 	said bytes.Buffer
+}
+
+// Kill ends the process immediately, as a crash does.
+func (p *Process) Kill(t testing.TB) {
+	t.Helper()
+	if err := p.running.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-p.ended
+	_ = p.running.Wait() // it was killed
+	p.killed = true
 }
 
 var servingAt = regexp.MustCompile(`https://127\.0\.0\.1:\d+`)
 
 // StartProcess compiles the program and runs it with further flags until the test ends. The test fails if it ends
-// before. line may change the command line; it may be nil.
+// before, unless the test has killed it. line may change the command line; it may be nil.
 func StartProcess(t testing.TB, line func(program string, args ...string) []string, kubeconfig string,
 	flags ...string) *Process {
 	t.Helper()
@@ -47,9 +62,9 @@ func StartProcess(t testing.TB, line func(program string, args ...string) []stri
 	if err := process.Start(); err != nil {
 		t.Fatal(err)
 	}
-	p, address, done := new(Process), make(chan string, 1), make(chan struct{})
+	p, address := &Process{running: process, ended: make(chan struct{})}, make(chan string, 1)
 	go func() {
-		defer close(done)
+		defer close(p.ended)
 		defer close(address)
 		for lines := bufio.NewScanner(stderr); lines.Scan(); {
 			p.note(lines.Text())
@@ -60,8 +75,11 @@ func StartProcess(t testing.TB, line func(program string, args ...string) []stri
 		}
 	}()
 	t.Cleanup(func() {
+		if p.killed {
+			return
+		}
 		_ = process.Process.Signal(syscall.SIGTERM)
-		<-done
+		<-p.ended
 		if err := process.Wait(); err != nil {
 			t.Errorf("the facade ended with %v", err)
 		}

@@ -27,6 +27,7 @@ type branch struct {
 const (
 	slotName = iota
 	slotNamespace
+	slotUID
 	slotVersion
 	slotLabels
 	slotMetadata
@@ -36,8 +37,8 @@ const (
 // NewExtractor returns an extractor for a kind with these selectable fields.
 func NewExtractor(fields []wire.Path) *Extractor {
 	e := &Extractor{paths: fields, root: newBranch()}
-	for _, path := range []string{"metadata.name", "metadata.namespace", "metadata.resourceVersion", "metadata.labels",
-		"metadata"} {
+	for _, path := range []string{"metadata.name", "metadata.namespace", "metadata.uid", "metadata.resourceVersion",
+		"metadata.labels", "metadata"} {
 		e.want(path)
 	}
 	for _, field := range fields {
@@ -104,8 +105,8 @@ func (e *Extractor) Scan(row Row) (wire.Item, wire.Facts, error) {
 func (e *Extractor) facts(w *walk) (wire.Facts, error) {
 	labels, err := w.labels()
 	return wire.Facts{
-		Name: w.text(slotName), Namespace: w.text(slotNamespace), ResourceVersion: w.text(slotVersion),
-		Labels: labels, Fields: e.fields(w),
+		Name: w.text(slotName), Namespace: w.text(slotNamespace), UID: w.text(slotUID),
+		ResourceVersion: w.text(slotVersion), Labels: labels, Fields: e.fields(w),
 	}, err
 }
 

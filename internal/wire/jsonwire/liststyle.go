@@ -70,6 +70,11 @@ func appendListMeta(dst []byte, meta wire.ListMeta) []byte {
 		dst = append(dst, `,"remainingItemCount":`...)
 		dst = strconv.AppendInt(dst, *meta.RemainingItemCount, 10)
 	}
+	if meta.Shards != "" {
+		dst = append(dst, `,"shardInfo":{"selector":"`...)
+		dst = append(dst, meta.Shards...)
+		dst = append(dst, `"}`...)
+	}
 	return append(dst, '}')
 }
 

@@ -14,12 +14,12 @@ func TestUID(t *testing.T) {
 		`{"metadata":{"annotations":{"a":"\"uid\":\"4\""},"resourceVersion":"7","uid":"5"}}`:                  "5",
 		`{"kind":"A","apiVersion":"v1","metadata":{"resourceVersion":"7","uid":null},"spec":{"uid":"other"}}`: "",
 	} {
-		item, _, err := NewExtractor(nil).Scan(Row{Object: []byte(object)})
+		item, facts, err := NewExtractor(nil).Scan(Row{Object: []byte(object)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := shape.UID(&item); got != want {
-			t.Errorf("%s: got %q, want %q", object, got, want)
+		if got := shape.UID(&item); got != want || facts.UID != want {
+			t.Errorf("%s: got %q and fact %q, want %q", object, got, facts.UID, want)
 		}
 	}
 }

@@ -17,7 +17,7 @@ type span struct{ start, end int }
 // within reports whether a span is inside another one.
 func (s span) within(other span) bool { return other.start < s.start && s.end < other.end }
 
-// fewSlots is the number of values that a scan stores without an allocation. A pod's extractor needs 15.
+// fewSlots is the number of values that a scan stores without an allocation. A pod's extractor needs 16.
 const fewSlots = 24
 
 // fewBytes is the usual size in bytes of an object's facts without labels. A pod needs about 200.

@@ -97,23 +97,19 @@ func (e *extractor) stored(stored []byte, by []*wire.Dictionary) (it wire.Item, 
 
 // examine returns the marks and the facts of a message.
 func (e *extractor) examine(data []byte) (item.Marks, wire.Facts, error) {
-	var few [fewSlots]field
-	var counts [fewSlots]int
-	w := walk{found: few[:], seen: counts[:]}
-	if len(e.wants) > fewSlots || e.count > fewSlots {
-		w.found, w.seen = make([]field, len(e.wants)), make([]int, e.count)
-	}
+	w := newWalk(e)
+	defer w.free()
 	if err := w.object(e, data); err != nil {
 		return item.Marks{}, wire.Facts{}, err
 	}
 	var texts wire.Texts
 	texts.Expect(w.meta.labelBytes() + fewBytes)
 	facts := wire.Facts{
-		Name: texts.Of(w.meta.name), Namespace: texts.Of(w.meta.namespace), ResourceVersion: texts.Of(w.meta.rv),
-		Labels: w.meta.sorted(&texts),
+		Name: texts.Of(w.meta.name), Namespace: texts.Of(w.meta.namespace), UID: texts.Of(w.meta.uid),
+		ResourceVersion: texts.Of(w.meta.rv), Labels: w.meta.sorted(&texts),
 	}
 	var err error
-	facts.Fields, err = e.fields(&w, data, &texts)
+	facts.Fields, err = e.fields(w, data, &texts)
 	return marksOf(data, w.meta.whole, w.meta.version), facts, err
 }
 

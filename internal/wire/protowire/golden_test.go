@@ -70,6 +70,9 @@ func (g *golden) listOf(t testing.TB, objects []runtime.Object, of metav1.ListMe
 	access.SetResourceVersion(of.ResourceVersion)
 	access.SetContinue(of.Continue)
 	access.SetRemainingItemCount(of.RemainingItemCount)
+	if of.ShardInfo != nil {
+		list.(metav1.ShardedListInterface).SetShardInfo(of.ShardInfo)
+	}
 	return list
 }
 
@@ -112,15 +115,22 @@ func written(t testing.TB, shape wire.Shape, representation wire.Representation,
 	return b.Bytes()
 }
 
+// shardsOfAll is a shard selector as lists contain it.
+const shardsOfAll = "shardRange(object.metadata.uid, '0x0000000000000000', '0x10000000000000000')"
+
 func TestListsAsEncoded(t *testing.T) {
 	remaining, none := int64(300), int64(0)
 	goldens(t, func(t *testing.T, g *golden) {
 		for name, head := range map[string]wire.ListMeta{
 			"whole": {ResourceVersion: "4711"}, "page": {ResourceVersion: "4711", Continue: "token", RemainingItemCount: &remaining},
 			"selected page": {ResourceVersion: "1", Continue: "token"}, "nothing remains": {ResourceVersion: "1", RemainingItemCount: &none},
+			"shard": {ResourceVersion: "1", Continue: "token", Shards: shardsOfAll},
 		} {
 			for _, count := range []int{0, 1, len(g.items)} {
 				of := metav1.ListMeta{ResourceVersion: head.ResourceVersion, Continue: head.Continue, RemainingItemCount: head.RemainingItemCount}
+				if head.Shards != "" {
+					of.ShardInfo = &metav1.ShardInfo{Selector: head.Shards}
+				}
 				formOf := func(kind wire.RepresentationKind, v wire.MetaVersion) wire.Representation {
 					return wire.Representation{Kind: kind, Meta: v}
 				}

@@ -85,6 +85,9 @@ func (s *listStyle) AppendTail(dst []byte, meta wire.ListMeta, _ wire.Content) [
 func (s *listStyle) metaField(meta wire.ListMeta) []byte {
 	list := metav1.ListMeta{ResourceVersion: meta.ResourceVersion, Continue: meta.Continue,
 		RemainingItemCount: meta.RemainingItemCount}
+	if meta.Shards != "" {
+		list.ShardInfo = &metav1.ShardInfo{Selector: meta.Shards}
+	}
 	message, err := list.Marshal()
 	if err != nil {
 		panic("BUG: encode list metadata: " + err.Error())

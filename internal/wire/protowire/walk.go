@@ -3,6 +3,7 @@ package protowire
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -20,6 +21,28 @@ type walk struct {
 	meta  objectMeta
 	found []field // values, indexed by slot
 	seen  []int   // number of elements of each repeated field that were scanned
+
+	fewFound [fewSlots]field
+	fewSeen  [fewSlots]int
+}
+
+// walks are reused, because each takes 2 kB.
+var walks = sync.Pool{New: func() any { return new(walk) }}
+
+// newWalk returns a walk for scan. The caller must free it.
+func newWalk(e *extractor) *walk {
+	w := walks.Get().(*walk)
+	w.found, w.seen = w.fewFound[:], w.fewSeen[:]
+	if len(e.wants) > fewSlots || e.count > fewSlots {
+		w.found, w.seen = make([]field, len(e.wants)), make([]int, e.count)
+	}
+	return w
+}
+
+// free makes the walk available to others, without references to the object.
+func (w *walk) free() {
+	*w = walk{}
+	walks.Put(w)
 }
 
 // object scans a complete object.
@@ -92,10 +115,11 @@ func (w *walk) enter(b *branch, data []byte, f field) error {
 
 // objectMeta is the part of an object's metadata that is read.
 type objectMeta struct {
-	whole, version      field // metadata and its resourceVersion, with positions in the object
-	name, namespace, rv []byte
-	labels              []wirePair
-	few                 [12]wirePair
+	whole, version       field // metadata and its resourceVersion, with positions in the object
+	name, namespace, uid []byte
+	rv                   []byte
+	labels               []wirePair
+	few                  [12]wirePair
 }
 
 type wirePair struct{ key, value []byte }
@@ -117,6 +141,8 @@ func (m *objectMeta) read(data []byte, f field) error {
 			m.name, err = s.bytes(f)
 		case metaNamespace:
 			m.namespace, err = s.bytes(f)
+		case metaUID:
+			m.uid, err = s.bytes(f)
 		case metaVersion:
 			if m.version.end != 0 || !f.isPlain() {
 				return malformed("resourceVersion is repeated or not in shortest encoding")

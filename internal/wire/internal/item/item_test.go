@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
@@ -230,6 +232,92 @@ func TestDictionariesAreShared(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// noisy returns an object with n bytes of that many different values after it. Entropy coding shrinks few values.
+func noisy(n, values int) Item {
+	random, b := rand.New(rand.NewSource(1)), object(1).data
+	for range n {
+		b = append(b, byte(random.Intn(values)))
+	}
+	return New(b, Marks{})
+}
+
+func TestEntropyCodingIsSkippedWhileUseless(t *testing.T) {
+	d, err := NewDictionary(objects(0, 200))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, useless, useful := d.Packer(), noisy(600, 256), noisy(2000, 10)
+	best := d.Packer().Pack(&useful)
+	tries := func(it *Item, n int) (tried int) {
+		for range n {
+			p.buffers[denseLiterals] = nil
+			if p.Pack(it); p.buffers[denseLiterals] != nil {
+				tried++
+			}
+		}
+		return tried
+	}
+	if got := tries(&useless, enoughTries+2*(mostSkipped+1)); got != enoughTries+2 {
+		t.Errorf("entropy coding was tried for %d similar objects, want %d", got, enoughTries+2)
+	}
+	// One of the next objects tries it. It helps, and all that follow try it again.
+	tries(&useful, mostSkipped+1)
+	if got := tries(&useful, 2*mostSkipped); got != 2*mostSkipped {
+		t.Errorf("entropy coding was tried for %d of %d objects that it helps", got, 2*mostSkipped)
+	}
+	if packed := p.Pack(&useful); packed.Memory() != best.Memory() {
+		t.Errorf("got %d bytes, want %d", packed.Memory(), best.Memory())
+	}
+}
+
+// An object that is not worth packing otherwise does not skip it.
+func TestEntropyCodingIsTriedForDataThatHardlyShrinks(t *testing.T) {
+	d, err := NewDictionary(objects(0, 200))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, useless, numbers := d.Packer(), noisy(600, 256), noisy(30_000, 10)
+	for range enoughTries + 1 {
+		p.Pack(&useless)
+	}
+	if packed := p.Pack(&numbers); !packed.Packed() {
+		t.Error("an object that entropy coding shrinks was not packed")
+	}
+}
+
+// phrases returns an item of phrases that many items share. The fast level finds only parts of a phrase, because six
+// letters of it are in other phrases, too.
+func phrases(i int) *Item {
+	random := rand.New(rand.NewSource(int64(i)))
+	var b []byte
+	for range 80 {
+		phrase := rand.New(rand.NewSource(int64(random.Intn(300))))
+		for range 40 {
+			b = append(b, 'a'+byte(phrase.Intn(4)))
+		}
+	}
+	return new(New(b, Marks{}))
+}
+
+func TestFastLevelIsUsedUnlessItemsBecomeLarger(t *testing.T) {
+	var items []*Item
+	for i := range 100 {
+		items = append(items, phrases(i))
+	}
+	for what, test := range map[string]struct {
+		items []*Item
+		want  zstd.EncoderLevel
+	}{"objects": {objects(0, 200), fastLevel}, "phrases": {items, usualLevel}} {
+		d, err := NewDictionary(test.items)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.level != test.want {
+			t.Errorf("%s: got level %s, want %s", what, d.level, test.want)
+		}
+	}
 }
 
 func BenchmarkPack(b *testing.B) {

@@ -6,7 +6,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Packer packs items with a dictionary. It takes about 3 MB, and twice that after an item that hardly shrinks. Reuse it
+// Packer packs items with a dictionary. It takes 1 to 3 MB, and twice that after an item that hardly shrinks. Reuse it
 // for consecutive items, and drop it afterwards. Used by one goroutine at a time.
 type Packer struct {
 	dictionary *Dictionary
@@ -14,6 +14,8 @@ type Packer struct {
 	buffers    [denseLiterals + 1][]byte
 	block      *block // current block, to which free belongs
 	free       []byte // free memory at the end of the current block, for Lay
+	useless    int    // number of consecutive items for which entropy coding was useless
+	skipped    int    // number of items since then for which it was not tried
 }
 
 // Packer returns a packer for the dictionary.
@@ -64,16 +66,38 @@ func (p *Packer) pack(it *Item, data []byte, put func([]byte) ([]byte, *block)) 
 // than it saves.
 const alike = 8
 
+const (
+	// enoughTries is the number of consecutive items without use of entropy coding after which most items skip it.
+	enoughTries = 16
+	// mostSkipped is the number of items that then skip it between two that try it.
+	mostSkipped = 15
+)
+
 // smallest returns the packed data, valid until the next call. It returns the data itself if packing fails.
 func (p *Packer) smallest(data []byte) []byte {
 	plain := p.encode(data, plainLiterals)
-	if len(plain) <= len(data)/alike {
+	if len(plain) <= len(data)/alike || p.skips(data, plain) {
 		return plain
 	}
 	if dense := p.encode(data, denseLiterals); worth(len(plain), len(dense)) {
+		p.useless = 0
 		return dense
 	}
+	p.useless++
 	return plain
+}
+
+// skips reports whether to skip entropy coding, because it was of no use for the items before. It costs more than all
+// other packing. Data that hardly shrinks without it never skips it.
+func (p *Packer) skips(data, plain []byte) bool {
+	if p.useless < enoughTries || !worth(len(data), len(plain)) {
+		return false
+	}
+	if p.skipped++; p.skipped <= mostSkipped {
+		return true
+	}
+	p.skipped = 0
+	return false
 }
 
 // encode returns the packed data, valid until the next call. It returns the data itself if packing fails. The library

@@ -81,24 +81,27 @@ func tryOpen(it *Item) (open Opened, err error) {
 	return Open(it), nil
 }
 
-// The kinds of dictionary, as stored.
+// Properties of a dictionary, as stored.
 const (
-	storedRaw byte = iota
-	storedTables
+	storedTables byte = 1 << iota
+	storedFast        // items are packed at fastLevel
 )
 
 // AppendStored appends the dictionary in the form that ReadDictionary reads.
 func (d *Dictionary) AppendStored(dst []byte) []byte {
-	kind := storedRaw
+	var properties byte
 	if d.tables {
-		kind = storedTables
+		properties |= storedTables
 	}
-	return append(append(dst, kind), d.bytes...)
+	if d.level == fastLevel {
+		properties |= storedFast
+	}
+	return append(append(dst, properties), d.bytes...)
 }
 
 // ReadDictionary reads what Dictionary.AppendStored appended. It copies the bytes. It returns ErrDamaged.
 func ReadDictionary(stored []byte) (d *Dictionary, err error) {
-	if len(stored) == 0 || stored[0] > storedTables {
+	if len(stored) == 0 || stored[0]&^(storedTables|storedFast) != 0 {
 		return nil, fmt.Errorf("%w: unknown kind of dictionary", ErrDamaged)
 	}
 	defer func() {
@@ -106,7 +109,10 @@ func ReadDictionary(stored []byte) (d *Dictionary, err error) {
 			d, err = nil, fmt.Errorf("%w: %v", ErrDamaged, why)
 		}
 	}()
-	made := newDictionary(bytes.Clone(stored[1:]), stored[0] == storedTables)
+	made := newDictionary(bytes.Clone(stored[1:]), stored[0]&storedTables != 0)
+	if stored[0]&storedFast != 0 {
+		made.level = fastLevel
+	}
 	decoder, err := made.decoder()
 	if err == nil {
 		made.decoders.Put(decoder)

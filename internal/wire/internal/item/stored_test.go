@@ -7,15 +7,19 @@ import (
 )
 
 // TestDictionaryIsReadBack packs with a dictionary that was read back, and reads items of the original with it. It does
-// so for a dictionary with tables, and for one without.
+// so for a dictionary with tables, for one without, and for one at the fast level.
 func TestDictionaryIsReadBack(t *testing.T) {
 	made, err := NewDictionary(objects(0, 200))
 	if err != nil || !made.tables {
 		t.Fatalf("got a dictionary without tables, error %v", err)
 	}
-	for name, d := range map[string]*Dictionary{"tables": made, "raw": newDictionary([]byte(`{"type":"Ready","status":"True"}`), false)} {
+	fast := newDictionary(made.bytes, true)
+	fast.level = fastLevel
+	for name, d := range map[string]*Dictionary{
+		"tables": made, "raw": newDictionary([]byte(`{"type":"Ready","status":"True"}`), false), "fast": fast,
+	} {
 		read, err := ReadDictionary(d.AppendStored(nil))
-		if err != nil || !bytes.Equal(read.bytes, d.bytes) {
+		if err != nil || !bytes.Equal(read.bytes, d.bytes) || read.level != d.level {
 			t.Fatalf("%s: got another dictionary, error %v", name, err)
 		}
 		for _, it := range objects(200, 210) {

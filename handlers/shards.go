@@ -1,0 +1,89 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+
+	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/selectors"
+)
+
+// ShardSelectors selects the lists and watches with a shardSelector (KEP-5866) that the cache serves
+// (docs/adr/0041-shards.md).
+type ShardSelectors int
+
+// Values of ShardSelectors.
+const (
+	ShardsAsUpstream ShardSelectors = iota // those of an upstream that applies the selector; others are forwarded
+	ServeShards                            // all; they are forwarded only if the upstream applies the selector
+	ForwardShards                          // none
+)
+
+// shardRoute forwards a request for shards if the cache must not serve it. It is called after authorization, because it
+// may send a request to the upstream.
+func (s *Server) shardRoute(ctx context.Context, q *Request) route {
+	if q.reason != "" || !q.selectsShards() || q.shardsHere {
+		return route{}
+	}
+	switch applies, err := s.shards.Applies(ctx, q.resource); {
+	case err != nil:
+		return forwardFor(observe.Undiscovered)
+	case !applies:
+		return forwardFor(observe.Unserved)
+	}
+	return route{}
+}
+
+// selectsShards reports whether a request is a list or watch of shards.
+func (q *Request) selectsShards() bool {
+	return (q.info.Verb == verbList || q.info.Verb == verbWatch) && q.query.Get("shardSelector") != ""
+}
+
+// unforwardable are the errors of requests for shards, by the reason why the cache cannot answer. Requests with any
+// other reason are forwarded, because kube-apiserver refuses them.
+var unforwardable = map[observe.Reason]error{
+	observe.NotCached: errShardsNotServed, observe.MediaType: errShardsNotServed, observe.OwnWords: errShardsNotServed,
+	observe.TooLargeYAML: errShardsNotServed, observe.Refused: errShardsNotServed,
+	observe.OutsideWindow: errShardsExpired, observe.ReadFromEtcd: errShardsExpired,
+	observe.NotReady: errShardsNotNow, observe.NoMemory: errShardsNotNow, observe.Unproven: errShardsNotNow,
+	observe.Undiscovered: errShardsNotNow,
+}
+
+// mayForward returns an error if the upstream would answer a request for shards with all objects.
+func (s *Server) mayForward(ctx context.Context, q *Request) error {
+	refusal := unforwardable[q.Event.Reason]
+	undefined := q.reason == observe.Undiscovered && q.undiscovered == nil // the upstream's 404
+	if !q.shardsHere || refusal == nil || q.malformed != nil || undefined {
+		return nil
+	}
+	if applies, err := s.shards.Applies(ctx, q.resource); err == nil && applies {
+		return nil
+	}
+	if _, err := selectors.ParseShards(q.Options.ShardSelector); isShardSyntax(err) {
+		refusal = &invalidShardsError{cause: err}
+	}
+	q.Event.Source = observe.FromFacade
+	return refusal
+}
+
+// invalidShardsError reports an invalid shardSelector. kube-apiserver responds with a 500 without a reason (semantics
+// 5.6).
+type invalidShardsError struct{ cause error }
+
+func (e *invalidShardsError) Error() string { return e.cause.Error() }
+
+// Unwrap returns the parser's error.
+func (e *invalidShardsError) Unwrap() error { return e.cause }
+
+func isShardSyntax(err error) bool {
+	var syntax *selectors.ShardSyntaxError
+	return errors.As(err, &syntax)
+}
+
+// shardInfo returns the selector that a list contains. Only the plain representation has it.
+func (q *Request) shardInfo() string {
+	if shards := q.Predicate.Shards(); shards != nil && q.media.transform == asIs {
+		return shards.String()
+	}
+	return ""
+}

@@ -1,0 +1,179 @@
+package timeline
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/listfacade/listfacade/internal/journal"
+)
+
+// filter selects objects.
+type filter struct {
+	namespace, name string // empty for all
+	labels          labels.Selector
+}
+
+// key reports whether an object with a key, "namespace/name" or "name", can be selected.
+func (f *filter) key(key string) bool {
+	namespace, name := split(key)
+	return (f.namespace == "" || f.namespace == namespace) && (f.name == "" || f.name == name)
+}
+
+func split(key string) (namespace, name string) {
+	if namespace, name, ok := strings.Cut(key, "/"); ok {
+		return namespace, name
+	}
+	return "", key
+}
+
+// candidate is an object that may differ between the beginning and the end of a period.
+type candidate struct {
+	before, after held
+	next          held // in the checkpoint after a gap, while it is read
+	moved         bool // after is set: the period has an event of the object, or a gap
+	time          time.Time
+	version       uint64
+	unseen        bool // the object changed in a hole, so that the journal has no event
+}
+
+// diff passes on the entries about one resource: its changes, sorted by key, then its holes.
+func (p *period) diff(ctx context.Context, s *span, f *filter, show func(*Entry) error) error {
+	candidates, holes, err := s.candidates(ctx, f)
+	if err == nil && len(candidates) > 0 {
+		err = s.fill(ctx, candidates)
+	}
+	if err != nil {
+		return err
+	}
+	for _, key := range slices.Sorted(maps.Keys(candidates)) {
+		e, changed, err := candidates[key].entry(f)
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", s.resource, key, err)
+		}
+		if !changed {
+			continue
+		}
+		e.Resource = s.resource
+		e.Namespace, e.Name = split(key)
+		if err := show(&e); err != nil {
+			return err
+		}
+	}
+	first, last := p.edges(s)
+	for _, e := range slices.Concat(first, holes, last) {
+		if err := show(&e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// candidates returns the objects with events in the period, and those that changed in a hole.
+func (s *span) candidates(ctx context.Context, f *filter) (map[string]*candidate, []Entry, error) {
+	found, holes := map[string]*candidate{}, []Entry(nil)
+	versions, listed := map[string]uint64{}, map[string]uint64{} // of all objects, and of those in the last checkpoint
+	for step, err := range s.steps(ctx) {
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case step.kind == gap:
+			holes, listed = append(holes, step.hole), map[string]uint64{}
+		case step.kind == counted:
+			for _, key := range differing(versions, listed) {
+				found[key] = &candidate{unseen: true}
+			}
+			versions = listed
+		case !f.key(step.Key):
+		case step.kind == content && len(holes) > 0:
+			listed[step.Key] = step.RV
+		case step.kind == content:
+			versions[step.Key] = step.RV
+		default:
+			if versions[step.Key] = step.RV; step.Kind == journal.Delete {
+				delete(versions, step.Key)
+			}
+			if step.RV > s.from {
+				found[step.Key] = &candidate{time: step.Time, version: step.RV}
+			}
+		}
+	}
+	return found, holes, nil
+}
+
+// differing returns the keys with different versions.
+func differing(before, after map[string]uint64) []string {
+	var keys []string
+	for key, version := range before {
+		if after[key] != version {
+			keys = append(keys, key)
+		}
+	}
+	for key := range after {
+		if _, ok := before[key]; !ok {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// fill adds the objects at the beginning and the end of the period.
+func (s *span) fill(ctx context.Context, candidates map[string]*candidate) error {
+	listing := false
+	for step, err := range s.steps(ctx) {
+		switch {
+		case err != nil:
+			return err
+		case step.kind == gap:
+			listing = true
+			for _, c := range candidates {
+				c.next = held{}
+			}
+		case step.kind == counted: // the checkpoint has all objects that still exist
+			listing = false
+			for _, c := range candidates {
+				c.after, c.moved = c.next, true
+			}
+		default:
+			if c := candidates[step.Key]; c != nil {
+				c.add(step, listing, s.from)
+			}
+		}
+	}
+	return nil
+}
+
+// add adds the content or an event of the object, which belongs to the period if its version is above from.
+func (c *candidate) add(step *step, listing bool, from uint64) {
+	switch {
+	case listing:
+		c.next = step.held()
+	case c.moved || step.kind == event && step.RV > from:
+		c.after, c.moved = step.held(), true
+	default:
+		c.before = step.held()
+	}
+}
+
+// entry returns the entry about the object; false if it did not change or is not selected.
+func (c *candidate) entry(f *filter) (Entry, bool, error) {
+	before, err := c.before.object()
+	if err != nil {
+		return Entry{}, false, err
+	}
+	after, err := c.after.object()
+	if err != nil || before == nil && after == nil || !matches(f.labels, before, after) {
+		return Entry{}, false, err
+	}
+	e, changed := compare(before, after)
+	e.Time, e.Version = c.time, c.version
+	if c.unseen {
+		e.Note = "changed in a hole"
+	}
+	return e, changed, nil
+}

@@ -1,0 +1,75 @@
+package timeline
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/listfacade/listfacade/internal/observe"
+)
+
+// diffPrinter prints entries as unified differences of YAML, as "kubectl diff" does.
+type diffPrinter struct{ out io.Writer }
+
+func (p diffPrinter) print(e *Entry) error {
+	if e.Type == Existed {
+		return nil // it is the old text of the next difference
+	}
+	if _, err := fmt.Fprintf(p.out, "# %s\n", printable(strings.Join(heading(e), " "))); err != nil || e.Type == Lost {
+		return err
+	}
+	before, err := yamlOf(e.before)
+	if err != nil {
+		return err
+	}
+	after, err := yamlOf(e.after)
+	if err != nil {
+		return err
+	}
+	text := diff.Diff("before", before, "after", after)
+	_, text, _ = bytes.Cut(text, []byte("\n")) // the first line repeats the names
+	_, err = p.out.Write(safe(text))
+	return err
+}
+
+func (diffPrinter) close() error { return nil }
+
+// heading are the words about an entry.
+func heading(e *Entry) []string {
+	words := []string{string(e.Type), e.object()}
+	if e.Type == Lost {
+		words = append(words, e.lost())
+	} else if !e.Time.IsZero() {
+		words = append(words, "at "+stamp(e.Time))
+	}
+	if e.Version > 0 {
+		words = append(words, fmt.Sprintf("version %d", e.Version))
+	}
+	if by := e.by(); by != "" {
+		words = append(words, "by "+by)
+	}
+	if e.Note != "" {
+		words = append(words, "("+e.Note+")")
+	}
+	return words
+}
+
+// yamlOf returns an object as YAML; empty if there is none.
+func yamlOf(content tree) ([]byte, error) {
+	if content == nil {
+		return nil, nil
+	}
+	return toYAML(content)
+}
+
+// safe replaces control characters other than line ends. YAML escapes them, except some that it need not escape.
+func safe(text []byte) []byte {
+	lines := bytes.Split(text, []byte("\n"))
+	for i, line := range lines {
+		lines[i] = []byte(observe.Printable(string(line), len(line)))
+	}
+	return bytes.Join(lines, []byte("\n"))
+}

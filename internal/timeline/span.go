@@ -1,0 +1,188 @@
+package timeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/journal"
+)
+
+// span is the part of a lane's journal that has the content at the beginning of a period, and the events up to the end.
+type span struct {
+	lane     string
+	resource Resource
+	encoding string
+	segments []journal.Segment // in their order; at least one
+	from, to uint64            // the events of the period have versions above from, up to to
+	// late is set if the journal has no content at the beginning of the period. The first checkpoint takes its place.
+	late bool
+}
+
+// newSpan returns the span of the segments of a lane and a cluster; false if the journal does not have the lane in the
+// period.
+func newSpan(all []journal.Segment, cluster string, from, to uint64) (span, bool) {
+	var usable []journal.Segment
+	for _, s := range all {
+		if s.Err == nil && s.Cluster == cluster && s.RV <= to {
+			usable = append(usable, s)
+		}
+	}
+	if len(usable) == 0 {
+		return span{}, false
+	}
+	gvr, err := parseResource(usable[0].Resource)
+	if err != nil {
+		return span{}, false
+	}
+	first := len(usable) - 1
+	for first > 0 && usable[first].RV > from {
+		first--
+	}
+	s := span{lane: usable[0].Lane, resource: resourceOf(gvr), encoding: usable[0].Encoding, segments: usable[first:], from: from, to: to}
+	if start := s.segments[0].RV; start > from {
+		s.late, s.from = true, start
+	}
+	return s, true
+}
+
+// gaps returns the number of holes that the segments show.
+func (s *span) gaps() int {
+	n := 0
+	for i := range s.segments[1:] {
+		if !s.segments[i+1].Continues(&s.segments[i]) {
+			n++
+		}
+	}
+	if s.late {
+		n++
+	}
+	return n
+}
+
+// lost returns the hole between two moments of the lane.
+func (s *span) lost(since, until time.Time, version uint64, note string) Entry {
+	return Entry{Type: Lost, Resource: s.resource, Since: since, Time: until, Version: version, Note: note}
+}
+
+// stepKind is the kind of a step.
+type stepKind int
+
+const (
+	content stepKind = iota // an object of a checkpoint
+	event                   // an object was created, changed or deleted
+	gap                     // events may be missing; a checkpoint follows
+	counted                 // the end of the checkpoint after a gap
+)
+
+// step is a part of a span.
+type step struct {
+	kind stepKind
+	journal.Record
+	of   *source
+	hole Entry // of a gap
+}
+
+// held returns the object after the step, in memory that stays valid; no object if it was deleted.
+func (s *step) held() held {
+	if s.Kind == journal.Delete {
+		return held{}
+	}
+	return held{payload: append([]byte(nil), s.Payload...), of: s.of}
+}
+
+// steps returns the steps of a span in their order: the first checkpoint, and then all events up to the end. It returns
+// fs.ErrNotExist if the first segment was removed since the span was made.
+func (s *span) steps(ctx context.Context) iter.Seq2[*step, error] {
+	return func(yield func(*step, error) bool) {
+		intact, last := true, s.segments[0].Time // time of the last record
+		for i := range s.segments {
+			w := walk{span: s, segment: &s.segments[i], yield: yield, last: last}
+			follows := i == 0 || intact && s.segments[i].Continues(&s.segments[i-1])
+			if !follows && !w.gap() {
+				return
+			}
+			goesOn, err := w.read(ctx, i > 0 && follows)
+			intact = !errors.Is(err, journal.ErrDamaged) && !errors.Is(err, fs.ErrNotExist)
+			if err != nil && (intact || i == 0 && !w.events) { // without an event, the checkpoint may not be complete
+				yield(nil, err)
+				return
+			}
+			if !goesOn {
+				return
+			}
+			last = w.last
+		}
+	}
+}
+
+// walk reads one segment of a span.
+type walk struct {
+	*span
+	segment *journal.Segment
+	yield   func(*step, error) bool
+	pending bool // the checkpoint after a gap has not ended
+	events  bool // an event was read, so that the checkpoint is complete
+	last    time.Time
+}
+
+// gap passes on that events may be missing before the segment.
+func (w *walk) gap() bool {
+	w.pending = true
+	hole := w.lost(w.last, w.segment.Time, w.segment.RV, "the journal may lack events")
+	return w.yield(&step{kind: gap, hole: hole}, nil)
+}
+
+// read reads the segment, without its checkpoint if only events are wanted. It returns false at the end of the period,
+// or if the caller wants no more. An error that is journal.ErrDamaged follows the steps before the damage.
+func (w *walk) read(ctx context.Context, events bool) (goesOn bool, err error) {
+	of, err := newSource(&w.segment.Identity)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", w.segment.Path, err)
+	}
+	records := w.segment.Records(ctx)
+	if events {
+		records = w.segment.Events(ctx, 0)
+	}
+	for r, err := range records {
+		if err != nil {
+			return true, err
+		}
+		if goesOn, err := w.record(r, of); err != nil || !goesOn {
+			return false, err
+		}
+	}
+	return w.end(), nil
+}
+
+// record passes a record on.
+func (w *walk) record(r journal.Record, of *source) (goesOn bool, err error) {
+	switch r.Kind {
+	case journal.Dictionary:
+		return true, of.add(r.Payload)
+	case journal.Object:
+		return w.yield(&step{kind: content, Record: r, of: of}, nil), nil
+	case journal.Progress, journal.Upsert, journal.Delete:
+		w.events, w.last = true, r.Time
+	}
+	if r.RV > w.to {
+		w.end()
+		return false, nil
+	}
+	if !w.end() || r.Kind == journal.Progress {
+		return true, nil
+	}
+	return w.yield(&step{kind: event, Record: r, of: of}, nil), nil
+}
+
+// end passes on the end of a checkpoint after a gap.
+func (w *walk) end() bool {
+	if !w.pending {
+		return true
+	}
+	w.pending = false
+	return w.yield(&step{kind: counted}, nil)
+}
