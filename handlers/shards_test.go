@@ -324,7 +324,7 @@ func TestShardsAreNotForwardedToAnUpstreamThatIgnoresThem(t *testing.T) {
 			code          int
 		}{
 			{"", json, http.StatusServiceUnavailable},
-			{"watch=1&", json, http.StatusServiceUnavailable},
+			{"watch=1&", json, http.StatusTooManyRequests},
 			{"resourceVersion=0&", "application/*", http.StatusNotImplemented},
 			{fmt.Sprintf("resourceVersion=%d&resourceVersionMatch=Exact&", first-10), json, http.StatusGone},
 			{"resourceVersion=0&", json, http.StatusOK},

@@ -120,8 +120,10 @@ func TestSegmentContinues(t *testing.T) {
 	_, lane := w.lane(configMaps)
 	w.begin(configMaps, 140, lane.Position(), configMaps.record(t, journal.Object, "a", 120))
 	w.add(configMaps, configMaps.record(t, journal.Upsert, "a", 145))
+	w.begin(configMaps, 150, lane.Position(), configMaps.record(t, journal.Object, "a", 145)) // without an event since 145
+	w.add(configMaps, configMaps.record(t, journal.Upsert, "a", 155))
 	w.close()
-	for _, rv := range []string{"139", "140", "144", "145"} {
+	for _, rv := range []string{"139", "140", "144", "145", "148", "150", "155"} {
 		response, body := serve(t, w.dir, rv).get(t, "/api/v1/configmaps")
 		if response.Header.Get("Warning") != "" || !strings.Contains(body, `{"resourceVersion":"`+rv+`"}`) {
 			t.Errorf("%s: got %s with warning %q, want none", rv, body, response.Header.Get("Warning"))
@@ -164,7 +166,7 @@ func TestColumnsChangeWithTheRecordedVersion(t *testing.T) {
 	columns("Name")
 	s.player.advance(at(110))
 	columns("Full Name")
-	if _, body := s.get(t, "/api/v1/configmaps?watch=1&resourceVersion=100"); !strings.Contains(body, `"code":410`) {
+	if _, body := s.get(t, "/api/v1/configmaps?watch=1&resourceVersion=100&timeoutSeconds=1"); !strings.Contains(body, `"code":410`) {
 		t.Errorf("watch from before: got %s, want 410", body)
 	}
 }
@@ -227,7 +229,7 @@ func TestOlderVersionsAreRefused(t *testing.T) {
 			t.Errorf("%s: got %d %s, want 410", query, response.StatusCode, body)
 		}
 	}
-	if _, body := s.get(t, "/api/v1/configmaps?watch=1&resourceVersion=110"); !strings.Contains(body, `"code":410`) {
+	if _, body := s.get(t, "/api/v1/configmaps?watch=1&resourceVersion=110&timeoutSeconds=1"); !strings.Contains(body, `"code":410`) {
 		t.Errorf("watch: got %s, want 410", body)
 	}
 	if _, body := s.get(t, "/api/v1/configmaps?resourceVersion="+strconv.Itoa(1<<40)); !strings.Contains(body, "Too large resource version") {

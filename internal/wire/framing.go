@@ -107,7 +107,8 @@ func (l *lineReader) line() ([]byte, error) {
 type Prefixed struct{}
 
 // prefixReadBytes is the size in bytes of a prefixReader's buffer. A larger frame is copied. Each read of 4 kB or more
-// causes HTTP/2 to send two WINDOW_UPDATE frames, so the buffer should contain an event of a pod, of about 11 kB.
+// causes HTTP/2 to send two WINDOW_UPDATE frames, so the buffer should contain an event of a pod, of about 11 kB. With
+// the 4 kB of bufio, such an event takes two reads.
 const prefixReadBytes = 16 << 10
 
 // Reader implements Framing. Frames have no prefix, and share the buffers.
