@@ -3,7 +3,6 @@ package reflector
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"strings"
 	"time"
@@ -59,44 +58,6 @@ type resumption struct {
 	tail  *cache.Tail
 	after journal.Position // zero if the content is not exactly that at the end of the journal
 	at    time.Time
-}
-
-// journalName returns the name of a lane in the journal.
-func (l *lane) journalName() string {
-	gvr := l.Resource.GVR
-	return strings.Join([]string{gvr.Resource, gvr.Group, gvr.Version, l.Encoding.Name()}, ".")
-}
-
-// isRecorded reports whether a lane is written to the journal. The lane of a resource that is read from etcd does not
-// show up to which version its objects are complete. A custom resource with an unreadable definition may change
-// unnoticed. Secrets must not be written to a disk, even if they are cached.
-func (l *lane) isRecorded() bool {
-	return !l.Resource.ReadFromEtcd() && !isSecret(l.Resource) && !l.Undefined()
-}
-
-// identity describes the lane's objects, with the listWatch that they have. It returns nil while the lane is being
-// listed, and an error if the cluster is unknown.
-func (l *lane) identity() (journal.Identity, *listWatch, error) {
-	origin := l.origin.Load()
-	by := l.synced.Load() // loaded after origin, so it is not of an earlier epoch
-	version, known := origin.now()
-	switch {
-	case by == nil || !known || version == "":
-		return journal.Identity{}, nil, nil
-	case origin.cluster == "":
-		return journal.Identity{}, nil, fmt.Errorf("read the cluster's UID: %w", errNoAnswer)
-	}
-	id := by.identity(origin.cluster, version, l.Encoding)
-	id.Marked, id.Warnings, id.ListKind = l.Marked(), l.Warnings(), by.about.ListKind
-	return id, by, nil
-}
-
-// identity returns the part of an identity that must be the same for a lane to be restored.
-func (l *listWatch) identity(cluster, version string, e wire.Encoding) journal.Identity {
-	return journal.Identity{
-		Cluster: cluster, Resource: l.resource.GVR.String(), Encoding: e.Name(), Accept: l.ask.Accept, Upstream: version,
-		Definition: l.defined.uid, Generation: l.defined.generation,
-	}
 }
 
 // visit writes what has happened since the last visit. It begins a segment if there is none, if events are missing, or
