@@ -85,9 +85,11 @@ func (n nodeScale) measure(ctx context.Context, dir string, o options, t *table)
 	defer u.stop()
 	// A caller stands for the agents of many nodes, so only its own limits are raised. The simulated upstream does not
 	// serve the pages of a self-audit.
-	flags := slices.Concat([]string{"--preload", "pods", "--preload-encodings", n.encoding, "--goaway-chance", "0", "--self-audit-interval", "0",
+	flags := slices.Concat([]string{
+		"--preload", "pods", "--preload-encodings", n.encoding, "--goaway-chance", "0", "--self-audit-interval", "0",
 		"--max-watches", strconv.Itoa(2 * n.watches), "--max-watches-per-user", strconv.Itoa(n.watches),
-		"--watch-rate-per-user", "1000", "--authz-miss-rate", "1000"}, strings.Fields(o.flags))
+		"--watch-rate-per-user", "1000", "--authz-miss-rate", "1000",
+	}, strings.Fields(o.flags))
 	f, _, err := startAlone(ctx, dir, u, n.pods, flags...)
 	if err != nil {
 		return err

@@ -179,7 +179,7 @@ func (r *recorder) judge(ctx context.Context, now time.Time, failed int, err err
 
 // first returns the first of joined errors. The others are usually the same.
 func first(err error) error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // only the outermost is joined here
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return first(joined.Unwrap()[0])
 	}
 	return err

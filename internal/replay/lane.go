@@ -75,6 +75,7 @@ func (l *lane) apply(s *step) error {
 		return nil
 	case stepList:
 		return l.replace(s)
+	case stepUpsert, stepDelete:
 	}
 	o, err := l.object(s.key, s.stored.kept())
 	if err != nil {

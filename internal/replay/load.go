@@ -169,6 +169,7 @@ func (o *loaded) collect(s *step) error {
 		o.list[s.key] = s.stored.kept()
 	case stepDelete:
 		delete(o.list, s.key)
+	case stepProgress:
 	}
 	o.note(s)
 	return nil

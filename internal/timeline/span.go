@@ -42,7 +42,10 @@ func newSpan(all []journal.Segment, cluster string, from, to uint64) (span, bool
 	for first > 0 && usable[first].RV > from {
 		first--
 	}
-	s := span{lane: usable[0].Lane, resource: resourceOf(gvr), encoding: usable[0].Encoding, segments: usable[first:], from: from, to: to}
+	s := span{
+		lane: usable[0].Lane, resource: resourceOf(gvr), encoding: usable[0].Encoding, segments: usable[first:], from: from,
+		to: to,
+	}
 	if start := s.segments[0].RV; start > from {
 		s.late, s.from = true, start
 	}

@@ -109,7 +109,7 @@ func (f *filler) special(v reflect.Value) bool {
 	case *runtime.RawExtension:
 		p.Raw = [][]byte{nil, []byte(`{"b": "<x>", "a" : [1, null]}`)}[f.IntN(2)]
 	case *metav1.FieldsV1:
-		p.Raw = []byte(`{"f:metadata":{"f:labels":{}}}`)
+		p.SetRawBytes([]byte(`{"f:metadata":{"f:labels":{}}}`))
 	default:
 		return false
 	}

@@ -130,7 +130,7 @@ func serve(t *testing.T, dir, at string, set ...func(*replay.Options)) (config *
 func number(rv uint64) string { return strconv.FormatUint(rv, 10) }
 
 // record starts a facade that writes a journal until the returned function is called.
-func record(t *testing.T, s *suite.Fixture, dir string) (end func()) {
+func record(t *testing.T, dir string) (end func()) {
 	t.Helper()
 	f := suite.StartFacade(t, suite.Cluster(t), recording(dir))
 	return func() { f.Close(t) }

@@ -165,5 +165,5 @@ func failure(lines []string, out []byte, err error) error {
 	if errors.As(err, &exit) {
 		err = fmt.Errorf("%w: %s", err, exit.Stderr)
 	}
-	return fmt.Errorf("%s: %v\n%s", strings.Join(lines, "\n"), err, out)
+	return fmt.Errorf("%s: %w\n%s", strings.Join(lines, "\n"), err, out)
 }

@@ -73,6 +73,7 @@ func (m messages) fields(of reflect.Type) map[protowire.Number]reflect.Type {
 				fields[protowire.Number(n)] = single(of.Field(i).Type)
 			}
 		}
+	default: // other types have no fields
 	}
 	m[of] = fields
 	return fields

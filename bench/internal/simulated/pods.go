@@ -123,6 +123,7 @@ func (p *Pods) appendPart(b []byte, i int, seed uint64, h hole, s state) []byte 
 		return time.Unix(h.moment-earlier(i), 0).UTC().AppendFormat(b, time.RFC3339)
 	case partSeconds:
 		return protowire.AppendVarint(b, uint64(h.moment-earlier(i))) //nolint:gosec // after 1970
+	case partBegin, partEnd: // they have no text of their own
 	}
 	return b
 }
