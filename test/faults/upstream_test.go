@@ -297,14 +297,15 @@ func testDown(t *testing.T, s *survivors) {
 			t.Errorf("%s: %d %s", query, code, body)
 		}
 	}
-	for _, query := range []string{"", "?limit=2", "/o1", "?watch=1", "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"} {
+	for query, want := range map[string]metav1.StatusReason{
+		"": metav1.StatusReasonServiceUnavailable, "?limit=2": metav1.StatusReasonServiceUnavailable,
+		"/o1": metav1.StatusReasonServiceUnavailable, "?watch=1": metav1.StatusReasonTooManyRequests,
+		"?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan": metav1.StatusReasonTooManyRequests,
+	} {
 		code, body := s.ask(t, query)
-		var status struct {
-			Kind, Reason string
-			Code         int
-		}
-		if err := json.Unmarshal([]byte(body), &status); err != nil || code != http.StatusServiceUnavailable || status.Code != code ||
-			status.Kind != "Status" || status.Reason != "ServiceUnavailable" {
+		var status metav1.Status
+		if err := json.Unmarshal([]byte(body), &status); err != nil || int(status.Code) != code || status.Kind != "Status" ||
+			status.Reason != want || !strings.Contains(status.Message, "cannot be reached") {
 			t.Errorf("most recent, %q: %d %s", query, code, body)
 		}
 	}
