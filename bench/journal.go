@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,9 @@ const (
 	// journalEvery is the interval of events.
 	journalEvery = 10 * time.Millisecond
 	secondsADay  = 24 * 60 * 60
+	// eventsPerCheckpoint is the size of events, as a multiple of that of a checkpoint, after which the journal contains
+	// another one (internal/journal).
+	eventsPerCheckpoint = 8
 )
 
 // measureJournal adds what a journal costs for each event and on the disk, and what a restart after a crash costs with
@@ -63,7 +67,8 @@ func (s *stage) throughJournal(ctx context.Context, t *table, encoding string) e
 	add("an event without a journal: CPU", report.Duration(without))
 	add("an event with a journal: CPU", report.Duration(with))
 	add("an event: bytes on the disk", report.Size(grown))
-	add("24 h of 100 events a second: bytes on the disk", report.Size(grown*secondsADay*int64(time.Second/journalEvery)))
+	day := grown * secondsADay * int64(time.Second/journalEvery)
+	add("24 h of 100 events a second, with checkpoints: bytes on the disk", report.Size(day+day/eventsPerCheckpoint))
 	f, restored, err := startFacade(ctx, s.dir, s.cluster, s.direct, flags...)
 	if err != nil {
 		return err
@@ -83,13 +88,14 @@ func (s *stage) throughJournal(ctx context.Context, t *table, encoding string) e
 	return nil
 }
 
-// changePods changes 1,000 pods in turn, and returns the facade's processor time and the bytes in a directory for each
-// event. What follows an event later, such as packing, is included.
+// changePods changes all pods in a random order, so that no pod changes twice within minutes. It returns the facade's
+// processor time and the bytes in a directory for each event. What follows later, such as packing, is included.
 func (s *stage) changePods(ctx context.Context, f *facade, dir string) (cpu time.Duration, bytes int64, err error) {
-	pods, err := names(ctx, s.direct, somePods)
+	pods, err := names(ctx, s.direct, "/api/v1/pods")
 	if err != nil {
 		return 0, 0, err
 	}
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
 	if err := pause(ctx, journalSettled); err != nil {
 		return 0, 0, err
 	}

@@ -6,9 +6,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// manyEvents is the size of events in bytes from which a block of them is compressed, although their payloads are
-// compressed already. Successive versions of an object are in the same block then, and have much in common.
-const manyEvents = 64 << 10
+// manyBytes is the size of records in bytes from which a block of them is compressed, although their payloads are
+// compressed already. Each payload is compressed alone, so the payloads of similar objects, or of successive versions
+// of an object, still have much in common.
+const manyBytes = 64 << 10
 
 // builder collects records until they fill a block. Its buffers are reused, so that a process needs one per concurrent
 // writer only.
@@ -56,7 +57,7 @@ func (b *builder) add(r *Record) {
 func (b *builder) finish() []byte {
 	block := b.block
 	b.h.Size, b.h.Codec = uint32(b.content()), asIs //nolint:gosec // at most contentLimit
-	if b.plain > b.content()/2 || b.h.Kind == eventsBlock && b.content() >= manyEvents {
+	if b.plain > b.content()/2 || b.content() >= manyBytes {
 		b.packed = b.zip.EncodeAll(b.block[headerSize:], append(b.packed[:0], b.block[:headerSize]...))
 		if len(b.packed) < len(b.block) {
 			block, b.h.Codec = b.packed, zstdCodec

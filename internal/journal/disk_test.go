@@ -349,8 +349,8 @@ func TestDue(t *testing.T) {
 	const mib, day = 1 << 20, 24 * time.Hour
 	due(100, 4*mib, time.Hour, Limits{}, false)
 	due(100, 4*mib+1, time.Hour, Limits{}, true)
-	due(10*mib, 40*mib, time.Hour, Limits{}, false)
-	due(10*mib, 40*mib+1, time.Hour, Limits{}, true)
+	due(10*mib, 80*mib, time.Hour, Limits{}, false)
+	due(10*mib, 80*mib+1, time.Hour, Limits{}, true)
 	due(10*mib, 10*mib, time.Hour, Limits{Bytes: 80 * mib}, false)
 	due(10*mib, 10*mib+1, time.Hour, Limits{Bytes: 80 * mib}, true)
 	due(10*mib, 5*mib, time.Hour, Limits{Bytes: 1}, true)

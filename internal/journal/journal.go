@@ -43,7 +43,7 @@ func Open(dir string) (*Journal, error) {
 		}
 		return nil, fmt.Errorf("lock journal: %w", errors.Join(err, lock.Close()))
 	}
-	j.zip, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1),
+	j.zip, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithEncoderConcurrency(1),
 		zstd.WithWindowSize(blockSize), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false))
 	if err == nil {
 		err = j.removeUnfinished()

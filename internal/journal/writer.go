@@ -15,7 +15,7 @@ const (
 	// leastEvents is the size of events in bytes after which a segment may end.
 	leastEvents = 4 << 20
 	// eventsPerCheckpoint is the size of a segment's events, as a multiple of its checkpoint, after which it ends.
-	eventsPerCheckpoint = 4
+	eventsPerCheckpoint = 8
 	// segmentsPerLimit is the least number of segments into which the limits on bytes and age are divided.
 	segmentsPerLimit = 8
 )
