@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
@@ -28,6 +30,34 @@ func (c callerOrError) Authenticate(*http.Request) (*auth.Caller, error) { retur
 
 func alice(way auth.Way) *auth.Caller {
 	return auth.NewCaller(&user.DefaultInfo{Name: "alice", Groups: []string{user.AllAuthenticated}}, way, time.Time{})
+}
+
+// A watch that cannot begin gets 429 instead of 503, in every spelling. The log has the cause, which the client does
+// not get.
+func TestRefusedWatchesAreLogged(t *testing.T) {
+	core, logs := observer.New(zap.InfoLevel)
+	cause := errors.New("dial tcp 10.0.0.1:443: connection refused")
+	inBubble(t, func(t *testing.T, f *facade) {
+		f.get(t, "/api/v1/configmaps?resourceVersion=0")
+		for _, target := range []string{"/api/v1/configmaps?watch=1", "/api/v1/watch/configmaps?resourceVersion=1"} {
+			logged := logs.FilterMessage("Request failed").Len()
+			response, body := f.get(t, target)
+			if response.StatusCode != http.StatusTooManyRequests || response.Header.Get("Retry-After") != "1" ||
+				!strings.Contains(body, "authorization by kube-apiserver are unavailable") || strings.Contains(body, "10.0.0.1") {
+				t.Errorf("%s: got %d, Retry-After %q: %s", target, response.StatusCode, response.Header.Get("Retry-After"), body)
+			}
+			if found := logs.FilterMessage("Request failed").All(); len(found) != logged+1 ||
+				!strings.Contains(fmt.Sprint(found[logged].ContextMap()["error"]), cause.Error()) {
+				t.Errorf("%s: got %v, want one more line with the cause", target, found)
+			}
+			if status := f.events.last().Status; status == nil || status.Code != http.StatusTooManyRequests {
+				t.Errorf("%s: got the Status %+v for the audit log, want that of the response", target, status)
+			}
+		}
+	}, func(c *Config) {
+		c.Log, c.Authenticator = zap.New(core), callerOrError{caller: alice(auth.ByToken)}
+		c.Authorizer = denier{err: &auth.UnavailableError{Err: cause}}
+	})
 }
 
 // Each error of authentication and authorization has its own response. No response contains the upstream's address.

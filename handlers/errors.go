@@ -242,9 +242,12 @@ func tooLargeStatus(err *cache.TooLargeError) *metav1.Status {
 	return withKind(&status)
 }
 
+// waitSeconds is the Retry-After, in seconds, of a request that fails for the moment.
+const waitSeconds = 1
+
 func unavailable(message string) *metav1.Status {
 	status := apierrors.NewServiceUnavailable(message).ErrStatus
-	status.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
+	status.Details = &metav1.StatusDetails{RetryAfterSeconds: waitSeconds}
 	return withKind(&status)
 }
 
@@ -255,8 +258,7 @@ func withoutList(refusal *metav1.Status) *metav1.Status {
 	if refusal.Code != http.StatusServiceUnavailable {
 		return refusal
 	}
-	status := apierrors.NewTooManyRequests(refusal.Message, int(refusal.Details.RetryAfterSeconds)).ErrStatus
-	return withKind(&status)
+	return withKind(&apierrors.NewTooManyRequests(refusal.Message, waitSeconds).ErrStatus)
 }
 
 func withKind(status *metav1.Status) *metav1.Status {
@@ -282,13 +284,13 @@ func (o *reply) writeError(err error) {
 		return
 	}
 	status := statusOf(err)
+	if status.Code >= http.StatusInternalServerError && !isClients(err) {
+		o.log.Info("Request failed", zap.String("auditID", o.event.AuditID), zap.Error(err))
+	}
 	if o.event.Verb == verbWatch {
 		status = withoutList(status)
 	}
 	o.event.Status = status
-	if status.Code >= http.StatusInternalServerError && !isClients(err) {
-		o.log.Info("Request failed", zap.String("auditID", o.event.AuditID), zap.Error(err))
-	}
 	if errors.Is(err, errDraining) {
 		o.header().Set("Connection", "close") // HTTP/2 clients also reconnect
 	}
