@@ -180,7 +180,7 @@ func TestShardsAreProbedAfterAuthorization(t *testing.T) {
 // While it is unknown whether the upstream applies the selector, the request is forwarded.
 func TestShardsAreForwardedWhileProbesFail(t *testing.T) {
 	overShards(t, ShardsAsUpstream, true, func(t *testing.T, f *facade) {
-		f.Script(testkit.AskProbe, testkit.Refuse(http.StatusForbidden, "Forbidden"))
+		f.Script(testkit.AskProbe, testkit.Refuse(http.StatusServiceUnavailable, "ServiceUnavailable"))
 		for range 3 {
 			f.get(t, "/api/v1/configmaps?resourceVersion=0&"+shardQuery(shards[0]))
 			if e := f.events.last(); e.Source != observe.FromUpstream || e.Reason != observe.Undiscovered {
@@ -189,6 +189,24 @@ func TestShardsAreForwardedWhileProbesFail(t *testing.T) {
 		}
 		if n := f.shardProbes(); n != 1 {
 			t.Errorf("got %d probes in a moment, want one", n)
+		}
+	})
+}
+
+// A resource that the facade may not list does not decide for others: namespaces show whether the upstream applies the
+// selector.
+func TestShardsOfUnreadableResourceAreProbedElsewhere(t *testing.T) {
+	overShards(t, ShardsAsUpstream, true, func(t *testing.T, f *facade) {
+		f.Script(testkit.AskProbe, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Query().Get("shardSelector") == "" {
+				f.Truth(w, r)
+				return
+			}
+			testkit.Refuse(http.StatusForbidden, "Forbidden")(w, r)
+		})
+		f.get(t, "/api/v1/configmaps?resourceVersion=0&"+shardQuery(shards[0]))
+		if e := f.events.last(); e.Source != observe.FromCache {
+			t.Errorf("got a response from %s because of %q, want the cache", e.Source, e.Reason)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"sync"
 	"time"
@@ -57,9 +58,11 @@ func (s *Shards) Applies(ctx context.Context, r Resource) (bool, error) {
 const everyShard = "shardRange(object.metadata.uid, '0x0000000000000000', '0x10000000000000000')"
 
 // ask requests an empty list of shards from the upstream's cache. If the upstream applies the selector, the list of a
-// built-in resource says so. For other resources, whose lists never do, ask lists namespaces.
+// built-in resource says so. For other resources, whose lists never do, and for one that this process may not list, ask
+// lists namespaces. So one resource does not decide for the callers of all others.
 func (s *Shards) ask(ctx context.Context, r Resource) error {
-	path := "/api/v1/namespaces"
+	const namespaces = "/api/v1/namespaces"
+	path := namespaces
 	switch {
 	case r.Custom || !r.Cacheable:
 	case r.Namespaced:
@@ -73,6 +76,9 @@ func (s *Shards) ask(ctx context.Context, r Resource) error {
 		Metadata struct{ ShardInfo *struct{ Selector string } }
 	}
 	text, err := s.client.Get(ctx, Target{Path: path, Query: query}, MediaJSON, maxErrorBody)
+	if path != namespaces && HasCode(err, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed) {
+		text, err = s.client.Get(ctx, Target{Path: namespaces, Query: query}, MediaJSON, maxErrorBody)
+	}
 	if err == nil {
 		err = json.Unmarshal(text, &list)
 	}
