@@ -34,7 +34,7 @@ func NewSplit(targets func() []SplitTarget, certificates CertificateSource) *Spl
 			"target", "reason"),
 		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "listfacade", Name: "split_requests_in_flight",
 			Help: "Requests in flight by selected target and kind: request, watch or upgrade."}, []string{"target", "kind"}),
-		failures: counter("split_target_failures_total", "Requests that a target did not answer.", "target"),
+		failures: counter("split_target_failures_total", "Requests that failed at a target. A read that no facade received is sent again, and may be counted twice.", "target"),
 		fallback: counter("split_fallback_requests_total",
 			"Reads that were sent to kube-apiserver because no facade was ready, by kind: request or watch.", "kind"),
 		refused: counter("split_refused_requests_total",

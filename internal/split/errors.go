@@ -32,6 +32,18 @@ func refuse(w http.ResponseWriter, r *http.Request, status metav1.Status) {
 	handlers.WriteStatus(w, r, &status)
 }
 
+// refuse writes a Status. A watch gets 429 in place of 503: an informer that gets a 503 eleven times sends a list, but
+// after a 429 it opens its watch again, as with a facade (docs/divergences.md).
+func (x *exchange) refuse(w http.ResponseWriter, status metav1.Status) {
+	if x.watch && status.Code == http.StatusServiceUnavailable {
+		status = apierrors.NewTooManyRequests(status.Message, waitSeconds).ErrStatus
+	}
+	refuse(w, x.request, status)
+}
+
+// waitSeconds is the Retry-After, in seconds, of a request that fails for the moment.
+const waitSeconds = 1
+
 func tooMany(why string) metav1.Status {
 	return apierrors.NewTooManyRequests(why, minPause+rand.IntN(maxPause-minPause+1)).ErrStatus
 }
@@ -63,6 +75,6 @@ func unreachable(r *http.Request, err error) metav1.Status {
 // unavailable returns a 503 after which clients repeat the request.
 func unavailable(why string) metav1.Status {
 	status := apierrors.NewServiceUnavailable(why).ErrStatus
-	status.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
+	status.Details = &metav1.StatusDetails{RetryAfterSeconds: waitSeconds}
 	return status
 }

@@ -134,10 +134,10 @@ func hasOnlyCertificate(r *http.Request) bool {
 func (s *Split) withoutFacade(w http.ResponseWriter, x *exchange, d Decision, err error) {
 	switch {
 	case x.request.Context().Err() != nil:
-		ended(w, x.request)
+		ended(w, x)
 		return
 	case !errors.Is(err, errNoFacade):
-		refuse(w, x.request, unavailable("the connection to a facade failed"))
+		x.refuse(w, unavailable("the connection to a facade failed"))
 		return
 	}
 	if !d.Small {
@@ -159,18 +159,18 @@ func (s *Split) withoutFacade(w http.ResponseWriter, x *exchange, d Decision, er
 // unanswered answers a request that kube-apiserver did not answer.
 func (s *Split) unanswered(w http.ResponseWriter, x *exchange, err error) {
 	if errors.Is(x.request.Context().Err(), context.Canceled) {
-		ended(w, x.request)
+		ended(w, x)
 		return
 	}
 	s.lost(s.apiServer, x.request, err)
-	refuse(w, x.request, unreachable(x.request, err))
+	x.refuse(w, unreachable(x.request, err))
 }
 
 // ended handles a request whose context ended before its answer. A watch that the shutdown ends is refused. Otherwise
 // the client has gone, or its request is cut off: it must not receive an empty answer with 200.
-func ended(w http.ResponseWriter, r *http.Request) {
-	if errors.Is(context.Cause(r.Context()), upstream.ErrEnd) {
-		refuse(w, r, unavailable("the server is shutting down"))
+func ended(w http.ResponseWriter, x *exchange) {
+	if errors.Is(context.Cause(x.request.Context()), upstream.ErrEnd) {
+		x.refuse(w, unavailable("the server is shutting down"))
 		return
 	}
 	panic(http.ErrAbortHandler)

@@ -185,6 +185,20 @@ func TestUnsentReadIsSentAgain(t *testing.T) {
 	}
 }
 
+// A watch that cannot begin gets 429 instead of 503, so that informers open it again and send no list.
+func TestWatchesWaitForTheirServer(t *testing.T) {
+	fails := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+	run := start(t, startFake(t, fails), []*fake{startFake(t, fails)})
+	for line, want := range map[string]int{
+		"GET /api/v1/pods?watch=1&resourceVersion=7": http.StatusTooManyRequests, "GET /api/v1/pods": http.StatusServiceUnavailable,
+		"GET /api/v1/secrets?watch=1&resourceVersion=7": http.StatusTooManyRequests, "GET /api/v1/secrets": http.StatusServiceUnavailable,
+	} {
+		if answer, body := run.do(t, line); answer.StatusCode != want || answer.Header.Get("Retry-After") != "1" {
+			t.Errorf("%s: got %d, Retry-After %q: %s", line, answer.StatusCode, answer.Header.Get("Retry-After"), body)
+		}
+	}
+}
+
 // A write that may have been executed is not repeated, neither by the proxy nor, because no Retry-After asks for it, by
 // its client.
 func TestWritesAreNotRepeated(t *testing.T) {
