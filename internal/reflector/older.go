@@ -25,7 +25,7 @@ type Selection struct {
 	Namespace string // of the path; empty for all namespaces
 	Labels    labels.Selector
 	Fields    fields.Selector
-	Predicate *selectors.Predicate // compiled from the other fields
+	Predicate *selectors.Predicate // compiled from the other fields, and restricted to shards
 }
 
 // Turn waits until a caller may cause a watch of the upstream. leave must be called at the end of that watch.

@@ -17,6 +17,7 @@ import (
 func TestFullDiskStopsOnlyTheJournal(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("journal", dir, "tmpfs", 0, "size=1m,mode=700"); err != nil {
+		suite.MayMiss(t, "a small disk cannot be mounted")
 		t.Skipf("cannot mount a small disk: %v", err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, 0) })
