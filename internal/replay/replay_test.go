@@ -114,6 +114,36 @@ func TestMomentInAHoleHasAWarning(t *testing.T) {
 	}
 }
 
+// The lane of a hole may have the newest version of all lanes.
+func TestTimeInAHoleHasAWarning(t *testing.T) {
+	w := shop(t)
+	w.begin(configMaps, 160, journal.Position{}, configMaps.record(t, journal.Object, "c", 150))
+	w.add(configMaps, progress(170))
+	w.close()
+	s := serve(t, w.dir, "100")
+	check := func(s *server, want string) {
+		t.Helper()
+		response, _ := s.get(t, "/api/v1/configmaps")
+		if warning := response.Header.Get("Warning"); !strings.Contains(warning, want) || want == "" && warning != "" {
+			t.Errorf("got warning %q, want %q", warning, want)
+		}
+	}
+	for _, test := range []struct {
+		rv   uint64
+		want string
+	}{
+		{140, ""},
+		{155, "after resourceVersion 140 of 2026-01-31T03:47:40Z until 160 of 2026-01-31T03:48:00Z"},
+		{160, ""},
+		{180, ""},
+		{300, "after resourceVersion 170 of 2026-01-31T03:48:10Z"},
+	} {
+		check(serve(t, w.dir, at(test.rv).Format(time.RFC3339)), test.want)
+		s.player.advance(at(test.rv))
+		check(s, test.want)
+	}
+}
+
 // A segment that continues the one before is no hole.
 func TestSegmentContinues(t *testing.T) {
 	w := shop(t)
