@@ -116,12 +116,18 @@ func (w *writer) lane(k kind) (string, *journal.Writer) {
 // begin begins a segment at a version. It continues the one before if after is its position.
 func (w *writer) begin(k kind, rv uint64, after journal.Position, objects ...journal.Record) {
 	w.t.Helper()
+	w.beginAt(at(rv), k, rv, after, objects...)
+}
+
+// beginAt is begin at a time that is not that of the version.
+func (w *writer) beginAt(when time.Time, k kind, rv uint64, after journal.Position, objects ...journal.Record) {
+	w.t.Helper()
 	_, lane := w.lane(k)
 	id := journal.Identity{Cluster: cluster, Resource: k.GVR.String(), Encoding: jsonName, Accept: k.accept, Columns: []byte(k.columns)}
 	if k.Custom {
 		id.Definition = "definition-uid"
 	}
-	s := journal.Start{Identity: id, RV: rv, Time: at(rv), After: after}
+	s := journal.Start{Identity: id, RV: rv, Time: when, After: after}
 	if err := lane.Begin(w.t.Context(), s, slices.Values(objects)); err != nil {
 		w.t.Fatal(err)
 	}

@@ -95,7 +95,7 @@ func (p *player) advanceOnce(now time.Time) (more bool) {
 			break
 		}
 		for _, r := range p.recordings {
-			r.playTo(due, p.log)
+			r.playTo(due, now, p.log)
 		}
 		p.version = max(p.version, due)
 	}
@@ -146,9 +146,14 @@ func (p *player) noteEnd() {
 	}
 }
 
-// playTo applies the steps up to a resourceVersion. After a step that cannot be read, the lane has no further steps.
-func (r *recording) playTo(rv uint64, log *zap.Logger) {
+// playTo applies the steps up to a resourceVersion, but no list before its time: a lane that is recorded only since the
+// cluster was restored from a backup has lower versions. After a step that cannot be read, the lane has no further
+// steps.
+func (r *recording) playTo(rv uint64, now time.Time, log *zap.Logger) {
 	for s := r.steps.peek(); s != nil && s.rv <= rv; s = r.steps.peek() {
+		if s.kind == stepList && s.at.After(now) {
+			break
+		}
 		if err := r.apply(s); err != nil {
 			r.steps.fail(err)
 		} else {

@@ -144,6 +144,34 @@ func TestTimeInAHoleHasAWarning(t *testing.T) {
 	}
 }
 
+// After a restore of etcd from a backup, resourceVersions repeat. A replay of an earlier moment ends there.
+func TestRestoredClusterIsNotPartOfEarlierMoments(t *testing.T) {
+	w := shop(t)
+	w.beginAt(at(200), configMaps, 110, journal.Position{}, configMaps.record(t, journal.Object, "restored", 104))
+	pods := kindOf("", "v1", "pods", "Pod")
+	w.beginAt(at(200), pods, 112, journal.Position{}, pods.record(t, journal.Object, "p", 104))
+	w.close()
+	played := serve(t, w.dir, at(100).Format(time.RFC3339))
+	for _, rv := range []uint64{115, 141, 300} {
+		played.player.advance(at(rv))
+		replays := []*server{played}
+		if rv < 200 {
+			replays = append(replays, serve(t, w.dir, at(rv).Format(time.RFC3339)))
+		}
+		for _, s := range replays {
+			if _, body := s.get(t, "/api/v1/configmaps"); strings.Contains(body, `"restored"`) || !strings.Contains(body, `"name":"a"`) {
+				t.Errorf("%d: got %s, want the content before the restore", rv, body)
+			}
+		}
+		if _, body := played.get(t, "/api/v1/pods"); strings.Contains(body, `"name":"p"`) != (rv > 200) {
+			t.Errorf("%d: got %s, want pods only after the restore", rv, body)
+		}
+	}
+	if _, body := serve(t, w.dir, at(201).Format(time.RFC3339)).get(t, "/api/v1/configmaps"); !strings.Contains(body, `"restored"`) {
+		t.Errorf("got %s, want the restored content", body)
+	}
+}
+
 // A segment that continues the one before is no hole.
 func TestSegmentContinues(t *testing.T) {
 	w := shop(t)
