@@ -12,12 +12,11 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/journal"
-	"github.com/listfacade/listfacade/internal/moment"
 )
 
-// Open loads the lanes of a journal at a moment. The caller has to call Close.
+// Open loads the lanes of a journal at a journal. The caller has to call Close.
 func Open(ctx context.Context, o Options, log *zap.Logger) (*Replay, error) {
-	at, err := moment.Parse(o.At, time.Now())
+	at, err := journal.ParseMoment(o.At, time.Now())
 	if err != nil {
 		return nil, fmt.Errorf("--at: %w", err)
 	}
@@ -35,14 +34,9 @@ func Open(ctx context.Context, o Options, log *zap.Logger) (*Replay, error) {
 	return r, nil
 }
 
-// cutOf returns the cut of a moment.
-func cutOf(ctx context.Context, dir string, at moment.Moment) (journal.Cut, error) {
-	cut, err := journal.Cut{}, error(nil)
-	if at.Version > 0 {
-		cut, err = journal.CutAtVersion(dir, at.Version)
-	} else {
-		cut, err = journal.CutAt(ctx, dir, at.Time)
-	}
+// cutOf returns the cut of a journal.
+func cutOf(ctx context.Context, dir string, at journal.Moment) (journal.Cut, error) {
+	cut, err := journal.CutOf(ctx, dir, at)
 	if err == nil && (cut.RV == 0 || len(cut.Lanes) == 0) {
 		err = fmt.Errorf("%s at %s: %w", dir, at, errNoLanes)
 	}
@@ -112,7 +106,7 @@ func (p *opening) load(ctx context.Context, at time.Time) (all []*loaded, err er
 	return l.load(ctx, runtime.GOMAXPROCS(0))
 }
 
-// logOpened logs what is replayed, and which lanes lack the moment.
+// logOpened logs what is replayed, and which lanes lack the journal.
 func (p *opening) logOpened(r *Replay) {
 	p.log.Info("Journal loaded", zap.Time("time", r.player.clock.from), zap.Uint64("resourceVersion", p.cut.RV),
 		zap.Int("lanes", len(r.lanes)), zap.Duration("took", time.Since(p.began)))

@@ -3,7 +3,6 @@ package replay
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -73,7 +72,7 @@ func (s *served) newLane(id journal.Identity, encoding string) (*lane, error) {
 
 // resource returns the resource of an identity.
 func (s *served) resource(id journal.Identity) (upstream.Resource, error) {
-	gvr, err := parseResource(id.Resource)
+	gvr, err := id.GVR()
 	if err != nil {
 		return upstream.Resource{}, err
 	}
@@ -83,17 +82,4 @@ func (s *served) resource(id journal.Identity) (upstream.Resource, error) {
 	}
 	resource.Custom, resource.Cacheable = id.Definition != "", true
 	return resource, nil
-}
-
-// parseResource reads the text of a schema.GroupVersionResource.
-func parseResource(text string) (schema.GroupVersionResource, error) {
-	gv, name, ok := strings.Cut(text, ", Resource=")
-	if !ok {
-		return schema.GroupVersionResource{}, fmt.Errorf("invalid resource %q", text)
-	}
-	group, version, ok := strings.Cut(gv, "/")
-	if !ok {
-		return schema.GroupVersionResource{}, fmt.Errorf("invalid resource %q", text)
-	}
-	return schema.GroupVersionResource{Group: group, Version: version, Resource: name}, nil
 }

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/listfacade/listfacade/internal/journal"
-	"github.com/listfacade/listfacade/internal/moment"
 )
 
 // silence is the time without a record after which the journal of a lane has ended. Bookmarks of kube-apiserver, about
@@ -21,16 +20,13 @@ const silence = 5 * time.Minute
 
 // edge is the beginning or the end of a period.
 type edge struct {
-	moment.Moment
+	journal.Moment
 	rv uint64 // all events up to this version happened before
 }
 
 // at returns the edge at a moment, and the UID of the cluster that was recorded then.
-func at(ctx context.Context, dir string, m moment.Moment) (edge, string, error) {
-	cut, err := journal.CutAtVersion(dir, m.Version)
-	if m.Version == 0 {
-		cut, err = journal.CutAt(ctx, dir, m.Time)
-	}
+func at(ctx context.Context, dir string, m journal.Moment) (edge, string, error) {
+	cut, err := journal.CutOf(ctx, dir, m)
 	return edge{Moment: m, rv: cut.RV}, cut.Cluster, err
 }
 
@@ -41,7 +37,7 @@ type period struct {
 	from, to edge
 }
 
-func newPeriod(ctx context.Context, dir string, from, to moment.Moment) (*period, error) {
+func newPeriod(ctx context.Context, dir string, from, to journal.Moment) (*period, error) {
 	end, cluster, err := at(ctx, dir, to)
 	if err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ func newSpan(all []journal.Segment, cluster string, from, to uint64) (span, bool
 	if len(usable) == 0 {
 		return span{}, false
 	}
-	gvr, err := parseResource(usable[0].Resource)
+	gvr, err := usable[0].GVR()
 	if err != nil {
 		return span{}, false
 	}
