@@ -31,7 +31,7 @@ func (p *period) log(ctx context.Context, s *span, key string, show func(*Entry)
 		if err != nil {
 			return err
 		}
-		if past := step.kind != content && (step.kind != event || step.RV > s.from); past && !begun {
+		if past := step.kind != content && (step.kind != event || step.within); past && !begun {
 			begun = true
 			if err := h.begin(first); err != nil {
 				return err
