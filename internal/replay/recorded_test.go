@@ -40,6 +40,27 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// A client may send any User-Agent, also that of the facade's own requests.
+func TestUserAgentDoesNotMatter(t *testing.T) {
+	w := shop(t)
+	w.close()
+	s := serve(t, w.dir, "120")
+	for _, path := range []string{"/api/v1/secrets", servicesPath} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("User-Agent", upstream.UserAgent)
+		response, err := s.client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if response.Body.Close() != nil || response.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: got %d, want 404", path, response.StatusCode)
+		}
+	}
+}
+
 // A web page whose name resolves to a loopback address reads nothing.
 func TestOtherHostNamesAreRefused(t *testing.T) {
 	w := shop(t)
