@@ -14,23 +14,29 @@ import (
 	"github.com/listfacade/listfacade/internal/journal"
 )
 
-// Open loads the lanes of a journal at a journal. The caller has to call Close.
-func Open(ctx context.Context, o Options, log *zap.Logger) (*Replay, error) {
+// Open loads the lanes of a journal at a moment. The caller has to call Close.
+func Open(parent context.Context, o Options, log *zap.Logger) (*Replay, error) {
 	at, err := journal.ParseMoment(o.At, time.Now())
 	if err != nil {
 		return nil, fmt.Errorf("--at: %w", err)
 	}
-	cut, err := cutOf(ctx, o.Dir, at)
+	cut, err := cutOf(parent, o.Dir, at)
 	if err != nil {
 		return nil, err
 	}
-	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // the player reads until Close
+	ctx, stop := context.WithCancel(context.WithoutCancel(parent)) // the player reads until Close
+	unhook := context.AfterFunc(parent, stop)
 	r, err := (&opening{options: o, cut: cut, log: log, began: time.Now()}).open(ctx, at.Time)
+	interrupted := !unhook()
 	if err != nil {
 		stop()
 		return nil, err
 	}
 	r.stop = stop
+	if interrupted {
+		r.Close()
+		return nil, context.Cause(parent)
+	}
 	return r, nil
 }
 
