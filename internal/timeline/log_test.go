@@ -151,11 +151,11 @@ func TestTextsArePrintable(t *testing.T) {
 	l := newLane(t, j, "configmaps..v1.json", configMaps, "ConfigMapList")
 	l.begin(100, journal.Position{})
 	l.upsert(strings.ReplaceAll(configMap("shop", "web", "1", 101, `"a":"\u001b[31m\u009b"`), "writer-101", `\u001b]0;x`))
-	l.upsert(configMap("shop", "web", "1", 102, `"a":"\u001b[32m\u009b\u2028"`))
-	for _, format := range []string{"table", "diff"} {
+	l.upsert(configMap("shop", "web", "1", 102, `"a":"\u001b[32m\u009b\u2028\u007f"`))
+	for _, format := range []string{"table", "diff", "json", "yaml"} {
 		o := shopLog(dir, "", "now")
 		o.output = format
-		if got := logged(t, o, "configmaps/web"); strings.ContainsAny(got, "\x1b\u009b\u2028") {
+		if got := logged(t, o, "configmaps/web"); strings.ContainsAny(got, "\x1b\u009b\u2028\x7f") {
 			t.Errorf("%s: got control characters: %q", format, got)
 		}
 	}
