@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/listfacade/listfacade/internal/facade"
@@ -228,4 +230,34 @@ func (s *server) do(t *testing.T, method, target, body string, accept ...string)
 		t.Fatal(err)
 	}
 	return response, string(text)
+}
+
+// watch begins a watch, and returns a function that returns the types, names and versions of its next events.
+func (s *server) watch(t *testing.T, target string) func(events int) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+target, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := s.client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = response.Body.Close() })
+	decoder := json.NewDecoder(response.Body)
+	return func(events int) string {
+		t.Helper()
+		var all []string
+		for range events {
+			var event struct {
+				Type   string
+				Object metav1.PartialObjectMetadata
+			}
+			if err := decoder.Decode(&event); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, strings.Join([]string{event.Type, event.Object.Name, event.Object.ResourceVersion}, " "))
+		}
+		return strings.Join(all, ",")
+	}
 }

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/internal/journal"
+	"github.com/listfacade/listfacade/internal/testkit"
 )
 
 // shop writes the journal of two ConfigMaps: a from version 90, changed at 105 and 120, and b from 110 to 130.
@@ -232,18 +234,28 @@ func TestColumnsChangeWithTheRecordedVersion(t *testing.T) {
 func TestWatchReceivesRecordedEvents(t *testing.T) {
 	w := shop(t)
 	w.close()
-	s := serve(t, w.dir, "100", func(o *Options) { o.Frozen, o.Speed = false, 1000 })
-	_, body := s.get(t, "/api/v1/configmaps?watch=1&resourceVersion=100&timeoutSeconds=1")
-	var got []string
-	for line := range strings.Lines(body) {
-		event, _, _ := strings.Cut(strings.TrimPrefix(line, `{"type":"`), `"`)
-		_, rest, _ := strings.Cut(line, `"resourceVersion":"`)
-		version, _, _ := strings.Cut(rest, `"`)
-		got = append(got, event+" "+version)
-	}
-	if want := "MODIFIED 105,ADDED 110,MODIFIED 120,DELETED 130"; strings.Join(got, ",") != want {
+	s := serve(t, w.dir, "100")
+	next := s.watch(t, "/api/v1/configmaps?watch=1&resourceVersion=100")
+	s.player.advance(at(110))
+	if got, want := next(2), "MODIFIED a 105,ADDED b 110"; got != want {
 		t.Errorf("got %q, want %s", got, want)
 	}
+	s.player.advance(at(130))
+	if got, want := next(2), "MODIFIED a 120,DELETED b 130"; got != want {
+		t.Errorf("got %q, want %s", got, want)
+	}
+}
+
+func TestTimePasses(t *testing.T) {
+	w := shop(t)
+	w.close()
+	s := serve(t, w.dir, "100", func(o *Options) { o.Frozen, o.Speed = false, 1000 })
+	testkit.Eventually(t, "the last recorded version", func() error {
+		if _, body := s.get(t, "/api/v1/configmaps"); !strings.Contains(body, `{"resourceVersion":"140"}`) {
+			return errors.New(body)
+		}
+		return nil
+	})
 }
 
 // A replay that plays has, at each moment, the content of a replay that was opened there.
@@ -271,10 +283,11 @@ func TestWatchReceivesDifferencesAfterAHole(t *testing.T) {
 	w := shop(t)
 	w.begin(configMaps, 160, journal.Position{}, configMaps.record(t, journal.Object, "c", 150))
 	w.close()
-	s := serve(t, w.dir, "135", func(o *Options) { o.Frozen, o.Speed = false, 1000 })
-	_, body := s.get(t, "/api/v1/configmaps?watch=1&resourceVersion=135&timeoutSeconds=1")
-	if !strings.Contains(body, `"DELETED"`) || !strings.Contains(body, `"name":"a"`) || !strings.Contains(body, `"name":"c"`) {
-		t.Errorf("got %s, want a deleted and c added", body)
+	s := serve(t, w.dir, "135")
+	next := s.watch(t, "/api/v1/configmaps?watch=1&resourceVersion=135")
+	s.player.advance(at(160))
+	if got := next(2); !strings.Contains(got, "DELETED a") || !strings.Contains(got, "ADDED c 150") {
+		t.Errorf("got %s, want a deleted and c added", got)
 	}
 }
 
