@@ -101,7 +101,12 @@ func discoveryOf(group string, resources ...string) string {
 
 func (w *writer) put(path, media, body string) {
 	w.t.Helper()
-	d := journal.Document{Path: path, Accept: media, MediaType: media, Body: []byte(body), Time: at(50)}
+	w.putAt(at(50), path, media, body)
+}
+
+func (w *writer) putAt(when time.Time, path, media, body string) {
+	w.t.Helper()
+	d := journal.Document{Path: path, Accept: media, MediaType: media, Body: []byte(body), Time: when}
 	if err := w.documents.Put(w.t.Context(), d); err != nil {
 		w.t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/journal"
 )
 
@@ -98,13 +97,17 @@ func (p *opening) open(ctx context.Context, at time.Time) (*Replay, error) {
 
 // load reads the documents, and the lanes at the cut.
 func (p *opening) load(ctx context.Context, at time.Time) (all []*loaded, err error) {
+	later, err := readDocuments(ctx, p.options.Dir, p.began)
+	if err != nil {
+		return nil, err
+	}
 	if at.IsZero() {
 		at = p.began
 	}
 	if p.documents, err = readDocuments(ctx, p.options.Dir, at); err != nil {
 		return nil, err
 	}
-	p.served, err = newServed(ctx, p.documents, facade.Encodings(), func() time.Time { return p.clock.Load().now() })
+	p.served, err = newServed(ctx, p.documents, later, func() time.Time { return p.clock.Load().now() })
 	if err != nil {
 		return nil, err
 	}
