@@ -50,7 +50,7 @@ func TestRestoredClusterIsCompared(t *testing.T) {
 	want := []string{
 		"2026-11-26T03:47:35.000Z 130 existed writer-130 <none>",
 		"2026-11-26T03:47:50.000Z 110 hole <none> " + lost,
-		"<none> 105 changed writer-105 data.a: 3 -> 2, (changed in the hole)",
+		"<none> 105 changed writer-105 data.a: 3 -> 2, (changed in a hole)",
 		"2026-11-26T03:47:52.000Z 112 changed writer-112 data.a: 2 -> 9",
 	}
 	if diff := cmp.Diff(want, rows(logged(t, shopLog(dir, "2026-11-26T03:47:35Z", "now"), "configmaps/web"))); diff != "" {
