@@ -36,7 +36,7 @@ QUICK = CGO_ENABLED=0 GOFLAGS="$$QUICK_FLAGS"
 # Packages whose code and tests start no goroutine: the race detector finds nothing there and takes ten times as long. A
 # test (internal/layering) checks that they start no goroutine.
 SEQUENTIAL := ./bench/internal/dataset ./bench/internal/plot ./bench/internal/proc ./bench/internal/report \
-	./bookmarks ./deploy/monitoring ./internal/divergence ./internal/layering ./internal/moment ./internal/page \
+	./bookmarks ./deploy/monitoring ./internal/divergence ./internal/layering ./internal/page \
 	./internal/references ./internal/serviceaccount ./internal/testkit/settings ./internal/testkit/tally \
 	./internal/timeline ./internal/top ./internal/transcode ./internal/verify ./internal/wire/jsonwire \
 	./internal/wire/protowire ./internal/wire/scan ./internal/wire/table ./internal/zpages ./selectors

@@ -121,3 +121,10 @@ func TestUntrustedCertificateHasAdvice(t *testing.T) {
 		t.Errorf("got advice %q about another error, want none", got)
 	}
 }
+
+// Names of objects in errors cannot control the terminal.
+func TestErrorsArePrintable(t *testing.T) {
+	if got, want := message(errors.New("read shop/\x1b]0;x\u009b:\n\tdamaged")), "read shop/?]0;x?:\n\tdamaged"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/assess"
 	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/replay"
 	"github.com/listfacade/listfacade/internal/split"
 	"github.com/listfacade/listfacade/internal/timeline"
@@ -32,13 +33,17 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second signal then terminates the process immediately
 	err := command(filepath.Base(os.Args[0])).ExecuteContext(ctx)
 	if code := exitCode(err); code != 0 {
-		fmt.Fprintln(os.Stderr, "listfacade:", err)
+		fmt.Fprintln(os.Stderr, "listfacade:", message(err))
 		if text := advice(err); text != "" {
 			fmt.Fprintln(os.Stderr, text)
 		}
 		os.Exit(code)
 	}
 }
+
+// message returns the text of an error. Errors can have names from a journal or a server, which anyone who may create
+// objects chooses.
+func message(err error) string { return observe.PrintableLines(err.Error()) }
 
 // exitCode returns the result of the method ExitCode if err has one. Otherwise it returns 0 if err is nil or
 // context.Canceled, which means that a signal ended the process, and 1 for other errors.

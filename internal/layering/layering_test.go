@@ -55,7 +55,7 @@ func TestCheckFindsEachBreach(t *testing.T) {
 		{"kubernetes itself", "cmd/listfacade/a.go", `import "k8s.io/kubernetes/pkg/apis/core"`, "only [] and tests may"},
 		{"a suite that is no test", "test/watches/a.go", `import "` + module + `/internal/facade"`, "test may import [] of this module"},
 		{"a suite with a library", "test/watches/a.go", `import "golang.org/x/sync/errgroup"`, "test may use [] only"},
-		{"the command imports handlers", "cmd/listfacade/a.go", `import "` + module + `/handlers"`, "cmd may import [internal/facade internal/split internal/top internal/verify internal/assess internal/replay internal/timeline internal/zpages] of this module"},
+		{"the command imports handlers", "cmd/listfacade/a.go", `import "` + module + `/handlers"`, "cmd may import [internal/facade internal/observe internal/split internal/top internal/verify internal/assess internal/replay internal/timeline internal/zpages] of this module"},
 		{"devcluster", "handlers/a.go", `import "` + module + `/devcluster"`, "it is another module"},
 		{"devcluster in a test", "handlers/a_test.go", `import "` + module + `/devcluster/internal/pki"`, "it is another module"},
 		{"a client in a test", "handlers/a_test.go", `import "` + module + `/test/clients/informer"`, "it is another module"},

@@ -18,3 +18,16 @@ func Printable(text string, most int) string {
 		return r
 	}, text)
 }
+
+// PrintableLines makes a text of several lines safe for a terminal.
+func PrintableLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		cells := strings.Split(line, "\t")
+		for j, cell := range cells {
+			cells[j] = Printable(cell, len(cell))
+		}
+		lines[i] = strings.Join(cells, "\t")
+	}
+	return strings.Join(lines, "\n")
+}

@@ -33,7 +33,7 @@ func lanesWrong(s *Status) (found []Problem) {
 			found = append(found, Problem{
 				Severity: Warning, What: fmt.Sprintf("%s was listed again %d times in 30 minutes", name, lane.Relists),
 				Detail:  "Last time: " + ago(s.At, lane.LastRelist) + ".",
-				Runbook: runbook + "listfacaderelistloop", Since: lane.LastRelist,
+				Runbook: runbook + "listfacaderelistloop", // when the first of them was is not known
 			})
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/listfacade/listfacade/internal/facade"
-	"github.com/listfacade/listfacade/internal/moment"
+	"github.com/listfacade/listfacade/internal/journal"
 )
 
 // Command returns the command "listfacade replay".
@@ -33,7 +33,7 @@ func Command() *cobra.Command {
 	}
 	f := command.Flags()
 	f.StringVar(&o.Dir, "journal-dir", o.Dir, "`Directory` of the journal. It may be in use by a facade.")
-	f.StringVar(&o.At, "at", o.At, "`Moment` to replay: "+moment.Forms+".")
+	f.StringVar(&o.At, "at", o.At, "`Moment` to replay: "+journal.MomentForms+".")
 	f.Float64Var(&o.Speed, "speed", o.Speed, "`Number` of recorded seconds that pass in a second.")
 	f.BoolVar(&o.Frozen, "frozen", o.Frozen, "Stop the time at the moment of --at, so that watches receive no events.")
 	f.StringVar(&o.Listen, "listen", o.Listen, "Loopback `address` and port on which to serve HTTP. Port 0 selects a free port.")

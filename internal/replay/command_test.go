@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/zap"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -50,6 +52,21 @@ func TestCommandServes(t *testing.T) {
 	cancel()
 	if err := <-ran; err != nil {
 		t.Errorf("got %v after an interruption, want nil", err)
+	}
+}
+
+// A version is found without a look at the context, so the first read that ends is that of the lanes.
+func TestLoadingIsInterrupted(t *testing.T) {
+	w := shop(t)
+	w.close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r, err := Open(ctx, Options{Dir: w.dir, At: "112", Speed: 1}, zap.NewNop())
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+	if r != nil {
+		r.Close()
 	}
 }
 

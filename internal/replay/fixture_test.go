@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/listfacade/listfacade/internal/facade"
@@ -99,7 +101,12 @@ func discoveryOf(group string, resources ...string) string {
 
 func (w *writer) put(path, media, body string) {
 	w.t.Helper()
-	d := journal.Document{Path: path, Accept: media, MediaType: media, Body: []byte(body), Time: at(50)}
+	w.putAt(at(50), path, media, body)
+}
+
+func (w *writer) putAt(when time.Time, path, media, body string) {
+	w.t.Helper()
+	d := journal.Document{Path: path, Accept: media, MediaType: media, Body: []byte(body), Time: when}
 	if err := w.documents.Put(w.t.Context(), d); err != nil {
 		w.t.Fatal(err)
 	}
@@ -116,12 +123,18 @@ func (w *writer) lane(k kind) (string, *journal.Writer) {
 // begin begins a segment at a version. It continues the one before if after is its position.
 func (w *writer) begin(k kind, rv uint64, after journal.Position, objects ...journal.Record) {
 	w.t.Helper()
+	w.beginAt(at(rv), k, rv, after, objects...)
+}
+
+// beginAt is begin at a time that is not that of the version.
+func (w *writer) beginAt(when time.Time, k kind, rv uint64, after journal.Position, objects ...journal.Record) {
+	w.t.Helper()
 	_, lane := w.lane(k)
 	id := journal.Identity{Cluster: cluster, Resource: k.GVR.String(), Encoding: jsonName, Accept: k.accept, Columns: []byte(k.columns)}
 	if k.Custom {
 		id.Definition = "definition-uid"
 	}
-	s := journal.Start{Identity: id, RV: rv, Time: at(rv), After: after}
+	s := journal.Start{Identity: id, RV: rv, Time: when, After: after}
 	if err := lane.Begin(w.t.Context(), s, slices.Values(objects)); err != nil {
 		w.t.Fatal(err)
 	}
@@ -222,4 +235,34 @@ func (s *server) do(t *testing.T, method, target, body string, accept ...string)
 		t.Fatal(err)
 	}
 	return response, string(text)
+}
+
+// watch begins a watch, and returns a function that returns the types, names and versions of its next events.
+func (s *server) watch(t *testing.T, target string) func(events int) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+target, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := s.client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = response.Body.Close() })
+	decoder := json.NewDecoder(response.Body)
+	return func(events int) string {
+		t.Helper()
+		var all []string
+		for range events {
+			var event struct {
+				Type   string
+				Object metav1.PartialObjectMetadata
+			}
+			if err := decoder.Decode(&event); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, strings.Join([]string{event.Type, event.Object.Name, event.Object.ResourceVersion}, " "))
+		}
+		return strings.Join(all, ",")
+	}
 }

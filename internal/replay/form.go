@@ -30,7 +30,7 @@ func (f *form) fits(id *journal.Identity) bool {
 func (s *served) form(resource upstream.Resource, id journal.Identity, e wire.Encoding) (*form, error) {
 	var definition []byte
 	if resource.Custom {
-		definition = s.documents.definition(resource.GVR.GroupResource())
+		definition = s.definition(resource.GVR.GroupResource())
 	}
 	about, err := reflector.Describe(resource, definition)
 	if err != nil {

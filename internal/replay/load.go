@@ -126,7 +126,7 @@ func (l *loader) one(ctx context.Context, part part) (*loaded, error) {
 }
 
 // segments returns the segments from that of the cut, or all later ones if the lane begins later. They end before
-// another cluster.
+// another cluster, and before the cluster was restored from a backup.
 func (l *loader) segments(part journal.LaneCut) ([]journal.Segment, error) {
 	from := part.Segment.Sequence
 	if part.Certainty == journal.Absent {
@@ -145,16 +145,26 @@ func (l *loader) segments(part journal.LaneCut) ([]journal.Segment, error) {
 			break
 		}
 	}
-	for i := range all {
-		if all[i].Err == nil && all[i].Cluster != l.cut.Cluster {
-			all = all[:i]
-			break
-		}
-	}
-	if len(all) == 0 {
+	if all = l.sameHistory(all); len(all) == 0 {
 		return nil, errNoLanes
 	}
 	return all, nil
+}
+
+// sameHistory returns the segments before the first one of another cluster, or of lower resourceVersions than the one
+// before. After a restore from a backup, the same versions have other content.
+func (l *loader) sameHistory(all []journal.Segment) []journal.Segment {
+	last := uint64(0)
+	for i := range all {
+		if all[i].Err != nil {
+			continue
+		}
+		if all[i].Cluster != l.cut.Cluster || all[i].RV < last {
+			return all[:i]
+		}
+		last = all[i].Last
+	}
+	return all
 }
 
 // collect applies a step to the list.

@@ -10,39 +10,38 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/journal"
-	"github.com/listfacade/listfacade/internal/moment"
 )
 
 // Open loads the lanes of a journal at a moment. The caller has to call Close.
-func Open(ctx context.Context, o Options, log *zap.Logger) (*Replay, error) {
-	at, err := moment.Parse(o.At, time.Now())
+func Open(parent context.Context, o Options, log *zap.Logger) (*Replay, error) {
+	at, err := journal.ParseMoment(o.At, time.Now())
 	if err != nil {
 		return nil, fmt.Errorf("--at: %w", err)
 	}
-	cut, err := cutOf(ctx, o.Dir, at)
+	cut, err := cutOf(parent, o.Dir, at)
 	if err != nil {
 		return nil, err
 	}
-	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // the player reads until Close
+	ctx, stop := context.WithCancel(context.WithoutCancel(parent)) // the player reads until Close
+	unhook := context.AfterFunc(parent, stop)
 	r, err := (&opening{options: o, cut: cut, log: log, began: time.Now()}).open(ctx, at.Time)
+	interrupted := !unhook()
 	if err != nil {
 		stop()
 		return nil, err
 	}
 	r.stop = stop
+	if interrupted {
+		r.Close()
+		return nil, context.Cause(parent)
+	}
 	return r, nil
 }
 
-// cutOf returns the cut of a moment.
-func cutOf(ctx context.Context, dir string, at moment.Moment) (journal.Cut, error) {
-	cut, err := journal.Cut{}, error(nil)
-	if at.Version > 0 {
-		cut, err = journal.CutAtVersion(dir, at.Version)
-	} else {
-		cut, err = journal.CutAt(ctx, dir, at.Time)
-	}
+// cutOf returns the cut of a journal.
+func cutOf(ctx context.Context, dir string, at journal.Moment) (journal.Cut, error) {
+	cut, err := journal.CutOf(ctx, dir, at)
 	if err == nil && (cut.RV == 0 || len(cut.Lanes) == 0) {
 		err = fmt.Errorf("%s at %s: %w", dir, at, errNoLanes)
 	}
@@ -98,13 +97,17 @@ func (p *opening) open(ctx context.Context, at time.Time) (*Replay, error) {
 
 // load reads the documents, and the lanes at the cut.
 func (p *opening) load(ctx context.Context, at time.Time) (all []*loaded, err error) {
+	later, err := readDocuments(ctx, p.options.Dir, p.began)
+	if err != nil {
+		return nil, err
+	}
 	if at.IsZero() {
 		at = p.began
 	}
 	if p.documents, err = readDocuments(ctx, p.options.Dir, at); err != nil {
 		return nil, err
 	}
-	p.served, err = newServed(ctx, p.documents, facade.Encodings(), func() time.Time { return p.clock.Load().now() })
+	p.served, err = newServed(ctx, p.documents, later, func() time.Time { return p.clock.Load().now() })
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +115,7 @@ func (p *opening) load(ctx context.Context, at time.Time) (all []*loaded, err er
 	return l.load(ctx, runtime.GOMAXPROCS(0))
 }
 
-// logOpened logs what is replayed, and which lanes lack the moment.
+// logOpened logs what is replayed, and which lanes lack the journal.
 func (p *opening) logOpened(r *Replay) {
 	p.log.Info("Journal loaded", zap.Time("time", r.player.clock.from), zap.Uint64("resourceVersion", p.cut.RV),
 		zap.Int("lanes", len(r.lanes)), zap.Duration("took", time.Since(p.began)))

@@ -9,14 +9,14 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/journal"
 )
 
 const (
 	// tick is the interval at which lanes drop old events, and documents are read again.
 	tick = 10 * time.Second
-	// quiet is how long the journal of a lane may have no record before the lane counts as not recorded. The recorder
-	// writes the progress of a quiet lane every ten seconds.
-	quiet = 30 * time.Second
+	// skew is how much later another lane may have received a resourceVersion.
+	skew = 10 * time.Second
 	// versionsAtOnce is the number of resourceVersions that are applied while reads wait.
 	versionsAtOnce = 1000
 )
@@ -95,7 +95,7 @@ func (p *player) advanceOnce(now time.Time) (more bool) {
 			break
 		}
 		for _, r := range p.recordings {
-			r.playTo(due, p.log)
+			r.playTo(due, now, p.log)
 		}
 		p.version = max(p.version, due)
 	}
@@ -146,9 +146,14 @@ func (p *player) noteEnd() {
 	}
 }
 
-// playTo applies the steps up to a resourceVersion. After a step that cannot be read, the lane has no further steps.
-func (r *recording) playTo(rv uint64, log *zap.Logger) {
+// playTo applies the steps up to a resourceVersion, but no list before its time: a lane that is recorded only since the
+// cluster was restored from a backup has lower versions. After a step that cannot be read, the lane has no further
+// steps.
+func (r *recording) playTo(rv uint64, now time.Time, log *zap.Logger) {
 	for s := r.steps.peek(); s != nil && s.rv <= rv; s = r.steps.peek() {
+		if s.kind == stepList && s.at.After(now) {
+			break
+		}
 		if err := r.apply(s); err != nil {
 			r.steps.fail(err)
 		} else {
@@ -165,17 +170,18 @@ func (r *recording) playTo(rv uint64, log *zap.Logger) {
 // note records the step that was applied last.
 func (r *recording) note(s *step) { r.last = &step{rv: s.rv, at: s.at} }
 
-// isLost reports whether the journal lacks the lane at a version: the lane's next step is a list, or there is none
-// although a record was due.
+// isLost reports whether the journal lacks the lane at a version and a time: the lane's next step is a list or damaged,
+// or there is none although a record was due. The newest version may be the lane's own, so the version alone does not
+// show this.
 func (r *recording) isLost(rv uint64, now time.Time) bool {
-	next := r.steps.peek()
+	next, silent := r.steps.peek(), now.Sub(r.last.at)
 	switch {
-	case rv <= r.last.rv:
+	case next != nil && next.kind != stepList:
 		return false
-	case next == nil:
-		return r.steps.failure != nil || now.Sub(r.last.at) > quiet
+	case next == nil && r.steps.failure == nil:
+		return silent > journal.Silence
 	}
-	return next.kind == stepList
+	return rv > r.last.rv || silent > skew
 }
 
 // describeLoss says which part the journal lacks.

@@ -36,7 +36,7 @@ const servicesPath = "/apis/apiregistration.k8s.io/v1/apiservices"
 
 // ServeHTTP implements http.Handler.
 func (u *recorded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	own := r.Header.Get("User-Agent") == upstream.UserAgent
+	own := r.Host == memoryAddress{}.String() // a forwarded request has forwardedHost
 	switch {
 	case r.Method == http.MethodPost:
 		u.review(w, r)

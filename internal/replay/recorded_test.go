@@ -1,13 +1,16 @@
 package replay
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/listfacade/listfacade/internal/journal"
+	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
@@ -36,6 +39,27 @@ func TestRefusals(t *testing.T) {
 	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 		if response, body := s.do(t, method, "/api/v1/namespaces/shop/configmaps/a", "{}"); response.StatusCode != http.StatusMethodNotAllowed {
 			t.Errorf("%s: got %d %s, want 405", method, response.StatusCode, body)
+		}
+	}
+}
+
+// A client may send any User-Agent, also that of the facade's own requests.
+func TestUserAgentDoesNotMatter(t *testing.T) {
+	w := shop(t)
+	w.close()
+	s := serve(t, w.dir, "120")
+	for _, path := range []string{"/api/v1/secrets", servicesPath} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("User-Agent", upstream.UserAgent)
+		response, err := s.client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if response.Body.Close() != nil || response.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: got %d, want 404", path, response.StatusCode)
 		}
 	}
 }
@@ -145,6 +169,33 @@ func TestSelectableFieldsOfCustomResources(t *testing.T) {
 		!strings.Contains(body, `"kind":"WidgetSet"`) || strings.Contains(body, `"name":"x"`) || !strings.Contains(body, `"name":"y"`) {
 		t.Errorf("got %d %s, want a WidgetSet with y", response.StatusCode, body)
 	}
+}
+
+// A resource that is defined after the moment is served as soon as time has come.
+func TestLaterResourcesAreReplayed(t *testing.T) {
+	things := kindOf("ex.io", "v1", "things", "Thing")
+	things.Custom = true
+	w := shop(t)
+	w.putAt(at(150), "/apis", aggregatedMedia, discoveryOf("ex.io", "widgets:Widget:wd", "things:Thing:th"))
+	w.putAt(at(150), definitionsPath+"things.ex.io", upstream.MediaJSON, `{"metadata":{"name":"things.ex.io","uid":"definition-uid"},"spec":{"versions":[{"name":"v1","selectableFields":[{"jsonPath":".data.v"}]}]}}`)
+	w.begin(things, 152, journal.Position{}, things.record(t, journal.Object, "x", 151), things.record(t, journal.Object, "y", 152))
+	w.close()
+	s := serve(t, w.dir, at(120).Format(time.RFC3339))
+	const path = "/apis/ex.io/v1/things?fieldSelector=data.v%3D152"
+	if response, body := s.get(t, path); response.StatusCode != http.StatusNotFound {
+		t.Errorf("before: got %d %s, want 404", response.StatusCode, body)
+	}
+	s.player.advance(at(153))
+	if err := s.documents.read(t.Context(), at(153)); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Eventually(t, "the new resource", func() error { // discovery is read once a second at most
+		if response, body := s.get(t, path); response.StatusCode != http.StatusOK || strings.Contains(body, `"name":"x"`) ||
+			!strings.Contains(body, `"name":"y"`) {
+			return fmt.Errorf("got %d %s, want y", response.StatusCode, body)
+		}
+		return nil
+	})
 }
 
 // Records after damage are not served. The lane has a warning from there.

@@ -31,7 +31,7 @@ type Replay struct {
 	handler   http.Handler
 	recorded  *recorded
 	network   *memoryNet
-	client    *upstream.Client
+	clients   []*upstream.Client
 	stop      context.CancelFunc // ends reading
 	drain     context.CancelFunc // ends watches
 	log       *zap.Logger
@@ -48,24 +48,32 @@ const (
 
 // assemble makes the handlers of a facade around the lanes.
 func (r *Replay) assemble() error {
-	client, err := upstream.NewClient(
-		&rest.Config{Host: "http://" + r.network.Addr().String(), Dial: r.network.dial}, upstream.Hop{})
+	client, err := r.newClient(r.network.Addr().String())
+	if err != nil {
+		return err
+	}
+	forwarding, err := r.newClient(forwardedHost)
 	if err != nil {
 		return err
 	}
 	draining, drain := context.WithCancel(context.Background())
 	self := auth.NewSelf(everything{}, 0)
-	r.client, r.drain = client, drain
+	r.clients, r.drain = []*upstream.Client{client, forwarding}, drain
 	r.handler = handlers.New(handlers.Config{
 		Catalog: upstream.NewCatalog(client), Lanes: handlers.LanesOf(r.lanes.get), Encodings: facade.Encodings(),
 		Offers: r.lanes.offers, Documents: upstream.NewDocuments(client), Fields: upstream.NewFields(client),
-		Upstream: upstream.NewPassThrough(client), Precompressed: wire.NewPrecompressed(precompressed),
+		Upstream: upstream.NewPassThrough(forwarding), Precompressed: wire.NewPrecompressed(precompressed),
 		Authenticator: self, Authorizer: self, Observer: observe.Observers{oplog.NewRequestLog(r.log)},
 		Metrics: http.NotFoundHandler(), Log: r.log, RequestTimeout: requestTimeout, MinWatch: minWatch,
 		BookmarkInterval: bookmarkInterval, WriteTimeout: writeTimeout, Draining: draining,
 	})
 	r.recorded = &recorded{documents: r.documents, lanes: r.lanes, reviews: reviewCodecs(), handlers: r.handler}
 	return nil
+}
+
+// newClient returns a client of the recorded upstream whose requests have a host.
+func (r *Replay) newClient(host string) (*upstream.Client, error) {
+	return upstream.NewClient(&rest.Config{Host: "http://" + host, Dial: r.network.dial}, upstream.Hop{})
 }
 
 // Handler returns the handler of all requests. It may be used only while Run runs.
@@ -83,7 +91,9 @@ func (r *Replay) Run(ctx context.Context) error {
 	})
 	r.drain()
 	err := server.Close()
-	r.client.CloseIdle()
+	for _, client := range r.clients {
+		client.CloseIdle()
+	}
 	return errors.Join(err, group.Wait())
 }
 

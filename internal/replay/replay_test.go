@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/internal/journal"
+	"github.com/listfacade/listfacade/internal/testkit"
 )
 
 // shop writes the journal of two ConfigMaps: a from version 90, changed at 105 and 120, and b from 110 to 130.
@@ -114,6 +116,64 @@ func TestMomentInAHoleHasAWarning(t *testing.T) {
 	}
 }
 
+// The lane of a hole may have the newest version of all lanes.
+func TestTimeInAHoleHasAWarning(t *testing.T) {
+	w := shop(t)
+	w.begin(configMaps, 160, journal.Position{}, configMaps.record(t, journal.Object, "c", 150))
+	w.add(configMaps, progress(170))
+	w.close()
+	s := serve(t, w.dir, "100")
+	check := func(s *server, want string) {
+		t.Helper()
+		response, _ := s.get(t, "/api/v1/configmaps")
+		if warning := response.Header.Get("Warning"); !strings.Contains(warning, want) || want == "" && warning != "" {
+			t.Errorf("got warning %q, want %q", warning, want)
+		}
+	}
+	for _, test := range []struct {
+		rv   uint64
+		want string
+	}{
+		{140, ""},
+		{155, "after resourceVersion 140 of 2026-01-31T03:47:40Z until 160 of 2026-01-31T03:48:00Z"},
+		{160, ""},
+		{180, ""},
+		{300, "after resourceVersion 170 of 2026-01-31T03:48:10Z"},
+	} {
+		check(serve(t, w.dir, at(test.rv).Format(time.RFC3339)), test.want)
+		s.player.advance(at(test.rv))
+		check(s, test.want)
+	}
+}
+
+// After a restore of etcd from a backup, resourceVersions repeat. A replay of an earlier moment ends there.
+func TestRestoredClusterIsNotPartOfEarlierMoments(t *testing.T) {
+	w := shop(t)
+	w.beginAt(at(200), configMaps, 110, journal.Position{}, configMaps.record(t, journal.Object, "restored", 104))
+	pods := kindOf("", "v1", "pods", "Pod")
+	w.beginAt(at(200), pods, 112, journal.Position{}, pods.record(t, journal.Object, "p", 104))
+	w.close()
+	played := serve(t, w.dir, at(100).Format(time.RFC3339))
+	for _, rv := range []uint64{115, 141, 300} {
+		played.player.advance(at(rv))
+		replays := []*server{played}
+		if rv < 200 {
+			replays = append(replays, serve(t, w.dir, at(rv).Format(time.RFC3339)))
+		}
+		for _, s := range replays {
+			if _, body := s.get(t, "/api/v1/configmaps"); strings.Contains(body, `"restored"`) || !strings.Contains(body, `"name":"a"`) {
+				t.Errorf("%d: got %s, want the content before the restore", rv, body)
+			}
+		}
+		if _, body := played.get(t, "/api/v1/pods"); strings.Contains(body, `"name":"p"`) != (rv > 200) {
+			t.Errorf("%d: got %s, want pods only after the restore", rv, body)
+		}
+	}
+	if _, body := serve(t, w.dir, at(201).Format(time.RFC3339)).get(t, "/api/v1/configmaps"); !strings.Contains(body, `"restored"`) {
+		t.Errorf("got %s, want the restored content", body)
+	}
+}
+
 // A segment that continues the one before is no hole.
 func TestSegmentContinues(t *testing.T) {
 	w := shop(t)
@@ -174,18 +234,28 @@ func TestColumnsChangeWithTheRecordedVersion(t *testing.T) {
 func TestWatchReceivesRecordedEvents(t *testing.T) {
 	w := shop(t)
 	w.close()
-	s := serve(t, w.dir, "100", func(o *Options) { o.Frozen, o.Speed = false, 1000 })
-	_, body := s.get(t, "/api/v1/configmaps?watch=1&resourceVersion=100&timeoutSeconds=1")
-	var got []string
-	for line := range strings.Lines(body) {
-		event, _, _ := strings.Cut(strings.TrimPrefix(line, `{"type":"`), `"`)
-		_, rest, _ := strings.Cut(line, `"resourceVersion":"`)
-		version, _, _ := strings.Cut(rest, `"`)
-		got = append(got, event+" "+version)
-	}
-	if want := "MODIFIED 105,ADDED 110,MODIFIED 120,DELETED 130"; strings.Join(got, ",") != want {
+	s := serve(t, w.dir, "100")
+	next := s.watch(t, "/api/v1/configmaps?watch=1&resourceVersion=100")
+	s.player.advance(at(110))
+	if got, want := next(2), "MODIFIED a 105,ADDED b 110"; got != want {
 		t.Errorf("got %q, want %s", got, want)
 	}
+	s.player.advance(at(130))
+	if got, want := next(2), "MODIFIED a 120,DELETED b 130"; got != want {
+		t.Errorf("got %q, want %s", got, want)
+	}
+}
+
+func TestTimePasses(t *testing.T) {
+	w := shop(t)
+	w.close()
+	s := serve(t, w.dir, "100", func(o *Options) { o.Frozen, o.Speed = false, 1000 })
+	testkit.Eventually(t, "the last recorded version", func() error {
+		if _, body := s.get(t, "/api/v1/configmaps"); !strings.Contains(body, `{"resourceVersion":"140"}`) {
+			return errors.New(body)
+		}
+		return nil
+	})
 }
 
 // A replay that plays has, at each moment, the content of a replay that was opened there.
@@ -213,10 +283,11 @@ func TestWatchReceivesDifferencesAfterAHole(t *testing.T) {
 	w := shop(t)
 	w.begin(configMaps, 160, journal.Position{}, configMaps.record(t, journal.Object, "c", 150))
 	w.close()
-	s := serve(t, w.dir, "135", func(o *Options) { o.Frozen, o.Speed = false, 1000 })
-	_, body := s.get(t, "/api/v1/configmaps?watch=1&resourceVersion=135&timeoutSeconds=1")
-	if !strings.Contains(body, `"DELETED"`) || !strings.Contains(body, `"name":"a"`) || !strings.Contains(body, `"name":"c"`) {
-		t.Errorf("got %s, want a deleted and c added", body)
+	s := serve(t, w.dir, "135")
+	next := s.watch(t, "/api/v1/configmaps?watch=1&resourceVersion=135")
+	s.player.advance(at(160))
+	if got := next(2); !strings.Contains(got, "DELETED a") || !strings.Contains(got, "ADDED c 150") {
+		t.Errorf("got %s, want a deleted and c added", got)
 	}
 }
 

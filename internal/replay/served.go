@@ -3,7 +3,6 @@ package replay
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/discovery"
+	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/journal"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
@@ -19,20 +19,30 @@ import (
 // served is what the recorded documents say about the resources of the cluster. Safe for concurrent use.
 type served struct {
 	documents *documents
+	later     *documents // about resources that are not defined yet
 	resources map[schema.GroupVersionResource]upstream.Resource
 	encodings []wire.Encoding
 	now       func() time.Time // time that is replayed, as soon as requests are served
 	writes    *sync.RWMutex
 }
 
-// newServed reads the resources from discovery.
-func newServed(ctx context.Context, d *documents, encodings []wire.Encoding, now func() time.Time) (*served, error) {
-	found, err := discovery.Read(ctx, d.discover)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errNoDiscovery, err)
+// newServed reads the resources from discovery at the moment, and those that are defined later. Which of them are
+// served is up to the discovery that is served.
+func newServed(ctx context.Context, d, later *documents, now func() time.Time) (*served, error) {
+	s := &served{documents: d, later: later, resources: map[schema.GroupVersionResource]upstream.Resource{},
+		encodings: facade.Encodings(), now: now, writes: new(sync.RWMutex)}
+	for _, from := range []*documents{later, d} { // what is defined at the moment comes last, and so applies
+		found, err := discovery.Read(ctx, from.discover)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errNoDiscovery, err)
+		}
+		s.add(found)
 	}
-	s := &served{documents: d, resources: map[schema.GroupVersionResource]upstream.Resource{}, encodings: encodings,
-		now: now, writes: new(sync.RWMutex)}
+	return s, nil
+}
+
+// add adds the resources of discovery.
+func (s *served) add(found *discovery.Served) {
 	for _, group := range found.Groups {
 		for _, version := range group.Versions {
 			for _, r := range version.Resources {
@@ -41,7 +51,14 @@ func newServed(ctx context.Context, d *documents, encodings []wire.Encoding, now
 			}
 		}
 	}
-	return s, nil
+}
+
+// definition returns the definition of a custom resource, or nil if it was not recorded.
+func (s *served) definition(gr schema.GroupResource) []byte {
+	if d := s.documents.definition(gr); d != nil {
+		return d
+	}
+	return s.later.definition(gr)
 }
 
 // encoding returns the encoding with a name, or nil.
@@ -73,7 +90,7 @@ func (s *served) newLane(id journal.Identity, encoding string) (*lane, error) {
 
 // resource returns the resource of an identity.
 func (s *served) resource(id journal.Identity) (upstream.Resource, error) {
-	gvr, err := parseResource(id.Resource)
+	gvr, err := id.GVR()
 	if err != nil {
 		return upstream.Resource{}, err
 	}
@@ -83,17 +100,4 @@ func (s *served) resource(id journal.Identity) (upstream.Resource, error) {
 	}
 	resource.Custom, resource.Cacheable = id.Definition != "", true
 	return resource, nil
-}
-
-// parseResource reads the text of a schema.GroupVersionResource.
-func parseResource(text string) (schema.GroupVersionResource, error) {
-	gv, name, ok := strings.Cut(text, ", Resource=")
-	if !ok {
-		return schema.GroupVersionResource{}, fmt.Errorf("invalid resource %q", text)
-	}
-	group, version, ok := strings.Cut(gv, "/")
-	if !ok {
-		return schema.GroupVersionResource{}, fmt.Errorf("invalid resource %q", text)
-	}
-	return schema.GroupVersionResource{Group: group, Version: version, Resource: name}, nil
 }

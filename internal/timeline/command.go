@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/listfacade/listfacade/internal/moment"
+	"github.com/listfacade/listfacade/internal/journal"
 )
 
 // DiffCommand returns the command "listfacade diff".
@@ -17,7 +17,7 @@ func DiffCommand() *cobra.Command {
 		Short: "Show from a journal which objects were created, changed and deleted between two moments",
 		Long: "Show which objects were created, changed and deleted between two moments, and which of their fields\n" +
 			"differ. Only the files of the journal are read. Resources are named as in kubectl; without one, all are\n" +
-			"compared. A moment is\n" + moment.Forms + ".",
+			"compared. A moment is\n" + journal.MomentForms + ".",
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.diff(cmd.Context(), args, time.Now(), cmd.OutOrStdout())
@@ -41,7 +41,7 @@ func LogCommand() *cobra.Command {
 		Short: "Show from a journal how an object changed, when, and by which client",
 		Long: "Show each change of an object: when the facade received it, the fields that differ, and the client that\n" +
 			"wrote them according to metadata.managedFields. Only the files of the journal are read. A moment is\n" +
-			moment.Forms + ".",
+			journal.MomentForms + ".",
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.log(cmd.Context(), args, time.Now(), cmd.OutOrStdout())

@@ -98,7 +98,7 @@ func (s *span) candidates(ctx context.Context, f *filter) (map[string]*candidate
 			if versions[step.Key] = step.RV; step.Kind == journal.Delete {
 				delete(versions, step.Key)
 			}
-			if step.RV > s.from {
+			if step.within {
 				found[step.Key] = &candidate{time: step.Time, version: step.RV}
 			}
 		}
@@ -141,19 +141,19 @@ func (s *span) fill(ctx context.Context, candidates map[string]*candidate) error
 			}
 		default:
 			if c := candidates[step.Key]; c != nil {
-				c.add(step, listing, s.from)
+				c.add(step, listing)
 			}
 		}
 	}
 	return nil
 }
 
-// add adds the content or an event of the object, which belongs to the period if its version is above from.
-func (c *candidate) add(step *step, listing bool, from uint64) {
+// add adds the content or an event of the object.
+func (c *candidate) add(step *step, listing bool) {
 	switch {
 	case listing:
 		c.next = step.held()
-	case c.moved || step.kind == event && step.RV > from:
+	case c.moved || step.within:
 		c.after, c.moved = step.held(), true
 	default:
 		c.before = step.held()

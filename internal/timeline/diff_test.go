@@ -162,6 +162,31 @@ func TestDiffShowsWhatIsNotRecorded(t *testing.T) {
 	}
 }
 
+// Other lanes show until when the journal of a lane should go.
+func TestVersionAfterTheEndOfALaneIsAHole(t *testing.T) {
+	j, dir := tempJournal(t)
+	ended := newLane(t, j, "configmaps..v1.json", configMaps, "ConfigMapList")
+	ended.begin(100, journal.Position{})
+	ended.progress(101)
+	continued := newLane(t, j, "pods..v1.json", "/v1, Resource=pods", "PodList")
+	continued.begin(100, journal.Position{})
+	continued.progress(101)
+	continued.next(400)
+	other := newLane(t, j, "services..v1.json", "/v1, Resource=services", "ServiceList")
+	other.begin(100, journal.Position{})
+	other.progress(300)
+	want := []string{"hole configmaps <none> <none> 2026-11-26T03:50:20.000Z <none> not recorded afterwards: " +
+		"from 2026-11-26T03:47:01.000Z to 2026-11-26T03:50:20.000Z"}
+	for _, to := range []string{"300", "2026-11-26T03:50:20Z"} {
+		if diff := cmp.Diff(want, rows(diffed(t, table(dir, "100", to)))); diff != "" {
+			t.Errorf("to %s (-want +got):\n%s", to, diff)
+		}
+	}
+	if got, want := diffed(t, table(dir, "100", "101")), "No changes.\n"; got != want {
+		t.Errorf("to 101: got %q, want %q", got, want)
+	}
+}
+
 // Many resources that are recorded during a part of the period only are one line.
 func TestTableGathersHoles(t *testing.T) {
 	j, dir := tempJournal(t)
@@ -206,9 +231,29 @@ func TestRemovedSegmentsAreTolerated(t *testing.T) {
 	}
 }
 
-// A damaged block is a hole up to the next segment.
+// A damaged block is a hole up to the next segment, or up to the end.
 func TestDiffShowsDamageAsHole(t *testing.T) {
-	dir := shop(t, nothing, func(l *lane) { l.next(113) })
+	for name, c := range map[string]struct {
+		between func(*lane)
+		want    string
+	}{
+		"before a segment": {func(l *lane) { l.next(113) }, "2026-11-26T03:47:13.000Z <none> " +
+			"the journal may lack events: from 2026-11-26T03:47:12.000Z to 2026-11-26T03:47:13.000Z"},
+		"before the end": {nothing, "2026-11-26T03:48:35.000Z <none> " +
+			"the journal is damaged: from 2026-11-26T03:47:18.000Z to 2026-11-26T03:48:35.000Z"},
+	} {
+		dir := shop(t, nothing, c.between)
+		damage(t, dir)
+		want := append(slices.Clone(wantShop), "hole configmaps <none> <none> "+c.want)
+		if diff := cmp.Diff(want, rows(diffed(t, table(dir, "110", "120")))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// damage changes a byte of the second last block of the first segment.
+func damage(t *testing.T, dir string) {
+	t.Helper()
 	segments, err := journal.Segments(dir, "configmaps..v1.json")
 	if err != nil {
 		t.Fatal(err)
@@ -222,11 +267,6 @@ func TestDiffShowsDamageAsHole(t *testing.T) {
 	content[bytes.LastIndex(content[:end], []byte(magic))+header] ^= 1
 	if err := os.WriteFile(segments[0].Path, content, 0o600); err != nil {
 		t.Fatal(err)
-	}
-	want := append(slices.Clone(wantShop), "hole configmaps <none> <none> 2026-11-26T03:47:13.000Z <none> "+
-		"the journal may lack events: from 2026-11-26T03:47:12.000Z to 2026-11-26T03:47:13.000Z")
-	if diff := cmp.Diff(want, rows(diffed(t, table(dir, "110", "120")))); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -82,7 +82,8 @@ func areObjects(list []any) bool {
 	return len(list) > 0
 }
 
-// compareLists compares the elements of two lists by their keys, or by their positions if they have none.
+// compareLists compares the elements of two lists by their keys, or by their positions if they have none. The order is
+// reported only if nothing else differs, because elements are often inserted in the middle.
 func compareLists(path string, before, after []any, report func(Field)) {
 	b, a := positions(before), positions(after)
 	for _, member := range identifying {
@@ -95,13 +96,21 @@ func compareLists(path string, before, after []any, report func(Field)) {
 			break
 		}
 	}
+	same := true
+	found := func(f Field) {
+		same = false
+		report(f)
+	}
 	for _, key := range b.order {
-		compareValues(path+"["+key+"]", b.elements[key], a.elements[key], report)
+		compareValues(path+"["+key+"]", b.elements[key], a.elements[key], found)
 	}
 	for _, key := range a.order {
 		if _, ok := b.elements[key]; !ok {
-			report(Field{Path: path + "[" + key + "]", After: a.elements[key]})
+			found(Field{Path: path + "[" + key + "]", After: a.elements[key]})
 		}
+	}
+	if same && !slices.Equal(b.order, a.order) {
+		report(Field{Path: path + " (order)", Before: b.order, After: a.order})
 	}
 }
 

@@ -42,6 +42,10 @@ func TestDifferencesNameFields(t *testing.T) {
 				{Path: "c[new]", After: tree{"name": "new"}},
 			},
 		},
+		"elements in another order": {
+			`{"c":[{"name":"a","v":"1"},{"name":"b"}]}`, `{"c":[{"name":"b"},{"name":"a","v":"1"}]}`,
+			[]Field{{Path: "c (order)", Before: []string{"a", "b"}, After: []string{"b", "a"}}},
+		},
 		"elements by a number": {
 			`{"p":[{"containerPort":80},{"containerPort":81,"a":"x"}]}`,
 			`{"p":[{"containerPort":81,"a":"y"}]}`,

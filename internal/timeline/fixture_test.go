@@ -28,7 +28,10 @@ type lane struct {
 	packer  *wire.Packer              // nil if items are not packed
 	packed  *wire.Dictionary          // in the open segment
 	frame   func(text string) []byte  // a watch frame with an object
+	later   time.Duration             // added to the times of resourceVersions
 }
+
+func (l *lane) timeOf(rv uint64) time.Time { return timeOf(rv).Add(l.later) }
 
 // tempJournal opens a journal for writing, in a directory that ends with the test.
 func tempJournal(t testing.TB) (*journal.Journal, string) {
@@ -83,7 +86,7 @@ func (l *lane) record(kind journal.Kind, text string) journal.Record {
 		item, number = l.packer.Pack(&frame.Item), 1
 	}
 	return journal.Record{
-		Kind: kind, RV: rv, Time: timeOf(rv), Key: key, Plain: number == 0,
+		Kind: kind, RV: rv, Time: l.timeOf(rv), Key: key, Plain: number == 0,
 		Payload: wire.AppendStored(nil, &item, number),
 	}
 }
@@ -126,7 +129,7 @@ func (l *lane) begin(rv uint64, after journal.Position) {
 	for _, r := range l.objects {
 		records = append(records, r)
 	}
-	begin := journal.Start{Identity: l.id, RV: rv, Time: timeOf(rv), After: after}
+	begin := journal.Start{Identity: l.id, RV: rv, Time: l.timeOf(rv), After: after}
 	if err := l.writer.Begin(l.t.Context(), begin, slices.Values(records)); err != nil {
 		l.t.Fatal(err)
 	}
@@ -155,7 +158,7 @@ func (l *lane) remove(text string) {
 // progress writes that the lane is complete up to a version.
 func (l *lane) progress(rv uint64) {
 	l.t.Helper()
-	l.append(journal.Record{Kind: journal.Progress, RV: rv, Time: timeOf(rv)})
+	l.append(journal.Record{Kind: journal.Progress, RV: rv, Time: l.timeOf(rv)})
 }
 
 func (l *lane) append(r journal.Record) {

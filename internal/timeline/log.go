@@ -31,7 +31,7 @@ func (p *period) log(ctx context.Context, s *span, key string, show func(*Entry)
 		if err != nil {
 			return err
 		}
-		if past := step.kind != content && (step.kind != event || step.RV > s.from); past && !begun {
+		if past := step.kind != content && (step.kind != event || step.within); past && !begun {
 			begun = true
 			if err := h.begin(first); err != nil {
 				return err
@@ -90,14 +90,14 @@ func (h *history) step(s *step, begun bool) error {
 		h.listed = 0
 		return h.show(&s.hole)
 	case s.kind == counted && h.listed == 0 && h.last != nil:
-		return h.change(held{}, Entry{Note: "deleted in the hole"}, begun)
+		return h.change(held{}, Entry{Note: "deleted in a hole"}, begun)
 	case s.kind == counted || s.Key != h.key:
 		return nil
 	case s.kind == content && begun:
 		if h.listed = s.RV; h.listed == h.seen {
 			return nil
 		}
-		return h.change(s.held(), Entry{Version: s.RV, Note: "changed in the hole"}, begun)
+		return h.change(s.held(), Entry{Version: s.RV, Note: "changed in a hole"}, begun)
 	}
 	at := s.Time
 	if s.kind == content {

@@ -44,12 +44,12 @@ func TestLogShowsEachChange(t *testing.T) {
 		"2026-11-26T03:47:05.000Z 105 changed writer-105 data.a: 1 -> 2",
 		"2026-11-26T03:47:09.000Z 109 changed writer-109 data.a: 2 -> 3",
 		"2026-11-26T03:47:15.000Z 115 hole <none> the journal may lack events: from 2026-11-26T03:47:09.000Z to 2026-11-26T03:47:15.000Z",
-		"<none> 112 changed writer-112 data.a: 3 -> 4, (changed in the hole)",
+		"<none> 112 changed writer-112 data.a: 3 -> 4, (changed in a hole)",
 		"2026-11-26T03:47:16.000Z 116 deleted <none> <none>",
 		"2026-11-26T03:47:18.000Z 118 hole <none> the journal may lack events: from 2026-11-26T03:47:16.000Z to 2026-11-26T03:47:18.000Z",
 		"2026-11-26T03:47:19.000Z 119 created writer-119 <none>",
 		"2026-11-26T03:47:25.000Z 125 hole <none> the journal may lack events: from 2026-11-26T03:47:19.000Z to 2026-11-26T03:47:25.000Z",
-		"<none> <none> deleted <none> (deleted in the hole)",
+		"<none> <none> deleted <none> (deleted in a hole)",
 	}
 	if diff := cmp.Diff(all, rows(logged(t, shopLog(dir, "", "now"), "configmaps/web"))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -151,11 +151,11 @@ func TestTextsArePrintable(t *testing.T) {
 	l := newLane(t, j, "configmaps..v1.json", configMaps, "ConfigMapList")
 	l.begin(100, journal.Position{})
 	l.upsert(strings.ReplaceAll(configMap("shop", "web", "1", 101, `"a":"\u001b[31m\u009b"`), "writer-101", `\u001b]0;x`))
-	l.upsert(configMap("shop", "web", "1", 102, `"a":"\u001b[32m\u009b\u2028"`))
-	for _, format := range []string{"table", "diff"} {
+	l.upsert(configMap("shop", "web", "1", 102, `"a":"\u001b[32m\u009b\u2028\u007f"`))
+	for _, format := range []string{"table", "diff", "json", "yaml"} {
 		o := shopLog(dir, "", "now")
 		o.output = format
-		if got := logged(t, o, "configmaps/web"); strings.ContainsAny(got, "\x1b\u009b\u2028") {
+		if got := logged(t, o, "configmaps/web"); strings.ContainsAny(got, "\x1b\u009b\u2028\x7f") {
 			t.Errorf("%s: got control characters: %q", format, got)
 		}
 	}

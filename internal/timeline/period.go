@@ -12,26 +12,50 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/listfacade/listfacade/internal/journal"
-	"github.com/listfacade/listfacade/internal/moment"
 )
-
-// silence is the time without a record after which the journal of a lane has ended. Bookmarks of kube-apiserver, about
-// one a minute, are records too.
-const silence = 5 * time.Minute
 
 // edge is the beginning or the end of a period.
 type edge struct {
-	moment.Moment
-	rv uint64 // all events up to this version happened before
+	journal.Moment
+	cut journal.Cut
 }
 
-// at returns the edge at a moment, and the UID of the cluster that was recorded then.
-func at(ctx context.Context, dir string, m moment.Moment) (edge, string, error) {
-	cut, err := journal.CutAtVersion(dir, m.Version)
-	if m.Version == 0 {
-		cut, err = journal.CutAt(ctx, dir, m.Time)
+// lane returns what the cut says about a lane. The result is empty if the lane was not recorded.
+func (e *edge) lane(name string) journal.LaneCut {
+	i, ok := slices.BinarySearchFunc(e.cut.Lanes, name, func(l journal.LaneCut, name string) int {
+		return strings.Compare(l.Lane, name)
+	})
+	if !ok {
+		return journal.LaneCut{}
 	}
-	return edge{Moment: m, rv: cut.RV}, cut.Cluster, err
+	return e.cut.Lanes[i]
+}
+
+// after reports whether the edge is later than another one. A later segment of a lane decides, because
+// resourceVersions go back when the cluster is restored from a backup.
+func (e *edge) after(other *edge) bool {
+	earlier := false
+	for i := range e.cut.Lanes {
+		own, of := e.cut.Lanes[i].Segment.Sequence, other.lane(e.cut.Lanes[i].Lane).Segment.Sequence
+		if own > of && of > 0 {
+			return true
+		}
+		earlier = earlier || own > 0 && own < of
+	}
+	return !earlier && e.cut.RV > other.cut.RV
+}
+
+// recorded returns the time up to which a lane should have records.
+func (e *edge) recorded() time.Time {
+	latest := e.Time
+	if e.Version > 0 {
+		for i := range e.cut.Lanes {
+			if until := e.cut.Lanes[i].Segment.Until; until.After(latest) {
+				latest = until
+			}
+		}
+	}
+	return latest
 }
 
 // period is a part of a journal.
@@ -41,23 +65,26 @@ type period struct {
 	from, to edge
 }
 
-func newPeriod(ctx context.Context, dir string, from, to moment.Moment) (*period, error) {
-	end, cluster, err := at(ctx, dir, to)
+func newPeriod(ctx context.Context, dir string, from, to journal.Moment) (*period, error) {
+	end, err := journal.CutOf(ctx, dir, to)
 	if err != nil {
 		return nil, err
 	}
-	start, of, err := at(ctx, dir, from)
-	switch {
-	case err != nil:
+	begin, err := journal.CutOf(ctx, dir, from)
+	if err != nil {
 		return nil, err
-	case cluster == "":
+	}
+	if end.Cluster == "" {
 		return nil, fmt.Errorf("%s: %w", dir, ErrNoJournal)
-	case of != cluster: // the journal of this cluster begins later
-		start.rv = 0
-	case start.rv > end.rv:
+	}
+	if begin.Cluster != end.Cluster { // the journal of this cluster begins later
+		begin = journal.Cut{}
+	}
+	p := &period{dir: dir, cluster: end.Cluster, from: edge{from, begin}, to: edge{to, end}}
+	if p.from.after(&p.to) {
 		return nil, ErrOrder
 	}
-	return &period{dir: dir, cluster: cluster, from: start, to: end}, nil
+	return p, nil
 }
 
 // spans returns one span of each resource in the period, sorted by resource.
@@ -72,7 +99,7 @@ func (p *period) spans() ([]span, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read journal: %w", err)
 		}
-		if s, ok := newSpan(segments, p.cluster, p.from.rv, p.to.rv); ok {
+		if s, ok := p.span(segments, name); ok {
 			all = append(all, s)
 		}
 	}
@@ -99,7 +126,7 @@ func (p *period) retrying(s span, read func(*span) error) error {
 		if failed != nil {
 			return fmt.Errorf("read journal: %w", failed)
 		}
-		current, ok := newSpan(segments, p.cluster, p.from.rv, p.to.rv)
+		current, ok := p.span(segments, s.lane)
 		if !ok {
 			return err
 		}
@@ -121,12 +148,14 @@ func preference(a, b *span) int {
 
 // edges returns the holes at the beginning and the end of a span.
 func (p *period) edges(s *span) (first, last []Entry) {
-	if s.late && (p.from.rv > 0 || !p.from.Time.IsZero()) {
+	if s.late && (p.from.cut.RV > 0 || !p.from.Time.IsZero()) {
 		first = append(first, s.lost(p.from.Time, s.segments[0].Time, s.segments[0].RV, "not recorded before"))
 	}
 	end := &s.segments[len(s.segments)-1]
-	if p.to.Time.Sub(end.Until) > silence {
-		last = append(last, s.lost(end.Until, p.to.Time, 0, "not recorded afterwards"))
+	part, until := p.to.lane(s.lane), p.to.recorded()
+	complete := part.Next != nil && part.Next.Continues(&part.Segment) || p.to.Version > 0 && end.Last >= p.to.Version
+	if !complete && until.Sub(end.Until) > journal.Silence {
+		last = append(last, s.lost(end.Until, until, 0, "not recorded afterwards"))
 	}
 	return first, last
 }

@@ -24,7 +24,7 @@ func newPrinter(format string, of tableFormat, out io.Writer) (printer, error) {
 	case "diff":
 		return diffPrinter{out}, nil
 	case "json":
-		return &listPrinter{out: out, begin: `{"items":[`, between: ",", end: "]}\n", empty: "", encode: json.Marshal}, nil
+		return &listPrinter{out: out, begin: `{"items":[`, between: ",", end: "]}\n", empty: "", encode: toJSON}, nil
 	case "yaml":
 		return &listPrinter{out: out, begin: "items:\n", empty: "items: []\n", encode: yamlElement}, nil
 	}
@@ -71,17 +71,26 @@ func yamlElement(value any) ([]byte, error) { return toYAML([]any{value}) }
 // toYAML returns a value as YAML. The library reads JSON as YAML, in which some characters must be escaped that need
 // not be escaped in JSON.
 func toYAML(value any) ([]byte, error) {
+	text, err := toJSON(value)
+	if err != nil {
+		return nil, err
+	}
+	return yaml.JSONToYAML(text)
+}
+
+// toJSON returns a value as JSON, with escapes for all control characters: a terminal may be the reader.
+func toJSON(value any) ([]byte, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return nil, err
 	}
 	var escaped []byte
 	for _, r := range string(text) {
-		if r < utf8.RuneSelf || r > 0xffff || strconv.IsPrint(r) {
+		if r < 0x7f || r > 0xffff || strconv.IsPrint(r) {
 			escaped = utf8.AppendRune(escaped, r)
 		} else {
 			escaped = fmt.Appendf(escaped, `\u%04x`, r)
 		}
 	}
-	return yaml.JSONToYAML(escaped)
+	return escaped, nil
 }

@@ -31,7 +31,8 @@ func (p diffPrinter) print(e *Entry) error {
 	}
 	text := diff.Diff("before", before, "after", after)
 	_, text, _ = bytes.Cut(text, []byte("\n")) // the first line repeats the names
-	_, err = p.out.Write(safe(text))
+	// YAML need not escape all control characters.
+	_, err = io.WriteString(p.out, observe.PrintableLines(string(text)))
 	return err
 }
 
@@ -63,13 +64,4 @@ func yamlOf(content tree) ([]byte, error) {
 		return nil, nil
 	}
 	return toYAML(content)
-}
-
-// safe replaces control characters other than line ends. YAML escapes them, except some that it need not escape.
-func safe(text []byte) []byte {
-	lines := bytes.Split(text, []byte("\n"))
-	for i, line := range lines {
-		lines[i] = []byte(observe.Printable(string(line), len(line)))
-	}
-	return bytes.Join(lines, []byte("\n"))
 }

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/listfacade/listfacade/internal/moment"
+	"github.com/listfacade/listfacade/internal/journal"
 )
 
 // options are the flags of both commands.
@@ -22,13 +22,13 @@ type options struct {
 
 // open returns the part of the journal between the moments of the flags, and the resources of its end.
 func (o *options) open(ctx context.Context, now time.Time) (*period, vocabulary, error) {
-	var from moment.Moment
-	to, err := moment.Parse(o.to, now)
+	var from journal.Moment
+	to, err := journal.ParseMoment(o.to, now)
 	if err != nil {
 		return nil, nil, fmt.Errorf("--to: %w", err)
 	}
 	if o.from != "" {
-		if from, err = moment.Parse(o.from, now); err != nil {
+		if from, err = journal.ParseMoment(o.from, now); err != nil {
 			return nil, nil, fmt.Errorf("--from: %w", err)
 		}
 	}

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/listfacade/listfacade/internal/journal"
 	"github.com/listfacade/listfacade/internal/transcode"
 	"github.com/listfacade/listfacade/internal/wire"
@@ -35,7 +33,7 @@ func newSource(identity *journal.Identity) (*source, error) {
 	if encoding == nil {
 		return nil, fmt.Errorf("unknown encoding %q", identity.Encoding)
 	}
-	gvr, err := parseResource(identity.Resource)
+	gvr, err := identity.GVR()
 	if err != nil {
 		return nil, err
 	}
@@ -47,16 +45,6 @@ func newSource(identity *journal.Identity) (*source, error) {
 		reader: encoding.Reader(d, wire.RequestFormat{Accept: identity.Accept}, nil), shape: encoding.Shape(d),
 		protobuf: encoding == protowire.Encoding{},
 	}, nil
-}
-
-// parseResource reads a resource as schema.GroupVersionResource writes it: "apps/v1, Resource=deployments".
-func parseResource(text string) (schema.GroupVersionResource, error) {
-	version, resource, ok := strings.Cut(text, ", Resource=")
-	group, version, both := strings.Cut(version, "/")
-	if !ok || !both {
-		return schema.GroupVersionResource{}, fmt.Errorf("invalid resource %q", text)
-	}
-	return schema.GroupVersionResource{Group: group, Version: version, Resource: resource}, nil
 }
 
 // add adds the next dictionary of the segment.

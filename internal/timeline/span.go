@@ -17,37 +17,36 @@ type span struct {
 	resource Resource
 	encoding string
 	segments []journal.Segment // in their order; at least one
-	from, to uint64            // the events of the period have versions above from, up to to
+	// The events of the period have versions above from in the first segment, and up to to in the last one.
+	from, to uint64
 	// late is set if the journal has no content at the beginning of the period. The first checkpoint takes its place.
 	late bool
 }
 
-// newSpan returns the span of the segments of a lane and a cluster; false if the journal does not have the lane in the
-// period.
-func newSpan(all []journal.Segment, cluster string, from, to uint64) (span, bool) {
+// span returns the span of the segments of a lane; false if the journal does not have the lane in the period. The
+// edges say which segments belong to it: after the cluster was restored from a backup, others have the same
+// resourceVersions.
+func (p *period) span(all []journal.Segment, lane string) (span, bool) {
+	first, last := p.from.lane(lane).Segment.Sequence, p.to.lane(lane).Segment.Sequence
 	var usable []journal.Segment
 	for _, s := range all {
-		if s.Err == nil && s.Cluster == cluster && s.RV <= to {
+		if s.Err == nil && s.Cluster == p.cluster && s.Sequence >= first && s.Sequence <= last {
 			usable = append(usable, s)
 		}
 	}
 	if len(usable) == 0 {
 		return span{}, false
 	}
-	gvr, err := parseResource(usable[0].Resource)
+	gvr, err := usable[0].GVR()
 	if err != nil {
 		return span{}, false
 	}
-	first := len(usable) - 1
-	for first > 0 && usable[first].RV > from {
-		first--
-	}
 	s := span{
-		lane: usable[0].Lane, resource: resourceOf(gvr), encoding: usable[0].Encoding, segments: usable[first:], from: from,
-		to: to,
+		lane: lane, resource: resourceOf(gvr), encoding: usable[0].Encoding, segments: usable, from: p.from.cut.RV,
+		to: p.to.cut.RV,
 	}
-	if start := s.segments[0].RV; start > from {
-		s.late, s.from = true, start
+	if usable[0].Sequence != first {
+		s.late, s.from = true, usable[0].RV
 	}
 	return s, true
 }
@@ -77,7 +76,7 @@ type stepKind int
 const (
 	content stepKind = iota // an object of a checkpoint
 	event                   // an object was created, changed or deleted
-	gap                     // events may be missing; a checkpoint follows
+	gap                     // events may be missing; a checkpoint or the end follows
 	counted                 // the end of the checkpoint after a gap
 )
 
@@ -85,8 +84,9 @@ const (
 type step struct {
 	kind stepKind
 	journal.Record
-	of   *source
-	hole Entry // of a gap
+	of     *source
+	within bool  // whether an event belongs to the period
+	hole   Entry // of a gap
 }
 
 // held returns the object after the step, in memory that stays valid; no object if it was deleted.
@@ -103,7 +103,7 @@ func (s *span) steps(ctx context.Context) iter.Seq2[*step, error] {
 	return func(yield func(*step, error) bool) {
 		intact, last := true, s.segments[0].Time // time of the last record
 		for i := range s.segments {
-			w := walk{span: s, segment: &s.segments[i], yield: yield, last: last}
+			w := walk{span: s, index: i, segment: &s.segments[i], yield: yield, last: last}
 			follows := i == 0 || intact && s.segments[i].Continues(&s.segments[i-1])
 			if !follows && !w.gap() {
 				return
@@ -119,12 +119,18 @@ func (s *span) steps(ctx context.Context) iter.Seq2[*step, error] {
 			}
 			last = w.last
 		}
+		if !intact {
+			end := &s.segments[len(s.segments)-1]
+			hole := s.lost(last, end.Until, min(end.Last, s.to), "the journal is damaged")
+			yield(&step{kind: gap, hole: hole}, nil)
+		}
 	}
 }
 
 // walk reads one segment of a span.
 type walk struct {
 	*span
+	index   int
 	segment *journal.Segment
 	yield   func(*step, error) bool
 	pending bool // the checkpoint after a gap has not ended
@@ -171,14 +177,14 @@ func (w *walk) record(r journal.Record, of *source) (goesOn bool, err error) {
 	case journal.Progress, journal.Upsert, journal.Delete:
 		w.events, w.last = true, r.Time
 	}
-	if r.RV > w.to {
+	if r.RV > w.to && w.index == len(w.segments)-1 {
 		w.end()
 		return false, nil
 	}
 	if !w.end() || r.Kind == journal.Progress {
 		return true, nil
 	}
-	return w.yield(&step{kind: event, Record: r, of: of}, nil), nil
+	return w.yield(&step{kind: event, Record: r, of: of, within: w.index > 0 || r.RV > w.from}, nil), nil
 }
 
 // end passes on the end of a checkpoint after a gap.

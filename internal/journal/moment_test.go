@@ -1,4 +1,4 @@
-package moment
+package journal
 
 import (
 	"errors"
@@ -32,11 +32,11 @@ func TestParseReadsMoments(t *testing.T) {
 		"yesterday":              {},
 		"99999999999999999999":   {},
 	} {
-		got, err := Parse(text, now)
+		got, err := ParseMoment(text, now)
 		if !got.Time.Equal(want.Time) || got.Version != want.Version {
 			t.Errorf("%q: got %v, want %v", text, got, want)
 		}
-		if invalid := want == (Moment{}); invalid != errors.Is(err, ErrUnknown) || !invalid && err != nil {
+		if invalid := want == (Moment{}); invalid != errors.Is(err, ErrMoment) || !invalid && err != nil {
 			t.Errorf("%q: got error %v", text, err)
 		}
 	}
@@ -45,7 +45,7 @@ func TestParseReadsMoments(t *testing.T) {
 func TestStringIsParsedToTheSameMoment(t *testing.T) {
 	now := time.Date(2026, 3, 1, 10, 30, 0, 42, time.UTC)
 	for _, m := range []Moment{{Version: 7}, {Time: now}} {
-		if got, err := Parse(m.String(), now.Add(time.Hour)); err != nil || got != m {
+		if got, err := ParseMoment(m.String(), now.Add(time.Hour)); err != nil || got != m {
 			t.Errorf("got %v, %v, want %v", got, err, m)
 		}
 	}

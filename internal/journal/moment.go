@@ -1,6 +1,7 @@
-package moment
+package journal
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -8,11 +9,12 @@ import (
 	"time"
 )
 
-// Forms describes what Parse accepts, for the help of flags.
-const Forms = "a time (2026-01-31T03:47:00Z, or 03:47 in local time), a duration before now (10m) or a resourceVersion"
+// MomentForms describes what ParseMoment accepts, for the help of flags.
+const MomentForms = "a time (2026-01-31T03:47:00Z, or 03:47 in local time), a duration before now (10m) " +
+	"or a resourceVersion"
 
-// ErrUnknown is returned for texts that are no moment.
-var ErrUnknown = errors.New("want " + Forms)
+// ErrMoment is returned for texts that are no moment.
+var ErrMoment = errors.New("want " + MomentForms)
 
 // Moment is a time or a resourceVersion. The other field has its zero value.
 type Moment struct {
@@ -20,12 +22,20 @@ type Moment struct {
 	Version uint64
 }
 
-// String returns the moment in a form that Parse accepts.
+// String returns the moment in a form that ParseMoment accepts.
 func (m Moment) String() string {
 	if m.Version > 0 {
 		return strconv.FormatUint(m.Version, 10)
 	}
 	return m.Time.UTC().Format(time.RFC3339Nano)
+}
+
+// CutOf returns the cut at a moment. For the zero moment, it is that before the journal.
+func CutOf(ctx context.Context, dir string, m Moment) (Cut, error) {
+	if m.Version > 0 {
+		return CutAtVersion(dir, m.Version)
+	}
+	return CutAt(ctx, dir, m.Time)
 }
 
 // Layouts of times, in the location of now. The first ones have a date.
@@ -34,10 +44,10 @@ var (
 	clocks = []string{"15:04:05", "15:04"}
 )
 
-// Parse reads a moment: "now"; a resourceVersion; a duration before now, as 10m, -10m or "10m ago"; a time in the
+// ParseMoment reads a moment: "now"; a resourceVersion; a duration before now, as 10m, -10m or "10m ago"; a time in the
 // format of RFC 3339; a date and a time; or a time of day. The last two are in the location of now. A time of day that
-// is later than now belongs to yesterday. Errors wrap ErrUnknown.
-func Parse(text string, now time.Time) (Moment, error) {
+// is later than now belongs to yesterday. Errors wrap ErrMoment.
+func ParseMoment(text string, now time.Time) (Moment, error) {
 	if text == "now" {
 		return Moment{Time: now}, nil
 	}
@@ -53,7 +63,7 @@ func Parse(text string, now time.Time) (Moment, error) {
 	if at, ok := local(text, now); ok {
 		return Moment{Time: at}, nil
 	}
-	return Moment{}, fmt.Errorf("%q: %w", text, ErrUnknown)
+	return Moment{}, fmt.Errorf("%q: %w", text, ErrMoment)
 }
 
 // local reads a time without a zone.
