@@ -60,6 +60,21 @@ func (t *Tail) Ready() int {
 	return int(max(0, t.ready(written)-t.seq))
 }
 
+// Waiting returns when the first event came that was not read, whether it is ready or not. It returns the zero time if
+// there is none.
+func (t *Tail) Waiting() time.Time {
+	written, err := t.written()
+	if err != nil {
+		return time.Time{}
+	}
+	w := t.epoch.history.held.Load()
+	seq := max(t.seq, w.first)
+	if seq >= written.seq {
+		return time.Time{}
+	}
+	return time.UnixMilli(w.at(seq).at)
+}
+
 // ready returns the position before which events are ready.
 func (t *Tail) ready(written *State) int64 {
 	if t.lane.dictionary.Load() == nil {

@@ -235,6 +235,31 @@ func TestTailWaitsForPacking(t *testing.T) {
 	})
 }
 
+// TestSteadyEventsBecomeReady: an event is ready after Packing.After, although others follow it.
+func TestSteadyEventsBecomeReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLane(Options{Packing: Packing{From: 1, After: DefaultPacking.After}})
+		defer l.Close()
+		l.Replace(10, shape, fillOf(l, 1, 400))
+		tail := tailOf(t, l)
+		if at := tail.Waiting(); !at.IsZero() {
+			t.Errorf("got an event of %v that waits, want none", at)
+		}
+		for i := range 3 * segmentSize {
+			apply(t, l, Upsert, podNumber(i, RV(11+i)))
+			pass(4 * time.Second)
+			l.Pack(time.Now())
+			if i == 0 {
+				continue
+			}
+			tail.reads(1)
+			if waits := time.Since(tail.Waiting()); waits != 4*time.Second {
+				t.Fatalf("got an event that waits for %v, want 4s", waits)
+			}
+		}
+	})
+}
+
 // TestRestoredObjectsKeepTheirDictionary: objects that are packed when they are restored stay so, in the memory of the
 // lane, and the lane packs with their dictionary.
 func TestRestoredObjectsKeepTheirDictionary(t *testing.T) {

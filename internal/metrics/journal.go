@@ -9,7 +9,7 @@ import (
 // JournalStats are the numbers of the journal at a scrape.
 type JournalStats struct {
 	Open     bool          // whether this process writes the journal
-	Lag      time.Duration // since all lanes were last written
+	Lag      time.Duration // how long the oldest event waits that is not written
 	Segments int
 	Bytes    int64
 	Over     bool // whether the limit on bytes cannot be kept
@@ -57,7 +57,7 @@ func newJournalCollector(read JournalSource) *journalCollector {
 		read: read,
 		open: desc("open", "1 if this process writes the journal, 0 if it could not open it. Absent without a journal."),
 		lag: desc("lag_seconds",
-			"Seconds since the events of all lanes were last written to the journal. A lane is the cache of one resource in one encoding."),
+			"Seconds that the oldest event waits that is not in the journal; without one, seconds since all lanes were last written. A lane is the cache of one resource in one encoding."),
 		segments: desc("segments", "Files of the journal."),
 		bytes:    desc("bytes", "Bytes of the files of the journal."),
 		over:     desc("over_limit", "1 if the files of the journal that must stay exceed --journal-max-bytes, else 0."),

@@ -28,7 +28,7 @@ func (j Journal) limits() journal.Limits { return journal.Limits{Age: j.MaxAge, 
 // JournalStatus describes the journal of this process.
 type JournalStatus struct {
 	Open     bool          // whether this process writes the journal; false if another process does
-	Lag      time.Duration // how long ago all lanes were last written
+	Lag      time.Duration // how long the oldest event waits that is not written; how long ago all were, if there is none
 	Segments int
 	Bytes    int64
 	Over     bool // whether Journal.MaxBytes cannot be kept
@@ -62,7 +62,7 @@ type recorder struct {
 	ended    chan struct{} // closed when the goroutine has ended
 
 	next    atomic.Int64 // when the journal is written again after an error, in nanoseconds since 1970
-	written atomic.Int64 // when all lanes were last written, in nanoseconds since 1970
+	written atomic.Int64 // time before which all events were written, in nanoseconds since 1970
 	kept    atomic.Pointer[journal.Kept]
 }
 
@@ -153,6 +153,7 @@ func (r *recorder) begin(lane *Reflector) *recording {
 	}
 	recording := &recording{
 		lane: lane.lane, writer: r.journal.Load().Lane(lane.journalName()), limits: r.config.limits(), scratch: &r.scratch,
+		complete: time.Now(),
 	}
 	r.all[lane] = recording
 	return recording
@@ -164,7 +165,7 @@ func (r *recorder) judge(ctx context.Context, now time.Time, failed int, err err
 	case ctx.Err() != nil:
 	case err == nil:
 		r.pause = 0
-		r.written.Store(now.UnixNano())
+		r.written.Store(r.complete(now).UnixNano())
 	default:
 		r.pause = min(max(2*r.pause, recordEvery), recordWait)
 		r.next.Store(now.Add(r.pause).UnixNano())
@@ -175,6 +176,16 @@ func (r *recorder) judge(ctx context.Context, now time.Time, failed int, err err
 			r.free(now)
 		}
 	}
+}
+
+// complete returns the time before which all events of all lanes were written.
+func (r *recorder) complete(now time.Time) time.Time {
+	for _, recording := range r.all {
+		if recording.complete.Before(now) {
+			now = recording.complete
+		}
+	}
+	return now
 }
 
 // first returns the first of joined errors. The others are usually the same.

@@ -106,6 +106,38 @@ func TestLastEventsAreWritten(t *testing.T) {
 	})
 }
 
+// TestSteadyEventsAreWritten: with the packing of production, each event is written some seconds later, although others
+// follow it. The reported lag is that of the oldest event that is not written.
+func TestSteadyEventsAreWritten(t *testing.T) {
+	whileRecording(t, func(c *Config) { c.Packing.After = cache.DefaultPacking.After }, func(t *testing.T, r *rig, config Config) {
+		for i := range 30 {
+			r.Put("ns/a", fmt.Sprint(i))
+			elapse(4 * time.Second)
+		}
+		if lines := written(t, config); len(lines) < 30 {
+			t.Errorf("got %d records after 30 events, want all but the last ones: %v", len(lines), lines)
+		}
+		if status, _ := r.lanes.JournalStatus(); status.Lag > 2*cache.DefaultPacking.After {
+			t.Errorf("got a lag of %v, want seconds", status.Lag)
+		}
+	})
+}
+
+// TestLagIsThatOfTheOldestEvent: the lag grows while an event is not written, although no write fails.
+func TestLagIsThatOfTheOldestEvent(t *testing.T) {
+	whileRecording(t, func(c *Config) { c.Packing.After = time.Hour }, func(t *testing.T, r *rig, _ Config) {
+		elapse(time.Minute)
+		if status, _ := r.lanes.JournalStatus(); status.Lag > 2*recordEvery {
+			t.Errorf("got a lag of %v without events, want none", status.Lag)
+		}
+		r.Put("ns/b", "1")
+		elapse(5 * time.Minute)
+		if status, _ := r.lanes.JournalStatus(); status.Lag < 4*time.Minute || r.failed.Load() > 0 {
+			t.Errorf("got a lag of %v and %d failures, want minutes and none", status.Lag, r.failed.Load())
+		}
+	})
+}
+
 // TestQuietLaneIsWritten: the version of a lane without events is written now and then, so that it resumes from a
 // recent version.
 func TestQuietLaneIsWritten(t *testing.T) {

@@ -51,6 +51,8 @@ type recording struct {
 	began   time.Time                // when the events that are collected became ready; zero if none are
 	version cache.RV                 // version that was last written
 	numbers map[*wire.Dictionary]int // dictionaries of the open segment
+
+	complete time.Time // time before which all events were written
 }
 
 // resumption is the end of an earlier process's journal, from which a lane was restored.
@@ -60,10 +62,30 @@ type resumption struct {
 	at    time.Time
 }
 
-// visit writes what has happened since the last visit. It begins a segment if there is none, if events are missing, or
-// if the open one is long enough. The last visit writes everything. It returns why events are missing; empty if none
-// are.
+// visit is like advance, and notes up to when the lane is written.
 func (r *recording) visit(ctx context.Context, now time.Time, last bool) (hole string, err error) {
+	hole, err = r.advance(ctx, now, last)
+	if err == nil {
+		r.complete = now
+		if waits := r.waiting(); !waits.IsZero() {
+			r.complete = waits
+		}
+	}
+	return hole, err
+}
+
+// waiting returns when the first event came that is not written; zero if there is none.
+func (r *recording) waiting() time.Time {
+	if r.by == nil {
+		return time.Time{}
+	}
+	return r.tail.Waiting()
+}
+
+// advance writes what has happened since the last call. It begins a segment if there is none, if events are missing, or
+// if the open one is long enough. The last call writes everything. It returns why events are missing; empty if none
+// are.
+func (r *recording) advance(ctx context.Context, now time.Time, last bool) (hole string, err error) {
 	if !r.lane.isRecorded() {
 		return "", nil
 	}
