@@ -346,6 +346,28 @@ func TestManyEventsAreWrittenTogether(t *testing.T) {
 	})
 }
 
+// TestWrittenObjectsAreNotKept: the memory for events that were written refers to no object, also if they were written
+// in several parts.
+func TestWrittenObjectsAreNotKept(t *testing.T) {
+	whileRecording(t, func(c *Config) { c.Packing = cache.Packing{} }, func(t *testing.T, r *rig, _ Config) {
+		for i := range recordedAtOnce + 1 {
+			r.Put("ns/a", fmt.Sprint(i))
+		}
+		elapse(2 * recordEvery)
+		r.stop()
+		events := r.lanes.recorder.scratch.events
+		events = events[:cap(events)]
+		for i := range events {
+			if events[i].Object != nil {
+				t.Fatalf("got the object of event %d of %d, want none", i, len(events))
+			}
+		}
+		if len(events) < recordedAtOnce {
+			t.Errorf("got room for %d events, want at least %d", len(events), recordedAtOnce)
+		}
+	})
+}
+
 // TestHangingDiskDelaysTheEndOnlyBriefly: if the goroutine hangs in a write, the process ends without it.
 func TestHangingDiskDelaysTheEndOnlyBriefly(t *testing.T) {
 	whileRecording(t, nil, func(t *testing.T, r *rig, config Config) {

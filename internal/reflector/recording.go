@@ -210,7 +210,7 @@ func (r *recording) bookmark(shape wire.Shape, of journal.Start) []byte {
 
 // write appends the events after the tail's position. After an error the position is unchanged.
 func (r *recording) write(ctx context.Context, now time.Time, read readTail) (err error) {
-	defer func() { clear(r.events) }() // they must not keep objects in memory
+	defer func() { clear(r.events[:cap(r.events)]) }() // they must not keep objects in memory
 	for {
 		at := r.tail
 		if r.events, err = read(&at, r.events[:0], recordedAtOnce); err != nil {
