@@ -28,8 +28,8 @@ const (
 	// another way. The total time is not limited: when many large lanes are restored at the same time, filling them in
 	// another way would take even longer.
 	restoreWait = 2 * time.Minute
-	// trustedAge is the maximum age of the last record of a journal whose objects are not compared with the upstream's. A
-	// watch that broke off is resumed after the same time without a comparison.
+	// trustedAge is the maximum age of the last record that was read, if the objects are not compared with the upstream's.
+	// A watch that broke off is resumed after the same time without a comparison.
 	trustedAge = 10 * time.Minute
 )
 
@@ -143,7 +143,7 @@ func (r *restorer) checked(ctx context.Context, e *epoch, run []journal.Segment,
 		return nil, content, err
 	}
 	open.look()
-	if time.Since(last.Until) > trustedAge || time.Until(last.Until) > trustedAge {
+	if time.Since(content.until) > trustedAge || time.Until(content.until) > trustedAge {
 		err = r.checkFreshness(ctx, content, moved)
 	}
 	if err == nil {
