@@ -172,11 +172,14 @@ func (r *recorder) judge(ctx context.Context, now time.Time, failed int, err err
 		r.metrics.JournalFailed()
 		r.log.Warn("Failed to write the journal; will retry", zap.Int("lanes", failed), zap.Duration("pause", r.pause),
 			zap.Error(first(err)))
-		if errors.Is(err, syscall.ENOSPC) {
+		if isFull(err) {
 			r.free(now)
 		}
 	}
 }
+
+// isFull reports whether the disk, or the quota of the user, is full.
+func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
 // complete returns the time before which all events of all lanes were written.
 func (r *recorder) complete(now time.Time) time.Time {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -366,6 +367,15 @@ func TestWrittenObjectsAreNotKept(t *testing.T) {
 			t.Errorf("got room for %d events, want at least %d", len(events), recordedAtOnce)
 		}
 	})
+}
+
+// TestFullDisk: a quota that is used up makes room as a full disk does.
+func TestFullDisk(t *testing.T) {
+	for err, full := range map[error]bool{syscall.ENOSPC: true, syscall.EDQUOT: true, syscall.EIO: false} {
+		if got := isFull(errors.Join(errNoAnswer, &os.PathError{Err: err})); got != full {
+			t.Errorf("%v: got full=%t, want %t", err, got, full)
+		}
+	}
 }
 
 // TestHangingDiskDelaysTheEndOnlyBriefly: if the goroutine hangs in a write, the process ends without it.
