@@ -112,8 +112,8 @@ func (l *Lanes) Run(ctx context.Context, ready func()) {
 	l.life = life
 	l.mu.Unlock()
 	if l.recorder != nil {
-		l.recorder.open() // before the first lane is restored from it
 		go l.recorder.run(ctx)
+		l.recorder.awaitOpen() // before the first lane is restored from it
 	}
 	ready()
 	if a := newAuditor(l); a != nil {

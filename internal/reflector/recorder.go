@@ -3,8 +3,6 @@ package reflector
 import (
 	"context"
 	"errors"
-	"iter"
-	"maps"
 	"slices"
 	"sync/atomic"
 	"syscall"
@@ -39,8 +37,6 @@ const (
 	retainEvery = 10 * time.Second // interval at which segments beyond the limits are removed
 	// recordWait is the maximum pause after an error. Meanwhile, the lanes' history keeps the events.
 	recordWait = 30 * time.Second
-	// finishWait is how long the last records of all lanes may take when the process ends.
-	finishWait = 10 * time.Second
 )
 
 // recorder writes the lanes' events to the journal. It visits the lanes and reads what was added to their history, so
@@ -59,7 +55,11 @@ type recorder struct {
 	retained time.Time     // when Retain was last called
 	pause    time.Duration // pause after the last error; 0 after a success
 	refused  bool          // whether the last attempt to open the journal failed
-	ended    chan struct{} // closed when the goroutine has ended
+	files    journalFiles
+
+	tried chan struct{}     // closed after the first attempt to open the journal
+	last  chan []*Reflector // capacity 1: the lanes whose last events are to be written
+	ended chan struct{}     // closed when the goroutine has ended
 
 	next    atomic.Int64 // when the journal is written again after an error, in nanoseconds since 1970
 	written atomic.Int64 // time before which all events were written, in nanoseconds since 1970
@@ -73,46 +73,11 @@ func newRecorder(l *Lanes) *recorder {
 	}
 	r := &recorder{
 		lanes: l, config: l.config.Journal, log: l.log, metrics: l.metrics, all: map[*Reflector]*recording{},
-		ended: make(chan struct{}),
+		files: journalFiles{journal.Open, journal.Segments},
+		tried: make(chan struct{}), last: make(chan []*Reflector, 1), ended: make(chan struct{}),
 	}
 	r.kept.Store(&journal.Kept{})
 	return r
-}
-
-// open opens the journal. While another process writes it, this one has none, and later calls try again.
-func (r *recorder) open() bool {
-	if r.journal.Load() != nil {
-		return true
-	}
-	opened, err := journal.Open(r.config.Dir)
-	if err != nil {
-		if !r.refused {
-			r.log.Error("Cannot open the journal; running without it", zap.String("directory", r.config.Dir), zap.Error(err))
-			r.metrics.JournalFailed()
-		}
-		r.refused = true
-		return false
-	}
-	r.written.Store(time.Now().UnixNano())
-	r.journal.Store(opened)
-	return true
-}
-
-// run writes the journal until the context ends.
-func (r *recorder) run(ctx context.Context) {
-	defer close(r.ended)
-	tick := time.NewTicker(recordEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			if now := time.Now(); now.UnixNano() >= r.next.Load() && r.open() {
-				r.visit(ctx, now, r.lanes.All(), false)
-			}
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // visit writes the events of all lanes, on the last visit also those that are not packed, and ends the recordings of
@@ -227,32 +192,6 @@ func (r *recorder) free(now time.Time) {
 	}
 }
 
-// finish waits for the goroutine, writes all remaining events, and closes the journal. If the disk hangs, it gives up
-// after finishWait.
-func (r *recorder) finish(lanes iter.Seq[*Reflector]) {
-	ctx, cancel := context.WithTimeout(context.Background(), finishWait)
-	defer cancel()
-	select {
-	case <-r.ended:
-	case <-ctx.Done():
-		r.log.Warn("The disk of the journal does not respond; its last events are missing")
-		return
-	}
-	opened := r.journal.Load()
-	if opened == nil {
-		return
-	}
-	r.visit(ctx, time.Now(), slices.Collect(lanes), true)
-	var err error
-	for _, recording := range r.all {
-		err = errors.Join(err, recording.writer.Close())
-	}
-	clear(r.all)
-	if err = errors.Join(err, opened.Close()); err != nil {
-		r.log.Warn("Failed to close the journal", zap.Error(err))
-	}
-}
-
 // status returns the state of the journal. Safe for concurrent use.
 func (r *recorder) status() JournalStatus {
 	if r.journal.Load() == nil {
@@ -279,11 +218,4 @@ func (l *Lanes) JournalStatus() (status JournalStatus, configured bool) {
 		return JournalStatus{}, false
 	}
 	return l.recorder.status(), true
-}
-
-// finishJournal writes the last events of the lanes that have just been stopped.
-func (l *Lanes) finishJournal(all map[laneKey]*Reflector) {
-	if l.recorder != nil {
-		l.recorder.finish(maps.Values(all))
-	}
 }

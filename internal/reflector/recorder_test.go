@@ -377,19 +377,3 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 }
-
-// TestHangingDiskDelaysTheEndOnlyBriefly: if the goroutine hangs in a write, the process ends without it.
-func TestHangingDiskDelaysTheEndOnlyBriefly(t *testing.T) {
-	whileRecording(t, nil, func(t *testing.T, r *rig, config Config) {
-		config.Journal.Dir = t.TempDir()
-		hanging := newRecorder(&Lanes{config: config, log: r.lanes.log, metrics: r})
-		began := time.Now()
-		hanging.finish(func(func(*Reflector) bool) {}) // its goroutine never ends
-		if took := time.Since(began); took != finishWait {
-			t.Errorf("got the end after %v, want %v", took, finishWait)
-		}
-		if n := r.logs.FilterMessage("The disk of the journal does not respond; its last events are missing").Len(); n != 1 {
-			t.Errorf("got %d lines in the log, want 1", n)
-		}
-	})
-}
