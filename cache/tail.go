@@ -1,6 +1,9 @@
 package cache
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Tail reads a lane's events in order, once. It is a position in history and keeps no object in memory. A reader that
 // is too slow finds its position lost, and never delays the lane. Used by one goroutine.
@@ -95,9 +98,12 @@ func (t *Tail) Next(events []Happened, most int) ([]Happened, error) {
 	return t.read(events, most, written, t.ready(written))
 }
 
-// Rest is like Next, but all events are ready.
+// Rest is like Next, but all events are ready, also after Close.
 func (t *Tail) Rest(events []Happened, most int) ([]Happened, error) {
 	written, err := t.written()
+	if errors.Is(err, ErrClosed) {
+		written, err = t.epoch.newest.Load(), nil
+	}
 	if err != nil {
 		return events, err
 	}

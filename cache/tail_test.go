@@ -112,9 +112,13 @@ func TestTailRebuildsTheLane(t *testing.T) {
 	if _, _, err := NewLane(podOptions).Tail(); !errors.Is(err, ErrNotReady) {
 		t.Errorf("got error %v, want ErrNotReady", err)
 	}
+	apply(t, l, Upsert, pod("a/last", 20, "", ""))
 	l.Close()
 	if _, err := tail.Next(nil, 1); !errors.Is(err, ErrClosed) {
 		t.Errorf("got error %v after Close, want ErrClosed", err)
+	}
+	if events, err := tail.Rest(nil, 10); err != nil || len(events) != 1 || events[0].Object.RV != 20 || tail.RV() != 20 {
+		t.Errorf("got %v up to %d after Close, error %v, want the last event", events, tail.RV(), err)
 	}
 }
 

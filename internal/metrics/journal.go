@@ -27,12 +27,12 @@ type journalMetrics struct {
 func newJournalMetrics() journalMetrics {
 	m := journalMetrics{
 		holes: counter("journal_holes_total",
-			"Times that the journal lacks events of a lane, by reason: relisted if the lane itself lost events, behind if they were not written in time."+laneHelp,
+			"Times that the journal lacks events of a lane, by reason: relisted if the lane itself lost events, behind if they were not written in time, ended if the last ones of a lane that ended were not."+laneHelp,
 			"reason"),
 		errors: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "listfacade", Name: "journal_errors_total",
 			Help: "Failed attempts to open or write the journal."}),
 	}
-	for _, reason := range []string{"relisted", "behind"} {
+	for _, reason := range []string{"relisted", "behind", "ended"} {
 		m.holes.WithLabelValues(reason)
 	}
 	return m

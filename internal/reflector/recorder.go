@@ -84,41 +84,51 @@ func newRecorder(l *Lanes) *recorder {
 // lanes that no longer run.
 func (r *recorder) visit(ctx context.Context, now time.Time, lanes []*Reflector, last bool) {
 	err, failed := r.retain(now), 0
+	for lane := range r.all {
+		if !slices.Contains(lanes, lane) { // first, because another lane may continue its directory
+			err = errors.Join(err, r.leave(ctx, now, lane))
+		}
+	}
 	for _, lane := range lanes {
 		recording := r.all[lane]
 		if recording == nil {
-			recording = r.begin(lane)
+			recording = r.begin(now, lane)
 		}
 		hole, failure := recording.visit(ctx, now, last)
-		if hole != "" {
-			r.metrics.JournalHole(hole)
-			lane.log.Warn("The journal lacks events of the lane", zap.String("reason", hole))
-		}
+		r.note(lane, hole)
 		if failure != nil {
 			failed++
 			err = errors.Join(err, failure)
 		}
 	}
-	for lane, recording := range r.all {
-		if !slices.Contains(lanes, lane) {
-			err = errors.Join(err, recording.writer.Close())
-			delete(r.all, lane)
-		}
-	}
 	r.judge(ctx, now, failed, err)
 }
 
-// begin returns the recording of a lane. A lane that replaces another one continues the same directory.
-func (r *recorder) begin(lane *Reflector) *recording {
-	for other, recording := range r.all {
-		if other.key() == lane.key() {
-			_ = recording.writer.Close()
-			delete(r.all, other)
-		}
+// leave writes the last events of a lane that no longer runs, and ends its recording.
+func (r *recorder) leave(ctx context.Context, now time.Time, lane *Reflector) error {
+	recording := r.all[lane]
+	hole, err := recording.finish(ctx, now)
+	if ctx.Err() != nil {
+		return err // the last visit continues
 	}
+	r.note(lane, hole)
+	delete(r.all, lane)
+	return errors.Join(err, recording.writer.Close())
+}
+
+// note counts and logs a hole, if there is one.
+func (r *recorder) note(lane *Reflector, hole string) {
+	if hole != "" {
+		r.metrics.JournalHole(hole)
+		lane.log.Warn("The journal lacks events of the lane", zap.String("reason", hole))
+	}
+}
+
+// begin returns the recording of a lane.
+func (r *recorder) begin(now time.Time, lane *Reflector) *recording {
 	recording := &recording{
 		lane: lane.lane, writer: r.journal.Load().Lane(lane.journalName()), limits: r.config.limits(), scratch: &r.scratch,
-		complete: time.Now(),
+		complete: now,
 	}
 	r.all[lane] = recording
 	return recording

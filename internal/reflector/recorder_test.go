@@ -139,6 +139,32 @@ func TestLagIsThatOfTheOldestEvent(t *testing.T) {
 	})
 }
 
+// TestEndedLaneIsWritten: the last events of a lane that ends are written, although they are not packed. If that fails,
+// a hole is counted.
+func TestEndedLaneIsWritten(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		whileRecording(t, func(c *Config) { c.Idle, c.Packing.After = time.Minute, time.Hour }, func(t *testing.T, r *rig, config Config) {
+			want, holes := []string{"-- 2", "has ns/a@2", "upsert ns/b@3"}, []string(nil)
+			r.Put("ns/b", "1")
+			elapse(2 * recordEvery)
+			if fails {
+				r.lanes.recorder.next.Store(time.Now().Add(time.Hour).UnixNano())      // as after an error
+				if err := r.lanes.recorder.all[r.lane(t)].writer.Close(); err != nil { // so that nothing can be appended
+					t.Fatal(err)
+				}
+				want, holes = want[:2], []string{holeEnded}
+			}
+			until(t, time.Second, "the lane is stopped", func() bool { return len(r.lanes.All()) == 0 })
+			r.lanes.recorder.next.Store(0)
+			elapse(2 * recordEvery)
+			wantWritten(t, config, want...)
+			if diff := cmp.Diff(holes, r.holes.reasons); diff != "" {
+				t.Errorf("holes differ (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestQuietLaneIsWritten: the version of a lane without events is written now and then, so that it resumes from a
 // recent version.
 func TestQuietLaneIsWritten(t *testing.T) {

@@ -27,6 +27,7 @@ const (
 const (
 	holeRelisted = "relisted" // the lane itself lost events, or began a new epoch
 	holeBehind   = "behind"   // history dropped the events before they were written
+	holeEnded    = "ended"    // the last events of a lane that ended could not be written
 )
 
 // readTail is a method of cache.Tail that reads events.
@@ -89,6 +90,9 @@ func (r *recording) advance(ctx context.Context, now time.Time, last bool) (hole
 	if !r.lane.isRecorded() {
 		return "", nil
 	}
+	if _, err := r.lane.Cache.State(); errors.Is(err, cache.ErrClosed) {
+		return r.finish(ctx, now)
+	}
 	id, by, err := r.lane.identity()
 	if err != nil || by == nil {
 		return "", err
@@ -118,6 +122,24 @@ func (r *recording) advance(ctx context.Context, now time.Time, last bool) (hole
 		err = r.renew(ctx, id)
 	}
 	return hole, ignoreClosed(err)
+}
+
+// finish writes the last events of a lane that has ended. It returns why some of them are missing; empty if none are.
+func (r *recording) finish(ctx context.Context, now time.Time) (hole string, err error) {
+	if r.by == nil || !r.lane.isRecorded() {
+		return "", nil
+	}
+	if err = r.write(ctx, now, (*cache.Tail).Rest); ctx.Err() != nil {
+		return "", err // a later call continues
+	}
+	r.by = nil
+	switch {
+	case errors.Is(err, cache.ErrLost):
+		return holeEnded, nil
+	case err != nil:
+		return holeEnded, err
+	}
+	return "", nil
 }
 
 // collects reports whether events should not be written yet, so that more are written together.
@@ -216,7 +238,7 @@ func (r *recording) write(ctx context.Context, now time.Time, read readTail) (er
 		if r.events, err = read(&at, r.events[:0], recordedAtOnce); err != nil {
 			return err
 		}
-		if r.lane.synced.Load() != r.by {
+		if by := r.lane.synced.Load(); by != r.by && by != nil {
 			return nil // some of the events may be of a later list
 		}
 		if err := r.append(ctx, now, at.RV()); err != nil {
