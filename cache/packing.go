@@ -260,7 +260,7 @@ func (l *Lane) packState(s *State) {
 	l.packObjects(batch, (*wire.Packer).Lay)
 }
 
-// matured returns the position after the last segment whose events all came at or before a time.
+// matured returns the position before which all events came at or before a time.
 func (l *Lane) matured(e *epoch, before time.Time) int64 {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -268,6 +268,9 @@ func (l *Lane) matured(e *epoch, before time.Time) int64 {
 	upTo := w.first
 	for _, seg := range w.segments {
 		if seg.newest.After(before) {
+			for upTo < end && w.at(upTo).at <= before.UnixMilli() {
+				upTo++
+			}
 			break
 		}
 		upTo = min(end, upTo+segmentSize)

@@ -1,6 +1,9 @@
 package cache
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Tail reads a lane's events in order, once. It is a position in history and keeps no object in memory. A reader that
 // is too slow finds its position lost, and never delays the lane. Used by one goroutine.
@@ -60,6 +63,21 @@ func (t *Tail) Ready() int {
 	return int(max(0, t.ready(written)-t.seq))
 }
 
+// Waiting returns when the first event came that was not read, whether it is ready or not. It returns the zero time if
+// there is none.
+func (t *Tail) Waiting() time.Time {
+	written, err := t.written()
+	if err != nil {
+		return time.Time{}
+	}
+	w := t.epoch.history.held.Load()
+	seq := max(t.seq, w.first)
+	if seq >= written.seq {
+		return time.Time{}
+	}
+	return time.UnixMilli(w.at(seq).at)
+}
+
 // ready returns the position before which events are ready.
 func (t *Tail) ready(written *State) int64 {
 	if t.lane.dictionary.Load() == nil {
@@ -80,9 +98,12 @@ func (t *Tail) Next(events []Happened, most int) ([]Happened, error) {
 	return t.read(events, most, written, t.ready(written))
 }
 
-// Rest is like Next, but all events are ready.
+// Rest is like Next, but all events are ready, also after Close.
 func (t *Tail) Rest(events []Happened, most int) ([]Happened, error) {
 	written, err := t.written()
+	if errors.Is(err, ErrClosed) {
+		written, err = t.epoch.newest.Load(), nil
+	}
 	if err != nil {
 		return events, err
 	}

@@ -112,9 +112,13 @@ func TestTailRebuildsTheLane(t *testing.T) {
 	if _, _, err := NewLane(podOptions).Tail(); !errors.Is(err, ErrNotReady) {
 		t.Errorf("got error %v, want ErrNotReady", err)
 	}
+	apply(t, l, Upsert, pod("a/last", 20, "", ""))
 	l.Close()
 	if _, err := tail.Next(nil, 1); !errors.Is(err, ErrClosed) {
 		t.Errorf("got error %v after Close, want ErrClosed", err)
+	}
+	if events, err := tail.Rest(nil, 10); err != nil || len(events) != 1 || events[0].Object.RV != 20 || tail.RV() != 20 {
+		t.Errorf("got %v up to %d after Close, error %v, want the last event", events, tail.RV(), err)
 	}
 }
 
@@ -231,6 +235,31 @@ func TestTailWaitsForPacking(t *testing.T) {
 		tail.reads(0)
 		if events, err := tail.Rest(nil, 10); err != nil || len(events) != 1 || tail.RV() != 30 {
 			t.Errorf("got %d events up to %d, error %v, want 1 up to 30", len(events), tail.RV(), err)
+		}
+	})
+}
+
+// TestSteadyEventsBecomeReady: an event is ready after Packing.After, although others follow it.
+func TestSteadyEventsBecomeReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLane(Options{Packing: Packing{From: 1, After: DefaultPacking.After}})
+		defer l.Close()
+		l.Replace(10, shape, fillOf(l, 1, 400))
+		tail := tailOf(t, l)
+		if at := tail.Waiting(); !at.IsZero() {
+			t.Errorf("got an event of %v that waits, want none", at)
+		}
+		for i := range 3 * segmentSize {
+			apply(t, l, Upsert, podNumber(i, RV(11+i)))
+			pass(4 * time.Second)
+			l.Pack(time.Now())
+			if i == 0 {
+				continue
+			}
+			tail.reads(1)
+			if waits := time.Since(tail.Waiting()); waits != 4*time.Second {
+				t.Fatalf("got an event that waits for %v, want 4s", waits)
+			}
 		}
 	})
 }

@@ -168,7 +168,7 @@ func memory() row {
 		{"Audit log", "Lines waiting to be written, and lost events.", "short", []query{
 			{"sum by (pod) (listfacade_audit_waiting_lines{" + pods + "})", "{{pod}} waiting"},
 			{rate("pod, plugin", "apiserver_audit_error_total", pods), "{{pod}} lost: {{plugin}}"}}},
-		{"Journal", "Time since all resources were last written, and holes.", "s", []query{
+		{"Journal", "How long the oldest event waits to be written, and holes.", "s", []query{
 			{"listfacade_journal_lag_seconds{" + pods + "}", "{{pod}} lag"},
 			{rate("pod, reason", "listfacade_journal_holes_total", pods), "{{pod}} holes: {{reason}}"},
 			{rate("pod", "listfacade_journal_errors_total", pods), "{{pod}} errors"}}},

@@ -10,9 +10,9 @@ import (
 // Limit is the maximum size of a response in bytes. The discovery of 10,000 CRDs needs less than a tenth of it.
 const Limit = 64 << 20
 
-// accept is the Accept header for /api and /apis. It prefers aggregated discovery of 1.30 and later, then that of 1.26
+// Accept is the Accept header for /api and /apis. It prefers aggregated discovery of 1.30 and later, then that of 1.26
 // and later, then plain discovery.
-const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +
+const Accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +
 	"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList," + plain
 
 // plain is the Accept header for all other paths.
@@ -39,7 +39,7 @@ func Read(ctx context.Context, ask Ask) (*Served, error) {
 }
 
 func (s *Served) readRoot(ctx context.Context, ask Ask, path string) error {
-	body, err := ask(ctx, path, accept)
+	body, err := ask(ctx, path, Accept)
 	if err != nil {
 		return err
 	}

@@ -11,17 +11,19 @@ import (
 	"go.uber.org/zap"
 	"k8s.io/client-go/rest"
 
+	"github.com/listfacade/listfacade/internal/discovery"
 	"github.com/listfacade/listfacade/internal/journal"
 	"github.com/listfacade/listfacade/internal/upstream"
 )
-
-const readsDiscovery = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 
 // recordedUpstream answers each path with a body.
 type recordedUpstream map[string]string
 
 func (u recordedUpstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, found := u[r.URL.Path]
+	if strings.Contains(r.Header.Get("Accept"), aggregatedKind) && r.Header.Get("Accept") != discovery.Accept {
+		body = "another form"
+	}
 	response := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {upstream.MediaJSON}}, Body: io.NopCloser(strings.NewReader(body)), Request: r}
 	if !found {
 		response.StatusCode = http.StatusNotFound
@@ -99,8 +101,9 @@ func TestJournalHasDocuments(t *testing.T) {
 	}
 	server["/prefix"+clusterPath] = `{"metadata":{"uid":"cluster"}}`
 	got := documentsOf(t, server,
-		asked("/version", upstream.MediaJSON), asked("/api", readsDiscovery), asked("/apis", readsDiscovery), asked("/apis/apps/v1", upstream.MediaJSON),
-		asked("/api", upstream.MediaJSON), asked("/openapi/v2", upstream.MediaJSON), asked("/api/v1/pods", upstream.MediaJSON),
+		asked("/version", upstream.MediaJSON), asked("/api", discovery.Accept), asked("/apis", discovery.Accept), asked("/apis/apps/v1", upstream.MediaJSON),
+		asked("/api", upstream.MediaJSON), asked("/api", strings.ReplaceAll(discovery.Accept, "/json", "/vnd.kubernetes.protobuf")),
+		asked("/apis", strings.ReplaceAll(discovery.Accept, aggregatedKind, aggregatedKind+";profile=nopeer")), asked("/openapi/v2", upstream.MediaJSON), asked("/api/v1/pods", upstream.MediaJSON),
 		asked(definitionsPath+"widgets.ex.io", upstream.MediaJSON), asked(clusterPath, upstream.MediaJSON), asked(definitionsPath+"missing.ex.io", upstream.MediaJSON),
 		func(r *http.Request) {
 			r.URL.Path += definitionsPath + "gadgets.ex.io"

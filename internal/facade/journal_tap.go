@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/listfacade/listfacade/internal/discovery"
 	"github.com/listfacade/listfacade/internal/journal"
 	"github.com/listfacade/listfacade/internal/upstream"
 )
@@ -63,8 +64,8 @@ func (d *journalDocuments) records(r *http.Request) bool {
 	}
 	accept := r.Header.Get("Accept")
 	switch path := d.path(r); {
-	case path == "/api", path == "/apis": // as the facade reads it; clients may prefer other forms
-		return strings.Contains(accept, aggregatedKind)
+	case path == "/api", path == "/apis": // as the facade reads it, and not a form that a client prefers
+		return accept == discovery.Accept
 	case path == "/version", path == clusterPath, strings.HasPrefix(path, definitionsPath):
 		return accept == upstream.MediaJSON
 	case isGroupVersion(path):

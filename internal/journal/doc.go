@@ -7,9 +7,10 @@
 //	lanes/NAME/0000000001.segment    segments of a lane, by sequence number
 //	documents/0000000001.segment     discovery documents (Documents)
 //
-// One process writes. Each lane has one Writer, used by one goroutine; a Writer whose disk hangs delays no other.
-// Readers need no lock, and see segments that are being written. A file has mode 0600. Readers refuse links, pipes,
-// files of other users, and files that other users may read or write.
+// One process writes. Each lane has one Writer, used by one goroutine. All share a lock while they read and create
+// directories, so a disk that hangs there delays every Writer. Readers need no lock, and see segments that are being
+// written. A file has mode 0600. Readers refuse links, pipes, files of other users, and files that other users may read
+// or write.
 //
 // # Segment
 //

@@ -49,14 +49,14 @@
 //   - The progress of a long list is logged and available to callers (Progress).
 //
 // Goroutines: Lanes.Run runs in a goroutine of its caller and stops idle lanes. It owns one goroutine each for the
-// self-audit, for the recorder, for the watch of all definitions, and for account watches. If a disk hangs, it gives up
-// waiting for the recorder after ten seconds. The goroutine for account watches owns one goroutine for each watch. A
-// Reflector owns the goroutines of its writer and its freshness checks, and waits for them when it is stopped. A writer
-// owns the goroutine that cuts its stream into steps. While it lists, it also owns a goroutine that fetches pages and
-// one that logs the progress, and while it decodes the journal one for each processor. A Reflector owns a goroutine for
-// each selection whose older events are read, and up to nine for the objects before them. Lanes owns the goroutines of
-// requests that lanes share. Constructors start nothing. A reader that leaves does not cancel a request that others
-// wait for.
+// self-audit, for the recorder, for the watch of all definitions, and for account watches. If a disk hangs, it starts
+// without the recorder after five seconds, and ends without it after ten. The goroutine for account watches owns one
+// goroutine for each watch. A Reflector owns the goroutines of its writer and its freshness checks, and waits for them
+// when it is stopped. A writer owns the goroutine that cuts its stream into steps. While it lists, it also owns a
+// goroutine that fetches pages and one that logs the progress, and while it decodes the journal one for each processor.
+// The goroutine that searches the journal outlives it if a disk hangs. A Reflector owns a goroutine for each selection
+// whose older events are read, and up to nine for the objects before them. Lanes owns the goroutines of requests that
+// lanes share. Constructors start nothing. A reader that leaves does not cancel a request that others wait for.
 //
 // The package serves no client, and never checks a client's permissions. The caller must authorize a request before it
 // gets a Reflector for it.

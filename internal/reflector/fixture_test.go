@@ -168,6 +168,12 @@ func (r *rig) start(t *testing.T, config Config) {
 	core, logs := observer.New(zapcore.InfoLevel)
 	r.logs = logs
 	r.lanes = NewLanes(r.client, config, r, zap.New(core))
+	r.run(t)
+}
+
+// run runs the lanes until stop is called.
+func (r *rig) run(t *testing.T) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ready, ended := make(chan struct{}), make(chan struct{})
 	go func() {

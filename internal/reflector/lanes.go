@@ -31,7 +31,7 @@ type Metrics interface {
 	// events. It is "expired" if the upstream no longer has them, and "failed" if it is unknown whether it has.
 	BroughtForward(group, resource, outcome string)
 	// JournalHole counts the times that the journal lacks events of a lane. reason is "relisted" if the lane itself lost
-	// events, and "behind" if they were not written in time.
+	// events, "behind" if they were not written in time, and "ended" if the last ones of a lane that ended were not.
 	JournalHole(reason string)
 	JournalFailed() // the journal could not be opened or written
 	selfAuditMetrics
@@ -112,8 +112,8 @@ func (l *Lanes) Run(ctx context.Context, ready func()) {
 	l.life = life
 	l.mu.Unlock()
 	if l.recorder != nil {
-		l.recorder.open() // before the first lane is restored from it
 		go l.recorder.run(ctx)
+		l.recorder.awaitOpen() // before the first lane is restored from it
 	}
 	ready()
 	if a := newAuditor(l); a != nil {

@@ -3,8 +3,6 @@ package reflector
 import (
 	"context"
 	"errors"
-	"iter"
-	"maps"
 	"slices"
 	"sync/atomic"
 	"syscall"
@@ -28,7 +26,7 @@ func (j Journal) limits() journal.Limits { return journal.Limits{Age: j.MaxAge, 
 // JournalStatus describes the journal of this process.
 type JournalStatus struct {
 	Open     bool          // whether this process writes the journal; false if another process does
-	Lag      time.Duration // how long ago all lanes were last written
+	Lag      time.Duration // how long the oldest event waits that is not written; how long ago all were, if there is none
 	Segments int
 	Bytes    int64
 	Over     bool // whether Journal.MaxBytes cannot be kept
@@ -39,8 +37,6 @@ const (
 	retainEvery = 10 * time.Second // interval at which segments beyond the limits are removed
 	// recordWait is the maximum pause after an error. Meanwhile, the lanes' history keeps the events.
 	recordWait = 30 * time.Second
-	// finishWait is how long the last records of all lanes may take when the process ends.
-	finishWait = 10 * time.Second
 )
 
 // recorder writes the lanes' events to the journal. It visits the lanes and reads what was added to their history, so
@@ -59,10 +55,14 @@ type recorder struct {
 	retained time.Time     // when Retain was last called
 	pause    time.Duration // pause after the last error; 0 after a success
 	refused  bool          // whether the last attempt to open the journal failed
-	ended    chan struct{} // closed when the goroutine has ended
+	files    journalFiles
+
+	tried chan struct{}     // closed after the first attempt to open the journal
+	last  chan []*Reflector // capacity 1: the lanes whose last events are to be written
+	ended chan struct{}     // closed when the goroutine has ended
 
 	next    atomic.Int64 // when the journal is written again after an error, in nanoseconds since 1970
-	written atomic.Int64 // when all lanes were last written, in nanoseconds since 1970
+	written atomic.Int64 // time before which all events were written, in nanoseconds since 1970
 	kept    atomic.Pointer[journal.Kept]
 }
 
@@ -73,86 +73,62 @@ func newRecorder(l *Lanes) *recorder {
 	}
 	r := &recorder{
 		lanes: l, config: l.config.Journal, log: l.log, metrics: l.metrics, all: map[*Reflector]*recording{},
-		ended: make(chan struct{}),
+		files: journalFiles{journal.Open, journal.Segments},
+		tried: make(chan struct{}), last: make(chan []*Reflector, 1), ended: make(chan struct{}),
 	}
 	r.kept.Store(&journal.Kept{})
 	return r
-}
-
-// open opens the journal. While another process writes it, this one has none, and later calls try again.
-func (r *recorder) open() bool {
-	if r.journal.Load() != nil {
-		return true
-	}
-	opened, err := journal.Open(r.config.Dir)
-	if err != nil {
-		if !r.refused {
-			r.log.Error("Cannot open the journal; running without it", zap.String("directory", r.config.Dir), zap.Error(err))
-			r.metrics.JournalFailed()
-		}
-		r.refused = true
-		return false
-	}
-	r.written.Store(time.Now().UnixNano())
-	r.journal.Store(opened)
-	return true
-}
-
-// run writes the journal until the context ends.
-func (r *recorder) run(ctx context.Context) {
-	defer close(r.ended)
-	tick := time.NewTicker(recordEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			if now := time.Now(); now.UnixNano() >= r.next.Load() && r.open() {
-				r.visit(ctx, now, r.lanes.All(), false)
-			}
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // visit writes the events of all lanes, on the last visit also those that are not packed, and ends the recordings of
 // lanes that no longer run.
 func (r *recorder) visit(ctx context.Context, now time.Time, lanes []*Reflector, last bool) {
 	err, failed := r.retain(now), 0
+	for lane := range r.all {
+		if !slices.Contains(lanes, lane) { // first, because another lane may continue its directory
+			err = errors.Join(err, r.leave(ctx, now, lane))
+		}
+	}
 	for _, lane := range lanes {
 		recording := r.all[lane]
 		if recording == nil {
-			recording = r.begin(lane)
+			recording = r.begin(now, lane)
 		}
 		hole, failure := recording.visit(ctx, now, last)
-		if hole != "" {
-			r.metrics.JournalHole(hole)
-			lane.log.Warn("The journal lacks events of the lane", zap.String("reason", hole))
-		}
+		r.note(lane, hole)
 		if failure != nil {
 			failed++
 			err = errors.Join(err, failure)
 		}
 	}
-	for lane, recording := range r.all {
-		if !slices.Contains(lanes, lane) {
-			err = errors.Join(err, recording.writer.Close())
-			delete(r.all, lane)
-		}
-	}
 	r.judge(ctx, now, failed, err)
 }
 
-// begin returns the recording of a lane. A lane that replaces another one continues the same directory.
-func (r *recorder) begin(lane *Reflector) *recording {
-	for other, recording := range r.all {
-		if other.key() == lane.key() {
-			_ = recording.writer.Close()
-			delete(r.all, other)
-		}
+// leave writes the last events of a lane that no longer runs, and ends its recording.
+func (r *recorder) leave(ctx context.Context, now time.Time, lane *Reflector) error {
+	recording := r.all[lane]
+	hole, err := recording.finish(ctx, now)
+	if ctx.Err() != nil {
+		return err // the last visit continues
 	}
+	r.note(lane, hole)
+	delete(r.all, lane)
+	return errors.Join(err, recording.writer.Close())
+}
+
+// note counts and logs a hole, if there is one.
+func (r *recorder) note(lane *Reflector, hole string) {
+	if hole != "" {
+		r.metrics.JournalHole(hole)
+		lane.log.Warn("The journal lacks events of the lane", zap.String("reason", hole))
+	}
+}
+
+// begin returns the recording of a lane.
+func (r *recorder) begin(now time.Time, lane *Reflector) *recording {
 	recording := &recording{
 		lane: lane.lane, writer: r.journal.Load().Lane(lane.journalName()), limits: r.config.limits(), scratch: &r.scratch,
+		complete: now,
 	}
 	r.all[lane] = recording
 	return recording
@@ -164,17 +140,30 @@ func (r *recorder) judge(ctx context.Context, now time.Time, failed int, err err
 	case ctx.Err() != nil:
 	case err == nil:
 		r.pause = 0
-		r.written.Store(now.UnixNano())
+		r.written.Store(r.complete(now).UnixNano())
 	default:
 		r.pause = min(max(2*r.pause, recordEvery), recordWait)
 		r.next.Store(now.Add(r.pause).UnixNano())
 		r.metrics.JournalFailed()
 		r.log.Warn("Failed to write the journal; will retry", zap.Int("lanes", failed), zap.Duration("pause", r.pause),
 			zap.Error(first(err)))
-		if errors.Is(err, syscall.ENOSPC) {
+		if isFull(err) {
 			r.free(now)
 		}
 	}
+}
+
+// isFull reports whether the disk, or the quota of the user, is full.
+func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
+// complete returns the time before which all events of all lanes were written.
+func (r *recorder) complete(now time.Time) time.Time {
+	for _, recording := range r.all {
+		if recording.complete.Before(now) {
+			now = recording.complete
+		}
+	}
+	return now
 }
 
 // first returns the first of joined errors. The others are usually the same.
@@ -213,32 +202,6 @@ func (r *recorder) free(now time.Time) {
 	}
 }
 
-// finish waits for the goroutine, writes all remaining events, and closes the journal. If the disk hangs, it gives up
-// after finishWait.
-func (r *recorder) finish(lanes iter.Seq[*Reflector]) {
-	ctx, cancel := context.WithTimeout(context.Background(), finishWait)
-	defer cancel()
-	select {
-	case <-r.ended:
-	case <-ctx.Done():
-		r.log.Warn("The disk of the journal does not respond; its last events are missing")
-		return
-	}
-	opened := r.journal.Load()
-	if opened == nil {
-		return
-	}
-	r.visit(ctx, time.Now(), slices.Collect(lanes), true)
-	var err error
-	for _, recording := range r.all {
-		err = errors.Join(err, recording.writer.Close())
-	}
-	clear(r.all)
-	if err = errors.Join(err, opened.Close()); err != nil {
-		r.log.Warn("Failed to close the journal", zap.Error(err))
-	}
-}
-
 // status returns the state of the journal. Safe for concurrent use.
 func (r *recorder) status() JournalStatus {
 	if r.journal.Load() == nil {
@@ -265,11 +228,4 @@ func (l *Lanes) JournalStatus() (status JournalStatus, configured bool) {
 		return JournalStatus{}, false
 	}
 	return l.recorder.status(), true
-}
-
-// finishJournal writes the last events of the lanes that have just been stopped.
-func (l *Lanes) finishJournal(all map[laneKey]*Reflector) {
-	if l.recorder != nil {
-		l.recorder.finish(maps.Values(all))
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -104,6 +105,64 @@ func TestLastEventsAreWritten(t *testing.T) {
 		r.stop()
 		wantWritten(t, config, "-- 2", "has ns/a@2", "upsert ns/b@3")
 	})
+}
+
+// TestSteadyEventsAreWritten: with the packing of production, each event is written some seconds later, although others
+// follow it. The reported lag is that of the oldest event that is not written.
+func TestSteadyEventsAreWritten(t *testing.T) {
+	whileRecording(t, func(c *Config) { c.Packing.After = cache.DefaultPacking.After }, func(t *testing.T, r *rig, config Config) {
+		for i := range 30 {
+			r.Put("ns/a", fmt.Sprint(i))
+			elapse(4 * time.Second)
+		}
+		if lines := written(t, config); len(lines) < 30 {
+			t.Errorf("got %d records after 30 events, want all but the last ones: %v", len(lines), lines)
+		}
+		if status, _ := r.lanes.JournalStatus(); status.Lag > 2*cache.DefaultPacking.After {
+			t.Errorf("got a lag of %v, want seconds", status.Lag)
+		}
+	})
+}
+
+// TestLagIsThatOfTheOldestEvent: the lag grows while an event is not written, although no write fails.
+func TestLagIsThatOfTheOldestEvent(t *testing.T) {
+	whileRecording(t, func(c *Config) { c.Packing.After = time.Hour }, func(t *testing.T, r *rig, _ Config) {
+		elapse(time.Minute)
+		if status, _ := r.lanes.JournalStatus(); status.Lag > 2*recordEvery {
+			t.Errorf("got a lag of %v without events, want none", status.Lag)
+		}
+		r.Put("ns/b", "1")
+		elapse(5 * time.Minute)
+		if status, _ := r.lanes.JournalStatus(); status.Lag < 4*time.Minute || r.failed.Load() > 0 {
+			t.Errorf("got a lag of %v and %d failures, want minutes and none", status.Lag, r.failed.Load())
+		}
+	})
+}
+
+// TestEndedLaneIsWritten: the last events of a lane that ends are written, although they are not packed. If that fails,
+// a hole is counted.
+func TestEndedLaneIsWritten(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		whileRecording(t, func(c *Config) { c.Idle, c.Packing.After = time.Minute, time.Hour }, func(t *testing.T, r *rig, config Config) {
+			want, holes := []string{"-- 2", "has ns/a@2", "upsert ns/b@3"}, []string(nil)
+			r.Put("ns/b", "1")
+			elapse(2 * recordEvery)
+			if fails {
+				r.lanes.recorder.next.Store(time.Now().Add(time.Hour).UnixNano())      // as after an error
+				if err := r.lanes.recorder.all[r.lane(t)].writer.Close(); err != nil { // so that nothing can be appended
+					t.Fatal(err)
+				}
+				want, holes = want[:2], []string{holeEnded}
+			}
+			until(t, time.Second, "the lane is stopped", func() bool { return len(r.lanes.All()) == 0 })
+			r.lanes.recorder.next.Store(0)
+			elapse(2 * recordEvery)
+			wantWritten(t, config, want...)
+			if diff := cmp.Diff(holes, r.holes.reasons); diff != "" {
+				t.Errorf("holes differ (-want +got):\n%s", diff)
+			}
+		})
+	}
 }
 
 // TestQuietLaneIsWritten: the version of a lane without events is written now and then, so that it resumes from a
@@ -314,18 +373,33 @@ func TestManyEventsAreWrittenTogether(t *testing.T) {
 	})
 }
 
-// TestHangingDiskDelaysTheEndOnlyBriefly: if the goroutine hangs in a write, the process ends without it.
-func TestHangingDiskDelaysTheEndOnlyBriefly(t *testing.T) {
-	whileRecording(t, nil, func(t *testing.T, r *rig, config Config) {
-		config.Journal.Dir = t.TempDir()
-		hanging := newRecorder(&Lanes{config: config, log: r.lanes.log, metrics: r})
-		began := time.Now()
-		hanging.finish(func(func(*Reflector) bool) {}) // its goroutine never ends
-		if took := time.Since(began); took != finishWait {
-			t.Errorf("got the end after %v, want %v", took, finishWait)
+// TestWrittenObjectsAreNotKept: the memory for events that were written refers to no object, also if they were written
+// in several parts.
+func TestWrittenObjectsAreNotKept(t *testing.T) {
+	whileRecording(t, func(c *Config) { c.Packing = cache.Packing{} }, func(t *testing.T, r *rig, _ Config) {
+		for i := range recordedAtOnce + 1 {
+			r.Put("ns/a", fmt.Sprint(i))
 		}
-		if n := r.logs.FilterMessage("The disk of the journal does not respond; its last events are missing").Len(); n != 1 {
-			t.Errorf("got %d lines in the log, want 1", n)
+		elapse(2 * recordEvery)
+		r.stop()
+		events := r.lanes.recorder.scratch.events
+		events = events[:cap(events)]
+		for i := range events {
+			if events[i].Object != nil {
+				t.Fatalf("got the object of event %d of %d, want none", i, len(events))
+			}
+		}
+		if len(events) < recordedAtOnce {
+			t.Errorf("got room for %d events, want at least %d", len(events), recordedAtOnce)
 		}
 	})
+}
+
+// TestFullDisk: a quota that is used up makes room as a full disk does.
+func TestFullDisk(t *testing.T) {
+	for err, full := range map[error]bool{syscall.ENOSPC: true, syscall.EDQUOT: true, syscall.EIO: false} {
+		if got := isFull(errors.Join(errNoAnswer, &os.PathError{Err: err})); got != full {
+			t.Errorf("%v: got full=%t, want %t", err, got, full)
+		}
+	}
 }

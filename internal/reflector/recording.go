@@ -27,6 +27,7 @@ const (
 const (
 	holeRelisted = "relisted" // the lane itself lost events, or began a new epoch
 	holeBehind   = "behind"   // history dropped the events before they were written
+	holeEnded    = "ended"    // the last events of a lane that ended could not be written
 )
 
 // readTail is a method of cache.Tail that reads events.
@@ -51,6 +52,8 @@ type recording struct {
 	began   time.Time                // when the events that are collected became ready; zero if none are
 	version cache.RV                 // version that was last written
 	numbers map[*wire.Dictionary]int // dictionaries of the open segment
+
+	complete time.Time // time before which all events were written
 }
 
 // resumption is the end of an earlier process's journal, from which a lane was restored.
@@ -60,12 +63,35 @@ type resumption struct {
 	at    time.Time
 }
 
-// visit writes what has happened since the last visit. It begins a segment if there is none, if events are missing, or
-// if the open one is long enough. The last visit writes everything. It returns why events are missing; empty if none
-// are.
+// visit is like advance, and notes up to when the lane is written.
 func (r *recording) visit(ctx context.Context, now time.Time, last bool) (hole string, err error) {
+	hole, err = r.advance(ctx, now, last)
+	if err == nil {
+		r.complete = now
+		if waits := r.waiting(); !waits.IsZero() {
+			r.complete = waits
+		}
+	}
+	return hole, err
+}
+
+// waiting returns when the first event came that is not written; zero if there is none.
+func (r *recording) waiting() time.Time {
+	if r.by == nil {
+		return time.Time{}
+	}
+	return r.tail.Waiting()
+}
+
+// advance writes what has happened since the last call. It begins a segment if there is none, if events are missing, or
+// if the open one is long enough. The last call writes everything. It returns why events are missing; empty if none
+// are.
+func (r *recording) advance(ctx context.Context, now time.Time, last bool) (hole string, err error) {
 	if !r.lane.isRecorded() {
 		return "", nil
+	}
+	if _, err := r.lane.Cache.State(); errors.Is(err, cache.ErrClosed) {
+		return r.finish(ctx, now)
 	}
 	id, by, err := r.lane.identity()
 	if err != nil || by == nil {
@@ -96,6 +122,24 @@ func (r *recording) visit(ctx context.Context, now time.Time, last bool) (hole s
 		err = r.renew(ctx, id)
 	}
 	return hole, ignoreClosed(err)
+}
+
+// finish writes the last events of a lane that has ended. It returns why some of them are missing; empty if none are.
+func (r *recording) finish(ctx context.Context, now time.Time) (hole string, err error) {
+	if r.by == nil || !r.lane.isRecorded() {
+		return "", nil
+	}
+	if err = r.write(ctx, now, (*cache.Tail).Rest); ctx.Err() != nil {
+		return "", err // a later call continues
+	}
+	r.by = nil
+	switch {
+	case errors.Is(err, cache.ErrLost):
+		return holeEnded, nil
+	case err != nil:
+		return holeEnded, err
+	}
+	return "", nil
 }
 
 // collects reports whether events should not be written yet, so that more are written together.
@@ -188,13 +232,13 @@ func (r *recording) bookmark(shape wire.Shape, of journal.Start) []byte {
 
 // write appends the events after the tail's position. After an error the position is unchanged.
 func (r *recording) write(ctx context.Context, now time.Time, read readTail) (err error) {
-	defer func() { clear(r.events) }() // they must not keep objects in memory
+	defer func() { clear(r.events[:cap(r.events)]) }() // they must not keep objects in memory
 	for {
 		at := r.tail
 		if r.events, err = read(&at, r.events[:0], recordedAtOnce); err != nil {
 			return err
 		}
-		if r.lane.synced.Load() != r.by {
+		if by := r.lane.synced.Load(); by != r.by && by != nil {
 			return nil // some of the events may be of a later list
 		}
 		if err := r.append(ctx, now, at.RV()); err != nil {

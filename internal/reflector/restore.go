@@ -28,8 +28,10 @@ const (
 	// another way. The total time is not limited: when many large lanes are restored at the same time, filling them in
 	// another way would take even longer.
 	restoreWait = 2 * time.Minute
-	// trustedAge is the maximum age of the last record of a journal whose objects are not compared with the upstream's. A
-	// watch that broke off is resumed after the same time without a comparison.
+	// findWait is how long the search for a lane's segments may take. It reads two blocks of each.
+	findWait = 10 * time.Second
+	// trustedAge is the maximum age of the last record that was read, if the objects are not compared with the upstream's.
+	// A watch that broke off is resumed after the same time without a comparison.
 	trustedAge = 10 * time.Minute
 )
 
@@ -53,7 +55,7 @@ func (r *restorer) restore(ctx context.Context, e *epoch) (*stream, error) {
 		!r.lane.isRecorded() || r.tries.has(r.lane.key()) {
 		return nil, nil
 	}
-	run, err := r.find()
+	run, err := r.find(ctx)
 	if err == nil && len(run) == 0 {
 		r.tries.note(r.lane.key())
 		return nil, nil
@@ -76,13 +78,34 @@ func (r *restorer) restore(ctx context.Context, e *epoch) (*stream, error) {
 	return nil, nil
 }
 
-// find returns the segments that contain the lane's content and its history.
-func (r *restorer) find() ([]journal.Segment, error) {
-	all, err := journal.Segments(r.recorder.config.Dir, r.lane.journalName())
-	if n := len(all); err == nil && n > 0 {
-		err = all[n-1].Err
+// found is the result of a search for segments.
+type found struct {
+	segments []journal.Segment
+	err      error
+}
+
+// find returns the segments that contain the lane's content and its history. If the disk hangs, it gives up after
+// findWait, and never tries again. Its goroutine then ends when the disk responds.
+func (r *restorer) find(ctx context.Context) ([]journal.Segment, error) {
+	result := make(chan found, 1)
+	go func() {
+		all, err := r.recorder.files.segments(r.recorder.config.Dir, r.lane.journalName())
+		result <- found{all, err}
+	}()
+	timer := time.NewTimer(findWait)
+	defer timer.Stop()
+	select {
+	case f := <-result:
+		if n := len(f.segments); f.err == nil && n > 0 {
+			f.err = f.segments[n-1].Err
+		}
+		return journal.Run(f.segments, time.Now().Add(-r.window)), f.err
+	case <-timer.C:
+		r.tries.note(r.lane.key())
+		return nil, errStuck
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
-	return journal.Run(all, time.Now().Add(-r.window)), err
 }
 
 // restoreFrom restores the lane from segments, or stops if that makes no progress.
@@ -143,7 +166,7 @@ func (r *restorer) checked(ctx context.Context, e *epoch, run []journal.Segment,
 		return nil, content, err
 	}
 	open.look()
-	if time.Since(last.Until) > trustedAge || time.Until(last.Until) > trustedAge {
+	if time.Since(content.until) > trustedAge || time.Until(content.until) > trustedAge {
 		err = r.checkFreshness(ctx, content, moved)
 	}
 	if err == nil {

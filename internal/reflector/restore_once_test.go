@@ -26,12 +26,18 @@ func segmentOf(t *testing.T, config Config) string {
 // damage changes a byte of an object in the checkpoint, which is detected only when the content is read.
 func damage(t *testing.T, config Config) {
 	t.Helper()
+	damageFirst(t, config, "ns/a")
+}
+
+// damageFirst changes a byte of the first record with a key.
+func damageFirst(t *testing.T, config Config, key string) {
+	t.Helper()
 	file := segmentOf(t, config)
 	content, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := bytes.Index(content, []byte("ns/a"))
+	at := bytes.Index(content, []byte(key))
 	if at < 0 {
 		t.Fatal("got no object in the segment")
 	}

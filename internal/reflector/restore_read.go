@@ -42,6 +42,7 @@ type restored struct {
 	base         *base                       // nil after its end
 	past         *cache.Restoration          // nil before the end of the base
 	rv           cache.RV                    // version after the last event or progress
+	until        time.Time                   // time of that
 	waiting      []stored                    // records that are decoded together
 	end          journal.Position            // end of the journal; zero if it was not read to the end
 }
@@ -82,7 +83,7 @@ func (c *restored) read(ctx context.Context, run []journal.Segment, since time.T
 	c.rv, c.base.since = cache.RV(run[0].RV), since
 	c.base.rv = c.rv
 	for i := range run {
-		c.dictionaries = nil
+		c.dictionaries, c.until = nil, run[i].Time
 		if i > 0 && !run[i].Same(&run[i-1].Identity) {
 			return fmt.Errorf("%w: a segment of another lane continues the one before", journal.ErrDamaged)
 		}
@@ -116,6 +117,7 @@ func (c *restored) take(record *journal.Record) error {
 		return c.takeDictionary(record.Payload)
 	case journal.Progress:
 		c.marked = true // only bookmarks advance a lane without an event
+		c.until = record.Time
 		c.progress(cache.RV(record.RV))
 		return c.look()
 	default: // an object or an event
@@ -124,7 +126,7 @@ func (c *restored) take(record *journal.Record) error {
 		return fmt.Errorf("%w: event at %d follows %d", journal.ErrDamaged, record.RV, c.rv)
 	}
 	if record.Kind != journal.Object {
-		c.rv = cache.RV(record.RV)
+		c.rv, c.until = cache.RV(record.RV), record.Time
 	}
 	kept := stored{*record, c.dictionaries}
 	kept.Payload = append([]byte(nil), record.Payload...)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -95,6 +96,27 @@ func TestJournalIsVisibleOnlyAfterCheck(t *testing.T) {
 			if event, ok := watcher.Next(); !ok || event.RV != want {
 				t.Errorf("got event %+v, want one at %d", event, want)
 			}
+		}
+	})
+}
+
+// TestAgeIsThatOfTheRecordsRead: if the end of the journal is damaged, the age of the last record before the damage
+// decides whether the objects are compared with the upstream's.
+func TestAgeIsThatOfTheRecordsRead(t *testing.T) {
+	whileRecording(t, nil, func(t *testing.T, r *rig, config Config) {
+		r.Put("ns/b", "1")
+		elapse(2 * trustedAge)
+		for _, key := range []string{"ns/c", "ns/d"} {
+			r.Put(key, "1")
+			elapse(2 * recordEvery)
+		}
+		r.stop()
+		damageFirst(t, config, "ns/c")
+		r.noRollCalls()
+		r.start(t, config)
+		r.synced(t)
+		if reasons := r.notUsed(); len(reasons) != 1 || !strings.Contains(reasons[0], "list the upstream's objects") {
+			t.Errorf("got the refusals %q, want one because the objects could not be compared", reasons)
 		}
 	})
 }

@@ -1,0 +1,131 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/listfacade/listfacade/internal/journal"
+)
+
+const (
+	// openWait is how long the start of the process waits for a disk. Lanes that start before the journal is open are not
+	// restored from it.
+	openWait = 5 * time.Second
+	// finishWait is how long the end of the process waits for the last records of all lanes. lastWait is how long they may
+	// take to be written; the rest is for closing the files.
+	finishWait = 10 * time.Second
+	lastWait   = finishWait - time.Second
+)
+
+// journalFiles are functions of internal/journal that a hanging disk delays. Tests replace them.
+type journalFiles struct {
+	open     func(dir string) (*journal.Journal, error)
+	segments func(dir, lane string) ([]journal.Segment, error)
+}
+
+// open opens the journal. While another process writes it, this one has none, and later calls try again.
+func (r *recorder) open() bool {
+	if r.journal.Load() != nil {
+		return true
+	}
+	opened, err := r.files.open(r.config.Dir)
+	if err != nil {
+		if !r.refused {
+			r.log.Error("Cannot open the journal; running without it", zap.String("directory", r.config.Dir), zap.Error(err))
+			r.metrics.JournalFailed()
+		}
+		r.refused = true
+		return false
+	}
+	r.written.Store(time.Now().UnixNano())
+	r.journal.Store(opened)
+	return true
+}
+
+// awaitOpen waits for the first attempt to open the journal, at most openWait.
+func (r *recorder) awaitOpen() {
+	timer := time.NewTimer(openWait)
+	defer timer.Stop()
+	select {
+	case <-r.tried:
+	case <-timer.C:
+		r.log.Warn("The disk of the journal does not respond; starting without it")
+	}
+}
+
+// run writes the journal until the context ends. It then waits for finish, writes the last events, and closes the
+// journal.
+func (r *recorder) run(ctx context.Context) {
+	defer close(r.ended)
+	r.open()
+	close(r.tried)
+	tick := time.NewTicker(recordEvery)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-tick.C:
+			r.write(ctx, time.Now())
+		case <-ctx.Done():
+		}
+	}
+	r.end(context.WithoutCancel(ctx), <-r.last)
+}
+
+// write visits the running lanes, unless an error was too recent.
+func (r *recorder) write(ctx context.Context, now time.Time) {
+	if now.UnixNano() < r.next.Load() || !r.open() {
+		return
+	}
+	lanes := r.lanes.All()
+	if ctx.Err() != nil {
+		return // finish may have got the lanes, and without them all recordings would end here
+	}
+	r.visit(ctx, now, lanes, false)
+}
+
+// end writes the last events of lanes, and closes the journal.
+func (r *recorder) end(ctx context.Context, lanes []*Reflector) {
+	opened := r.journal.Load()
+	if opened == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, lastWait)
+	defer cancel()
+	r.visit(ctx, time.Now(), lanes, true)
+	if ctx.Err() != nil {
+		r.log.Warn("The last events of the journal are missing: writing them took too long", zap.Duration("limit", lastWait))
+	}
+	var err error
+	for _, recording := range r.all {
+		err = errors.Join(err, recording.writer.Close())
+	}
+	clear(r.all)
+	if err = errors.Join(err, opened.Close()); err != nil {
+		r.log.Warn("Failed to close the journal", zap.Error(err))
+	}
+}
+
+// finish makes the goroutine write the last events of lanes, and waits until it has closed the journal. If the disk
+// hangs, it gives up after finishWait. Called once, after the context of run has ended.
+func (r *recorder) finish(lanes []*Reflector) {
+	r.last <- lanes
+	timer := time.NewTimer(finishWait)
+	defer timer.Stop()
+	select {
+	case <-r.ended:
+	case <-timer.C:
+		r.log.Warn("The disk of the journal does not respond; its last events are missing")
+	}
+}
+
+// finishJournal writes the last events of the lanes that have just been removed.
+func (l *Lanes) finishJournal(all map[laneKey]*Reflector) {
+	if l.recorder != nil {
+		l.recorder.finish(slices.Collect(maps.Values(all)))
+	}
+}
