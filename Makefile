@@ -108,15 +108,21 @@ run: cluster ## start a real cluster with Running pods and the facade in front o
 
 .PHONY: unit
 unit: ## run the tests that need no cluster (minutes)
-	$(PLAIN) go test -vet=off -short -count=1 $(SEQUENTIAL)
+	@$(MAKE) --no-print-directory -j 2 unit-concurrent test-sequential
+
+.PHONY: unit-concurrent
+unit-concurrent:
 	$(RACE) -short $(WIDE) $(call concurrent,$(UNIT))
 	cd devcluster && $(QUICK) go test -vet=off -count=1 ./internal/...
 	cd client && $(QUICK) go test -vet=off -count=1 ./...
 
+.PHONY: test-sequential
+test-sequential:
+	$(PLAIN) go test -vet=off -short -count=1 $(SEQUENTIAL)
+
 .PHONY: test
 test: cluster client chart ## what a change must pass: unit tests, and every suite against a real kube-apiserver, the longest parts left out
-	$(PLAIN) go test -vet=off -short -count=1 $(SEQUENTIAL)
-	@$(MAKE) --no-print-directory -j 2 test-concurrent test-modules
+	@$(MAKE) --no-print-directory -j 2 test-concurrent test-others
 
 # Tests of these targets use the compiled devcluster command.
 test-concurrent test-long test-stress conformance soak faults: export LISTFACADE_DEVCLUSTER_BUILT = 1
@@ -125,8 +131,8 @@ test-concurrent test-long test-stress conformance soak faults: export LISTFACADE
 test-concurrent:
 	$(RACE) -short $(WIDE) $(call concurrent,$(PACKAGES))
 
-.PHONY: test-modules
-test-modules:
+.PHONY: test-others
+test-others: test-sequential
 	cd devcluster && $(QUICK) go test -vet=off -short -count=1 ./...
 	cd client && $(QUICK) go test -vet=off -count=1 ./...
 
