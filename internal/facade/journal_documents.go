@@ -3,6 +3,7 @@ package facade
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -12,21 +13,25 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/internal/journal"
+	"github.com/listfacade/listfacade/internal/upstream"
 )
 
 // journalDocuments writes to the journal what the facade reads about the upstream for itself: discovery, the version
 // and the definitions of custom resources. "listfacade replay" needs them. It takes them from the responses, so that
-// they cost the upstream no request, and a disk that hangs delays none. Safe for concurrent use.
+// they cost the upstream no request, and a disk that hangs delays none. It reads again only what it could not keep:
+// without a journal to write to it keeps none, and then mostPending bytes. Safe for concurrent use.
 type journalDocuments struct {
 	prefix  string                  // path of the upstream's base address
 	journal func() *journal.Journal // nil while this process does not write the journal
 	refresh func(context.Context) error
+	read    func(ctx context.Context, path string) error // reads a document, which is then received
 	log     *zap.Logger
 
-	mu      sync.Mutex // guards the fields below
-	cluster string     // UID of the cluster; empty until it was read
-	pending map[string]journal.Document
-	grouped bool // whether discovery has one document for all groups
+	mu      sync.Mutex                  // guards the fields below
+	cluster string                      // UID of the cluster; empty until it was read
+	pending map[string]journal.Document // by path
+	missed  map[string]bool             // paths of documents that were not kept
+	grouped bool                        // whether discovery has one document for all groups
 }
 
 const (
@@ -36,6 +41,8 @@ const (
 	discoveryEvery = time.Minute
 	// largestDocument bounds a recorded document, in bytes. Discovery of 10,000 definitions has 7 MB.
 	largestDocument = 16 << 20
+	// mostPending bounds the documents that wait to be written, in bytes.
+	mostPending = 2 * largestDocument
 )
 
 // Paths of recorded responses.
@@ -45,9 +52,8 @@ const (
 	aggregatedKind  = "APIGroupDiscoveryList"
 )
 
-func newJournalDocuments(open func() *journal.Journal, refresh func(context.Context) error,
-	log *zap.Logger) *journalDocuments {
-	return &journalDocuments{journal: open, refresh: refresh, log: log, pending: map[string]journal.Document{}}
+func newJournalDocuments(open func() *journal.Journal, log *zap.Logger) *journalDocuments {
+	return &journalDocuments{journal: open, log: log, pending: map[string]journal.Document{}, missed: map[string]bool{}}
 }
 
 // recorded returns a configuration with which the responses to a client are recorded, if there is a journal.
@@ -55,8 +61,12 @@ func (f *Facade) recorded(config *rest.Config) *rest.Config {
 	if f.config.JournalDir == "" {
 		return config
 	}
-	f.documents = newJournalDocuments(func() *journal.Journal { return f.lanes.Journal() },
-		func(ctx context.Context) error { return f.catalog.Refresh(ctx) }, f.log)
+	f.documents = newJournalDocuments(func() *journal.Journal { return f.lanes.Journal() }, f.log)
+	f.documents.refresh = func(ctx context.Context) error { return f.catalog.Refresh(ctx) }
+	f.documents.read = func(ctx context.Context, path string) error {
+		_, err := f.client.Get(ctx, upstream.Target{Path: path}, acceptOf(path), largestDocument)
+		return err
+	}
 	return f.documents.observed(config)
 }
 
@@ -103,6 +113,7 @@ func (d *journalDocuments) run(ctx context.Context) {
 	for {
 		select {
 		case <-write.C:
+			d.readMissed(ctx)
 		case <-read.C:
 			_ = d.refresh(ctx) // an outage of the upstream is logged elsewhere
 		case <-ctx.Done():
@@ -115,48 +126,67 @@ func (d *journalDocuments) run(ctx context.Context) {
 
 // write writes the pending documents. After an error they remain pending.
 func (d *journalDocuments) write(ctx context.Context, w *documentWriter) {
-	cluster, pending := d.take()
 	open := d.journal()
+	cluster, pending := d.waiting()
 	if open == nil || cluster == "" {
-		d.giveBack(pending)
 		return
 	}
 	w.use(open, cluster)
 	var failure error
-	for path, document := range pending {
+	for _, document := range pending {
 		if err := w.Put(ctx, document); err != nil {
 			failure = err
 		} else {
-			delete(pending, path)
+			d.written(document)
 		}
 	}
 	if failure != nil && !w.failed {
 		d.log.Warn("Failed to write documents to the journal; will retry", zap.Error(failure))
 	}
 	w.failed = failure != nil
-	d.giveBack(pending)
 }
 
-// take removes the pending documents.
-func (d *journalDocuments) take() (cluster string, pending map[string]journal.Document) {
+// waiting returns the cluster and the pending documents.
+func (d *journalDocuments) waiting() (cluster string, pending map[string]journal.Document) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	pending, d.pending = d.pending, map[string]journal.Document{}
-	return d.cluster, pending
+	return d.cluster, maps.Clone(d.pending)
 }
 
-// giveBack makes documents pending again, unless there are newer ones.
-func (d *journalDocuments) giveBack(pending map[string]journal.Document) {
+// written forgets a pending document, unless there is a newer one.
+func (d *journalDocuments) written(document journal.Document) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for path, document := range pending {
-		if _, newer := d.pending[path]; !newer {
-			d.pending[path] = document
-		}
+	if d.pending[document.Path].Time.Equal(document.Time) {
+		delete(d.pending, document.Path)
 	}
 }
 
-// receive records a response of the upstream.
+// readMissed reads the documents that were not kept, when the others are written.
+func (d *journalDocuments) readMissed(ctx context.Context) {
+	missed := d.takeMissed()
+	for path := range missed {
+		if err := d.read(ctx, path); err != nil && !upstream.HasCode(err, http.StatusNotFound) {
+			break // a later call reads the rest
+		}
+		delete(missed, path)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	maps.Copy(d.missed, missed)
+}
+
+// takeMissed removes the paths of the documents that were not kept. It returns none while there is no room for them.
+func (d *journalDocuments) takeMissed() (missed map[string]bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.journal() != nil && len(d.pending) == 0 {
+		missed, d.missed = d.missed, map[string]bool{}
+	}
+	return missed
+}
+
+// receive records a response of the upstream. If it has no Body, or there is no room, only its path is kept.
 func (d *journalDocuments) receive(document journal.Document) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -170,7 +200,16 @@ func (d *journalDocuments) receive(document journal.Document) {
 	case "/apis":
 		d.grouped = strings.Contains(document.MediaType, aggregatedKind)
 	}
-	d.pending[document.Path] = document
+	delete(d.pending, document.Path)
+	bytes := cap(document.Body)
+	for _, other := range d.pending {
+		bytes += cap(other.Body)
+	}
+	if document.Body == nil || bytes > mostPending {
+		d.missed[document.Path] = true
+	} else {
+		d.pending[document.Path] = document
+	}
 }
 
 // documentWriter writes the documents of one cluster to one journal. Used by one goroutine.

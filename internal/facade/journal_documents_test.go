@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
 	"k8s.io/client-go/rest"
 
@@ -37,45 +38,70 @@ func (u recordedUpstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// documentsOf sends requests, writes what was recorded, and returns the bodies by path.
-func documentsOf(t *testing.T, server recordedUpstream, requests ...func(*http.Request)) map[string]string {
+// documentsRig records what a server answers.
+type documentsRig struct {
+	*journalDocuments
+	transport  http.RoundTripper
+	dir        string
+	open, free *journal.Journal // open is nil while another process writes the journal, and later equal to free
+}
+
+func newDocumentsRig(t *testing.T, server recordedUpstream) *documentsRig {
 	t.Helper()
-	dir := t.TempDir()
-	open, err := journal.Open(dir)
-	if err != nil {
+	r := &documentsRig{dir: t.TempDir()}
+	var err error
+	if r.free, err = journal.Open(r.dir); err != nil {
 		t.Fatal(err)
 	}
-	var now *journal.Journal
-	d := newJournalDocuments(func() *journal.Journal { return now }, func(context.Context) error { return nil }, zap.NewNop())
-	config := d.observed(&rest.Config{Host: "http://server/prefix", Transport: server})
-	transport, err := rest.TransportFor(config)
-	if err != nil {
+	r.journalDocuments = newJournalDocuments(func() *journal.Journal { return r.open }, zap.NewNop())
+	r.read = func(_ context.Context, path string) error { r.send(t, asked(path, acceptOf(path))); return nil }
+	if r.transport, err = rest.TransportFor(r.observed(&rest.Config{Host: "http://server/prefix", Transport: server})); err != nil {
 		t.Fatal(err)
 	}
+	return r
+}
+
+// send sends requests.
+func (r *documentsRig) send(t *testing.T, requests ...func(*http.Request)) {
+	t.Helper()
 	for _, change := range requests {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://server/prefix", nil)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://server/prefix", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Header.Set("User-Agent", upstream.UserAgent)
-		r.Header.Set("Accept", upstream.MediaJSON)
-		change(r)
-		response, err := transport.RoundTrip(r)
+		request.Header.Set("User-Agent", upstream.UserAgent)
+		request.Header.Set("Accept", upstream.MediaJSON)
+		change(request)
+		response, err := r.transport.RoundTrip(request)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, _ = io.ReadAll(response.Body)
 		_ = response.Body.Close()
 	}
+}
+
+// held returns the number of bytes of the documents that wait to be written.
+func (r *documentsRig) held() (bytes int) {
+	for _, document := range r.pending {
+		bytes += cap(document.Body)
+	}
+	return bytes
+}
+
+// recorded writes until nothing waits, and returns the bodies by path.
+func (r *documentsRig) recorded(t *testing.T) map[string]string {
+	t.Helper()
 	w := &documentWriter{}
-	d.write(t.Context(), w) // another process writes the journal
-	now = open
-	d.write(t.Context(), w)
+	for range 9 {
+		r.readMissed(t.Context())
+		r.write(t.Context(), w)
+	}
 	w.close()
-	if err := open.Close(); err != nil {
+	if err := r.free.Close(); err != nil {
 		t.Fatal(err)
 	}
-	found, err := journal.DocumentsAt(t.Context(), dir, time.Now())
+	found, err := journal.DocumentsAt(t.Context(), r.dir, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,6 +110,46 @@ func documentsOf(t *testing.T, server recordedUpstream, requests ...func(*http.R
 		all[one.Path] = string(one.Body)
 	}
 	return all
+}
+
+// documentsOf sends requests, and returns what was recorded: with a journal, and before there is one. It is the same,
+// and before there is a journal, no body is in memory.
+func documentsOf(t *testing.T, server recordedUpstream, requests ...func(*http.Request)) map[string]string {
+	t.Helper()
+	early := newDocumentsRig(t, server)
+	early.send(t, requests...)
+	early.write(t.Context(), &documentWriter{})
+	if n := early.held(); n > 0 {
+		t.Errorf("got %d bytes in memory without a journal, want none", n)
+	}
+	r := newDocumentsRig(t, server)
+	early.open, r.open = early.free, r.free
+	r.send(t, requests...)
+	all := r.recorded(t)
+	if diff := cmp.Diff(all, early.recorded(t)); diff != "" {
+		t.Errorf("documents with (-) and before (+) a journal:\n%s", diff)
+	}
+	return all
+}
+
+// TestWaitingDocumentsAreBounded: while documents cannot be written, they take a limited amount of memory. Afterwards,
+// all are written.
+func TestWaitingDocumentsAreBounded(t *testing.T) {
+	server, large := recordedUpstream{"/prefix" + clusterPath: `{"metadata":{"uid":"cluster"}}`}, strings.Repeat("x", largestDocument/2)
+	r := newDocumentsRig(t, server)
+	r.open = r.free
+	for i := range 6 {
+		path := definitionsPath + string(rune('a'+i))
+		server["/prefix"+path] = large
+		r.send(t, asked(path, upstream.MediaJSON))
+	}
+	if n := r.held(); n > mostPending || n < len(large) {
+		t.Errorf("got %d bytes in memory, want at most %d", n, mostPending)
+	}
+	r.send(t, asked(clusterPath, upstream.MediaJSON))
+	if all := r.recorded(t); len(all) != 6 {
+		t.Errorf("got %d documents, want 6", len(all))
+	}
 }
 
 func asked(path, accept string) func(*http.Request) {

@@ -29,9 +29,12 @@ func (t documentTap) RoundTrip(r *http.Request) (*http.Response, error) {
 		!t.to.records(r) {
 		return response, err
 	}
-	response.Body = &copiedBody{ReadCloser: response.Body, to: t.to, document: journal.Document{
-		Path: t.to.path(r), MediaType: response.Header.Get("Content-Type"), Time: time.Now(),
-	}}
+	document := journal.Document{Path: t.to.path(r), MediaType: response.Header.Get("Content-Type"), Time: time.Now()}
+	if t.to.journal() == nil && document.Path != clusterPath {
+		t.to.receive(document)
+	} else {
+		response.Body = &copiedBody{ReadCloser: response.Body, to: t.to, document: document}
+	}
 	return response, nil
 }
 
@@ -49,7 +52,7 @@ func (b *copiedBody) Read(p []byte) (int, error) {
 	if b.body.Len() <= largestDocument {
 		b.body.Write(p[:n])
 	}
-	if errors.Is(err, io.EOF) && b.body.Len() <= largestDocument && b.to != nil {
+	if n := b.body.Len(); errors.Is(err, io.EOF) && n > 0 && n <= largestDocument && b.to != nil {
 		b.document.Body = b.body.Bytes()
 		b.to.receive(b.document)
 		b.to = nil
@@ -62,18 +65,25 @@ func (d *journalDocuments) records(r *http.Request) bool {
 	if r.Method != http.MethodGet || r.URL.RawQuery != "" || r.Header.Get("User-Agent") != upstream.UserAgent {
 		return false
 	}
-	accept := r.Header.Get("Accept")
-	switch path := d.path(r); {
-	case path == "/api", path == "/apis": // as the facade reads it, and not a form that a client prefers
-		return accept == discovery.Accept
-	case path == "/version", path == clusterPath, strings.HasPrefix(path, definitionsPath):
-		return accept == upstream.MediaJSON
+	path := d.path(r)
+	switch {
+	case r.Header.Get("Accept") != acceptOf(path): // a form that a client prefers
+	case path == "/api", path == "/apis", path == "/version", path == clusterPath, strings.HasPrefix(path, definitionsPath):
+		return true
 	case isGroupVersion(path):
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		return accept == upstream.MediaJSON && !d.grouped
+		return !d.grouped
 	}
 	return false
+}
+
+// acceptOf returns the Accept header with which the facade itself reads a document.
+func acceptOf(path string) string {
+	if path == "/api" || path == "/apis" {
+		return discovery.Accept
+	}
+	return upstream.MediaJSON
 }
 
 // path returns the path of a request without that of the upstream's base address.

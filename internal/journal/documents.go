@@ -19,7 +19,7 @@ type Document struct {
 	Path      string // of the URL, with the query if there is one
 	Accept    string // Accept header of the request
 	MediaType string // Content-Type of the answer
-	Body      []byte // nil if the document was removed
+	Body      []byte
 	Time      time.Time
 }
 
@@ -41,7 +41,7 @@ func (d *Document) record(kind Kind) Record {
 	return Record{Kind: kind, Time: d.Time, Key: d.Path + separator + d.Accept, Payload: d.payload(), Plain: true}
 }
 
-// documentOf returns the document in a record. It has no Body if the document was removed.
+// documentOf returns the document in a record.
 func documentOf(r Record) (Document, error) {
 	path, accept, ok := strings.Cut(r.Key, separator)
 	c := cursor{rest: r.Payload}
@@ -49,9 +49,7 @@ func documentOf(r Record) (Document, error) {
 	if !ok || c.broken {
 		return Document{}, fmt.Errorf("%w: invalid document %q", ErrDamaged, r.Key)
 	}
-	if r.Kind != Delete {
-		d.Body = append([]byte{}, c.rest...)
-	}
+	d.Body = append([]byte{}, c.rest...)
 	return d, nil
 }
 
@@ -68,8 +66,8 @@ func (j *Journal) Documents(cluster string) *Documents {
 	return &Documents{writer: writer, cluster: cluster, known: map[name][sha256.Size]byte{}}
 }
 
-// Put writes a document, if it differs from what was written last under its path and Accept header. Without a Body, it
-// removes the document. After an error, the caller may call Put again.
+// Put writes a document, if it differs from what was written last under its path and Accept header. After an error,
+// the caller may call Put again.
 func (d *Documents) Put(ctx context.Context, document Document) error {
 	if d.writer.Due(document.Time, Limits{}) {
 		if err := d.begin(ctx, document.Time); err != nil {
@@ -77,21 +75,13 @@ func (d *Documents) Put(ctx context.Context, document Document) error {
 		}
 	}
 	sum := sha256.Sum256(document.payload())
-	last, known := d.known[document.name()]
-	kind := Upsert
-	switch {
-	case document.Body == nil && !known, document.Body != nil && last == sum:
+	if last, known := d.known[document.name()]; known && last == sum {
 		return nil
-	case document.Body == nil:
-		kind = Delete
 	}
-	if err := d.writer.Append(ctx, slices.Values([]Record{document.record(kind)})); err != nil {
+	if err := d.writer.Append(ctx, slices.Values([]Record{document.record(Upsert)})); err != nil {
 		return err
 	}
 	d.known[document.name()] = sum
-	if kind == Delete {
-		delete(d.known, document.name())
-	}
 	return nil
 }
 
@@ -166,7 +156,6 @@ func (s *Segment) documents(ctx context.Context, inTime func(time.Time) bool) ([
 			content[d.name()] = d
 		}
 	}
-	maps.DeleteFunc(content, func(_ name, d Document) bool { return d.Body == nil })
 	return slices.SortedFunc(maps.Values(content), func(a, b Document) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Accept, b.Accept))
 	}), nil

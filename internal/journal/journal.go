@@ -23,6 +23,7 @@ type Journal struct {
 
 	mu      sync.Mutex
 	running map[string]bool // directories of lanes with a writer
+	held    sync.Map        // directories of lanes that Hold protects; without mu, so that a disk does not delay Hold
 }
 
 // Open opens a directory for writing, creates it if it is missing, and removes the unfinished segments of an earlier
@@ -66,6 +67,14 @@ func (j *Journal) Lane(name string) *Writer {
 	return &Writer{journal: j, dir: filepath.Join(j.dir, lanesDir, name)}
 }
 
+// Hold makes Retain keep all segments of a lane that is being read, until release is called, or the lane's writer
+// begins a segment or is closed. Neither function waits for the disk.
+func (j *Journal) Hold(name string) (release func()) {
+	dir := filepath.Join(j.dir, lanesDir, name)
+	j.held.Store(dir, nil)
+	return func() { j.held.Delete(dir) }
+}
+
 // next creates a lane's directory if it is missing, and returns the number of its next segment. From now on, Retain
 // keeps the newest segment of the lane.
 func (j *Journal) next(dir string) (uint64, error) {
@@ -79,6 +88,7 @@ func (j *Journal) next(dir string) (uint64, error) {
 		return 0, err
 	}
 	j.running[dir] = true
+	j.held.Delete(dir)
 	if len(all) == 0 {
 		return 1, nil
 	}
@@ -90,6 +100,7 @@ func (j *Journal) leave(dir string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	delete(j.running, dir)
+	j.held.Delete(dir)
 }
 
 // removeUnfinished removes the segments that an earlier process did not finish.

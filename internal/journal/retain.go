@@ -31,8 +31,9 @@ type kept struct {
 }
 
 // Retain removes segments beyond the limits: of each lane the oldest first, and among lanes those that were written to
-// earliest. It keeps the newest segment of each lane whose writer is not closed, and of documents. To make room on a
-// full disk, the caller passes a lower Limits.Bytes. Readers that have a removed segment open can still read it.
+// earliest. It keeps the newest segment of each lane whose writer is not closed, and of documents, and all of a lane
+// that Hold protects. To make room on a full disk, the caller passes a lower Limits.Bytes. Readers that have a removed
+// segment open can still read it.
 func (j *Journal) Retain(now time.Time, limits Limits) (Kept, error) {
 	all, err := j.all()
 	var result Kept
@@ -43,7 +44,7 @@ func (j *Journal) Retain(now time.Time, limits Limits) (Kept, error) {
 	for _, k := range all {
 		old := limits.Age > 0 && now.Sub(k.changed) > limits.Age
 		over := limits.Bytes > 0 && result.Bytes > limits.Bytes
-		if k.stays || !old && !over {
+		if _, held := j.held.Load(filepath.Dir(k.path)); held || k.stays || !old && !over {
 			continue
 		}
 		if failed := ignoreMissing(os.Remove(k.path)); failed != nil {

@@ -145,6 +145,32 @@ func TestSequenceNumbersGoOn(t *testing.T) {
 	}
 }
 
+// TestHeldSegmentsStay checks that all segments of a lane stay while Hold protects it: until they are released, or the
+// lane's writer begins a segment or is closed.
+func TestHeldSegmentsStay(t *testing.T) {
+	for name, c := range map[string]struct {
+		ends func(t *testing.T, w *Writer, release func())
+		want int
+	}{
+		"release": {func(_ *testing.T, _ *Writer, release func()) { release() }, 0},
+		"begin":   {func(t *testing.T, w *Writer, _ func()) { begin(t, w, startAt(5, Position{})) }, 1},
+		"close":   {func(_ *testing.T, w *Writer, _ func()) { _ = w.Close() }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, now := t.TempDir(), time.Now()
+			j := opened(t, dir)
+			write(t, dir, now, aged{lanesDir + "/pods/" + fileName(1), 30, 1}, aged{lanesDir + "/pods/" + fileName(2), 20, 1})
+			release, w := j.Hold("pods"), j.Lane("pods")
+			for _, want := range []int{2, c.want} {
+				if kept, err := j.Retain(now, Limits{Age: time.Hour, Bytes: 1}); err != nil || kept.Segments != want {
+					t.Errorf("got %+v, %v, want %d segments", kept, err, want)
+				}
+				c.ends(t, w, release)
+			}
+		})
+	}
+}
+
 // TestRemovedSegmentCanBeRead checks that a reader that has a segment open is not disturbed by Retain.
 func TestRemovedSegmentCanBeRead(t *testing.T) {
 	dir := t.TempDir()

@@ -39,6 +39,24 @@ const (
 	recordWait = 30 * time.Second
 )
 
+// retry delays the next attempt after an error. The pauses grow.
+type retry struct {
+	pause time.Duration // after the last error; 0 after a success
+	next  atomic.Int64  // when the next attempt may begin, in nanoseconds since 1970
+}
+
+func (r *retry) waits(now time.Time) bool { return now.UnixNano() < r.next.Load() }
+
+// note notes whether an attempt failed.
+func (r *retry) note(now time.Time, failed bool) {
+	if !failed {
+		r.pause = 0
+		return
+	}
+	r.pause = min(max(2*r.pause, recordEvery), recordWait)
+	r.next.Store(now.Add(r.pause).UnixNano())
+}
+
 // recorder writes the lanes' events to the journal. It visits the lanes and reads what was added to their history, so
 // it delays neither events nor reads, and takes no memory for events that wait. If it is too slow, history drops
 // events. The journal then has a hole, after which it begins with all objects again.
@@ -52,16 +70,15 @@ type recorder struct {
 	journal  atomic.Pointer[journal.Journal] // nil while another process writes it
 	all      map[*Reflector]*recording
 	scratch  scratch
-	retained time.Time     // when Retain was last called
-	pause    time.Duration // pause after the last error; 0 after a success
-	refused  bool          // whether the last attempt to open the journal failed
+	retained time.Time // when Retain was last called
+	retry              // after the disk was full; after other errors, only the lane waits
+	refused  bool      // whether the last attempt to open the journal failed
 	files    journalFiles
 
 	tried chan struct{}     // closed after the first attempt to open the journal
 	last  chan []*Reflector // capacity 1: the lanes whose last events are to be written
 	ended chan struct{}     // closed when the goroutine has ended
 
-	next    atomic.Int64 // when the journal is written again after an error, in nanoseconds since 1970
 	written atomic.Int64 // time before which all events were written, in nanoseconds since 1970
 	kept    atomic.Pointer[journal.Kept]
 }
@@ -134,22 +151,20 @@ func (r *recorder) begin(now time.Time, lane *Reflector) *recording {
 	return recording
 }
 
-// judge notes the result of a visit. After an error, the pauses before the next visit grow.
+// judge notes the result of a visit.
 func (r *recorder) judge(ctx context.Context, now time.Time, failed int, err error) {
-	switch {
-	case ctx.Err() != nil:
-	case err == nil:
-		r.pause = 0
-		r.written.Store(r.complete(now).UnixNano())
-	default:
-		r.pause = min(max(2*r.pause, recordEvery), recordWait)
-		r.next.Store(now.Add(r.pause).UnixNano())
+	if ctx.Err() != nil {
+		return
+	}
+	full := isFull(err)
+	r.written.Store(r.complete(now).UnixNano())
+	r.retry.note(now, full)
+	if err != nil {
 		r.metrics.JournalFailed()
-		r.log.Warn("Failed to write the journal; will retry", zap.Int("lanes", failed), zap.Duration("pause", r.pause),
-			zap.Error(first(err)))
-		if isFull(err) {
-			r.free(now)
-		}
+		r.log.Warn("Failed to write the journal; will retry", zap.Int("lanes", failed), zap.Error(first(err)))
+	}
+	if full {
+		r.free(now)
 	}
 }
 

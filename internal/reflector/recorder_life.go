@@ -76,9 +76,9 @@ func (r *recorder) run(ctx context.Context) {
 	r.end(context.WithoutCancel(ctx), <-r.last)
 }
 
-// write visits the running lanes, unless an error was too recent.
+// write visits the running lanes, unless the disk was full too recently.
 func (r *recorder) write(ctx context.Context, now time.Time) {
-	if now.UnixNano() < r.next.Load() || !r.open() {
+	if r.waits(now) || !r.open() {
 		return
 	}
 	lanes := r.lanes.All()

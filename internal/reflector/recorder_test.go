@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -16,6 +17,7 @@ import (
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/journal"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
 // whileRecording runs a test with a lane of config maps that is written to a journal.
@@ -247,6 +249,51 @@ func TestJournalContinuesAfterAnError(t *testing.T) {
 		wantWritten(t, config, "-- 2", "has ns/a@2", "upsert ns/b@3", "upsert ns/c@4", "== 4", "has ns/a@2", "has ns/b@3", "has ns/c@4")
 		if len(r.holes.reasons) > 0 {
 			t.Errorf("got holes %v, want none", r.holes.reasons)
+		}
+	})
+}
+
+// TestLaneThatCannotBeWrittenDelaysNoOther: while a lane is in a long pause after errors, others are written. The
+// reported lag is that of the lane that fails.
+func TestLaneThatCannotBeWrittenDelaysNoOther(t *testing.T) {
+	whileRecording(t, nil, func(t *testing.T, r *rig, config Config) {
+		broken := filepath.Join(config.Journal.Dir, "lanes", "configmaps..v1.other")
+		if err := os.WriteFile(broken, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.lanes.Get(r.resource(), namedEncoding{jsonwire.Encoding{}, "other"}); err != nil {
+			t.Fatal(err)
+		}
+		elapse(3 * recordWait / 2) // the middle of a pause
+		if n := r.failed.Load(); n < 3 || n > 10 {
+			t.Errorf("got %d failed attempts, want few", n)
+		}
+		r.Put("ns/b", "1")
+		elapse(2 * recordEvery)
+		wantWritten(t, config, "-- 2", "has ns/a@2", "upsert ns/b@3")
+		if status, _ := r.lanes.JournalStatus(); status.Lag < recordWait {
+			t.Errorf("got a lag of %v, want that of the lane that fails", status.Lag)
+		}
+	})
+}
+
+// TestLongNamesAreWritten: lanes whose names are too long for a file are written, to different directories.
+func TestLongNamesAreWritten(t *testing.T) {
+	kind := configMaps
+	kind.GVR.Group = strings.Repeat("group.", 40) + "io"
+	config := Config{Journal: Journal{Dir: filepath.Join(t.TempDir(), "journal")}}
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, kind, config)
+		r.isVersion("v1.37.1")
+		r.isCluster("1")
+		r.Put("ns/a", "1")
+		r.synced(t)
+		if _, err := r.lanes.Get(r.resource(), namedEncoding{jsonwire.Encoding{}, "other"}); err != nil {
+			t.Fatal(err)
+		}
+		elapse(time.Minute)
+		if lanes, err := journal.Lanes(config.Journal.Dir); len(lanes) != 2 || err != nil || r.failed.Load() > 0 {
+			t.Errorf("got lanes %v, error %v and %d failures, want two lanes", lanes, err, r.failed.Load())
 		}
 	})
 }

@@ -39,9 +39,10 @@ type scratch struct {
 	payload []byte
 }
 
-// recording writes one lane to the journal.
+// recording writes one lane to the journal. After an error it pauses, without other lanes.
 type recording struct {
 	*scratch
+	retry
 	lane    *lane
 	writer  *journal.Writer
 	limits  journal.Limits
@@ -63,9 +64,13 @@ type resumption struct {
 	at    time.Time
 }
 
-// visit is like advance, and notes up to when the lane is written.
+// visit is like advance, and notes up to when the lane is written. After an error it pauses.
 func (r *recording) visit(ctx context.Context, now time.Time, last bool) (hole string, err error) {
+	if r.waits(now) && !last {
+		return "", nil
+	}
 	hole, err = r.advance(ctx, now, last)
+	r.retry.note(now, err != nil)
 	if err == nil {
 		r.complete = now
 		if waits := r.waiting(); !waits.IsZero() {

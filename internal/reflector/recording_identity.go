@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"strings"
 
@@ -8,10 +9,18 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
+// longestName is the maximum length of a lane's name that is not shortened, in bytes. A file system allows 255, and
+// the names of a custom resource can be longer together.
+const longestName = 200
+
 // journalName returns the name of a lane in the journal.
 func (l *lane) journalName() string {
 	gvr := l.Resource.GVR
-	return strings.Join([]string{gvr.Resource, gvr.Group, gvr.Version, l.Encoding.Name()}, ".")
+	name := strings.Join([]string{gvr.Resource, gvr.Group, gvr.Version, l.Encoding.Name()}, ".")
+	if len(name) <= longestName {
+		return name
+	}
+	return fmt.Sprintf("%s.%.8x", name[:longestName], sha256.Sum256([]byte(name)))
 }
 
 // isRecorded reports whether a lane is written to the journal. The lane of a resource that is read from etcd does not

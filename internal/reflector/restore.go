@@ -50,18 +50,23 @@ type restorer struct {
 // restore fills a lane without a State from the journal of an earlier process, and opens its watch
 // (docs/adr/0040-the-journal.md). It returns nil if the journal has nothing of the lane or the check failed. The lane
 // is then unchanged and has to be filled in another way. If another process writes the journal, it may not be used.
-func (r *restorer) restore(ctx context.Context, e *epoch) (*stream, error) {
+func (r *restorer) restore(ctx context.Context, e *epoch) (open *stream, err error) {
 	if _, err := r.lane.Cache.State(); err == nil || r.recorder == nil || r.recorder.journal.Load() == nil ||
 		!r.lane.isRecorded() || r.tries.has(r.lane.key()) {
 		return nil, nil
 	}
+	release := r.recorder.journal.Load().Hold(r.lane.journalName())
+	defer func() {
+		if open == nil {
+			release() // otherwise, until the recorder begins a segment
+		}
+	}()
 	run, err := r.find(ctx)
 	if err == nil && len(run) == 0 {
 		r.tries.note(r.lane.key())
 		return nil, nil
 	}
 	began := time.Now()
-	var open *stream
 	if err == nil {
 		open, err = r.restoreFrom(ctx, e, run)
 	}

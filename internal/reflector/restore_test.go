@@ -144,6 +144,28 @@ func TestSlowRestoreContinuesWithProgress(t *testing.T) {
 	})
 }
 
+// TestSegmentsStayWhileALaneIsRestored checks that a lane is restored although its segments exceed the limit, and that
+// they are removed afterwards.
+func TestSegmentsStayWhileALaneIsRestored(t *testing.T) {
+	inSecondProcess(t, func(t *testing.T, r *rig, config Config) {
+		r.Script(testkit.AskWatch, func(w http.ResponseWriter, request *http.Request) {
+			<-time.After(3 * recordEvery) // meanwhile, segments are removed
+			r.Truth(w, request)
+		})
+		before := segmentOf(t, config)
+		config.Journal.MaxBytes = 1
+		r.start(t, config)
+		r.synced(t)
+		if n := r.logs.FilterMessage("Lane restored from the journal").Len(); n != 1 {
+			t.Errorf("got %d lanes restored from the journal: %v", n, r.logs.All())
+		}
+		elapse(2 * retainEvery)
+		if after := segmentOf(t, config); after == before {
+			t.Errorf("got %s, want that it was removed", after)
+		}
+	})
+}
+
 // TestRefusedJournalLeavesNothing checks that a refused journal has no effect on the lane, which is then listed and
 // filled.
 func TestRefusedJournalLeavesNothing(t *testing.T) {
