@@ -3,13 +3,14 @@ package cache
 import (
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // TestHistoryWindowIsBoundedByAge: watches and exact reads below the window fail (I6).
 func TestHistoryWindowIsBoundedByAge(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		l := NewLane(Options{HistoryWindow: 10 * time.Minute})
 		l.verifying, l.floor = true, floor{}
 		l.Replace(100, shape, nil)
@@ -45,7 +46,7 @@ func TestHistoryWindowIsBoundedByAge(t *testing.T) {
 // TestHistoryKeepsTheFloor: no window or budget makes history shorter than that of kube-apiserver, however long nothing
 // happens. Events below both bounds are dropped as there (semantics 4.1).
 func TestHistoryKeepsTheFloor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		l := newTestLane(t, Options{HistoryWindow: time.Second, HistoryBytes: 1}, 100)
 		l.verifying = false // verifying all of history each time is slow
 		last := RV(100)
@@ -74,7 +75,7 @@ func TestHistoryKeepsTheFloor(t *testing.T) {
 
 // TestShortenKeepsTheFloor: Shorten drops everything above the floor, once.
 func TestShortenKeepsTheFloor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		l := newTestLane(t, Options{HistoryWindow: time.Hour}, 100)
 		for rv := RV(101); rv <= 100+6*segmentSize; rv++ {
 			apply(t, l, Upsert, pod("a/a", rv, "", ""))
@@ -111,7 +112,7 @@ func TestHistoryFloorIsBounded(t *testing.T) {
 // TestHistoryBudgetExpiresSlowWatchers: while two watchers read nothing, the writer continues and a fast watcher sees
 // every event (I8). The two then end as expired and receive no later events (I6).
 func TestHistoryBudgetExpiresSlowWatchers(t *testing.T) {
-	synctest.Test(t, testHistoryBudget)
+	bubble.Test(t, testHistoryBudget)
 }
 
 func testHistoryBudget(t *testing.T) {

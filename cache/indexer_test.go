@@ -3,9 +3,9 @@ package cache
 import (
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/selectors"
 )
@@ -127,7 +127,7 @@ func TestRareSelectorsAreNotIndexed(t *testing.T) {
 // TestManyPropertiesDoNotThrash: a client that lists by many properties in turn gets the maximum number of indexes.
 // They are replaced rarely, and only for properties with more demand.
 func TestManyPropertiesDoNotThrash(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		l := manyPods(t, 2000)
 		for range settings.Amount(40, 100) {
 			for key := range 40 {
@@ -153,7 +153,7 @@ func TestManyPropertiesDoNotThrash(t *testing.T) {
 
 // TestUnusedIndexesAreDropped: indexes are dropped after a while, but not while they are used.
 func TestUnusedIndexesAreDropped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		l := manyPods(t, 5000)
 		app, node := selecting(t, "", "app=app-7", ""), selecting(t, "", "", "spec.nodeName=node-3")
 		for range 20 {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 func TestNotReadyBeforeFirstList(t *testing.T) {
@@ -109,7 +111,7 @@ func wantExpired(t *testing.T, err error, want ExpiredError) {
 }
 
 func TestWaitFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		l := newTestLane(t, podOptions, 10)
 		type answer struct {
 			rv  RV

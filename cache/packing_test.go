@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
@@ -86,7 +86,7 @@ func TestSmallLanesAreNotPacked(t *testing.T) {
 // TestChangedObjectsArePackedLater: changed objects are packed after a while, in the State or in history, and history
 // is charged for the new size.
 func TestChangedObjectsArePackedLater(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		l := NewLane(packingOptions)
 		l.verifying = true
 		l.Replace(1, shape, fillOf(l, 1, 200))
@@ -151,7 +151,7 @@ func TestDroppedEventsArePackedInTheState(t *testing.T) {
 // TestAnotherDictionary: when new objects differ from old ones, the lane gets another dictionary. Objects packed before
 // are read with the old one.
 func TestAnotherDictionary(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		l := NewLane(packingOptions)
 		l.verifying = false // unlike objects take long to unpack; set again at the end
 		l.Replace(1, shape, fillOf(l, 1, 2*sampled))
@@ -249,7 +249,7 @@ func TestPackingIsConcurrent(t *testing.T) {
 // TestSparseBlocksAreGathered: when most objects of a list have changed and history has dropped their old versions, the
 // others are moved out of the shared blocks.
 func TestSparseBlocksAreGathered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		count := settings.Amount(1000, 3000) // several blocks, because the objects have little in common
 		l, rv := NewLane(packingOptions), RV(1)
 		l.floor, l.verifying = floor{}, false

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/wire"
 )
@@ -177,7 +177,7 @@ func TestTailLosesEvents(t *testing.T) {
 
 // TestTailLosesDroppedEvents: history drops events that a tail has not read, and never waits for it.
 func TestTailLosesDroppedEvents(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		l := newTestLane(t, Options{HistoryWindow: time.Minute}, 100)
 		tail := tailOf(t, l)
 		for rv := RV(101); rv <= 100+6*segmentSize; rv++ {
@@ -212,7 +212,7 @@ func TestTailOmitsVouchedRVs(t *testing.T) {
 // TestTailWaitsForPacking: an event is ready when its object was packed, and each object that is read is packed. Rest
 // does not wait. The times are those of the events.
 func TestTailWaitsForPacking(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		l := NewLane(packingOptions)
 		defer l.Close()
 		l.Replace(10, shape, fillOf(l, 1, 400))
@@ -241,7 +241,7 @@ func TestTailWaitsForPacking(t *testing.T) {
 
 // TestSteadyEventsBecomeReady: an event is ready after Packing.After, although others follow it.
 func TestSteadyEventsBecomeReady(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		l := NewLane(Options{Packing: Packing{From: 1, After: DefaultPacking.After}})
 		defer l.Close()
 		l.Replace(10, shape, fillOf(l, 1, 400))
@@ -302,7 +302,7 @@ func TestRestoredObjectsKeepTheirDictionary(t *testing.T) {
 // content, or the tail says that events were lost.
 func TestTailAtRandom(t *testing.T) {
 	random := settings.Random(t)
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		l := newTestLane(t, Options{HistoryWindow: time.Minute, HistoryBytes: 64 << 10}, 100)
 		tail, rv, lost, read := tailOf(t, l), RV(100), 0, 0
 		for range settings.Amount(300, 3000) {

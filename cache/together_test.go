@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // togetherLane returns a lane of three objects at RV 10, of a resource with several deletions at one RV (semantics
@@ -75,7 +77,7 @@ func TestAwaitingAnRVOfDeletes(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				l := togetherLane(t)
 				apply(t, l, Delete, pod("a/a", 12, "", ""))
 				var tooLarge *TooLargeError

@@ -19,6 +19,7 @@ import (
 	"github.com/listfacade/listfacade/internal/limit"
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
@@ -172,7 +173,7 @@ func TestWatchRatePerCallerIsBounded(t *testing.T) {
 
 // Lists of one caller wait for each other if they are large together. Initial events count until they are sent.
 func TestListBytesPerCallerAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		l := newLimiter(t.Context(), time.Minute)
 		l.shares = newShares(Limits{ListBytes: 16 << 20})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

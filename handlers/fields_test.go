@@ -10,13 +10,14 @@ import (
 
 	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // overServices runs a test with a facade of services. The upstream supports a field selector on spec.type, or does not.
 func overServices(t *testing.T, selects bool, test func(*testing.T, *facade)) {
 	t.Helper()
 	services := testkit.FakeKind{GVR: schema.GroupVersionResource{Version: "v1", Resource: "services"}, Kind: "Service", Namespaced: true}
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFacadeOf(t, services)
 		f.Put("ns/a", "1")
 		f.Script("/version", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"gitVersion":"v1.30.0"}`)) })

@@ -20,6 +20,7 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
@@ -77,7 +78,7 @@ func (r *eventRecorder) last() observe.Event {
 // inBubble runs a test with a facade of config maps, in virtual time.
 func inBubble(t *testing.T, test func(*testing.T, *facade), configure ...func(*Config)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { test(t, newFacade(t, configure...)) })
+	bubble.Test(t, func(t *testing.T) { test(t, newFacade(t, configure...)) })
 }
 
 func newFacade(t *testing.T, configure ...func(*Config)) *facade {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/oplog"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // followed records the calls of an Observer.
@@ -115,7 +116,7 @@ func TestLaggingWatchIsReported(t *testing.T) {
 // A stream that never catches up is behind, although each piece is accepted in time. A stream that catches up between
 // its pieces is not.
 func TestLagCountsFromTheFirstPiece(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := &slowWriter{ResponseWriter: httptest.NewRecorder(), broken: make(chan struct{}), takes: time.Second}
 		o := replyTo(w)
 		var lags []time.Duration
@@ -148,7 +149,7 @@ func TestLagCountsFromTheFirstPiece(t *testing.T) {
 // A piece that is not accepted is broken off after the write timeout. The lag bound and the timer between two pieces do
 // not delay that.
 func TestLagDoesNotDelayWriteTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := &slowWriter{ResponseWriter: httptest.NewRecorder(), broken: make(chan struct{}), takes: time.Second}
 		o := replyTo(w)
 		o.notifyLag(10*pieceTimeout, func(time.Duration) {})
@@ -189,7 +190,7 @@ func TestObserverIsNotified(t *testing.T) {
 
 // The time for writing a response is counted separately from the time for encoding it.
 func TestWritingIsCountedSeparately(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := &slowWriter{ResponseWriter: httptest.NewRecorder(), broken: make(chan struct{}), takes: time.Second}
 		o := replyTo(w)
 		for range 3 {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 const (
@@ -184,7 +185,7 @@ func TestSlowClientsDoNotBlockOthers(t *testing.T) {
 // upstream wait for a second in total.
 func TestForwardSeatIsReleased(t *testing.T) {
 	for size, held := range map[int]time.Duration{0: 0, 100 << 10: 0, bufferedOfOne - 300<<10: 0, bufferedOfOne + 1<<20: maxUpstreamWait} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			began := time.Now()
 			var left atomic.Int64
 			left.Store(-1)

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/listfacade/listfacade/internal/auth"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // speechless is an upstream that allows everything until it stops responding.
@@ -35,7 +35,7 @@ func (*speechless) Silent() time.Duration { return 0 }
 func TestWatchEndsCleanlyDuringPendingAuthorization(t *testing.T) {
 	for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
 		t.Run(protocol, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				upstream := &speechless{}
 				reviews := auth.NewReviews(auth.ReviewsConfig{Upstream: upstream})
 				ctx, cancel := context.WithCancel(t.Context())

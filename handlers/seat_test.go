@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/internal/limit"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
@@ -101,7 +102,7 @@ func TestSlowClientsLoseTheirSeat(t *testing.T) {
 		"one piece, too late":     {1, 128 << 10, 170 * time.Millisecond, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				stalls := limit.NewStalls(stallBounds)
 				c := newClient(stalls)
 				for range test.pieces {
@@ -121,7 +122,7 @@ func TestSlowClientsLoseTheirSeat(t *testing.T) {
 
 // If there are too many stalled responses and all of them make progress, seats are kept until there are fewer.
 func TestSeatsAreKeptIfTheNetworkIsSlow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		stalls := limit.NewStalls(limit.StallBounds{One: 1, All: 10, Bytes: 1 << 30})
 		first, second := newClient(stalls), newClient(stalls)
 		first.takes(t, 128<<10, time.Second)

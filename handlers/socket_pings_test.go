@@ -16,13 +16,13 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // socketWatch opens a watch over a websocket. The client closes the connection at the end of the test.
@@ -252,7 +252,7 @@ func TestTakenOverConnectionsHaveDeadlines(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				client, server := net.Pipe()
 				defer func() { _, _ = client.Close(), server.Close() }()
 				test(t, &takenConn{Conn: server, timeout: timeout})

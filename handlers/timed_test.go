@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // slowWriter is a connection whose client accepts each piece after a time. It records its deadlines.
@@ -75,7 +77,7 @@ func send(out *timedWriter) error {
 // A stream whose client reads sets no deadline, busy or quiet. A single piece that is not accepted in time breaks it
 // off.
 func TestStreamsBreakOffIfAPieceIsNotAccepted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := &slowWriter{ResponseWriter: httptest.NewRecorder(), broken: make(chan struct{})}
 		o := replyTo(w)
 		for _, quiet := range []time.Duration{0, time.Second, pieceTimeout, 10 * pieceTimeout} {
@@ -103,7 +105,7 @@ func TestStreamsBreakOffIfAPieceIsNotAccepted(t *testing.T) {
 
 // After a response is finished, its connection is not changed.
 func TestFinishedResponseSetsNoDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := &slowWriter{ResponseWriter: httptest.NewRecorder(), broken: make(chan struct{})}
 		o := replyTo(w)
 		if err := send(o.pieces()); err != nil {
@@ -124,7 +126,7 @@ func TestFinishedResponseSetsNoDeadline(t *testing.T) {
 // A response with a timeout moves its deadline only a few times per write timeout. A piece always has its time, and the
 // deadline never exceeds the timeout.
 func TestDeadlinesAreMovedRarely(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := &slowWriter{ResponseWriter: httptest.NewRecorder(), broken: make(chan struct{}), takes: 10 * time.Millisecond}
 		o := replyTo(w)
 		began := time.Now()

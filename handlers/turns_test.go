@@ -44,9 +44,10 @@ func (f *facade) openAll(t *testing.T, n int) (wait func()) {
 // When many clients connect at once, few of their watches compete for the processors. Watches that wait for a review
 // hold up others for a moment only.
 func TestWatchesBeginInTurns(t *testing.T) {
-	g, few := &gated{gate: make(chan struct{})}, int64(turnsPerProcessor*runtime.GOMAXPROCS(0))
+	g := &gated{}
 	inBubble(t, func(t *testing.T, f *facade) {
 		g.gate = make(chan struct{}) // of the bubble
+		few := int64(turnsPerProcessor * runtime.GOMAXPROCS(0))
 		wait := f.openAll(t, int(4*few))
 		for turn := int64(1); turn <= 4; turn++ {
 			synctest.Wait()

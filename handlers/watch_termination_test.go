@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // Watches end over the grace period. Few watches end as fast as in kube-apiserver.
@@ -21,7 +23,7 @@ func TestWatchesEndOverGracePeriod(t *testing.T) {
 		{watches: 1000, grace: 2 * time.Second, within: 2 * time.Second},
 		{watches: 100, grace: time.Minute, within: time.Second / 2},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			draining, drain := context.WithCancel(t.Context())
 			p := newWatchTermination(draining, c.grace)
 			var mu sync.Mutex
@@ -72,7 +74,7 @@ func TestWatchesEndOverGracePeriod(t *testing.T) {
 
 // A watch that ended earlier is not ended again.
 func TestEndedWatchIsNotEndedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		draining, drain := context.WithCancel(t.Context())
 		p := newWatchTermination(draining, time.Hour)
 		for range 200 {

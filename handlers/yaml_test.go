@@ -15,6 +15,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // The number of objects and bytes that are converted to YAML is limited after selection.
@@ -54,7 +55,7 @@ func TestYAMLSizeIsBounded(t *testing.T) {
 
 // Few conversions run at a time, whatever the number of clients, and a client that does not read keeps no seat.
 func TestYAMLConversionsAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		turns := semaphore.NewWeighted(1)
 		wait := func() (context.Context, context.CancelFunc) { return context.WithTimeout(t.Context(), time.Minute) }
 		unread, w := io.Pipe()

@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -13,12 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // Requests that have ended are counted by each kind of cost.
 func TestDone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := NewClients(nil)
 		e := event("amy", "kubectl/v1.37", 5000)
 		e.Looked, e.Returned, e.Selector = 7, 3, "label app in"
@@ -57,7 +57,7 @@ func TestDone(t *testing.T) {
 
 // A window contains full minutes and the current one. Older minutes are dropped from the ring.
 func TestWindows(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := NewClients(nil)
 		for range 20 {
 			c.Done(event("amy", "a", 1))
@@ -80,7 +80,7 @@ func TestWindows(t *testing.T) {
 
 // If the clock is set back, minutes in the future are cleared. Setting it back by one minute changes nothing.
 func TestClockSetBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := NewClients(nil)
 		c.minuteAt(time.Now().Add(time.Hour))
 		ahead := event("amy", "a", 1)
@@ -103,7 +103,7 @@ func TestClockSetBack(t *testing.T) {
 
 // Requests in flight are counted before they end, and only once.
 func TestRequestsInFlightAreCounted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		inflight := new(observe.Inflight)
 		c := NewClients(inflight)
 		e := event("amy", "informer", 0)
@@ -148,7 +148,7 @@ func TestRequestsInFlightAreCounted(t *testing.T) {
 
 // Run counts at an interval, without calls of Top.
 func TestRunCountsAtAnInterval(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		inflight := new(observe.Inflight)
 		c := NewClients(inflight)
 		var p observe.Progress
@@ -179,7 +179,7 @@ func hostile(c *Clients, requests int) {
 
 // TestHostileTexts: a client with random texts uses no additional memory, does not hide other clients, and is listed.
 func TestHostileTexts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := NewClients(nil)
 		for range 50 {
 			c.Done(event("amy", "kubectl", 1000))

@@ -8,8 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // fill fills a number of files of 1 MiB each, and begins another.
@@ -50,7 +51,7 @@ func TestFileIsRotated(t *testing.T) {
 		"compressed": {func(c *Config) { c.MaxBackups, c.Compress = 3, true }, 3, ".log.gz"},
 		"one file":   {func(c *Config) { c.MaxSize = 0 }, 0, ""},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			dir := t.TempDir()
 			c := DefaultConfig()
 			c.Path, c.MaxSize = filepath.Join(dir, "audit.log"), 1

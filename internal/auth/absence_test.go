@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // Trust is withdrawn only if the bundle is known to be missing for ten minutes, or was empty twice in a row.
@@ -28,7 +30,7 @@ func TestTrustIsWithdrawnOnlyWhenBundleIsGone(t *testing.T) {
 		"there again, and then gone": {[]error{errAbsent, nil, errAbsent}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				var a absence
 				var over bool
 				for _, err := range c.readings {
@@ -45,7 +47,7 @@ func TestTrustIsWithdrawnOnlyWhenBundleIsGone(t *testing.T) {
 
 // A file that is rewritten in place is empty for a moment, and stays trusted.
 func TestFileRewrittenInPlaceStaysTrusted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		clients, proxies := newSigner(t, "clients", nil), newSigner(t, "proxies", nil)
 		alice := clients.issue(t, certificateOf("alice"))
 		trust := files(t, clients.pem(), proxies.pem())

@@ -10,13 +10,13 @@ import (
 	"maps"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	jose "gopkg.in/go-jose/go-jose.v2"
 	authenticationv1 "k8s.io/api/authentication/v1"
 
 	"github.com/listfacade/listfacade/internal/serviceaccount"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 const (
@@ -141,7 +141,7 @@ type verifying struct {
 // verify runs a test in a bubble with an issuer and a running authenticator.
 func verify(t *testing.T, test func(t *testing.T, v verifying), changes ...func(*AuthenticatorConfig)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		i, counts := newIssuer(t), newCounted()
 		a := tokensOnly(i.reviewer, func(c *AuthenticatorConfig) {
 			c.Bound, c.Outcomes = BoundTokens{Keys: i, Object: i.object}, counts

@@ -11,10 +11,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // files writes the bundles to files and returns a configuration that trusts them.
@@ -116,7 +117,7 @@ func TestCertificateSubjectIsTheUser(t *testing.T) {
 
 // A chain expires with the first of its certificates.
 func TestChainExpiresWithItsFirstCertificate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		ca := newSigner(t, "ca", nil)
 		between := &signer{key: newKey(t)}
 		template := certificateOf("between")

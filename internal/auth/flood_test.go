@@ -13,6 +13,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
@@ -133,7 +134,7 @@ func TestOtherCallersAreAnsweredDuringFlood(t *testing.T) {
 // A caller with many questions waits at its pace, in order. It is refused only when its queue is full. The first
 // question of another caller does not wait.
 func TestCallerWithManyQuestionsWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := NewReviews(ReviewsConfig{Upstream: newSlow(newJudge(), 4, time.Millisecond)})
 		mallory, began := person("mallory"), time.Now()
 		var (
@@ -198,7 +199,7 @@ func TestReviewWithoutSeatIsNoOutage(t *testing.T) {
 
 // When reviews under way are not answered, further ones are unavailable, not busy.
 func TestReviewWithoutSeatInOutageIsUnavailable(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		j := newJudge()
 		j.wait = make(chan struct{})
 		r := NewReviews(ReviewsConfig{Upstream: j})

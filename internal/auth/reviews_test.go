@@ -22,6 +22,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/listfacade/listfacade/internal/limit"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
@@ -242,7 +243,7 @@ func TestAuthorizeByResponseOfUpstream(t *testing.T) {
 		"no response":        {0, "", context.DeadlineExceeded, "unavailable", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				j := newJudge()
 				j.code, j.text, j.fail = c.code, c.body, c.err
 				began := time.Now()
@@ -259,7 +260,7 @@ func TestAuthorizeByResponseOfUpstream(t *testing.T) {
 
 // An error that a retry resolves is not reported.
 func TestTransientErrorIsRetried(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		j := newJudge()
 		j.fail = syscall.ECONNRESET
 		r := NewReviews(ReviewsConfig{Upstream: j})
@@ -274,7 +275,7 @@ func TestTransientErrorIsRetried(t *testing.T) {
 }
 
 func TestDenialHasItsReason(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		j := newJudge()
 		j.allow = func(authorizationv1.SubjectAccessReviewSpec) bool { return false }
 		r := NewReviews(ReviewsConfig{Upstream: j})
@@ -331,7 +332,7 @@ func TestRequestsThatNeedNoReview(t *testing.T) {
 }
 
 func TestConcurrentRequestsShareOneReview(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		j := newJudge()
 		j.wait = make(chan struct{})
 		j.allow = func(s authorizationv1.SubjectAccessReviewSpec) bool { return s.User == "admin" }
@@ -359,7 +360,7 @@ func TestConcurrentRequestsShareOneReview(t *testing.T) {
 
 // Permissions and refusals are cached for times of their own.
 func TestDecisionsAreCachedForTheirTTL(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		j := newJudge()
 		j.allow = func(s authorizationv1.SubjectAccessReviewSpec) bool { return s.User == "admin" }
 		r := NewReviews(ReviewsConfig{Upstream: j, AllowedTTL: 20 * time.Second, DeniedTTL: 5 * time.Second})
@@ -397,7 +398,7 @@ func TestLongQuestionIsNotCached(t *testing.T) {
 
 // A refusal overrides an earlier permission even if its reason is too long to be cached. Neither is cached afterwards.
 func TestLongRefusalOverridesCachedPermission(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		j := newJudge()
 		r := NewReviews(ReviewsConfig{Upstream: j, StaleOnError: time.Hour})
 		a := podsOf(person("alice"), "a")
@@ -432,7 +433,7 @@ func TestPermissionStaysValidForStaleOnError(t *testing.T) {
 	} {
 		for _, stale := range []time.Duration{0, time.Minute} {
 			t.Run(fmt.Sprint(name, ", ", stale), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				bubble.Test(t, func(t *testing.T) {
 					j := newJudge()
 					j.allow = func(s authorizationv1.SubjectAccessReviewSpec) bool { return s.User == "admin" }
 					r := NewReviews(ReviewsConfig{Upstream: j, StaleOnError: stale})
@@ -461,7 +462,7 @@ func TestPermissionStaysValidForStaleOnError(t *testing.T) {
 
 // A refusal takes effect immediately, and an outage after it does not restore the permission.
 func TestRefusalEndsEarlierPermission(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		j := newJudge()
 		r := NewReviews(ReviewsConfig{Upstream: j, StaleOnError: time.Hour})
 		a := podsOf(person("alice"), "a")
@@ -481,7 +482,7 @@ func TestRefusalEndsEarlierPermission(t *testing.T) {
 
 // A user with ever new names costs the upstream at most the rate of one share, and affects no other user.
 func TestFloodOfOneUserAffectsNoOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		j := newJudge()
 		r := NewReviews(ReviewsConfig{Upstream: j})
 		began := time.Now()
@@ -527,7 +528,7 @@ func TestFloodOfOneUserAffectsNoOther(t *testing.T) {
 
 // A share has at most a twentieth of all cached verdicts.
 func TestShareEvictsItsOwnVerdicts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := NewReviews(ReviewsConfig{Upstream: newJudge()})
 		keep := func(caller *Caller, i int) { allow(r, podsOf(caller, fmt.Sprint(i))) }
 		alice := person("alice")
@@ -563,7 +564,7 @@ func TestShareEvictsItsOwnVerdicts(t *testing.T) {
 
 // Service accounts of a namespace together ask at most ten times as many questions as one of them.
 func TestGroupRateBoundsReviews(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		j := newJudge()
 		r := NewReviews(ReviewsConfig{Upstream: j, ShareRate: limit.Rate{PerSecond: 5, Burst: 20}})
 		left, leave := context.WithCancel(t.Context())
@@ -599,7 +600,7 @@ func TestChangeOfPermissionsDropsVerdicts(t *testing.T) {
 	} {
 		for _, underWay := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, ", under way: ", underWay), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				bubble.Test(t, func(t *testing.T) {
 					j := newJudge()
 					j.allow = func(authorizationv1.SubjectAccessReviewSpec) bool { return c.before }
 					r := NewReviews(ReviewsConfig{Upstream: j})

@@ -17,6 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 var pods = Attributes{Verb: "list", Version: "v1", Resource: "pods", Namespace: "default"}
@@ -158,7 +160,7 @@ func TestSelfReviewContainsRequest(t *testing.T) {
 }
 
 func TestSelfConcurrentRequestsShareOneReview(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		u := &upstream{answer: func(context.Context) (int, string, error) { <-release; return 201, yes, nil }}
 		s := NewSelf(u, 0)
@@ -188,7 +190,7 @@ func TestSelfConcurrentRequestsShareOneReview(t *testing.T) {
 // Permissions and refusals are cached for ten seconds.
 func TestSelfCachesDecisions(t *testing.T) {
 	for _, answers := range [][2]string{{yes, no}, {no, yes}} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			u := &upstream{}
 			s := NewSelf(u, time.Hour)
 			u.says(201, answers[0])
@@ -238,7 +240,7 @@ func TestSelfPermissionStaysValidForMaxStaleness(t *testing.T) {
 		"allowed, then forbidden":    {yes, func(u *upstream) { u.says(http.StatusForbidden, "") }, 0, refusalGrace},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				u := &upstream{}
 				s := NewSelf(u, c.stale)
 				u.says(201, c.first)
@@ -273,7 +275,7 @@ func within(a, b, by time.Duration) bool { return max(a-b, b-a) <= by }
 
 // An outage that other requests of the facade observed counts immediately: no read waits for a review.
 func TestSelfUsesOutageObservedElsewhere(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u := &upstream{}
 		u.says(201, yes)
 		s := NewSelf(u, time.Minute)
@@ -295,7 +297,7 @@ func TestSelfUsesOutageObservedElsewhere(t *testing.T) {
 
 // In an outage, one review per second is sent, however many reads there are.
 func TestSelfProbesOncePerSecondInAnOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u := &upstream{}
 		u.says(201, yes)
 		s := NewSelf(u, 0)
@@ -340,7 +342,7 @@ func hang(ctx context.Context) (int, string, error) {
 
 // A permission that was refused later is not restored by an outage.
 func TestSelfRefusalEndsEarlierPermission(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u := &upstream{}
 		s := NewSelf(u, time.Hour)
 		for _, answer := range []string{yes, no} {
@@ -356,7 +358,7 @@ func TestSelfRefusalEndsEarlierPermission(t *testing.T) {
 }
 
 func TestReviewTakesAtMostFiveSeconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u := &upstream{answer: hang}
 		began := time.Now()
 		var unavailable *UnavailableError
@@ -369,7 +371,7 @@ func TestReviewTakesAtMostFiveSeconds(t *testing.T) {
 
 // A caller that leaves does not cancel the shared review, even if it started the review.
 func TestSelfReviewOutlivesItsCaller(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		u := &upstream{answer: func(ctx context.Context) (int, string, error) {
 			select {

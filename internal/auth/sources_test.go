@@ -12,12 +12,13 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 
 	"github.com/listfacade/listfacade/internal/limit"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // Failed tokens are charged to their source. Known tokens from that source pass, and so do other sources.
 func TestBadTokensAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u := knows(map[string]string{"good": "alice", "other": "bob"})
 		counts := newCounted()
 		a := tokensOnly(u, func(c *AuthenticatorConfig) { c.Outcomes = counts })
@@ -63,7 +64,7 @@ func TestBadTokensAreBounded(t *testing.T) {
 
 // Concurrent bad tokens are bounded before the first review ends.
 func TestConcurrentBadTokensAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u := knows(nil)
 		u.do(func(context.Context, authenticationv1.TokenReview) (int, []byte, error) {
 			<-time.After(100 * time.Millisecond)
@@ -88,7 +89,7 @@ func TestBadTokensRefuseNoValidToken(t *testing.T) {
 		last                string // result of a token that was invalid at its last review
 	}{"one address": {1, 12, 1, "429"}, "twelve others": {12, 10, 99, "401"}} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				u := knows(map[string]string{"good": "alice"})
 				a := tokensOnly(u, nil)
 				from := func(source int, token string) (*Caller, error) {
@@ -121,7 +122,7 @@ func TestBadTokensRefuseNoValidToken(t *testing.T) {
 
 // A token that was valid skips the limits for ten minutes after its cached result expires, but its failure is charged.
 func TestValidTokenSkipsLimitsForTenMinutes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u := knows(map[string]string{"one": "alice", "two": "bob"})
 		a := tokensOnly(u, func(c *AuthenticatorConfig) { c.Failures = FailureLimits{Source: 0.0001, SourceBurst: 1} })
 		for token, want := range map[string]string{"one": "token:alice", "two": "token:bob"} {
@@ -163,7 +164,7 @@ func TestSourcesAreBoundedInTotal(t *testing.T) {
 			t.Errorf("%q: got source %s, want %s", address, got, want)
 		}
 	}
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u := knows(nil)
 		a := tokensOnly(u, nil)
 		address := func(i int) string { return fmt.Sprintf("10.%d.%d.1:1", i>>8&255, i&255) }
@@ -209,7 +210,7 @@ func attack(ctx context.Context, a *Authenticator, networks int) {
 func TestBadTokensOfManyRefuseNoOtherSource(t *testing.T) {
 	for _, networks := range []int{20, 200} {
 		t.Run(fmt.Sprint(networks), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				u := knows(nil)
 				for i := range 16 {
 					u.users[fmt.Sprint("good", i)] = authenticationv1.UserInfo{Username: fmt.Sprint("user", i)}
@@ -245,7 +246,7 @@ func TestBadTokensOfManyRefuseNoOtherSource(t *testing.T) {
 
 // The addresses of one network share its turns. When too many requests wait, some of that network are refused.
 func TestAddressesOfOneNetworkShareTurns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u := knows(map[string]string{"good": "alice"})
 		a := tokensOnly(u, nil)
 		var all sync.WaitGroup
@@ -281,7 +282,7 @@ func TestAddressesOfOneNetworkShareTurns(t *testing.T) {
 
 // A source that shares a token with a failing source waits only for a seat of its own.
 func TestSharedTokenWaitsForItsOwnSource(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := tokensOnly(knows(map[string]string{"shared": "alice"}), func(c *AuthenticatorConfig) {
 			// One failure in twelve seconds for clean sources, and one for other sources.
 			c.Failures = FailureLimits{Source: 10, SourceBurst: 50, Total: 2.0 / 12, TotalBurst: 2}

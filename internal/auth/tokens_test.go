@@ -14,6 +14,8 @@ import (
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 func tokensOnly(r *reviewer, set func(*AuthenticatorConfig)) *Authenticator {
@@ -111,7 +113,7 @@ func TestTokenUserIsThatOfTheReview(t *testing.T) {
 // Results are cached for ten seconds, positive and negative. Then the token is reviewed again.
 func TestTokenResultsAreCached(t *testing.T) {
 	for token, answers := range map[string][2]string{"good": {"token:alice", "401"}, "late": {"401", "token:bob"}} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			u := knows(map[string]string{"good": "alice"})
 			a := tokensOnly(u, nil)
 			check := func(want string, asked int64) {
@@ -134,7 +136,7 @@ func TestTokenResultsAreCached(t *testing.T) {
 
 // All requests with the same token share one caller.
 func TestTokenCallersAreShared(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := tokensOnly(knows(map[string]string{"good": "alice"}), nil)
 		one, _ := a.Authenticate(withToken(request(), "good"))
 		two, _ := a.Authenticate(withToken(request(), "good"))
@@ -166,7 +168,7 @@ func TestUnavailableIsNoRefusal(t *testing.T) {
 		"another number": func(r *reviewer) { r.answers(204, "") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				u := knows(map[string]string{canary: "alice"})
 				does(u)
 				a := tokensOnly(u, nil)
@@ -197,7 +199,7 @@ func TestReviewWithoutUserIsRefusal(t *testing.T) {
 		"no user":                   `{"authenticated":true}`,
 		"no user name, with groups": `{"authenticated":true,"user":{"groups":["system:masters"]}}`,
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			u := knows(nil)
 			u.answers(201, `{"kind":"TokenReview","status":`+status+`}`)
 			a := tokensOnly(u, nil)
@@ -232,7 +234,7 @@ func TestTokenNeedsConfiguredAudience(t *testing.T) {
 
 // Concurrent requests with the same token share one review. A request that leaves does not cancel it.
 func TestConcurrentRequestsShareOneTokenReview(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u := knows(map[string]string{"good": "alice"})
 		release := make(chan struct{})
 		u.do(func(ctx context.Context, _ authenticationv1.TokenReview) (int, []byte, error) {
@@ -290,7 +292,7 @@ func TestExpiryIsTheClaimOfAJWT(t *testing.T) {
 
 // A token is refused after its expiry, even if its cached result is younger than the time to live.
 func TestTokenIsRefusedAfterItsExpiry(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		end := time.Now().Add(4 * time.Second).Truncate(time.Second)
 		token := "e30." + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"exp":%d}`, end.Unix())) + ".c2ln"
 		u := knows(map[string]string{token: "alice"})

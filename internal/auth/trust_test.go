@@ -18,6 +18,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // configMap returns the ConfigMap that kube-apiserver writes, with the bundles that are not nil.
@@ -66,7 +68,7 @@ func TestCertificatesAreAcceptedOnceConfigMapAppears(t *testing.T) {
 		"unauthorized":    {401, "503"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				ca := newSigner(t, "ca", nil)
 				leaf := ca.issue(t, certificateOf("alice"))
 				p := &pages{}
@@ -123,7 +125,7 @@ func TestCertificatesAreNotRefusedBeforeRun(t *testing.T) {
 
 // A new bundle applies at the next refresh, also to chains with a cached result. An invalid bundle changes nothing.
 func TestTrustFollowsRotatedBundles(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		old, next, proxyCA := newSigner(t, "old", nil), newSigner(t, "next", nil), newSigner(t, "proxies", nil)
 		alice, bob := old.issue(t, certificateOf("alice")), next.issue(t, certificateOf("bob"))
 		proxy := proxyCA.issue(t, certificateOf("front-proxy"))
@@ -165,7 +167,7 @@ func TestTrustFollowsRotatedBundles(t *testing.T) {
 
 // Without its lists of names and headers, a proxies' bundle is not used.
 func TestProxyBundleWithoutListsIsNotUsed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		proxyCA := newSigner(t, "proxies", nil)
 		p := &pages{}
 		whole := configMap(t, nil, proxyCA.pem())
@@ -204,7 +206,7 @@ func TestMissingBundleWithdrawsTrust(t *testing.T) {
 		"garbage in a file": {func(t *testing.T, _ *pages, file string) { write(t, file, []byte("garbage")) }, "counts", "counts", 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				clients, proxies := newSigner(t, "clients", nil), newSigner(t, "proxies", nil)
 				alice, proxy := clients.issue(t, certificateOf("alice")), proxies.issue(t, certificateOf("front-proxy"))
 				p := &pages{}
@@ -263,7 +265,7 @@ func TestMissingBundleWithdrawsTrust(t *testing.T) {
 // A bundle that was never present is no problem, because some clusters have no client certificates.
 func TestAbsentBundleIsNoProblem(t *testing.T) {
 	for _, code := range []int{404, 403} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			p := &pages{}
 			p.set(trustConfigMap, code, "")
 			a, stop := running(t, TrustConfig{Upstream: p}, nil)
@@ -286,7 +288,7 @@ func write(t *testing.T, file string, content []byte) {
 // Files are read again, also if a symbolic link to them is replaced as in a Secret's volume. An invalid file changes
 // nothing.
 func TestFilesAreReadAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		old, next := newSigner(t, "old", nil), newSigner(t, "next", nil)
 		alice, bob := old.issue(t, certificateOf("alice")), next.issue(t, certificateOf("bob"))
 		dir := t.TempDir()
@@ -364,7 +366,7 @@ func TestHintsContainBothBundles(t *testing.T) {
 // AnonymousAsUpstream follows the upstream's treatment of anonymous requests. A failed probe changes nothing.
 func TestAnonymousAsUpstream(t *testing.T) {
 	const yes, no = "anonymous:system:anonymous", "401"
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		p := &pages{}
 		a := NewAuthenticator(AuthenticatorConfig{Anonymous: AnonymousAsUpstream, Probe: p})
 		check := func(what, want string) {

@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // onNode returns the attributes of a watch of the pods on a node.
@@ -74,7 +75,7 @@ func TestUserWhoMayReadAllNeedsOneReview(t *testing.T) {
 
 // A user who may read only with a selector is reviewed without it once, and not for each selector.
 func TestUserWithSelectorOnlyIsReviewedPerSelector(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		j := newJudge()
 		j.allow = onlyOn("n1")
 		r := NewReviews(ReviewsConfig{Upstream: j})
@@ -101,7 +102,7 @@ func TestUserWithSelectorOnlyIsReviewedPerSelector(t *testing.T) {
 
 // A permission for a selector stays valid in an outage, even if the refusal without the selector has expired.
 func TestSelectedPermissionStaysValidInAnOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		j := newJudge()
 		j.allow = onlyOn("n1")
 		r := NewReviews(ReviewsConfig{Upstream: j, StaleOnError: time.Minute})

@@ -17,13 +17,14 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/listfacade/listfacade/internal/limit"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // following runs a test with Reviews.Run in a synctest bubble.
 func following(t *testing.T, config ReviewsConfig, test func(*testing.T, *Reviews)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := NewReviews(config)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel() // a goroutine that remains in the bubble fails the test

@@ -6,10 +6,11 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -91,7 +92,7 @@ func run(t *testing.T, b *Budget, d time.Duration) {
 
 func TestStepsInOrder(t *testing.T) {
 	// Memory that was just freed is garbage that the last collection found live.
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		m := newMachine(map[string]int64{"lanes": 500})
 		b := m.budget(1000)
 		b.options.Steps[2].Costly = true
@@ -127,7 +128,7 @@ func TestStepsInOrder(t *testing.T) {
 		{20, 10, 720, 100, []string{"forms", "history", "lanes"}, "0 0 680"},
 		{0, 0, 800, 150, []string{"lanes"}, "0 0 630"},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			m := newMachine(map[string]int64{"forms": c.forms, "history": c.history, "lanes": c.lanes})
 			m.other = c.other
 			b := m.budget(1000)
@@ -145,7 +146,7 @@ func TestStepsInOrder(t *testing.T) {
 
 // Garbage since the last collection does not cause a step.
 func TestGarbageIsNotUsed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		m := newMachine(map[string]int64{"forms": 100, "lanes": 400})
 		m.garbage = 400
 		b := m.budget(1000)
@@ -165,7 +166,7 @@ func TestGarbageIsNotUsed(t *testing.T) {
 
 // Between two collections the estimate follows the accounts, in addition to the memory that no account counts.
 func TestUsedFollowsAccounts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		m := newMachine(map[string]int64{"lanes": 100})
 		m.other = 50
 		b := m.budget(1000)
@@ -195,7 +196,7 @@ func TestUsedFollowsAccounts(t *testing.T) {
 }
 
 func TestTakeIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		m := newMachine(map[string]int64{"forms": 100, "lanes": 600})
 		b := m.budget(1000)
 		first, ok := b.Take(Answers, 150) // up to the share
@@ -229,7 +230,7 @@ func TestTakeIsRefused(t *testing.T) {
 }
 
 func TestFits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		m := newMachine(map[string]int64{"forms": 100, "history": 100, "lanes": 500})
 		b := m.budget(1000)
 		if !b.Fits(50) || len(m.steps) > 0 {
@@ -249,7 +250,7 @@ func TestFits(t *testing.T) {
 
 // Ease is called for steps that are not needed, and freed memory may then grow again.
 func TestStepsEase(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		m := newMachine(map[string]int64{"forms": 100})
 		run(t, m.budget(1000), 3*every+every/2)
 		if m.eased != 3 {
@@ -259,7 +260,7 @@ func TestStepsEase(t *testing.T) {
 }
 
 func TestWithoutLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		m := newMachine(map[string]int64{"forms": 1 << 40})
 		b := m.budget(0)
 		give, ok := b.Take(Answers, 1<<40)
@@ -314,7 +315,7 @@ func TestReadRuntime(t *testing.T) {
 
 // Responses in flight and the surplus of watches do not prevent a lane from being filled.
 func TestFitsIgnoresResponsesInFlight(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		m := newMachine(map[string]int64{"lanes": 200})
 		b := m.budget(1000)
 		if _, ok := b.Take(Answers, 400); !ok || !b.Fits(300) || b.Fits(600) {
@@ -332,7 +333,7 @@ func TestFitsIgnoresResponsesInFlight(t *testing.T) {
 
 // Memory that a costly step freed stays live while readers reference it. It does not cause another step.
 func TestFreedMemoryMayStillBeReferenced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		m := newMachine(map[string]int64{"lanes": 900})
 		b := m.budget(1000)
 		b.options.Steps[2].Costly = true

@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"go.uber.org/zap/zaptest"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // A facade becomes ready when each kind of review was answered once, however late, and stays ready.
 func TestReadyAfterEachReview(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		var tokens, rights atomic.Int64
 		r := &reviewable{log: zaptest.NewLogger(t), reviews: []func(context.Context) error{
 			func(context.Context) error { return failing(tokens.Add(1) < 3) },
@@ -38,7 +40,7 @@ func TestReadyAfterEachReview(t *testing.T) {
 
 // A facade that may review access but not tokens never becomes ready, and its shutdown is not delayed.
 func TestNotReadyWithoutTokenReviews(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		r := &reviewable{log: zaptest.NewLogger(t), reviews: []func(context.Context) error{
 			func(context.Context) error { return nil }, func(context.Context) error { return failing(true) },

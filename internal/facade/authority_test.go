@@ -23,6 +23,8 @@ import (
 	"go.uber.org/zap"
 	"k8s.io/client-go/rest"
 	certutil "k8s.io/client-go/util/cert"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // authorityServer stores a Secret and a ConfigMap as kube-apiserver does. A patch with an old resourceVersion is a
@@ -170,7 +172,7 @@ func TestIssuedCertificateIsRenewed(t *testing.T) {
 	_, config := startAuthorityServer(t)
 	c := shared()
 	c.Authority = mustLoad(t, config)
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		// The clock of the bubble is before the authority's validity.
 		<-time.After(time.Until(c.Authority.cert.NotBefore.Add(clocksDiffer)))
 		pair, err := NewServingPair(c, zap.NewNop())
@@ -241,7 +243,7 @@ func TestMissingAuthorityIsAwaited(t *testing.T) {
 
 // The proxy's certificate names its own Service. The volume of the Secret is empty until the first replica has started.
 func TestProxyWaitsForTheAuthority(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		cert, key, err := NewAuthority("apart")
 		if err != nil {
 			t.Fatal(err)

@@ -20,6 +20,8 @@ import (
 	"go.uber.org/zap/zaptest"
 	"go.uber.org/zap/zaptest/observer"
 	certutil "k8s.io/client-go/util/cert"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // A pair that is valid for the address is kept, so that clients need not trust another one. A pair for another address
@@ -106,7 +108,7 @@ func (v *volume) config() Config {
 
 // A pair that replaces the served one is served. An invalid pair changes nothing and is logged once.
 func TestServingPairIsReloaded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		v := &volume{dir: t.TempDir()}
 		cert, key := madePair(t)
 		v.put(t, cert, key)

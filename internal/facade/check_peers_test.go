@@ -4,12 +4,12 @@ import (
 	"errors"
 	"net/http"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
@@ -31,7 +31,7 @@ func TestPeerThatIsAway(t *testing.T) {
 		"kube-apiserver has no answer": {here: refuses, there: tells, fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				clientOf := func(cluster http.HandlerFunc) *upstream.Client {
 					f := testkit.NewFakeUpstream(t, testkit.FakeKind{GVR: corev1.SchemeGroupVersion.WithResource("configmaps"), Kind: "ConfigMap"})
 					f.Script(kubeSystem, cluster)

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/selectors"
 )
@@ -202,7 +202,7 @@ var some = Answer{Objects: 100, Bytes: 100 << 10}
 // Changes that the lanes of other resources received do not concern a quiet lane. A shared probe confirms it, although
 // the upstream's version rises all the time.
 func TestQuietLaneIsConfirmedByProbe(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u := newUpstream(t, "pods", "leases", "quiet")
 		u.join(t)
 		quiet := u.lanes["quiet"]
@@ -223,7 +223,7 @@ func TestQuietLaneIsConfirmedByProbe(t *testing.T) {
 
 // A lane misses a change of its own resource that it has not received, and no check may pass over it.
 func TestUndeliveredChangePreventsProbe(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u := newUpstream(t, "pods", "leases")
 		u.join(t)
 		pods := u.lanes["pods"]
@@ -242,7 +242,7 @@ func TestUndeliveredChangePreventsProbe(t *testing.T) {
 
 // Two lanes of one resource, for two encodings: one may lack a change that the other has received.
 func TestLanesOfOneResourceReceiveChangesSeparately(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u := newUpstream(t, "pods", "pods in protobuf")
 		u.lanes["pods in protobuf"].checker.resource = "pods"
 		u.join(t)
@@ -256,7 +256,7 @@ func TestLanesOfOneResourceReceiveChangesSeparately(t *testing.T) {
 
 // A version that no lane receives may be of any resource. A roll call confirms the lane past it.
 func TestRollCallPassesUnaccountedVersion(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u := newUpstream(t, "pods", "quiet")
 		u.join(t)
 		quiet := u.lanes["quiet"]
@@ -279,7 +279,7 @@ func TestRollCallPassesUnaccountedVersion(t *testing.T) {
 
 // After an interruption the upstream may assign versions again, so the account is reset.
 func TestInterruptionResetsAccount(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u := newUpstream(t, "pods", "quiet")
 		u.join(t)
 		rv := u.lanes["pods"].write(t, "a")
@@ -297,7 +297,7 @@ func TestInterruptionResetsAccount(t *testing.T) {
 
 // A single reader whose answer is as cheap as a probe goes to the upstream. Many readers share requests.
 func TestSharingGrowsWithLoad(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u := newUpstream(t, "pods", "quiet")
 		u.join(t)
 		quiet := u.lanes["quiet"]
@@ -319,7 +319,7 @@ func TestSharingGrowsWithLoad(t *testing.T) {
 // The upstream's version rises all the time and no lane receives the changes. Many readers of one lane share a roll
 // call. For a single reader no roll call is made that costs more than the answer.
 func TestRollCallNeverCostsMoreThanAnswers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u := newUpstream(t, "quiet")
 		quiet := u.lanes["quiet"]
 		for i := range 300 {
@@ -349,7 +349,7 @@ func TestRollCallNeverCostsMoreThanAnswers(t *testing.T) {
 
 // A lane with other objects at the version of a roll call is wrong. No check confirms it until it is listed again.
 func TestContradictedLaneIsNotFresh(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u := newUpstream(t, "quiet")
 		quiet := u.lanes["quiet"]
 		rv := quiet.write(t, "a")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/selectors"
 )
@@ -61,7 +62,7 @@ func (d unmoved) ProgressWatch(context.Context) {
 // A read that costs the upstream as much as ten probes is probed, even if nothing is known of the chances. A cheaper
 // read is not.
 func TestCostlyAnswersAreProbed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u, pods := large(t, "pods")
 		if pods.read(t, page) == 0 {
 			t.Error("got no fresh State, want one: nothing has changed")
@@ -77,7 +78,7 @@ func TestCostlyAnswersAreProbed(t *testing.T) {
 // A costly read that a probe does not confirm is forwarded immediately. Meanwhile one progress watch brings the lane up
 // to date for the next read.
 func TestNextCostlyReadIsFresh(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u, pods := large(t, "pods")
 		u.elsewhere()
 		began := time.Now()
@@ -105,7 +106,7 @@ func TestNextCostlyReadIsFresh(t *testing.T) {
 // Many costly reads arrive at the same time and a probe cannot confirm them. The upstream answers a few, and the others
 // wait for a progress watch.
 func TestManyCostlyReadsWaitForProgressWatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u, pods := large(t, "pods")
 		for round := range 2 {
 			u.elsewhere()
@@ -144,7 +145,7 @@ func TestManyCostlyReadsWaitForProgressWatch(t *testing.T) {
 // Clients that do not read their forwarded answers delay other readers only for as long as the upstream takes to
 // answer.
 func TestStalledAnswersHoldUpNoReader(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u, pods := large(t, "pods")
 		u.elsewhere()
 		stalled, end := context.WithCancel(t.Context())
@@ -165,7 +166,7 @@ func TestStalledAnswersHoldUpNoReader(t *testing.T) {
 
 // A subscription accounts for the versions of a resource without a lane. After an interruption it does not.
 func TestSubscriptionAccountsForVersions(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u, pods := large(t, "pods", "other")
 		u.join(t)
 		subscription := u.subscription(pods, "leases")
@@ -196,7 +197,7 @@ func TestSubscriptionAccountsForVersions(t *testing.T) {
 
 // Missed signals once for many reads that no lane had received a version. It does not for a store of a single resource.
 func TestMissedSignalsUnaccountedVersions(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u, pods := large(t, "pods", "other")
 		checkers := &Checkers{demand: pods.checker.demand}
 		missed := func() (n int) {
@@ -229,7 +230,7 @@ func TestMissedSignalsUnaccountedVersions(t *testing.T) {
 
 // A large lane joins the shared store before its first read. A small lane joins when it is read.
 func TestLargeLanesJoin(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u := newUpstream(t, "first", "large", "small")
 		u.lanes["first"].read(t, page) // founds the shared store
 		objects := make([]*cache.Object, rollCallObjects+1)
@@ -260,7 +261,7 @@ func TestLargeLanesJoin(t *testing.T) {
 
 // A recently read lane is brought up to date before the next read, unless the event of the version may be in transit.
 func TestKeepUpOpensProgressWatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u, pods := large(t, "pods", "other")
 		u.join(t)
 		pods.lane.Progress(u.now())
@@ -311,7 +312,7 @@ func (l late) ProgressWatch(context.Context) {
 
 // A progress watch whose bookmark is applied a moment later counts as progress.
 func TestProgressWatchMayBeAppliedLater(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u, pods := large(t, "pods")
 		pods.checker.filler = late{pods}
 		for want := range 3 {
@@ -327,7 +328,7 @@ func TestProgressWatchMayBeAppliedLater(t *testing.T) {
 
 // KeepUp costs no more than the lane's reads would have cost, however much other clients write.
 func TestKeepUpCostsNoMoreThanReads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u, pods := large(t, "pods", "other")
 		u.join(t)
 		pods.lane.Progress(u.now())
@@ -349,7 +350,7 @@ func TestKeepUpCostsNoMoreThanReads(t *testing.T) {
 
 // The interruption of a subscription that received nothing leaves the account unchanged.
 func TestIdleSubscriptionLeavesAccount(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u, pods := large(t, "pods", "other")
 		u.join(t)
 		pods.lane.Progress(u.now())
@@ -366,7 +367,7 @@ func TestIdleSubscriptionLeavesAccount(t *testing.T) {
 
 // A progress watch without progress is not followed by another one immediately.
 func TestProgressWatchPausesAfterNoProgress(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u, pods := large(t, "pods")
 		pods.checker.filler = unmoved{pods}
 		u.elsewhere()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // counters is an upstream with several stores: each resource takes its versions from the counter that is assigned to
@@ -137,7 +138,7 @@ func (noMetrics) Questioned(string) {}
 
 // Resources of one etcd join one store, and then one probe serves all concurrent readers.
 func TestResourcesOfOneEtcdShareStore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		rv := cache.RV(100)
 		of := map[string]*cache.RV{"pods": &rv, "nodes": &rv, "leases": &rv}
 		r := newCounterRig(t, of)
@@ -171,7 +172,7 @@ func TestResourcesOfOneEtcdShareStore(t *testing.T) {
 func TestResourceOfAnotherEtcdDoesNotJoin(t *testing.T) {
 	for name, events := range map[string]cache.RV{"ahead": 5000, "behind": 1, "equal at first": 100} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				rv := cache.RV(100)
 				of := map[string]*cache.RV{"pods": &rv, "nodes": &rv, "events": &events}
 				r := newCounterRig(t, of)
@@ -194,7 +195,7 @@ func TestResourceOfAnotherEtcdDoesNotJoin(t *testing.T) {
 // Resources leave a shared store at the first contradiction, for example after kube-apiserver was restarted with
 // another configuration.
 func TestStoreBreaksUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		rv, other := cache.RV(100), cache.RV(3)
 		of := map[string]*cache.RV{"pods": &rv, "leases": &rv}
 		r := newCounterRig(t, of)
@@ -227,7 +228,7 @@ func TestStoreBreaksUp(t *testing.T) {
 func TestUnansweredResourceDelaysNoOther(t *testing.T) {
 	for _, founder := range []string{"widgets", "pods"} {
 		t.Run("founded by "+founder, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				rv := cache.RV(100)
 				of := map[string]*cache.RV{"pods": &rv, "leases": &rv, "widgets": &rv, "nodes": &rv}
 				r := newCounterRig(t, of)
@@ -275,7 +276,7 @@ func TestHealthChecksSeparateEtcds(t *testing.T) {
 		"unknown version":    func(c *counters) { c.minor = "" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				rv, leases := cache.RV(100), cache.RV(100)
 				r := newCounterRig(t, map[string]*cache.RV{"pods": &rv, "leases": &leases})
 				set(r.counters)
@@ -299,7 +300,7 @@ func TestHealthChecksSeparateEtcds(t *testing.T) {
 func TestUncachedResourceIsProbed(t *testing.T) {
 	for name, answers := range map[string]bool{"answers": true, "is forbidden": false} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				rv := cache.RV(100)
 				r := newCounterRig(t, map[string]*cache.RV{"pods": &rv, "leases": &rv, "events": &rv})
 				r.members["pods"].stores.uncached = forbidden{counter{r.counters, "events"}, !answers}
@@ -342,7 +343,7 @@ func (f forbidden) ResourceVersion(ctx context.Context) (cache.RV, error) {
 
 // A single failed request does not break up a store, and a resource that wants to join is compared again soon.
 func TestSingleFailureKeepsStore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		rv := cache.RV(100)
 		of := map[string]*cache.RV{"pods": &rv, "leases": &rv, "nodes": &rv}
 		r := newCounterRig(t, of)

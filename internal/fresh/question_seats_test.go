@@ -2,13 +2,14 @@ package fresh
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // A few requests are in flight at a time, and no reader waits much longer for a seat than for a response.
 func TestWaitForSeatIsShort(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		seats := newQuestionSeats()
 		for range maxQuestions {
 			began := time.Now()

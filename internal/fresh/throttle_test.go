@@ -5,10 +5,10 @@ import (
 	"errors"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // After an upstream throttled a probe, no probe is sent for the time that it names, within limits. This applies to the
@@ -18,7 +18,7 @@ func TestThrottledStoreIsNotProbed(t *testing.T) {
 		"names no time": {0, minPause}, "names a time": {3 * time.Second, 3 * time.Second}, "names too long a time": {time.Hour, maxPause},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				rv := cache.RV(100)
 				r := newCounterRig(t, map[string]*cache.RV{"pods": &rv, "leases": &rv, "events": &rv})
 				r.members["pods"].stores.uncached = counter{r.counters, "events"}
@@ -46,7 +46,7 @@ func TestThrottledStoreIsNotProbed(t *testing.T) {
 // While the upstream throttles, Reach returns ErrUnproven immediately: after the throttled probe, and during the pause.
 // So the read itself is forwarded.
 func TestReachFailsFastWhileThrottled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		u := newUpstream(t, "pods")
 		u.throttle(&ThrottledError{After: maxPause, Err: errors.New("429")})
 		pods := u.lanes["pods"]
@@ -67,7 +67,7 @@ func TestReachFailsFastWhileThrottled(t *testing.T) {
 // Without an uncached resource, a shared store probes the read resources in rotation. A single throttled resource, for
 // example while its watch cache is filled, does not stop checks of the others.
 func TestThrottledResourceStopsNoOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		rv := cache.RV(100)
 		r := newCounterRig(t, map[string]*cache.RV{"pods": &rv, "leases": &rv, "nodes": &rv})
 		r.share(t, &rv, "pods", "leases", "nodes")
@@ -93,7 +93,7 @@ func TestThrottledResourceStopsNoOther(t *testing.T) {
 
 // A comparison with a paused store sends no request.
 func TestComparisonWithPausedStoreSendsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		rv := cache.RV(100)
 		r := newCounterRig(t, map[string]*cache.RV{"pods": &rv, "nodes": &rv, "events": &rv})
 		r.members["pods"].stores.uncached = counter{r.counters, "events"}
@@ -112,7 +112,7 @@ func TestComparisonWithPausedStoreSendsNothing(t *testing.T) {
 
 // The pause of a resource's own store does not affect the shared store.
 func TestPauseOfOwnStoreIsSeparate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		rv := cache.RV(100)
 		r := newCounterRig(t, map[string]*cache.RV{"pods": &rv, "widgets": &rv})
 		r.current(t, "pods")

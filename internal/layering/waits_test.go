@@ -19,7 +19,7 @@ import (
 
 // TestNoTestDependsOnLoad rejects code that makes a test depend on the load of the machine, or on chance. That is
 // sleeping, deadlines below settings.Patience, bounds on durations, and random numbers without a seed. Benchmarks are
-// exempt, and so are files with tests in bubbles of testing/synctest, whose time is virtual. A line may give a reason
+// exempt, and so are files with tests in bubbles, whose time is virtual. A line may give a reason
 // for real time, such as a server that is slow on purpose: `//pace: reason`.
 func TestNoTestDependsOnLoad(t *testing.T) {
 	breaches, err := checkWaits(os.DirFS(filepath.Join("..", "..")))
@@ -44,6 +44,7 @@ func checkWaits(tree fs.FS) ([]string, error) {
 	for dir, files := range byDir(sources) {
 		durations, virtual := constantDurations(files), bubbles(files)
 		for _, s := range files {
+			breaches = append(breaches, unsafeBubbles(s)...)
 			if waits(s) && !virtual[s] && !strings.HasPrefix(dir, "bench") {
 				breaches = append(breaches, (&waitCheck{source: s, durations: durations, paced: pacedLines(s)}).run()...)
 			}
@@ -58,10 +59,10 @@ func waits(s *source) bool {
 	return !strings.HasSuffix(s.path, "_bench_test.go") && (s.test || within(s.dir(), "internal/testkit"))
 }
 
-// bubbles returns the files of a package with virtual time. They call synctest.Test, directly or through helpers of the
+// bubbles returns the files of a package with virtual time. They call bubble.Test, directly or through helpers of the
 // package.
 func bubbles(files []*source) map[*source]bool {
-	virtual, helpers := map[*source]bool{}, map[string]bool{"synctest.Test": true}
+	virtual, helpers := map[*source]bool{}, map[string]bool{"bubble.Test": true}
 	for added := true; added; {
 		added = false
 		for _, s := range files {
@@ -78,6 +79,18 @@ func bubbles(files []*source) map[*source]bool {
 		}
 	}
 	return virtual
+}
+
+// unsafeBubbles returns the functions of a file whose bubbles can crash the race detector.
+func unsafeBubbles(s *source) (breaches []string) {
+	for _, d := range s.syntax.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if ok && callsOneOf(f, map[string]bool{"synctest.Test": true}) && s.dir() != "internal/testkit/bubble" {
+			breaches = append(breaches, fmt.Sprintf("%s:%d: calls synctest.Test: call bubble.Test of internal/testkit/bubble",
+				s.path, s.set.Position(f.Pos()).Line))
+		}
+	}
+	return breaches
 }
 
 // callsOneOf reports whether a function calls one of the named functions.
@@ -275,24 +288,25 @@ func (c *waitCheck) breach(n ast.Node, what string) {
 
 func TestCheckWaitsFindsEachBreach(t *testing.T) {
 	for text, want := range map[string]string{
-		`func f() { time.Sleep(d) }`:                                                                                 "3: sleeps instead of waiting for a condition",
-		`func f() { <-time.After(5 * time.Second) }`:                                                                 "3: deadline of 5s is below settings.Patience",
-		"const soon = time.Minute\nfunc f() { <-time.After(soon / 2) }":                                              "4: deadline of 30s",
-		`func f() { context.WithTimeout(ctx, time.Minute+time.Second) }`:                                             "3: deadline of 1m1s",
-		`func f() { conn.SetReadDeadline(time.Now().Add(time.Second)) }`:                                             "3: deadline of 1s",
-		`var c = http.Client{Timeout: time.Second}`:                                                                  "3: deadline of 1s",
-		`func f() { if time.Since(began) > soon {} }`:                                                                "3: limits a measured duration",
-		`func f() { if took := time.Since(began); took >= soon {} }`:                                                 "3: limits a measured duration",
-		"import \"math/rand/v2\"\nfunc f() { rand.IntN(3) }":                                                         "4: draws a random number without a seed",
-		"import \"math/rand/v2\"\nvar r = rand.NewPCG(uint64(time.Now().Unix()), 1)":                                 "4: takes its seed from the clock",
-		`func f() { <-time.After(suite.Patience) }`:                                                                  "",
-		`func f() { <-time.After(time.Hour) }`:                                                                       "",
-		`func f() { if time.Since(began) < life {} }`:                                                                "",
-		"import \"math/rand/v2\"\nvar r = rand.New(rand.NewPCG(1, 2)).IntN(3)":                                       "",
-		`func f() { <-time.After(time.Second) } //pace: the server is slow`:                                          "",
-		`func f() { <-time.After(time.Second) } //pace: `:                                                            "3: deadline of 1s",
-		"import \"testing/synctest\"\nfunc f() { synctest.Test(t, func(t *testing.T) { time.Sleep(time.Second) }) }": "",
-		"func bubble() { synctest.Test(t, f) }\nfunc TestF() { bubble(); time.Sleep(time.Second) }":                  "",
+		`func f() { time.Sleep(d) }`:                                                                  "3: sleeps instead of waiting for a condition",
+		`func f() { <-time.After(5 * time.Second) }`:                                                  "3: deadline of 5s is below settings.Patience",
+		"const soon = time.Minute\nfunc f() { <-time.After(soon / 2) }":                               "4: deadline of 30s",
+		`func f() { context.WithTimeout(ctx, time.Minute+time.Second) }`:                              "3: deadline of 1m1s",
+		`func f() { conn.SetReadDeadline(time.Now().Add(time.Second)) }`:                              "3: deadline of 1s",
+		`var c = http.Client{Timeout: time.Second}`:                                                   "3: deadline of 1s",
+		`func f() { if time.Since(began) > soon {} }`:                                                 "3: limits a measured duration",
+		`func f() { if took := time.Since(began); took >= soon {} }`:                                  "3: limits a measured duration",
+		"import \"math/rand/v2\"\nfunc f() { rand.IntN(3) }":                                          "4: draws a random number without a seed",
+		"import \"math/rand/v2\"\nvar r = rand.NewPCG(uint64(time.Now().Unix()), 1)":                  "4: takes its seed from the clock",
+		`func f() { <-time.After(suite.Patience) }`:                                                   "",
+		`func f() { <-time.After(time.Hour) }`:                                                        "",
+		`func f() { if time.Since(began) < life {} }`:                                                 "",
+		"import \"math/rand/v2\"\nvar r = rand.New(rand.NewPCG(1, 2)).IntN(3)":                        "",
+		`func f() { <-time.After(time.Second) } //pace: the server is slow`:                           "",
+		`func f() { <-time.After(time.Second) } //pace: `:                                             "3: deadline of 1s",
+		`func f() { synctest.Test(t, func(t *testing.T) {}) }`:                                        "3: calls synctest.Test: call bubble.Test of internal/testkit/bubble",
+		`func f() { bubble.Test(t, func(t *testing.T) { time.Sleep(time.Second) }) }`:                 "",
+		"func inBubble() { bubble.Test(t, f) }\nfunc TestF() { inBubble(); time.Sleep(time.Second) }": "",
 	} {
 		tree := fstest.MapFS{"cache/a_test.go": file("import \"time\"\n" + text)}
 		breaches, err := checkWaits(tree)

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // server is a simulated server with a number of workers.
@@ -80,7 +82,7 @@ func work(ctx context.Context, a *Adaptive, s *server, key Key) error {
 // loaded runs a test while a hundred clients send work to a server all the time.
 func loaded(t *testing.T, s *server, test func(*testing.T, *Adaptive)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := NewAdaptive(AdaptiveBounds{Queue: 10, QueueAll: 1000})
 		ctx, stop := context.WithCancel(t.Context())
 		var clients sync.WaitGroup
@@ -186,7 +188,7 @@ func TestServerThatRefusesAllIsSpared(t *testing.T) {
 func TestCallersTakeTurnsForAdaptiveSeats(t *testing.T) {
 	for _, callers := range []int{1, 8, 64} {
 		t.Run(fmt.Sprint(callers), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				a, s := NewAdaptive(AdaptiveBounds{Queue: 1000, QueueAll: 100_000}), newServer(64, 10*time.Millisecond, 0)
 				ctx, stop := context.WithCancel(t.Context())
 				var flood sync.WaitGroup
@@ -265,7 +267,7 @@ func rankOf(t *testing.T, a *Adaptive, key Key, rank Rank, given func()) {
 
 // Work of rank First has precedence, but not more than half of the seats. Work of rank Last gets one of lastTurn seats.
 func TestRanksOfWork(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := NewAdaptive(AdaptiveBounds{Queue: 1000, QueueAll: 10_000})
 		var (
 			mu    sync.Mutex // guards given

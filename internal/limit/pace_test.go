@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // begin takes a seat of a key and settles it as counted.
@@ -20,7 +22,7 @@ func begin(ctx context.Context, p *Pace, key Key) error {
 }
 
 func TestPaceIsARate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		p := NewPace(Rate{PerSecond: 10, Burst: 20}, 1000, 1000)
 		began := time.Now()
 		for i := range 200 {
@@ -36,7 +38,7 @@ func TestPaceIsARate(t *testing.T) {
 
 // Another group waits for one turn only, however many requests of a group wait.
 func TestPaceServesGroupsInTurn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		p := NewPace(Rate{PerSecond: 10, Burst: 20}, 1000, 1000)
 		var flood sync.WaitGroup
 		for i := range 300 {
@@ -58,7 +60,7 @@ func TestPaceServesGroupsInTurn(t *testing.T) {
 }
 
 func TestPaceReturnsErrBusyWhenContextEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		p := NewPace(Rate{PerSecond: 0.01, Burst: 1}, 1, 1)
 		if err := begin(t.Context(), p, Alone("a")); err != nil {
 			t.Fatal(err)
@@ -72,7 +74,7 @@ func TestPaceReturnsErrBusyWhenContextEnds(t *testing.T) {
 }
 
 func TestPaceReturnsUncountedSeatsImmediately(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		p := NewPace(Rate{PerSecond: 0.01, Burst: 1}, 1, 1)
 		for _, counts := range []bool{false, false, true} {
 			began := time.Now()

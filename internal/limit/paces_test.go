@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // start takes from Paces as many times as wanted at the same time, and returns a function that waits for the last one
@@ -29,7 +31,7 @@ func start(ctx context.Context, p *Paces, key Key, times int) (refused func() in
 
 // A key with much work waits, and other keys do not.
 func TestPacesDelayOneKeyOnly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		p := NewPaces(Rate{PerSecond: 50, Burst: 200}, 10, 500, 1000)
 		began := time.Now()
 		refused := start(t.Context(), p, Alone("many"), 1000)
@@ -52,7 +54,7 @@ func TestPacesDelayOneKeyOnly(t *testing.T) {
 
 // The keys of a group share the rate of the group, in turns.
 func TestPacesOfAGroupTakeTurns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		p := NewPaces(Rate{PerSecond: 10, Burst: 10}, 2, 1000, 10_000)
 		began := time.Now()
 		var waits []func() int64
@@ -80,7 +82,7 @@ func TestPacesOfAGroupTakeTurns(t *testing.T) {
 }
 
 func TestPacesEndWithTheContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		p := NewPaces(Rate{PerSecond: 0.01, Burst: 1}, 1, 10, 10)
 		if err := p.Take(t.Context(), Alone("a")); err != nil {
 			t.Fatal(err)

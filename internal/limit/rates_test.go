@@ -5,8 +5,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // taken returns how many of many tries succeed.
@@ -21,7 +22,7 @@ func taken(r *Rates, key string, tries int) int {
 }
 
 func TestRatesBoundEachKey(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := NewRates(Rate{PerSecond: 2, Burst: 5})
 		if n := taken(r, "a", 100); n != 5 {
 			t.Errorf("got %d tokens of one key, want 5", n)
@@ -40,7 +41,7 @@ func TestRatesBoundEachKey(t *testing.T) {
 }
 
 func TestRatesAdmitAfterTheReturnedDelay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := NewRates(Rate{PerSecond: 7, Burst: 1})
 		taken(r, "a", 1)
 		for range 100 {
@@ -65,7 +66,7 @@ func TestRatesWithoutBounds(t *testing.T) {
 
 // A flood of keys never uses more than maxKeys limiters, and all of them are dropped afterwards.
 func TestRatesDropIdleKeys(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := NewRates(Rate{PerSecond: 1, Burst: 2})
 		taken(r, "known", 1)
 		for i := range maxKeys + 100 {
@@ -88,7 +89,7 @@ func TestRatesDropIdleKeys(t *testing.T) {
 }
 
 func TestRatesAreExactUnderConcurrency(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := NewRates(Rate{PerSecond: 1, Burst: 75})
 		var given atomic.Int64
 		var wait sync.WaitGroup

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -27,7 +29,7 @@ func take(t *testing.T, p *Seats, key string, seats int64, wait time.Duration) (
 }
 
 func TestSeatsAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		p := NewSeats(Bounds{One: 4, Group: 4, All: 6, Queue: 1000})
 		var mu sync.Mutex // guards all and most
 		var all, most int64
@@ -68,7 +70,7 @@ func TestSeatsAreBounded(t *testing.T) {
 }
 
 func TestSeatsBoundWaitAndQueue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		p := NewSeats(Bounds{One: 2, Group: 2, All: 3, Queue: 1})
 		leave, err := take(t, p, "a", 100, time.Second) // more than there are
 		if err != nil {
@@ -109,7 +111,7 @@ func TestSeatsBoundWaitAndQueue(t *testing.T) {
 // A flood of one key delays a request of another key by one turn only, however many requests of the flood wait.
 func TestKeysTakeTurns(t *testing.T) {
 	for _, floods := range []int{1, 3} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			p := NewSeats(Bounds{One: 4, Group: 4, All: 4, Queue: 2000})
 			var wait sync.WaitGroup
 			var given [3]atomic.Int64 // seats by flood
@@ -153,7 +155,7 @@ func TestKeysTakeTurns(t *testing.T) {
 
 // Requests for few seats do not starve a request for many.
 func TestLargeRequestsGetTheirTurn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		p := NewSeats(Bounds{One: 8, Group: 8, All: 8, Queue: 2000})
 		var wait sync.WaitGroup
 		for i := range 400 {
@@ -179,7 +181,7 @@ func TestLargeRequestsGetTheirTurn(t *testing.T) {
 
 // The queue is bounded over all keys. A request that leaves the queue frees its turn for the request behind it.
 func TestQueueIsBoundedInTotal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		p := NewSeats(Bounds{One: 3, Group: 3, All: 4, Queue: 10, QueueAll: 2})
 		a, _ := take(t, p, "a", 3, time.Hour)
 		b, _ := take(t, p, "b", 1, time.Hour)
@@ -225,7 +227,7 @@ func TestQueueIsBoundedInTotal(t *testing.T) {
 
 // All keys of a group share the turns of one group, and never have more seats than the group may have.
 func TestGroupsTakeTurns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		p := NewSeats(Bounds{One: 2, Group: 3, All: 4, Queue: 10, QueueAll: 10_000})
 		var wait sync.WaitGroup
 		var taken, most atomic.Int64
@@ -263,7 +265,7 @@ func TestGroupsTakeTurns(t *testing.T) {
 
 // When too many requests wait, the last request of the longest queue is refused, not the newcomer.
 func TestLongestQueueLosesItsLastRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		p := NewSeats(Bounds{One: 1, Group: 1, All: 1, Queue: 100, QueueAll: 12})
 		first, err := take(t, p, "first", 1, time.Hour)
 		if err != nil {

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strconv"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // answers adds responses to Stalls and records which of them were ended.
@@ -32,7 +33,7 @@ func (s *answers) enter(key, name string, bytes int64) (*answer, func(), error) 
 }
 
 func TestOldestIdleResponseEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := &answers{Stalls: NewStalls(StallBounds{One: 3, All: 5, Bytes: 1000})}
 		enter := func(key, name string, bytes int64, want ...string) (*answer, func()) {
 			t.Helper()
@@ -63,7 +64,7 @@ func TestOldestIdleResponseEnds(t *testing.T) {
 }
 
 func TestStallsBoundBytes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := &answers{Stalls: NewStalls(StallBounds{One: 100, All: 100, Bytes: 1000})}
 		var leaves []func()
 		for i := range 20 {

@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // streamSet enters streams and counts the open ones by key.
@@ -127,7 +128,7 @@ func TestStreamsThatLeaveDisplaceNoMore(t *testing.T) {
 	group, sibling := Key{Group: "agents", One: "a"}, Key{Group: "agents", One: "b"}
 	for name, churner := range map[string]Key{"of another group": Alone("churner"), "of the group": sibling} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				c := newStreamSet(StreamBounds{All: 20})
 				c.fill(t, group, 8)
 				c.fill(t, Alone("x"), 6)
@@ -162,7 +163,7 @@ func TestStreamsThatLeaveDisplaceNoMore(t *testing.T) {
 
 // A caller with debts still gets a free stream, and debts expire.
 func TestDebtsExpire(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := newStreamSet(StreamBounds{All: 10})
 		c.fill(t, Alone("a"), 10)
 		for range 20 {

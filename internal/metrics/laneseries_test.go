@@ -4,10 +4,11 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // scrape returns the lines of a scrape that contain a word.
@@ -38,7 +39,7 @@ func (m *Metrics) countAll(gvr schema.GroupVersionResource) {
 // TestSeriesOfGoneLanesEnd: the counters of a lane that has ended remain for seriesKept and are then deleted. So are
 // those of a lane that no scrape has seen.
 func TestSeriesOfGoneLanesEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		pods := LaneStats{Version: "v1", Resource: "pods", Encoding: "json", Synced: true, Applied: 1}
 		lanes := []LaneStats{pods, {Group: "ex.io", Version: "v1", Resource: "widgets", Encoding: "json", Synced: true, Applied: 1}}
 		m := New(Sources{Lanes: func() []LaneStats { return lanes }, SelfAudit: time.Hour})

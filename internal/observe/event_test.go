@@ -4,8 +4,9 @@ import (
 	"errors"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // calls counts the calls of the methods of an Observer.
@@ -40,7 +41,7 @@ func TestEveryObserverReceivesEveryStage(t *testing.T) {
 
 // The time of encoding does not include the time that the client takes to accept bytes.
 func TestEncoded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		var e Event
 		e.Waits[Writing] = 3 * time.Second
 		e.Encoded(time.Now().Add(-time.Hour), time.Second)
@@ -52,7 +53,7 @@ func TestEncoded(t *testing.T) {
 
 // A request may wait in the same step several times.
 func TestWaitedAddsUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		var e Event
 		e.Waited(Proving, time.Now().Add(-time.Hour))
 		e.Waited(Proving, time.Now().Add(-time.Hour))

@@ -6,10 +6,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // placed is the position of a watch.
@@ -39,7 +40,7 @@ func newOpen(inflight *Inflight, verb, uri string) (*Event, *Progress) {
 
 // Operators see more of a request as it proceeds, and the cause of its wait.
 func TestOpenRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		inflight := new(Inflight)
 		e, p := newOpen(inflight, "list", "/api/v1/namespaces/ns/pods?labelSelector=a%3Db&limit=7&fieldSelector=x%3Dy&resourceVersion=5&resourceVersionMatch=Exact")
 		want := Open{AuditID: "id", Client: "1.2.3.4:5", UserAgent: "agent", Verb: "GET", State: "working"}
@@ -95,7 +96,7 @@ func TestOpenRequest(t *testing.T) {
 
 // Operators see how far a watch lags behind, and for how long.
 func TestOpenWatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		inflight := new(Inflight)
 		_, p := newOpen(inflight, "watch", "/api/v1/pods?watch=1")
 		pass(time.Second)
@@ -129,7 +130,7 @@ func TestOpenWatch(t *testing.T) {
 
 // A watch that the upstream answers has no position. Its lag is the time of a blocked write.
 func TestOpenForwardedWatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		inflight := new(Inflight)
 		e, p := newOpen(inflight, "watch", "/api/v1/secrets?watch=1")
 		p.Known()
@@ -149,7 +150,7 @@ func TestOpenForwardedWatch(t *testing.T) {
 
 // Lists are sorted by the requested order and truncated.
 func TestOpenOrders(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		inflight := new(Inflight)
 		for i := range 100 {
 			_, p := newOpen(inflight, "watch", "/")

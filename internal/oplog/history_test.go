@@ -2,15 +2,15 @@ package oplog
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // A report appears in the step of its time, and disappears after 15 minutes.
 func TestHistory(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		h := NewHistory()
 		for range 99 {
 			h.Done(&observe.Event{Source: observe.FromCache, Code: 200, Resource: "pods", Took: 10 * time.Millisecond})
@@ -65,7 +65,7 @@ func TestHistory(t *testing.T) {
 
 // Relists of the last 30 minutes are counted, up to 16.
 func TestHistoryRelists(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		h := NewHistory()
 		for range 100 {
 			h.Relisted("apps", "deployments")

@@ -10,6 +10,8 @@ import (
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // dialed is a Level with the values that it sets.
@@ -90,7 +92,7 @@ func TestLevelAnswers(t *testing.T) {
 // A temporary change expires, and the last permanent volume returns. A later change cancels the expiry of an earlier
 // one.
 func TestTemporaryLevelExpires(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		d := newDialed()
 		at := func(want string) {
 			t.Helper()

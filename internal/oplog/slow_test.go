@@ -3,13 +3,13 @@ package oplog
 import (
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // A slow request is logged once, with its caller, source and cost. A fast one is not logged.
@@ -95,7 +95,7 @@ func TestSlowLogCanBeDisabled(t *testing.T) {
 
 // The rate of lines is limited, and the next line contains the number of omitted ones.
 func TestSlowLinesAreLimited(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		core, logs := observer.New(zap.InfoLevel)
 		slow := NewSlowLog(zap.New(core), SlowLimits{Request: time.Second})
 		for range 1000 {

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 func account(namespace, name, uid string) *metav1.PartialObjectMetadata {
@@ -38,7 +40,7 @@ func TestExists(t *testing.T) {
 		"a user with a pod":        {user.DefaultInfo{Name: "alice", Extra: bound("q", "8")}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				source := newSource(t)
 				source.Add(account("ns", "here", "1"))
 				a, err := newAccounts(source, hasPod, zaptest.NewLogger(t))
@@ -64,7 +66,7 @@ func TestExists(t *testing.T) {
 
 // All service accounts exist while they cannot be read.
 func TestAllAccountsExistWhileUnreadable(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a, err := newAccounts(refusing{}, nil, zaptest.NewLogger(t))
 		if err != nil {
 			t.Fatal(err)

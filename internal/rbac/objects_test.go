@@ -13,6 +13,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 
 	"github.com/listfacade/listfacade/internal/serviceaccount"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // cuttable is a source whose watches can be cut, and that then refuses new ones.
@@ -46,7 +47,7 @@ func (c *cuttable) set(cut bool) {
 
 // Objects are current while their watch is open, and a second after it opened.
 func TestObjectsAreCurrentWhileWatched(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		from := newSource(t)
 		from.Add(account("ns", "here", "1"))
 		source := &cuttable{ListerWatcher: from}
@@ -80,7 +81,7 @@ func TestObjectsAreCurrentWhileWatched(t *testing.T) {
 
 // Find returns the UID of an object and the time at which its deletion is due.
 func TestObjectsAreFound(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		from, due := newSource(t), metav1.NewTime(time.Now().Add(time.Minute).Truncate(time.Second))
 		leaving := account("ns", "leaving", "2")
 		leaving.DeletionTimestamp = &due

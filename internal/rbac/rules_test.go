@@ -20,6 +20,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	toolscache "k8s.io/client-go/tools/cache"
 	cachetesting "k8s.io/client-go/tools/cache/testing"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // people are the users whose permissions may change.
@@ -192,7 +194,7 @@ func TestChangesReportAffectedUsers(t *testing.T) {
 // following runs a test with running Rules and a recorder of their reports.
 func following(t *testing.T, fill func(cluster), test func(cluster, *recorder)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c, reports := newCluster(t), &recorder{}
 		fill(c)
 		r, err := newRules(c.sources(), reports, zaptest.NewLogger(t))
@@ -250,7 +252,7 @@ var errForbidden = apierrors.NewForbidden(schema.GroupResource{Group: rbacv1.Gro
 
 // If bindings cannot be read, Failure returns the error, and a change of a role affects all users.
 func TestRoleChangeAffectsAllWhileBindingsAreUnreadable(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c, reports := newCluster(t), &recorder{}
 		from := c.sources()
 		from.bindings = refusing{}

@@ -18,6 +18,7 @@ import (
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
 )
@@ -144,7 +145,7 @@ func (a *accountRig) settle(t *testing.T, lane *Reflector) {
 
 func inAccountBubble(t *testing.T, test func(*testing.T, *accountRig, *Reflector)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAccountRig(t)
 		a.Put("ns/a", "1")
 		test(t, a, a.synced(t))

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
@@ -30,7 +30,7 @@ func TestWatchIsNotResumedInAnotherCluster(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, bridges := range []bool{true, false} {
-				synctest.Test(t, func(t *testing.T) {
+				bubble.Test(t, func(t *testing.T) {
 					r := newRig(t, configMaps, Config{ReplayLostWindows: bridges})
 					r.isVersion("v1.37.0")
 					c.before(r)
@@ -76,7 +76,7 @@ func (e namedEncoding) Name() string { return e.name }
 
 // Lanes whose watches break off at the same time share a request, and watches that end at their timeout send none.
 func TestClusterRequestsAreShared(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := newRig(t, configMaps, Config{})
 		r.isVersion("v1.37.0")
 		var answers atomic.Int64
@@ -108,7 +108,7 @@ func TestClusterRequestsAreShared(t *testing.T) {
 
 // The address may lead to another cluster a moment after another lane has received its response.
 func TestClusterIsReadAfterTheWatchIsOpen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := newRig(t, configMaps, Config{})
 		r.isVersion("v1.37.0")
 		r.isCluster("1")
@@ -133,7 +133,7 @@ func TestClusterIsReadAfterTheWatchIsOpen(t *testing.T) {
 
 // A lane that was listed without a known cluster reads it when it opens its next watches.
 func TestUnknownClusterIsReadAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := newRig(t, configMaps, Config{ReplayLostWindows: true})
 		r.isVersion("v1.37.0")
 		r.tellsNoCluster()

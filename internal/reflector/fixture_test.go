@@ -21,6 +21,7 @@ import (
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
@@ -147,7 +148,7 @@ func (r *rig) noRollCalls() {
 // inBubble runs a test with a rig.
 func inBubble(t *testing.T, kind testkit.FakeKind, test func(*testing.T, *rig)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { test(t, newRig(t, kind, Config{})) })
+	bubble.Test(t, func(t *testing.T) { test(t, newRig(t, kind, Config{})) })
 }
 
 func newRig(t *testing.T, kind testkit.FakeKind, config Config) *rig {

@@ -14,6 +14,7 @@ import (
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
@@ -119,7 +120,7 @@ func TestReflectorsStopInTheMiddle(t *testing.T) {
 }
 
 func TestIdleLanesStop(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := newRig(t, configMaps, Config{Idle: 5 * time.Minute})
 		lane := r.synced(t)
 		for range 10 { // a request arrives
@@ -153,7 +154,7 @@ func TestIdleLanesStop(t *testing.T) {
 
 // A request and the janitor arrive when a lane becomes idle. Get never returns a lane that is being stopped.
 func TestGetNeverReturnsStoppingLane(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := newRig(t, configMaps, Config{Idle: 10 * time.Second})
 		for range 50 {
 			lane := r.synced(t)

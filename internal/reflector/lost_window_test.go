@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,6 +17,7 @@ import (
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // inLostWindow runs a test with a lane that lost some events, because its upstream has forgotten them: ns/a was
@@ -30,7 +30,7 @@ func inLostWindow(t *testing.T, config Config, meanwhile func(*rig), test func(*
 // inLostWindowOf is inLostWindow with an upstream that provides its version and cluster.
 func inLostWindowOf(t *testing.T, config Config, before, meanwhile func(*rig), test func(*testing.T, *rig, *Reflector, *cache.Watcher)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := newRig(t, configMaps, config)
 		r.isVersion("v1.37.0")
 		before(r)
@@ -205,7 +205,7 @@ func TestSlowReplayKeepsWatch(t *testing.T) {
 // A reader makes a roll call after the lane read the upstream's version and before it lists. The list may be older than
 // the roll call, which does not show that a backup was restored.
 func TestRollCallDuringReplayIsNoSetBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := newRig(t, configMaps, Config{ReplayLostWindows: true, PagedFrom: 1})
 		r.isVersion("v1.37.0")
 		r.isCluster("1")

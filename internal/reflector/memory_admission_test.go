@@ -12,6 +12,7 @@ import (
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 	"github.com/listfacade/listfacade/selectors"
@@ -32,7 +33,7 @@ func (m *someMemory) Spares(bytes int64) bool { return bytes <= m.left.Load() }
 // inMemory runs a test with lanes that have limited memory, and objects of 3 MiB in total.
 func inMemory(t *testing.T, memory *someMemory, test func(*testing.T, *rig)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := newRig(t, configMaps, Config{Memory: memory})
 		for i := range 30 {
 			r.Put(fmt.Sprintf("ns/%02d", i), strings.Repeat("x", 100<<10))
@@ -86,7 +87,7 @@ func TestLaneThatDoesNotFitStopsFilling(t *testing.T) {
 // The memory that a lane needs is an estimate. In the end the lane is tried even if there never is as much. A small
 // lane is tried immediately.
 func TestEstimatesDoNotLast(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		rooms, key, memory := newMemoryAdmission(), laneKey{gvr: configMaps.GVR}, &someMemory{}
 		memory.left.Store(100 << 20)
 		rooms.note(key, 900<<20)
@@ -108,7 +109,7 @@ func TestEstimatesDoNotLast(t *testing.T) {
 
 // Pauses grow while a lane does not fit, whatever the estimate. They are short again after a long time.
 func TestPausesWithoutMemoryGrow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		rooms, key := newMemoryAdmission(), laneKey{gvr: configMaps.GVR}
 		want := noMemoryPauseAtFirst
 		for range 12 {

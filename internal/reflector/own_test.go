@@ -4,17 +4,18 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // A lane that needs more than the memory limit of its resource is not filled. One that exceeds it later is dropped, and
 // no other.
 func TestMemoryLimitOfResource(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := newRig(t, configMaps, Config{Resources: map[schema.GroupResource]Resource{configMaps.GVR.GroupResource(): {Memory: 2 << 20}}})
 		put := func(from, to int) {
 			for i := from; i < to; i++ {

@@ -6,10 +6,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
@@ -41,7 +41,7 @@ func newPeer(t *testing.T, kind testkit.FakeKind) (*rig, *upstream.Client) {
 
 // A peer may still read the cluster that this facade read before its address led to another one.
 func TestPeerInEarlierClusterFillsNoLane(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		peer, client := newPeer(t, configMaps)
 		peer.Put("ns/a", "old")
 		r := newRig(t, configMaps, Config{Peers: []*upstream.Client{client}})
@@ -67,7 +67,7 @@ func TestPeerInEarlierClusterFillsNoLane(t *testing.T) {
 
 // A peer may not have received the change of a definition yet, or may not follow definitions at all.
 func TestCustomResourcesAreNotFilledFromAPeer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		peer, client := newPeer(t, widgets)
 		peer.Put("ns/a", "old")
 		r := newRig(t, widgets, Config{Peers: []*upstream.Client{client}})

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,6 +16,7 @@ import (
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/journal"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
@@ -27,7 +27,7 @@ func whileRecording(t *testing.T, change func(*Config), test func(t *testing.T, 
 	if change != nil {
 		change(&config)
 	}
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := newRig(t, configMaps, config)
 		r.isVersion("v1.37.1")
 		r.isCluster("1")
@@ -282,7 +282,7 @@ func TestLongNamesAreWritten(t *testing.T) {
 	kind := configMaps
 	kind.GVR.Group = strings.Repeat("group.", 40) + "io"
 	config := Config{Journal: Journal{Dir: filepath.Join(t.TempDir(), "journal")}}
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := newRig(t, kind, config)
 		r.isVersion("v1.37.1")
 		r.isCluster("1")
@@ -342,7 +342,7 @@ func TestLanesThatAreNotWritten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := Config{Journal: Journal{Dir: filepath.Join(t.TempDir(), "journal")}}
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				r := newRig(t, c.kind, config)
 				r.isVersion("v1.37.1")
 				c.prepare(r)

@@ -16,6 +16,7 @@ import (
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // definitionsOf lets the fake serve the definition of widgets, alone and in a list with a watch.
@@ -179,7 +180,7 @@ func TestDefinitionRequestsAreShared(t *testing.T) {
 // The watch of definitions ends an unread lane whose own watch is open. The next lane is not listed before the upstream
 // is sure to serve the new representation.
 func TestLaneEndsWhenItsDefinitionChanges(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := newRig(t, widgets, Config{})
 		r.Script(crdPath, definedAs("u1", 1, "101", "WidgetList"))
 		definitions := r.follow(func() (string, int) { return "u1", 1 })
@@ -234,7 +235,7 @@ func TestLaneEndsWhenItsDefinitionChanges(t *testing.T) {
 // The list after a watch has ended shows changes made meanwhile. A definition that is seen for the first time need not
 // settle.
 func TestDefinitionsAreListedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := newRig(t, widgets, Config{})
 		generation := 1
 		r.Script(crdPath, definedAs("u1", 1, "101", "WidgetList"))
@@ -258,7 +259,7 @@ const followSilent = 4 * time.Minute
 
 // A definition that is deleted and created again settles like one that changes, whether the watch or a list shows it.
 func TestDefinitionMadeAgainSettles(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := newRig(t, widgets, Config{})
 		r.Script(crdPath, definedAs("u1", 1, "101", "WidgetList"))
 		definitions := r.follow(func() (string, int) { return "u1", 1 })
@@ -286,7 +287,7 @@ func TestDefinitionMadeAgainSettles(t *testing.T) {
 
 // Names of deleted definitions are forgotten with the next list.
 func TestDeletedDefinitionsAreForgotten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		var deleted []string
 		d := newDefinitions(nil, func(now definitionMeta) {
 			if now.UID == "" {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // inSecondProcess runs a test with lanes that can be restored from the journal of an earlier process. The names are
@@ -22,7 +23,7 @@ import (
 func inSecondProcess(t *testing.T, test func(t *testing.T, r *rig, config Config)) {
 	t.Helper()
 	config := Config{Journal: Journal{Dir: filepath.Join(t.TempDir(), "journal")}, Packing: cache.Packing{From: 1}}
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := newRig(t, configMaps, config)
 		r.isVersion("v1.37.1")
 		r.isCluster("1")
@@ -245,7 +246,7 @@ func TestClockThatWentBack(t *testing.T) {
 		r.Put("ns/a", "1")
 		return r
 	}
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := began(t)
 		r.synced(t)
 		elapse(2 * time.Hour)
@@ -253,7 +254,7 @@ func TestClockThatWentBack(t *testing.T) {
 		elapse(2 * recordEvery)
 		r.stop()
 	})
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := began(t)
 		r.Put("ns/b", "1")
 		r.synced(t)

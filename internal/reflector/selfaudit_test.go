@@ -8,19 +8,19 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // auditing runs a test with a lane of some objects that is compared with the upstream once per hour.
 func auditing(t *testing.T, objects int, memory Memory, test func(*testing.T, *rig)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := newRig(t, configMaps, Config{SelfAudit: time.Hour, Memory: memory})
 		for i := range objects {
 			r.Put(fmt.Sprintf("ns/%04d", i), "value")
@@ -245,7 +245,7 @@ func TestAuditReportsUntilNothingDiffers(t *testing.T) {
 // TestAuditPassesIdleEvents checks that an idle lane of events is compared at a later version. It receives no versions
 // by bookmarks, and the upstream forgets its own.
 func TestAuditPassesIdleEvents(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := newRig(t, events, Config{SelfAudit: time.Hour})
 		r.Put("ns/a", "value")
 		lane := r.synced(t)

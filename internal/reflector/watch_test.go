@@ -14,6 +14,7 @@ import (
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
 )
@@ -380,7 +381,7 @@ func TestShortFailuresKeepPausesShort(t *testing.T) {
 }
 
 func TestBackoff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		b := newBackoff(func() time.Duration { return 0 })
 		for floor := 100 * time.Millisecond; floor < 30*time.Second; floor *= 2 {
 			began := time.Now()

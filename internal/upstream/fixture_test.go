@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -25,7 +26,7 @@ type rig struct {
 // inBubble runs a test with a rig.
 func inBubble(t *testing.T, kind testkit.FakeKind, test func(*testing.T, *rig)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := &rig{FakeUpstream: testkit.NewFakeUpstream(t, kind)}
 		var err error
 		if r.client, err = NewClient(r.Config(), Hop{}); err != nil {

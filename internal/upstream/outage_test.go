@@ -5,8 +5,9 @@ import (
 	"errors"
 	"net/http"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // roundTrip is a transport made of a function.
@@ -41,7 +42,7 @@ func TestOutage(t *testing.T) {
 		"broken off, with a timeout": {transport: breaks, patience: 5 * time.Second, want: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				clock := &outage{}
 				ask := func(transport roundTrip) {
 					ctx, cancel := context.WithCancel(t.Context())
@@ -78,7 +79,7 @@ func TestOutage(t *testing.T) {
 
 // A request sent before the last response and abandoned later was slow, and is no sign of an outage.
 func TestSlowRequestIsNoOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		clock := &outage{}
 		asked := time.Now()
 		<-time.After(10 * time.Second)

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 	"unique"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
@@ -190,7 +190,7 @@ func TestRunsAreMadeOnce(t *testing.T) {
 
 // The most recently used runs stay in the cache.
 func TestRecentlyUsedRunsStay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		pages := pagesOf(t, 3000, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64)
 		one := wire.NewPrecompressed(1 << 20)
 		listBody(t, one, "gzip", allOf(pages[:3])...)
@@ -247,7 +247,7 @@ func TestRunsAreDroppedWithTheirPage(t *testing.T) {
 
 // The run of a Table is used until the first of its ages changes.
 func TestRunsOfTablesExpire(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		shape, err := jsonwire.Encoding{}.Shape(wire.Description{}).WithColumns([]byte(`[{"name":"Name","type":"string"},{"name":"Age","type":"string"}]`))
 		if err != nil {
 			t.Fatal(err)
