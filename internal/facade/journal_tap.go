@@ -68,7 +68,8 @@ func (d *journalDocuments) records(r *http.Request) bool {
 	path := d.path(r)
 	switch {
 	case r.Header.Get("Accept") != acceptOf(path): // a form that a client prefers
-	case path == "/api", path == "/apis", path == "/version", path == clusterPath, strings.HasPrefix(path, definitionsPath):
+	case path == "/api", path == "/apis", path == "/version", path == clusterPath,
+		strings.HasPrefix(path, definitionsPath):
 		return true
 	case isGroupVersion(path):
 		d.mu.Lock()

@@ -70,7 +70,7 @@ func (r *recording) visit(ctx context.Context, now time.Time, last bool) (hole s
 		return "", nil
 	}
 	hole, err = r.advance(ctx, now, last)
-	r.retry.note(now, err != nil)
+	r.note(now, err != nil)
 	if err == nil {
 		r.complete = now
 		if waits := r.waiting(); !waits.IsZero() {
