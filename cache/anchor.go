@@ -12,8 +12,8 @@ import (
 type anchor struct {
 	by       anchorKind
 	property selectors.Property // property of the anchors byValue and byPresence
-	shards   selectors.ShardKey // byShard: the field whose hash counts
-	// byKey: the key; byValue: each accepted value, none if nothing can match; byShard: each beginning of a hash.
+	shards   selectors.ShardKey // byShard: the field that is hashed
+	// byKey: the key; byValue: each accepted value, none if nothing can match; byShard: each prefix of a hash.
 	values []string
 }
 

@@ -121,8 +121,8 @@ func (t *Tail) written() (*State, error) {
 	return s, nil
 }
 
-// read appends the events before the position ready. If these are all events, the RV advances to that of the written
-// State.
+// read appends the events before the position ready, at most that many. If no event of the written State is left and no
+// lost window follows, the RV advances to the version up to which that State is whole.
 func (t *Tail) read(events []Happened, most int, written *State, ready int64) ([]Happened, error) {
 	w := t.epoch.history.held.Load()
 	if t.seq < w.first {
@@ -159,8 +159,8 @@ func lostUnless(read bool) error {
 	return ErrLost
 }
 
-// repeatable reports whether Restoration.Apply can repeat the event after an RV. It cannot repeat events of a lost
-// window, events that share an RV, or whose object has another RV.
+// repeatable reports whether Restoration.Apply can repeat the event after an RV. It cannot repeat events that
+// are in a lost window, share an RV, or differ from the RV of their object.
 func (e *entry) repeatable(after RV) bool {
 	return e.rv > after && e.lostAfter == 0 && (e.now == nil || e.now.RV == e.rv)
 }

@@ -51,7 +51,7 @@ const (
 // as an HTTP/2 connection has streams. All callers may have five times the number of requests in flight.
 var stallBounds = limit.StallBounds{One: 100, All: 2000, Bytes: 512 << 20}
 
-// stallShare is the maximum part of the memory budget for them.
+// stallShare is the maximum part of the memory budget for responses that clients read slowly.
 const stallShare = 0.1
 
 // shares enforces the Limits. A nil field means unlimited.
@@ -191,7 +191,7 @@ const (
 	// hardly more memory than its request.
 	largeAnswer = 256 << 10
 	// answerMemory is the memory in bytes for sending a large response. It does not depend on the size of the response,
-	// which is written in pieces. With objects of 200 kB it is 0.4 MB, and more with larger objects.
+	// which is written in pieces. Objects of 200 kB need 0.4 MB, larger ones more.
 	answerMemory = 1 << 20
 	// watchMemory is the maximum memory in bytes of an open watch, with its part of the connection.
 	watchMemory = 40 << 10

@@ -83,8 +83,7 @@ type Config struct {
 	// WatchTermination.
 	Draining         context.Context
 	WatchTermination time.Duration
-	// Leaving ends when the server has shut down. Every request except health and metrics is refused after that. nil
-	// means never.
+	// Leaving ends when requests are refused, except health and metrics, because the server shuts down. nil means never.
 	Leaving context.Context
 	// GoawayChance is the probability, from 0 to 1, that a response makes an HTTP/2 client reconnect.
 	GoawayChance float64

@@ -32,7 +32,7 @@ type turns struct {
 	timeout  time.Duration // maximum wait for a turn
 }
 
-// newTurns returns turns. queue is the maximum number of requests that wait for their first one; 0 means unlimited.
+// newTurns returns turns. queue is the maximum number of requests that wait for one; 0 means unlimited.
 func newTurns(queue int, timeout time.Duration) turns {
 	queue = orUnlimited(queue)
 	all := int64(turnsPerProcessor * runtime.GOMAXPROCS(0))
@@ -50,7 +50,7 @@ func orUnlimited(n int) int {
 
 // turn is the turn of one request.
 type turn struct {
-	timer *time.Timer // ends the turn; nil before the first
+	timer *time.Timer // ends the turn; nil before the first and after the last
 	leave func()      // further calls have no effect
 }
 

@@ -131,8 +131,8 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 			"The facade then lists the resource again and sends the differences as events. If false, watches end with 410 as kube-apiserver's do, "+
 			"and clients list again.")
 	f.BoolVar(&c.AccountWatches, "account-watches", c.AccountWatches,
-		"Watch the metadata of built-in resources that are not cached, and keep only their resourceVersions, for some minutes after a "+
-			"costly consistent read. A small request can then confirm that a large cached resource is unchanged. If false, these reads go to "+
+		"Metadata watches of built-in resources that are not cached, for some minutes after a costly consistent read. With their "+
+			"resourceVersions, a small request can confirm that a large cached resource is unchanged. If false, costly reads go to "+
 			"kube-apiserver whenever other resources change.")
 	journalFlags(c, f)
 	f.StringVar(&c.ShardSelectors, "shard-selectors", c.ShardSelectors,

@@ -29,12 +29,12 @@
 //
 // Reviews also promises:
 //   - A caller that always sends new questions causes a bounded rate of reviews and evicts no decisions of others. Its
-//     further questions wait behind each other, not before those of other callers.
+//     further questions are queued, and delay no other caller's.
 //   - After a change of permissions (Lost, Gained), the affected decisions are dropped. An answer to an earlier review
 //     is not cached.
 //   - Every WatchAuthorization is reviewed periodically, and ends when its permission ends.
 //   - After Lost, Check lets no event pass until the upstream has confirmed the permission, except during an outage.
-//   - A WatchAuthorization also ends with its credential, with its identity, or after a long outage.
+//   - A WatchAuthorization also ends when its credential or its user becomes invalid, or after a long outage.
 //   - Reviews for watches after a change precede reviews of requests. Periodic ones come last. A review that the facade
 //     did not send does not count as an outage.
 //

@@ -44,7 +44,7 @@ type sharing struct {
 
 	// Guarded by Reviews.mu.
 	periods period    // number of periods so far
-	others  time.Time // time of the last answer by others
+	others  time.Time // time of the last answer by an authorizer other than RBAC
 	reason  string    // why decisions are not shared, as logged; empty while they are
 }
 

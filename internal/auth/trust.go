@@ -151,7 +151,8 @@ func (t *trusted) byFrontProxy(r *http.Request) (*Caller, error) {
 	return t.proxies.byHeaders(r)
 }
 
-// byCertificate returns the caller of a client certificate; nil if client certificates are not accepted.
+// byCertificate returns the caller of a client certificate; nil if client certificates are not accepted. While the
+// bundles are unknown, it returns an *UnavailableError.
 func (t *trusted) byCertificate(r *http.Request) (*Caller, error) {
 	if t.clients == nil {
 		return nil, t.unknownError()

@@ -45,8 +45,8 @@ func (t *tokens) examineSigned(ctx context.Context, f *flight, key tokenKey, tok
 	t.examineUnverified(ctx, f, token, v, entered)
 }
 
-// verifyInTurn checks the signature of a token when it is the turn of the source. It returns a *BusyError if that takes
-// longer than seatWait, or too many tokens wait.
+// verifyInTurn checks the signature of a token when it is the turn of the source. It returns a *BusyError if the wait
+// for the turn exceeds seatWait, too many tokens wait, or the context ends.
 func (t *tokens) verifyInTurn(ctx context.Context, source netip.Prefix, key tokenKey,
 	token string) (*boundToken, error) {
 	waiting, cancel := context.WithTimeout(ctx, seatWait)

@@ -120,7 +120,7 @@ func (i *inspection) restores(s *journal.Segment, cluster string) error {
 	case !strings.HasPrefix(s.Upstream, i.version+" "):
 		return fmt.Errorf("it is of kube-apiserver %s, want %s", s.Upstream, i.version)
 	case age > compactedAfter:
-		return fmt.Errorf("it ends %v ago; etcd may have compacted the events since", age)
+		return fmt.Errorf("its last record is %v old; etcd may have compacted the events after it", age)
 	}
 	return nil
 }

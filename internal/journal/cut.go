@@ -29,7 +29,7 @@ func (c Certainty) String() string { return [...]string{"absent", "exact", "hole
 type Cut struct {
 	Cluster string
 	RV      uint64
-	Lanes   []LaneCut // sorted by name; without lanes that have no readable segment of the cluster
+	Lanes   []LaneCut // sorted by name
 }
 
 // LaneCut is the part of a Cut that describes one lane.
@@ -43,14 +43,14 @@ type LaneCut struct {
 	Next *Segment
 }
 
-// lane is what a cut needs of a lane.
+// laneSegments is what a cut needs of a lane.
 type laneSegments struct {
 	name string
 	all  []Segment // readable segments
 }
 
-// CutAt returns the cut at a time: the newest resourceVersion that a lane had recorded by then, of the cluster that was
-// recorded last by then. If the clock went back, times may repeat; the records written last count. The RV is 0 if
+// CutAt returns the cut at a time: the newest resourceVersion that a lane had recorded by then, of the cluster with the
+// last record by then. If the clock went back, times may repeat; the records written last count. The RV is 0 if
 // nothing was recorded by then.
 func CutAt(ctx context.Context, dir string, at time.Time) (Cut, error) {
 	lanes, err := readable(dir)

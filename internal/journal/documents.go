@@ -111,14 +111,15 @@ func (d *Documents) begin(ctx context.Context, now time.Time) error {
 // Close closes the open segment.
 func (d *Documents) Close() error { return d.writer.Close() }
 
-// DocumentsAt returns the documents that were valid at a time, sorted by path and Accept header. A document that was
-// first recorded later is included with its first content.
+// DocumentsAt returns the documents that were valid at a time, sorted by path and Accept header. A document that the
+// same segment first has later is included with its first content.
 func DocumentsAt(ctx context.Context, dir string, at time.Time) ([]Document, error) {
 	all, _, err := documents(ctx, dir, func(t time.Time) bool { return !t.After(at) })
 	return all, err
 }
 
-// documents returns the documents of the last segment that began in time, with all changes in time, and its cluster.
+// documents returns the documents of the last segment that inTime accepts, with all changes that it accepts, and the
+// segment's cluster.
 func documents(ctx context.Context, dir string, inTime func(time.Time) bool) ([]Document, string, error) {
 	all, err := segments(filepath.Join(dir, documentsDir))
 	if err != nil {
@@ -134,8 +135,7 @@ func documents(ctx context.Context, dir string, inTime func(time.Time) bool) ([]
 	return nil, "", nil
 }
 
-// documents returns the documents of a segment: the checkpoint, with all changes in time. It ignores what follows
-// damage.
+// documents returns the checkpoint of a segment with all changes that inTime accepts. It ignores records after damage.
 func (s *Segment) documents(ctx context.Context, inTime func(time.Time) bool) ([]Document, error) {
 	content := map[name]Document{}
 	for r, err := range s.Records(ctx) {

@@ -30,7 +30,7 @@ func NewSplit(targets func() []SplitTarget, certificates CertificateSource) *Spl
 	m := &Split{
 		registry: prometheus.NewRegistry(),
 		requests: counter("split_requests_total",
-			"Requests by the target that the rules select and the reason: read and document are sent to a facade, not-a-get and others to kube-apiserver.",
+			"Requests by the target that the rules select and the reason: read and document are sent to a facade, health and malformed are answered by split, all others are sent to kube-apiserver.",
 			"target", "reason"),
 		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "listfacade", Name: "split_requests_in_flight",
 			Help: "Requests in flight by selected target and kind: request, watch or upgrade."}, []string{"target", "kind"}),

@@ -79,8 +79,7 @@ func (d discovered) sameAs(before discovered) bool {
 	return d.style == before.style && d.definition.representsAs(before.definition)
 }
 
-// learn reads the properties of the resource and begins an epoch. The kind that the first epoch read is used for the
-// lifetime of the lane.
+// learn reads the properties of the resource and begins an epoch. The lane keeps the kind of its first epoch.
 func (l *learner) learn(ctx context.Context) (*epoch, error) {
 	discover, lane := l.settle, l.lane
 	if lane.Kind() != nil {

@@ -160,7 +160,7 @@ func (l *lister) pages(ctx context.Context, e *epoch) (*list, error) {
 		switch {
 		case err != nil:
 		case head.Continue != "" && len(objects) == before:
-			err = errors.New("a page without objects is not the last one")
+			err = errors.New("an empty page has a continue token")
 		case version == "":
 			version = head.ResourceVersion
 			e.setColumns(l.lane.log, head.Columns)

@@ -71,7 +71,7 @@ func (l *lister) listing(e *epoch, from *upstream.Client, at cache.RV) *listing 
 	}
 }
 
-// fetch passes pages to the channel until the last one, each in a buffer from spareBuffers.
+// fetch passes pages to the channel until the last one. Objects are in a buffer from spareBuffers.
 func (l *listing) fetch(ctx context.Context, pages chan<- page, spareBuffers <-chan *bytes.Buffer) error {
 	for !l.objects.done {
 		var p page
@@ -210,7 +210,7 @@ func (l *listing) read(ctx context.Context) (map[string]*cache.Object, error) {
 			return nil, fmt.Errorf("read a list: %w", err)
 		}
 		if p.head.Continue != "" && len(objects) == before {
-			return nil, errors.New("read a list: a page without objects is not the last one")
+			return nil, errors.New("read a list: an empty page has a continue token")
 		}
 		l.lane.fill.noteExpected(int64(len(objects)) + p.head.Remaining)
 		spareBuffers <- p.objects

@@ -169,8 +169,8 @@ func (l *Lanes) endLarge() {
 // unread is the time without reads after which DropUnread may stop a lane.
 const unread = time.Minute
 
-// DropUnread stops unwatched lanes that were not read for a minute, except kept ones, until it has freed that many
-// bytes. It returns how many bytes the stopped lanes used. The least recently read lanes are stopped first.
+// DropUnread stops unwatched lanes that were not read for a minute, except kept and tiny ones, until it has freed that
+// many bytes. It returns how many bytes the stopped lanes used. The least recently read lanes are stopped first.
 func (l *Lanes) DropUnread(bytes int64) int64 {
 	return l.drop(bytes, func(r *Reflector) bool {
 		return !r.kept.Load() && r.Cache.Stats().Watchers == 0 && r.idleFor() > unread

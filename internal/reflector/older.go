@@ -37,7 +37,8 @@ var errNotOlder = errors.New("no older events for this lane")
 // errManyOlder is the error if there are too many events, or too many objects have changed.
 var errManyOlder = fmt.Errorf("%w: too much has changed", errNotOlder)
 
-// olderAttempts is the maximum number of logs that one watch waits for. A log may fail for another watch's version.
+// olderAttempts is the maximum number of logs that one watch waits for. A log may fail because of another watch's
+// version.
 const olderAttempts = 4
 
 // Older returns the events above a resourceVersion that is before the lane's history, up to one from which the lane

@@ -60,7 +60,7 @@ type olderLog struct {
 
 	// Set before done is closed:
 	events  []olderEvent
-	unknown []*cache.Object // objects whose content before the log is unknown, after their first event
+	unknown []*cache.Object // objects after their first event, if their content before it is unknown
 	shape   wire.Shape
 	upTo    cache.RV
 	err     error

@@ -26,7 +26,7 @@ func (j Journal) limits() journal.Limits { return journal.Limits{Age: j.MaxAge, 
 // JournalStatus describes the journal of this process.
 type JournalStatus struct {
 	Open     bool          // whether this process writes the journal; false if another process does
-	Lag      time.Duration // how long the oldest event waits that is not written; how long ago all were, if there is none
+	Lag      time.Duration // wait of the oldest event that is not written; if none waits, time since the last visit
 	Segments int
 	Bytes    int64
 	Over     bool // whether Journal.MaxBytes cannot be kept

@@ -256,8 +256,8 @@ func (r *recording) write(ctx context.Context, now time.Time, read readTail) (er
 	}
 }
 
-// append writes events, and the version up to which the lane is complete after them if that was not written for a
-// while.
+// append writes events. If no progress was written for recordProgress, it also writes the version that the lane has
+// reached.
 func (r *recording) append(ctx context.Context, now time.Time, rv cache.RV) error {
 	records := batch{events: r.events, version: r.version, upTo: r.upTo}
 	if n := len(r.events); n > 0 {

@@ -28,7 +28,7 @@ const (
 	// another way. The total time is not limited: when many large lanes are restored at the same time, filling them in
 	// another way would take even longer.
 	restoreWait = 2 * time.Minute
-	// findWait is how long the search for a lane's segments may take. It reads two blocks of each.
+	// findWait is how long the search for a lane's segments may take. It reads two blocks of each closed segment.
 	findWait = 10 * time.Second
 	// trustedAge is the maximum age of the last record that was read, if the objects are not compared with the upstream's.
 	// A watch that broke off is resumed after the same time without a comparison.
@@ -49,7 +49,7 @@ type restorer struct {
 
 // restore fills a lane without a State from the journal of an earlier process, and opens its watch
 // (docs/adr/0040-the-journal.md). It returns nil if the journal has nothing of the lane or the check failed. The lane
-// is then unchanged and has to be filled in another way. If another process writes the journal, it may not be used.
+// is then unchanged and has to be filled in another way. The journal is not used while another process writes it.
 func (r *restorer) restore(ctx context.Context, e *epoch) (open *stream, err error) {
 	if _, err := r.lane.Cache.State(); err == nil || r.recorder == nil || r.recorder.journal.Load() == nil ||
 		!r.lane.isRecorded() || r.tries.has(r.lane.key()) {

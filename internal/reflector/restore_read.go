@@ -42,7 +42,7 @@ type restored struct {
 	base         *base                       // nil after its end
 	past         *cache.Restoration          // nil before the end of the base
 	rv           cache.RV                    // version after the last event or progress
-	until        time.Time                   // time of that
+	until        time.Time                   // time of rv
 	waiting      []stored                    // records that are decoded together
 	end          journal.Position            // end of the journal; zero if it was not read to the end
 }
@@ -147,7 +147,7 @@ func (c *restored) progress(rv cache.RV) {
 	}
 }
 
-// takeDictionary reads a dictionary, and makes it that of the lane. Records before it keep theirs.
+// takeDictionary reads a dictionary for the lane and the next records. Earlier records keep theirs.
 func (c *restored) takeDictionary(stored []byte) (err error) {
 	d := c.known[string(stored)]
 	if d == nil {

@@ -143,7 +143,7 @@ func (p *auditPage) compare(reader wire.PageReader, body []byte, representations
 	case reader.Rest() > 0:
 		return fmt.Errorf("read page: %w", wire.ErrUnaligned)
 	case head.Continue != "" && p.compared.Last == "":
-		return errors.New("read page: a page without objects is not the last one")
+		return errors.New("read page: an empty page has a continue token")
 	case head.Continue != "":
 		p.next = p.compared.Last
 	}

@@ -129,7 +129,7 @@ func (c *upstreamCheck) compare(ctx context.Context, fresh time.Time) error {
 		c.replaced.agrees()
 		return nil
 	case !c.replaced.lists():
-		c.log.Info("Keeping a lane whose list has another kube-apiserver version; it was listed again recently for the same reason",
+		c.log.Info("Keeping a lane that was listed from another kube-apiserver version; the last relist for this reason was too recent",
 			zap.String("version", now), zap.String("listed", c.version))
 		return nil
 	case c.version == "":

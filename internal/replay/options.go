@@ -10,7 +10,7 @@ import (
 type Options struct {
 	// Dir is the directory of the journal.
 	Dir string
-	// At is the moment to replay, as moment.Parse reads it.
+	// At is the moment to replay, as journal.ParseMoment reads it.
 	At string
 	// Speed is the number of recorded seconds that pass in a second.
 	Speed float64

@@ -99,8 +99,8 @@ func accepts(accept, mediaType string) bool {
 	return true
 }
 
-// services returns the APIServices of the recorded resources. All other resources count as those of other servers, so
-// that the handlers forward requests for them.
+// services returns the APIServices of the recorded resources. Resources of all other group versions count as those of
+// other servers, so that the handlers forward requests for them.
 func (u *recorded) services() any {
 	type object = map[string]any
 	items, seen := []object{}, map[schema.GroupVersion]bool{}
@@ -170,8 +170,8 @@ func acceptsJSON(accept string) bool {
 	return accept == ""
 }
 
-// again serves plain JSON to a client that prefers another form. The journal has no Tables of resources whose objects
-// kube-apiserver prints together, and none of converted objects. A resource may be recorded in JSON only.
+// again serves plain JSON to a client that prefers another representation, because the journal may lack it: protobuf of
+// a resource that was recorded in JSON, and Tables of some kinds and of converted objects.
 func (u *recorded) again(w http.ResponseWriter, r *http.Request) {
 	plain := r.Clone(r.Context())
 	plain.Header.Set("Accept", upstream.MediaJSON)

@@ -101,7 +101,8 @@ func (t *track) read() *step {
 	return nil
 }
 
-// open begins the next segment. It returns the step with its checkpoint, unless the segment continues the one before.
+// open begins the next segment. It returns the step with its checkpoint, or nil if the segment continues the one before
+// or cannot be read.
 func (t *track) open() *step {
 	s := &t.rest[0]
 	t.rest, t.by = t.rest[1:], nil

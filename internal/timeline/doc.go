@@ -12,8 +12,8 @@
 //     other objects it keeps their keys.
 //   - Text from objects is made printable for a terminal, except in JSON and YAML, which escape it.
 //
-// A resource can be in the journal in both encodings and in several versions. One of them is read: that which has the
-// fewest holes, or else JSON. Protobuf is converted to JSON by internal/transcode.
+// A resource can be in the journal in both encodings and in several versions. The one with the fewest holes
+// is read; of equal ones JSON, then the most stable version. internal/transcode converts protobuf to JSON.
 //
 // The package starts no goroutine, and writes only to the streams of its caller.
 package timeline

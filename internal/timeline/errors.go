@@ -3,8 +3,8 @@ package timeline
 import "errors"
 
 var (
-	// ErrNoJournal is returned when a directory has no segment of a journal.
-	ErrNoJournal = errors.New("no journal in this directory")
+	// ErrNoJournal is returned when a directory has no record of a journal by the end of the period.
+	ErrNoJournal = errors.New("the directory has no journal, or it begins after --to")
 	// ErrNotRecorded is returned for a resource that is not in the journal.
 	ErrNotRecorded = errors.New("the journal does not contain this resource")
 	// ErrNoObject is returned when the journal does not contain an object.

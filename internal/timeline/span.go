@@ -138,7 +138,7 @@ type walk struct {
 	last    time.Time
 }
 
-// gap passes on that events may be missing before the segment.
+// gap yields the hole that may precede the segment.
 func (w *walk) gap() bool {
 	w.pending = true
 	hole := w.lost(w.last, w.segment.Time, w.segment.RV, "the journal may lack events")
@@ -167,7 +167,7 @@ func (w *walk) read(ctx context.Context, events bool) (goesOn bool, err error) {
 	return w.end(), nil
 }
 
-// record passes a record on.
+// record yields the step of a record.
 func (w *walk) record(r journal.Record, of *source) (goesOn bool, err error) {
 	switch r.Kind {
 	case journal.Dictionary:
@@ -187,7 +187,7 @@ func (w *walk) record(r journal.Record, of *source) (goesOn bool, err error) {
 	return w.yield(&step{kind: event, Record: r, of: of, within: w.index > 0 || r.RV > w.from}, nil), nil
 }
 
-// end passes on the end of a checkpoint after a gap.
+// end yields a step with the kind counted after the checkpoint that follows a gap.
 func (w *walk) end() bool {
 	if !w.pending {
 		return true
