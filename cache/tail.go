@@ -121,8 +121,8 @@ func (t *Tail) written() (*State, error) {
 	return s, nil
 }
 
-// read appends the events before the position ready, at most that many. If no event of the written State is left and no
-// lost window follows, the RV advances to the version up to which that State is whole.
+// read appends the next events whose position is below ready, and stops after most events. If no event of the written
+// State is left and no lost window follows, the RV advances to the version up to which that State is whole.
 func (t *Tail) read(events []Happened, most int, written *State, ready int64) ([]Happened, error) {
 	w := t.epoch.history.held.Load()
 	if t.seq < w.first {

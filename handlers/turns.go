@@ -50,7 +50,7 @@ func orUnlimited(n int) int {
 
 // turn is the turn of one request.
 type turn struct {
-	timer *time.Timer // ends the turn; nil before the first and after the last
+	timer *time.Timer // ends the turn; nil if there is none
 	leave func()      // further calls have no effect
 }
 

@@ -1,5 +1,4 @@
-// Command listfacade serves reads of the Kubernetes API from a cache in front of the kube-apiservers of
-// one cluster.
+// Command listfacade serves reads of the Kubernetes API from a cache in front of the kube-apiservers of one cluster.
 //
 // The package only parses command-line flags and a configuration file into a facade.Config, and passes it to
 // internal/facade. The subcommand check tests that Config, prints the result and exits. The subcommands split,

@@ -115,7 +115,7 @@ func (p *opening) load(ctx context.Context, at time.Time) (all []*loaded, err er
 	return l.load(ctx, runtime.GOMAXPROCS(0))
 }
 
-// logOpened logs what is replayed, and which lanes lack the journal.
+// logOpened logs what is replayed, and which lanes the journal lacks at the moment.
 func (p *opening) logOpened(r *Replay) {
 	p.log.Info("Journal loaded", zap.Time("time", r.player.clock.from), zap.Uint64("resourceVersion", p.cut.RV),
 		zap.Int("lanes", len(r.lanes)), zap.Duration("took", time.Since(p.began)))
