@@ -22,7 +22,7 @@ const (
 	contentLimit = 64 << 20
 )
 
-// blockKind is what the records of a block are.
+// blockKind is the type of a block.
 type blockKind byte
 
 const (
@@ -52,10 +52,10 @@ type header struct {
 	Size      uint32 // size of the content
 	Number    uint32 // number of blocks before it in the segment
 	Records   uint32 // number of records; of the checkpoint in a completeBlock or endBlock
-	First     uint64 // lowest resourceVersion of the events; that of the last event before if the block has no events
+	First     uint64 // lowest resourceVersion of the events; without events, that of the last event before the block
 	Last      uint64 // highest resourceVersion of the events, likewise
 	Earliest  int64  // lowest time of the events, in milliseconds; of the segment in an endBlock
-	Until     int64  // time of the last event, or of the last event before
+	Until     int64  // time of the last event; without events, that of the last event before the block
 	Segment   uint64 // random number of the segment
 	Sum       uint32 // CRC-32C of the stored content
 	HeaderSum uint32 // CRC-32C of the fields above

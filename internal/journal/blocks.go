@@ -166,8 +166,8 @@ func (b *blocks) hasHeader(data []byte) bool {
 	}
 }
 
-// all reads a segment from its first byte: it calls the function with the records of the selected blocks until it
-// returns false or the segment ends.
+// all reads a segment from its first byte. It calls yield with the records of the selected blocks until yield returns
+// false or the segment ends.
 func (b *blocks) all(ctx context.Context, selects func(*header) bool, yield func(Record) bool) error {
 	if _, err := b.start(); err != nil {
 		return err
@@ -199,7 +199,7 @@ func (b *blocks) all(ctx context.Context, selects func(*header) bool, yield func
 	}
 }
 
-// records calls the function with the records of one block until it returns false.
+// records calls yield with the records of one block until yield returns false.
 func (b *blocks) records(h *header, content []byte, yield func(Record) bool) (goesOn bool, err error) {
 	if h.Kind == completeBlock || h.Kind == endBlock || h.Kind == startBlock {
 		return true, nil
@@ -218,7 +218,7 @@ func (b *blocks) records(h *header, content []byte, yield func(Record) bool) (go
 		}
 	}
 	if len(c.rest) > 0 {
-		return false, damaged(b.at, "more bytes than records")
+		return false, damaged(b.at, "bytes after the last record")
 	}
 	return true, nil
 }

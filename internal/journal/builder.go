@@ -6,22 +6,22 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// manyBytes is the size of records in bytes from which a block of them is compressed, although their payloads are
-// compressed already. Each payload is compressed alone, so the payloads of similar objects, or of successive versions
-// of an object, still have much in common.
+// manyBytes is the size of a block's records, in bytes, from which the block is compressed, although each payload is
+// compressed already. This saves space because the payloads of similar objects, or of successive versions of an object,
+// still have much in common.
 const manyBytes = 64 << 10
 
-// builder collects records until they fill a block. Its buffers are reused, so that a process needs one per concurrent
-// writer only.
+// builder collects records until they fill a block. Its buffers are reused, so a process needs only one builder per
+// concurrent writer.
 type builder struct {
 	zip    *zstd.Encoder
 	h      header
 	block  []byte // headerSize bytes, then records
 	packed []byte // headerSize bytes, then compressed records
-	plain  int    // bytes of payloads that are not compressed
+	plain  int    // bytes of the records with Plain set
 }
 
-// begin empties the builder for records after the given one.
+// begin empties the builder for the next block of an output.
 func (b *builder) begin(kind blockKind, after *output) {
 	b.h = header{
 		Kind: kind, Number: after.blocks, Segment: after.id, First: after.rv, Last: after.rv,

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Certainty says what a journal knows about a lane at a resourceVersion.
+// Certainty says what a journal has of a lane at the resourceVersion of a cut.
 type Certainty int
 
 const (
-	// Absent means that the lane has no checkpoint at or before the resourceVersion.
+	// Absent means that the lane has no checkpoint of the cut's cluster at or before the resourceVersion.
 	Absent Certainty = iota
 	// Exact means that the journal has the lane's content at the resourceVersion.
 	Exact
@@ -29,7 +29,7 @@ func (c Certainty) String() string { return [...]string{"absent", "exact", "hole
 type Cut struct {
 	Cluster string
 	RV      uint64
-	Lanes   []LaneCut // sorted by name
+	Lanes   []LaneCut // all lanes with a readable segment, sorted by name
 }
 
 // LaneCut is the part of a Cut that describes one lane.
@@ -43,15 +43,15 @@ type LaneCut struct {
 	Next *Segment
 }
 
-// laneSegments is what a cut needs of a lane.
+// laneSegments is a lane with its segments.
 type laneSegments struct {
 	name string
 	all  []Segment // readable segments
 }
 
-// CutAt returns the cut at a time: the newest resourceVersion that a lane had recorded by then, of the cluster with the
-// last record by then. If the clock went back, times may repeat; the records written last count. The RV is 0 if
-// nothing was recorded by then.
+// CutAt returns the cut at a time. Its cluster is that of the last record by then. Its RV is the newest one that a lane
+// of the cluster had recorded by then, or 0 if nothing was recorded by then. If the clock went back, times may repeat;
+// the records written last count.
 func CutAt(ctx context.Context, dir string, at time.Time) (Cut, error) {
 	lanes, err := readable(dir)
 	if err != nil {
@@ -140,8 +140,8 @@ func (l *laneSegments) at(ctx context.Context, t time.Time) (index int, rv uint6
 	return -1, 0, time.Time{}, nil
 }
 
-// forward returns the last segment, from the one with the given index, whose checkpoint is not after the cut. It stops
-// where resourceVersions went back, because the cluster was then restored from a backup.
+// forward returns the index of the last segment, from the given index on, whose checkpoint is not after the cut; -1 if
+// there is none. It stops where resourceVersions went back, because the cluster was then restored from a backup.
 func (l *laneSegments) forward(index int, cut *Cut) int {
 	if index >= 0 && l.all[index].Cluster != cut.Cluster {
 		return -1

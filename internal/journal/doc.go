@@ -1,5 +1,5 @@
-// Package journal reads and writes the files of the journal: what lanes contained, and each event after that. It knows
-// files only. The payload of a record is opaque to it.
+// Package journal reads and writes the files of the journal: the objects of each lane at a moment, and the events after
+// it. The package does not interpret the payload of a record.
 //
 // # Directory
 //
@@ -7,8 +7,8 @@
 //	lanes/NAME/0000000001.segment    segments of a lane, by sequence number
 //	documents/0000000001.segment     discovery documents (Documents)
 //
-// One process writes. Each lane has one Writer, used by one goroutine. All share a lock while they read and create
-// directories, so a disk that hangs there delays every Writer. Readers need no lock, and see segments that are being
+// One process writes. Each lane has one Writer, used by one goroutine. Writers share a lock while they read and create
+// directories, so a disk that hangs then delays every Writer. Readers need no lock, and see segments that are being
 // written. A file has mode 0600. Readers refuse links, pipes, files of other users, and files that other users may read
 // or write.
 //
@@ -32,7 +32,7 @@
 //	16  number of the block in the segment, 4 bytes
 //	20  number of records, 4 bytes; in blocks of kind 4 and 6, number of objects of the checkpoint
 //	24  first and last resourceVersion of the events, 8 bytes each
-//	40  earliest time and time of the last event, in milliseconds, 8 bytes each
+//	40  earliest time of the events, and time of the last event, in milliseconds, 8 bytes each
 //	56  random number of the segment, 8 bytes
 //	64  CRC-32C of the stored content
 //	68  CRC-32C of the header before this field
@@ -54,12 +54,12 @@
 // Start.After says that a segment continues exactly the one before. It has the random number and the size of that
 // segment, so that a segment whose end was lost is not continued (Segment.Continues).
 //
-// Nothing depends on the clock: sequence numbers order segments, and blocks are in the order of writing. If the clock
-// goes back, a look-up by time returns the record that was written last among those with a time that is not later.
+// Order does not depend on the clock: sequence numbers order segments, and blocks are in the order of writing. If the
+// clock goes back, a look-up by time returns the record that was written last among those whose time is not later.
 //
 // # Memory
 //
-// Reading and writing hold one block in memory, and the largest record.
+// A read or a write needs memory for one block and for the largest record.
 //
 // The package starts no goroutine and does not depend on lanes.
 package journal

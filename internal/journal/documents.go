@@ -66,8 +66,8 @@ func (j *Journal) Documents(cluster string) *Documents {
 	return &Documents{writer: writer, cluster: cluster, known: map[name][sha256.Size]byte{}}
 }
 
-// Put writes a document, if it differs from what was written last under its path and Accept header. After an error,
-// the caller may call Put again.
+// Put writes a document if it differs from the last one with the same path and Accept header. After an error, the
+// caller may call Put again.
 func (d *Documents) Put(ctx context.Context, document Document) error {
 	if d.writer.Due(document.Time, Limits{}) {
 		if err := d.begin(ctx, document.Time); err != nil {
@@ -111,15 +111,15 @@ func (d *Documents) begin(ctx context.Context, now time.Time) error {
 // Close closes the open segment.
 func (d *Documents) Close() error { return d.writer.Close() }
 
-// DocumentsAt returns the documents that were valid at a time, sorted by path and Accept header. A document that the
-// same segment first has later is included with its first content.
+// DocumentsAt returns the documents that were valid at a time, sorted by path and Accept header. A document of the same
+// segment that was first recorded later is included, with its first content.
 func DocumentsAt(ctx context.Context, dir string, at time.Time) ([]Document, error) {
 	all, _, err := documents(ctx, dir, func(t time.Time) bool { return !t.After(at) })
 	return all, err
 }
 
-// documents returns the documents of the last segment that inTime accepts, with all changes that it accepts, and the
-// segment's cluster.
+// documents returns the documents of the last segment that inTime accepts, or else of the first one, with all changes
+// that inTime accepts. It also returns the segment's cluster.
 func documents(ctx context.Context, dir string, inTime func(time.Time) bool) ([]Document, string, error) {
 	all, err := segments(filepath.Join(dir, documentsDir))
 	if err != nil {

@@ -11,8 +11,8 @@ var (
 	// ErrAccess is returned when a file or directory belongs to another user, or when users other than its owner may
 	// read or write it.
 	ErrAccess = errors.New("file belongs to another user, or users other than its owner may read or write it")
-	// ErrDamaged is returned when a file is not a segment, or when a part of a segment that is not its end is damaged.
-	// The records before it are valid.
+	// ErrDamaged is returned when a file is not a segment, or when a segment is damaged before its end. The records
+	// before the damage are valid.
 	ErrDamaged = errors.New("segment is damaged")
 	// ErrFormat is returned for a segment of another version of the format.
 	ErrFormat = errors.New("segment has another version of the format")

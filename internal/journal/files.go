@@ -17,7 +17,7 @@ const (
 	documentsDir = "documents"
 	lockName     = "lock"
 	suffix       = ".segment"
-	digits       = 10 // of a sequence number in a file name, at least; so that names sort
+	digits       = 10 // minimum number of digits in a file name, so that names sort
 )
 
 // fileName returns the name of a segment's file.
@@ -58,8 +58,8 @@ func files(dir string) ([]file, error) {
 	return all, err
 }
 
-// ownEntries reads a directory inside of the journal's directory. It returns nothing if the directory does not exist,
-// and ErrAccess if it is a link or others may write to it.
+// ownEntries reads a directory inside of the journal's directory. It returns nothing if dir does not exist, and
+// ErrAccess if dir is no directory, belongs to another user, or is writable by other users.
 func ownEntries(dir string) ([]fs.DirEntry, error) {
 	info, err := os.Lstat(dir)
 	switch {

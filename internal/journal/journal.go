@@ -23,7 +23,7 @@ type Journal struct {
 
 	mu      sync.Mutex
 	running map[string]bool // directories of lanes with a writer
-	held    sync.Map        // directories of lanes that Hold protects; without mu, so that a disk does not delay Hold
+	held    sync.Map        // directories of lanes that Hold protects; not under mu, so that Hold never waits for a disk
 }
 
 // Open opens a directory for writing, creates it if it is missing, and removes the unfinished segments of an earlier
@@ -68,7 +68,7 @@ func (j *Journal) Lane(name string) *Writer {
 }
 
 // Hold makes Retain keep all segments of a lane that is being read, until release is called, or the lane's writer
-// begins a segment or is closed. Neither function waits for the disk.
+// begins a segment or is closed. Neither Hold nor release waits for the disk.
 func (j *Journal) Hold(name string) (release func()) {
 	dir := filepath.Join(j.dir, lanesDir, name)
 	j.held.Store(dir, nil)
@@ -95,7 +95,7 @@ func (j *Journal) next(dir string) (uint64, error) {
 	return all[len(all)-1].sequence + 1, nil
 }
 
-// leave ends the protection of a lane's newest segment.
+// leave ends the protection of a lane's segments from Retain.
 func (j *Journal) leave(dir string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

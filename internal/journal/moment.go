@@ -30,7 +30,7 @@ func (m Moment) String() string {
 	return m.Time.UTC().Format(time.RFC3339Nano)
 }
 
-// CutOf returns the cut at a moment. For the zero moment, it is that before the journal.
+// CutOf returns the cut at a moment. The zero Moment is earlier than all records.
 func CutOf(ctx context.Context, dir string, m Moment) (Cut, error) {
 	if m.Version > 0 {
 		return CutAtVersion(dir, m.Version)

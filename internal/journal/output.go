@@ -24,7 +24,7 @@ type disk interface {
 	Sync() error
 }
 
-// output is a segment that is being written. A copy of it is a place to which the segment can be set back.
+// output is a segment that is being written. The segment can be set back to an earlier copy of its output.
 type output struct {
 	file       disk
 	sequence   uint64
@@ -34,7 +34,7 @@ type output struct {
 	checkpoint int64  // size when the checkpoint was complete
 	synced     int64  // size at the last sync of the checkpoint
 	blocks     uint32 // number of blocks
-	records    uint32 // of the checkpoint
+	records    uint32 // number of objects of the checkpoint
 	rv         uint64 // last resourceVersion
 	earliest   int64  // earliest time of all records, in milliseconds
 	until      int64  // time of the last record

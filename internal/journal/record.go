@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Kind is what a record says.
+// Kind is the type of a record.
 type Kind byte
 
 // The kinds of records.
@@ -16,10 +16,10 @@ const (
 	Upsert
 	// Delete is an event: an object was deleted. Payload is its last content.
 	Delete
-	// Progress says that no event lies between the previous record and this record's resourceVersion.
+	// Progress says that there is no event between the previous record and this record's resourceVersion.
 	Progress
-	// Dictionary has data that the payloads of later records refer to. It appears before its first use in a segment,
-	// and every reading of the segment returns it, also one that begins later.
+	// Dictionary has data that the payloads of later records refer to. It precedes its first use in a segment. Records
+	// and Events return all dictionaries of the segment, also if Events begins later.
 	Dictionary
 )
 
@@ -38,7 +38,7 @@ type Record struct {
 // isEvent reports whether records of this kind are ordered by resourceVersion and have a time.
 func (k Kind) isEvent() bool { return k == Upsert || k == Delete || k == Progress }
 
-// block returns the kind of blocks in which records of this kind are; 0 for an unknown kind.
+// block returns the kind of the blocks that contain records of this kind; 0 for an unknown kind.
 func (k Kind) block() blockKind {
 	switch k {
 	case Object:
@@ -83,7 +83,7 @@ func (c *cursor) next() Record {
 	return r
 }
 
-// number skips a number of n bytes and returns it.
+// number skips the n bytes of the number v and returns v. It sets broken if n says that no number was decoded.
 func (c *cursor) number(v uint64, n int) uint64 {
 	if n <= 0 {
 		c.broken, c.rest = true, nil

@@ -30,10 +30,10 @@ type kept struct {
 	stays   bool      // newest segment of a lane with a writer, or of documents
 }
 
-// Retain removes segments beyond the limits: of each lane the oldest first, and among lanes those that were written to
-// earliest. It keeps the newest segment of each lane whose writer is not closed, and of documents, and all of a lane
-// that Hold protects. To make room on a full disk, the caller passes a lower Limits.Bytes. Readers that have a removed
-// segment open can still read it.
+// Retain removes segments beyond the limits, beginning with the one that was modified earliest. It keeps the newest
+// segment of documents and of each lane whose writer is not closed, and all segments of a lane that Hold protects. To
+// make room on a full disk, the caller passes a lower Limits.Bytes. Readers that have a removed segment open can still
+// read it.
 func (j *Journal) Retain(now time.Time, limits Limits) (Kept, error) {
 	all, err := j.all()
 	var result Kept
@@ -59,8 +59,8 @@ func (j *Journal) Retain(now time.Time, limits Limits) (Kept, error) {
 	return result, err
 }
 
-// all returns all segments' files, those that were changed earliest first. A later segment of a lane never precedes an
-// earlier one.
+// all returns the files of all segments, sorted by kept.changed. A later segment of a lane never precedes an earlier
+// one.
 func (j *Journal) all() ([]kept, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

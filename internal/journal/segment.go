@@ -16,10 +16,10 @@ type Segment struct {
 	// Last is the resourceVersion of the last event or progress, or of the checkpoint. The segment has every event of
 	// the lane from Start.RV to Last.
 	Last uint64
-	// Until is the time of the last record. Earliest is the lowest time of all; it is Start.Time unless the clock went
-	// back.
+	// Until is the time of the last record. Earliest is the lowest time of all records: Start.Time, unless the clock
+	// went back.
 	Until, Earliest time.Time
-	Closed          bool     // the writer ended the segment in order
+	Closed          bool     // whether the writer wrote the end block
 	Objects         int      // number of objects of the checkpoint
 	Size            int64    // size of the file in bytes
 	End             Position // end of the records
@@ -30,14 +30,14 @@ type Segment struct {
 	Err error
 }
 
-// Continues reports whether the segment's checkpoint equals the content at the end of another one.
+// Continues reports whether the segment's checkpoint equals the content at the end of another segment.
 func (s *Segment) Continues(before *Segment) bool {
 	return s.Err == nil && before.Err == nil && s.After != Position{} && s.After == before.End
 }
 
-// Run returns the newest segments of a list that continue each other, as few as reach back to a moment: the first one
-// is the newest whose checkpoint is not younger than that, or else the oldest. A lane is restored from the checkpoint
-// of the first one and the events of all. Run ends before a segment that cannot be read.
+// Run returns the newest segments of a list, each of which continues the one before. The first one is the newest whose
+// checkpoint is not later than a time, or else the oldest. A lane is restored from the checkpoint of the first one and
+// the events of all. Run omits a segment that cannot be read, and all earlier ones.
 func Run(all []Segment, since time.Time) []Segment {
 	first := len(all) - 1
 	if first < 0 || all[first].Err != nil {
@@ -61,7 +61,7 @@ func Lanes(dir string) ([]string, error) {
 	return names, err
 }
 
-// directories returns the directories of a journal that have segments.
+// directories returns the directories of a journal that can have segments.
 func directories(dir string) ([]string, error) {
 	lanes, err := Lanes(dir)
 	all := []string{filepath.Join(dir, documentsDir)}
@@ -94,7 +94,7 @@ func segments(dir string) ([]Segment, error) {
 	return all, err
 }
 
-// look reads everything but the records.
+// look sets the fields that describe the file.
 func (s *Segment) look() error {
 	file, size, err := openFile(s.Path, os.O_RDONLY)
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *Segment) bounds(b *blocks) error {
 	return s.scan(b)
 }
 
-// ends sets what the last block says.
+// ends sets the fields that come from the last block.
 func (s *Segment) ends(at int64, h *header) {
 	s.Last, s.Until = h.Last, milliseconds(h.Until)
 	s.End = Position{s.Sequence, h.Segment, at}

@@ -10,7 +10,7 @@ import (
 )
 
 // Space returns how many bytes this process can still write to a directory, and whether the directory exists. It
-// creates nothing. It returns ErrNoDirectory if the process may not write there.
+// creates nothing. It returns ErrNoDirectory if the process cannot write there.
 func Space(dir string) (free uint64, exists bool, err error) {
 	at := filepath.Clean(dir)
 	info, err := os.Stat(at)

@@ -2,7 +2,7 @@ package journal
 
 import "time"
 
-// Identity says which objects a segment has. A lane is restored from a segment only if its own identity is equal.
+// Identity says which objects a segment has. A lane is restored from a segment only if both have the Same identity.
 type Identity struct {
 	Cluster  string // UID of the namespace kube-system
 	Resource string // group, version and resource
@@ -18,20 +18,20 @@ type Identity struct {
 	Columns []byte `json:",omitempty"`
 	// Bookmark is a watch frame with the bookmark that ends initial events.
 	Bookmark []byte `json:",omitempty"`
-	// ListKind is the kind of the resource's lists. Warnings are the Warning headers of its answers.
+	// ListKind is the kind of the resource's lists. Warnings are the Warning headers of the upstream's responses.
 	ListKind string   `json:",omitempty"`
 	Warnings []string `json:",omitempty"`
 }
 
-// Same reports whether both identities describe the same objects. What may change while a lane runs is not compared.
+// Same reports whether both identities describe the same objects. It ignores fields that can change while a lane runs.
 func (i *Identity) Same(other *Identity) bool {
 	return i.Cluster == other.Cluster && i.Resource == other.Resource && i.Encoding == other.Encoding &&
 		i.Accept == other.Accept && i.Upstream == other.Upstream && i.Definition == other.Definition &&
 		i.Generation == other.Generation
 }
 
-// Position is a place in a lane's journal: the end of a segment's records at some moment. The zero Position is no
-// place.
+// Position is a place in a lane's journal: the end of a segment's records at some moment. The zero Position means that
+// there is none.
 type Position struct {
 	Sequence uint64 `json:",omitempty"` // number of the segment in its lane
 	ID       uint64 `json:",omitempty"` // random number of the segment

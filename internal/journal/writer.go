@@ -92,10 +92,10 @@ func (w *Writer) checkpoint(ctx context.Context, path string, sequence uint64, s
 	return o, context.Cause(ctx)
 }
 
-// Append appends records to the open segment: events and progress, which must not go back in resourceVersion, and the
-// dictionaries that they need. It writes all of them or, if it fails, none. The caller may then call Append again with
-// the same records, or Begin. It returns the context's cause if the context ends first, and ErrNoSegment if no segment
-// is open. It does not wait until the records are on the disk.
+// Append appends records to the open segment, without a sync: events and progress, which must not go back in
+// resourceVersion, and the dictionaries that they need. If it fails, it removes what it wrote, and the caller may call
+// Append again with the same records, or Begin. If the removal fails, too, Append closes the segment. It returns the
+// context's cause if the context ends first, and ErrNoSegment if no segment is open.
 func (w *Writer) Append(ctx context.Context, records iter.Seq[Record]) error {
 	if w.current == nil {
 		return ErrNoSegment
