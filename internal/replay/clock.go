@@ -5,8 +5,8 @@ import "time"
 // clock is the time that is replayed. Immutable; safe for concurrent use.
 type clock struct {
 	began time.Time // when the replay began
-	from  time.Time // time of the journal at that moment
-	speed float64   // seconds of the journal per second; 0 does not move
+	from  time.Time // recorded time when the replay began
+	speed float64   // recorded seconds per second; 0 stops the clock
 }
 
 // now returns the time of the journal.
@@ -14,7 +14,7 @@ func (c *clock) now() time.Time {
 	return c.from.Add(time.Duration(float64(time.Since(c.began)) * c.speed))
 }
 
-// until returns how long it takes until a time of the journal. The speed must not be 0.
+// until returns the real time that passes until a time of the journal. The speed must not be 0.
 func (c *clock) until(at time.Time) time.Duration {
 	return time.Duration(float64(at.Sub(c.now())) / c.speed)
 }

@@ -39,7 +39,7 @@ func Command() *cobra.Command {
 	f.StringVar(&o.Listen, "listen", o.Listen, "Loopback `address` and port on which to serve HTTP. Port 0 selects a free port.")
 	f.StringVar(&o.Kubeconfig, "write-kubeconfig", o.Kubeconfig,
 		"Path of a kubeconfig `file` to write, for programs without a flag for the server.")
-	command.SetUsageFunc(func(cmd *cobra.Command) error { // otherwise cobra uses that of the parent command
+	command.SetUsageFunc(func(cmd *cobra.Command) error { // otherwise cobra uses the parent command's function
 		_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s\n\nFlags:\n%s", cmd.UseLine(),
 			cmd.Flags().FlagUsagesWrapped(120))
 		return err

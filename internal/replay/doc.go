@@ -10,18 +10,18 @@
 //
 // It promises:
 //
-//   - All lanes have one resourceVersion. For a time, that is the highest one that any lane had at that time. A read
-//     never sees a part of the events of a version.
-//   - A lane of which the journal lacks this version shows its last one before, with a Warning header in each response.
-//     It receives no versions until the journal continues.
+//   - All lanes have the same resourceVersion. For a time, this is the highest one that any lane had at that time. A
+//     read sees all events of a version or none.
+//   - If the journal lacks a lane at this version, the lane stays at its last earlier version until the journal
+//     continues. Until then, each response has a Warning header.
 //   - Ages in Tables are relative to the time that is replayed.
 //   - Nothing is served that is not in the journal. Each refusal says so.
-//   - Damaged records are not served. The lane counts as not recorded from there.
+//   - Damaged records are not served. From the first one on, the lane counts as not recorded.
 //   - The journal is only read, without a lock. A process may write it meanwhile, but later records are not replayed.
 //   - Only loopback addresses are served, and only requests to loopback names, because callers are not authenticated. A
 //     user who can read the files can read the objects in any case.
 //   - A resource that was recorded in protobuf only is also served in JSON, without Tables.
 //
-// Goroutines: Open loads lanes in goroutines and waits for them. Serve owns one for each of the server, the player and
-// the recorded upstream, which serves a network in memory.
+// Goroutines: Open loads lanes in goroutines and waits for them. Serve owns goroutines for the server, its shutdown,
+// the player, and the recorded upstream, which serves a network in memory.
 package replay

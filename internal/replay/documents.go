@@ -17,7 +17,7 @@ import (
 // definitionsPath is the path of the definitions of custom resources.
 const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
 
-// documents are the recorded documents of the present moment. Safe for concurrent use.
+// documents are the recorded documents that are valid at the replayed time. Safe for concurrent use.
 type documents struct {
 	dir     string
 	present atomic.Pointer[[]journal.Document]

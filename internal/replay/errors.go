@@ -28,7 +28,7 @@ func refuse(w http.ResponseWriter, r *http.Request, status metav1.Status) {
 	handlers.WriteStatus(w, r, &status)
 }
 
-// absent is the answer for what the journal does not have.
+// absent is the answer to a request for something that the journal does not have.
 func absent(what string) metav1.Status {
 	status := apierrors.NewNotFound(schema.GroupResource{}, "").ErrStatus
 	status.Message, status.Details = "the journal does not have "+what, nil
@@ -43,7 +43,7 @@ func otherEncoding(resource, encoding string) metav1.Status {
 	return status
 }
 
-// outside is the answer to a read of a version that the replay does not have, or not yet.
+// outside is the answer to a read of a version that the replay does not have or has not reached.
 func (l *lane) outside(version string) metav1.Status {
 	rv, err := cache.ParseRV(version)
 	if now, failed := l.Now(context.Background()); err == nil && failed == nil && rv > now {

@@ -10,8 +10,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// form is how the objects of a lane are read and represented. It changes when another version of kube-apiserver, or
-// another definition, was recorded. Immutable.
+// form is how the objects of a lane are read and represented. A lane gets another form when the recorded identity
+// changes, for example with another version of kube-apiserver or another definition. Immutable.
 type form struct {
 	of       journal.Identity
 	about    *reflector.Description

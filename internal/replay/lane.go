@@ -17,8 +17,8 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// lane is the recorded cache of one resource in one encoding. It implements handlers.Lane: it is filled before the
-// first request, and a State is always as new as the replay. Requests may use it concurrently; only the player writes.
+// lane is the recorded cache of one resource in one encoding. It implements handlers.Lane: requests never wait for a
+// list or a freshness check. Requests may use it concurrently; only the player writes.
 type lane struct {
 	resource upstream.Resource
 	encoding wire.Encoding
@@ -28,7 +28,7 @@ type lane struct {
 	warning  atomic.Pointer[string] // about what the journal lacks; nil or empty for none
 }
 
-// adopt makes the form of the lane that of an identity.
+// adopt gives the lane the form of an identity.
 func (l *lane) adopt(id journal.Identity) error {
 	f, err := l.served.form(l.resource, id, l.encoding)
 	if err == nil {
@@ -91,7 +91,7 @@ func (l *lane) apply(s *step) error {
 	return nil
 }
 
-// replace makes a list the lane's content. Watches receive the differences, if possible, or end.
+// replace replaces the lane's objects by a list. Watches receive the differences, if possible, or else end.
 func (l *lane) replace(s *step) error {
 	fits := l.form.Load().fits(s.identity)
 	if !fits {
@@ -150,7 +150,7 @@ func (l *lane) Warnings() []string {
 // Bookmark implements handlers.Lane.
 func (l *lane) Bookmark() *wire.Bookmark { return &l.form.Load().bookmark }
 
-// Marked implements handlers.Lane. The player sends the version to all lanes.
+// Marked implements handlers.Lane. The player advances all lanes to the version of the replay.
 func (*lane) Marked() bool { return true }
 
 // StaleFor implements handlers.Lane.

@@ -26,7 +26,7 @@ func (l lanes) get(resource upstream.Resource, e wire.Encoding) (*lane, error) {
 	return found, nil
 }
 
-// hasContent reports whether the journal has the lane at the present moment.
+// hasContent reports whether the lane exists and has a State.
 func (l *lane) hasContent() bool {
 	if l == nil {
 		return false
@@ -35,12 +35,12 @@ func (l *lane) hasContent() bool {
 	return err == nil
 }
 
-// offers reports whether a resource was recorded in an encoding.
+// offers reports whether the replay has a resource in an encoding.
 func (l lanes) offers(resource upstream.Resource, e wire.Encoding) bool {
 	return l[laneKey{resource.GVR, e.Name()}].hasContent()
 }
 
-// encodingOf returns the name of an encoding in which a resource was recorded; empty if there is none.
+// encodingOf returns the name of an encoding in which the replay has a resource; empty if there is none.
 func (l lanes) encodingOf(gvr schema.GroupVersionResource) string {
 	for key, lane := range l {
 		if key.gvr == gvr && lane.hasContent() {

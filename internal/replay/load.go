@@ -65,7 +65,7 @@ func (l *loader) note(lane string, err error) {
 }
 
 // load reads all lanes, as many at a time as there are processors. It leaves out, with a log message, lanes that cannot
-// be served. The tracks read with the given context.
+// be served. The tracks also use the context for later reads.
 func (l *loader) load(ctx context.Context, atOnce int) ([]*loaded, error) {
 	parts := l.parts()
 	all := make([]*loaded, len(parts))
@@ -104,7 +104,7 @@ func (l *loader) one(ctx context.Context, part part) (*loaded, error) {
 	}
 	one := &loaded{recording: &recording{lane: lane, name: part.Lane, steps: newTrack(ctx, part.segments)}}
 	if part.Certainty == journal.Absent {
-		return one, nil // it begins later
+		return one, nil // the lane begins after the cut
 	}
 	for s := one.steps.peek(); s != nil && s.rv <= l.cut.RV; s = one.steps.peek() {
 		if err := one.collect(s); err != nil {
@@ -125,8 +125,8 @@ func (l *loader) one(ctx context.Context, part part) (*loaded, error) {
 	return one, nil
 }
 
-// segments returns the segments from that of the cut, or all later ones if the lane begins later. They end before
-// another cluster, and before the cluster was restored from a backup.
+// segments returns the segments from the one of the cut on, or all later ones if the lane begins after the cut. They
+// end where sameHistory ends.
 func (l *loader) segments(part journal.LaneCut) ([]journal.Segment, error) {
 	from := part.Segment.Sequence
 	if part.Certainty == journal.Absent {
@@ -208,5 +208,5 @@ func newest(all []*loaded) (rv uint64, at time.Time) {
 	return rv, at
 }
 
-// goesOn reports whether the journal of the lane does not end at the cut, or ends there because of damage.
+// goesOn reports whether the journal of the lane continues after the cut, or cannot be read further because of damage.
 func (o *loaded) goesOn() bool { return o.steps.peek() != nil || o.steps.failure != nil }

@@ -61,6 +61,6 @@ func (memoryAddress) Network() string { return "memory" }
 // String implements net.Addr.
 func (memoryAddress) String() string { return "journal" }
 
-// forwardedHost is the host of requests that clients sent. Those of the handlers themselves have the address of the
-// server, which no client can choose.
+// forwardedHost is the host of requests that clients sent. Requests of the handlers themselves have the memoryAddress
+// as their host, which no client can choose.
 const forwardedHost = "forwarded"

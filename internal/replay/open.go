@@ -59,7 +59,7 @@ type opening struct {
 	served    *served
 }
 
-// open loads the lanes. The time is zero if it is to be found from the cut.
+// open loads the lanes. If the time is zero, open uses the time of the last record in the cut.
 func (p *opening) open(ctx context.Context, at time.Time) (*Replay, error) {
 	all, err := p.load(ctx, at)
 	if err != nil {

@@ -14,7 +14,7 @@ type Options struct {
 	At string
 	// Speed is the number of recorded seconds that pass in a second.
 	Speed float64
-	// Frozen keeps the moment: watches receive no events.
+	// Frozen stops the clock, so that watches receive no events.
 	Frozen bool
 	// Listen is the loopback address and port to serve.
 	Listen string

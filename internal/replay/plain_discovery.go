@@ -12,8 +12,8 @@ import (
 const aggregated = "APIGroupDiscoveryList"
 
 // plainDiscovery returns a discovery document for clients that do not accept aggregated discovery (KEP-3352): of all
-// groups, a group, or a group version. It makes the document from the aggregated one, and returns nil if that does not
-// contain it.
+// groups, a group, or a group version. It makes the document from the aggregated one, and returns nil if the group or
+// version is not in it.
 func plainDiscovery(path string, document []byte) (any, error) {
 	var list apidiscoveryv2.APIGroupDiscoveryList
 	if err := json.Unmarshal(document, &list); err != nil {
@@ -91,7 +91,7 @@ func resourcesOf(g *apidiscoveryv2.APIGroupDiscovery, version string) any {
 	return nil
 }
 
-// resourceWithSubresources returns a resource and its subresources. One without a kind is left out.
+// resourceWithSubresources returns a resource and its subresources, except those without a kind.
 func resourceWithSubresources(r *apidiscoveryv2.APIResourceDiscovery) (all []metav1.APIResource) {
 	namespaced := r.Scope == apidiscoveryv2.ScopeNamespace
 	if kind := r.ResponseKind; kind != nil && kind.Kind != "" {

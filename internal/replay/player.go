@@ -15,7 +15,7 @@ import (
 const (
 	// tick is the interval at which lanes drop old events, and documents are read again.
 	tick = 10 * time.Second
-	// skew is how much later another lane may have received a resourceVersion.
+	// skew is the maximum difference between the times at which two lanes receive the same resourceVersion.
 	skew = 10 * time.Second
 	// versionsAtOnce is the number of resourceVersions that are applied while reads wait.
 	versionsAtOnce = 1000
@@ -113,7 +113,7 @@ func (p *player) due(now time.Time) (rv uint64, ok bool) {
 	return rv, ok
 }
 
-// settle advances the lanes without a step at the present version to that version, or sets their warnings.
+// settle advances all lanes to the player's version. A lane that the journal lacks there gets a warning instead.
 func (p *player) settle(now time.Time) {
 	for _, r := range p.recordings {
 		if r.last == nil {
@@ -132,7 +132,7 @@ func (p *player) settle(now time.Time) {
 	}
 }
 
-// noteEnd logs once that there are no more steps.
+// noteEnd logs, one time only, that there are no more steps.
 func (p *player) noteEnd() {
 	for _, r := range p.recordings {
 		if r.steps.peek() != nil {
@@ -146,9 +146,9 @@ func (p *player) noteEnd() {
 	}
 }
 
-// playTo applies the steps up to a resourceVersion, but no list before its time: a lane that is recorded only since the
-// cluster was restored from a backup has lower versions. After a step that cannot be read, the lane has no further
-// steps.
+// playTo applies the steps up to a resourceVersion, but no list before its time: if the lane was first recorded after
+// a restore of the cluster from a backup, its list can have a lower version. After a step that cannot be read, the lane
+// has no further steps.
 func (r *recording) playTo(rv uint64, now time.Time, log *zap.Logger) {
 	for s := r.steps.peek(); s != nil && s.rv <= rv; s = r.steps.peek() {
 		if s.kind == stepList && s.at.After(now) {
@@ -171,8 +171,8 @@ func (r *recording) playTo(rv uint64, now time.Time, log *zap.Logger) {
 func (r *recording) note(s *step) { r.last = &step{rv: s.rv, at: s.at} }
 
 // isLost reports whether the journal lacks the lane at a version and a time: the lane's next step is a list or damaged,
-// or there is none although a record was due. The newest version may be the lane's own, so the version alone does not
-// show this.
+// or there is none and the last one is older than journal.Silence. The version alone does not show a loss if no other
+// lane has a newer one.
 func (r *recording) isLost(rv uint64, now time.Time) bool {
 	next, silent := r.steps.peek(), now.Sub(r.last.at)
 	switch {

@@ -71,7 +71,7 @@ func (r *Replay) assemble() error {
 	return nil
 }
 
-// newClient returns a client of the recorded upstream whose requests have a host.
+// newClient returns a client of the recorded upstream that sends its requests to a host name.
 func (r *Replay) newClient(host string) (*upstream.Client, error) {
 	return upstream.NewClient(&rest.Config{Host: "http://" + host, Dial: r.network.dial}, upstream.Hop{})
 }

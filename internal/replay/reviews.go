@@ -31,7 +31,7 @@ func (everything) Silent() time.Duration { return 0 }
 // readVerbs are the verbs that are allowed.
 var readVerbs = []string{"get", "list", "watch"}
 
-// caller is the name of the user that all callers are.
+// caller is the user name of all callers.
 const caller = "listfacade-replay"
 
 // reviewCodecs decode and encode reviews.

@@ -22,16 +22,16 @@ type served struct {
 	later     *documents // about resources that are not defined yet
 	resources map[schema.GroupVersionResource]upstream.Resource
 	encodings []wire.Encoding
-	now       func() time.Time // time that is replayed, as soon as requests are served
+	now       func() time.Time // replayed time; valid when requests are served
 	writes    *sync.RWMutex
 }
 
-// newServed reads the resources from discovery at the moment, and those that are defined later. The
-// discovery that clients receive decides which of them are visible.
+// newServed reads the resources from discovery at the moment, and those that are defined later. The discovery that
+// clients receive decides which of them are visible.
 func newServed(ctx context.Context, d, later *documents, now func() time.Time) (*served, error) {
 	s := &served{documents: d, later: later, resources: map[schema.GroupVersionResource]upstream.Resource{},
 		encodings: facade.Encodings(), now: now, writes: new(sync.RWMutex)}
-	for _, from := range []*documents{later, d} { // what is defined at the moment comes last, and so applies
+	for _, from := range []*documents{later, d} { // definitions of the moment are read last, and so take precedence
 		found, err := discovery.Read(ctx, from.discover)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", errNoDiscovery, err)

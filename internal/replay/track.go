@@ -17,7 +17,7 @@ type step struct {
 	at     time.Time
 	key    string
 	stored stored // content of stepUpsert and stepDelete, valid until the next step is read
-	// list are the objects of a stepList by key, and identity what they are.
+	// list and identity are set in a stepList only: the objects by key, and their description.
 	list     map[string]*stored
 	identity *journal.Identity
 }
@@ -55,7 +55,7 @@ type track struct {
 	record  *journal.Record // first event after a list that was read; nil if there is none
 	ahead   *step           // next step; nil if it was not read yet
 	failure error           // why the track ends early
-	// reported is for the owner of the track: whether the failure was logged.
+	// reported says whether the failure was logged. The track does not use it.
 	reported bool
 }
 
