@@ -23,7 +23,7 @@ const (
 type Entry struct {
 	Type Type `json:"type"`
 	// Time is when the facade received the last event of the change. It is absent if the journal does not contain the
-	// event. For a hole, it is the end. For an object that existed, it is the beginning of the log.
+	// event. For a hole, it is the end of the hole. For an object that existed, it is the beginning of the log.
 	Time time.Time `json:"time,omitzero"`
 	// Since is the beginning of a hole.
 	Since time.Time `json:"since,omitzero"`
@@ -34,11 +34,11 @@ type Entry struct {
 	Namespace string   `json:"namespace,omitempty"`
 	Name      string   `json:"name,omitempty"`
 	UID       string   `json:"uid,omitempty"`
-	// Managers are those whose managedFields show that they made the change. Deletions have none.
+	// Managers are the managers that made the change, according to managedFields. Deletions have none.
 	Managers []Manager `json:"managers,omitempty"`
 	// Fields are the fields that differ, those of the status last.
 	Fields []Field `json:"fields,omitempty"`
-	// Note says what is not known, for people.
+	// Note says in words what the journal does not show.
 	Note string `json:"note,omitempty"`
 
 	before, after tree
@@ -75,8 +75,8 @@ type Manager struct {
 	Time        time.Time `json:"time,omitzero"`
 }
 
-// compare returns the entry about an object that was before and became after. At least one of them is not nil. It
-// returns false if the object did not change.
+// compare returns the entry for the change of an object from before to after. One of the two can be nil, if the object
+// did not exist. It returns false if the object did not change.
 func compare(before, after *object) (Entry, bool) {
 	var e Entry
 	switch {

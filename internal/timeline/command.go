@@ -64,7 +64,7 @@ func (o *options) addTo(command *cobra.Command) {
 		"Format of the output: table, diff (differences of YAML), json or yaml.")
 	_ = command.MarkFlagRequired("journal-dir") // the flag exists
 	command.SilenceUsage, command.SilenceErrors = true, true
-	command.SetUsageFunc(func(cmd *cobra.Command) error { // otherwise cobra uses that of the parent command
+	command.SetUsageFunc(func(cmd *cobra.Command) error { // otherwise cobra uses the parent command's function
 		_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s\n\nFlags:\n%s", cmd.UseLine(),
 			cmd.Flags().FlagUsagesWrapped(120))
 		return err

@@ -35,14 +35,14 @@ func split(key string) (namespace, name string) {
 // candidate is an object that may differ between the beginning and the end of a period.
 type candidate struct {
 	before, after held
-	next          held // in the checkpoint after a gap, while it is read
+	next          held // content in the checkpoint after a gap, until that checkpoint was read
 	moved         bool // after is set: the period has an event of the object, or a gap
 	time          time.Time
 	version       uint64
 	unseen        bool // the object changed in a hole, so that the journal has no event
 }
 
-// diff passes on the entries about one resource: its changes, sorted by key, then its holes.
+// diff calls show with the entries about one resource: its changes, sorted by key, then its holes.
 func (p *period) diff(ctx context.Context, s *span, f *filter, show func(*Entry) error) error {
 	candidates, holes, err := s.candidates(ctx, f)
 	if err == nil && len(candidates) > 0 {
@@ -122,7 +122,7 @@ func differing(before, after map[string]uint64) []string {
 	return keys
 }
 
-// fill adds the objects at the beginning and the end of the period.
+// fill sets the content of each candidate at the beginning and at the end of the period.
 func (s *span) fill(ctx context.Context, candidates map[string]*candidate) error {
 	listing := false
 	for step, err := range s.steps(ctx) {

@@ -22,7 +22,7 @@ func differences(before, after tree) []Field {
 	return found
 }
 
-// rank sorts the status last, because it usually follows from the other fields.
+// rank sorts the status last, because it is usually a consequence of the other fields.
 func rank(path string) int {
 	if path == "status" || strings.HasPrefix(path, "status.") {
 		return 1
@@ -54,7 +54,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// compareValues reports where two values differ, as deep as both are objects, or lists of objects.
+// compareValues reports the differences of two values: those of the parts if both are objects or lists of objects.
 func compareValues(path string, before, after any, report func(Field)) {
 	switch b := before.(type) {
 	case tree:

@@ -15,7 +15,7 @@ type written struct {
 // owner identifies an entry of metadata.managedFields in its object.
 type owner struct{ manager, operation, apiVersion, subresource string }
 
-// writers reads metadata.managedFields. It skips what is no entry.
+// writers reads metadata.managedFields. An element that is no JSON object becomes an empty entry.
 func writers(fields any) []written {
 	var all []written
 	list, _ := fields.([]any)
@@ -38,7 +38,7 @@ func (w *written) shown() Manager {
 	return Manager{Name: w.manager, Operation: w.operation, Subresource: w.subresource, Time: w.at}
 }
 
-// latest returns the managers that wrote last. A new object has been written by them only.
+// latest returns the managers with the latest time.
 func (o *object) latest() []Manager {
 	var found []Manager
 	var last time.Time
@@ -53,9 +53,9 @@ func (o *object) latest() []Manager {
 	return found
 }
 
-// since returns the managers that wrote the object after it was the other one. kube-apiserver sets the time of an
-// entry, in seconds, when its manager writes. Within a second, only other fields show a write. But fields may also be
-// missing because another manager took them, so they count only if no time differs.
+// since returns the managers that wrote the object after it was equal to before. kube-apiserver sets the time of an
+// entry, in seconds, when its manager writes. A second write within the same second changes only the fields. But fields
+// may also be missing because another manager took them, so they count only if no time differs.
 func (o *object) since(before *object) []Manager {
 	earlier := map[owner]*written{}
 	for i := range before.managers {

@@ -20,7 +20,7 @@ type named struct {
 	discovery.Resource
 }
 
-// has reports whether a name in lower case is one of the resource: plural, singular, short or the kind.
+// has reports whether a name in lower case is a name of the resource: plural, singular, short or the kind.
 func (n *named) has(name string) bool {
 	return name == n.Name || name == n.SingularName || name == strings.ToLower(n.Kind) ||
 		slices.Contains(n.ShortNames, name)

@@ -14,7 +14,7 @@ type tree = map[string]any
 // lastApplied is the annotation with which kubectl repeats the content of an object.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// object is an object without the fields that follow from others.
+// object is an object without the fields that clean removes.
 type object struct {
 	content  tree
 	uid      string
@@ -42,7 +42,7 @@ func read(text []byte) (*object, error) {
 	return o, nil
 }
 
-// clean removes the fields that follow from others.
+// clean removes the fields that only reflect changes of other fields.
 func clean(metadata tree) {
 	for _, name := range []string{"managedFields", "resourceVersion", "generation"} {
 		delete(metadata, name)

@@ -61,7 +61,7 @@ func (e *edge) recorded() time.Time {
 // period is a part of a journal.
 type period struct {
 	dir      string
-	cluster  string // that of the end
+	cluster  string // cluster at the end of the period
 	from, to edge
 }
 
@@ -112,10 +112,10 @@ func (p *period) spans() ([]span, error) {
 	return slices.CompactFunc(all, func(a, b span) bool { return a.resource.String() == b.resource.String() }), nil
 }
 
-// attempts is how often a span is read if the journal removes its first segment meanwhile.
+// attempts is the maximum number of times that a span is read if the journal removes its first segment meanwhile.
 const attempts = 5
 
-// retrying calls a function with a span, and with its current one as long as the journal has removed its first segment.
+// retrying calls a function with a span, and again with the current one if the journal has removed its first segment.
 func (p *period) retrying(s span, read func(*span) error) error {
 	for attempt := 1; ; attempt++ {
 		err := read(&s)

@@ -68,8 +68,8 @@ func (p *listPrinter) close() error {
 // yamlElement returns a value as an element of a list.
 func yamlElement(value any) ([]byte, error) { return toYAML([]any{value}) }
 
-// toYAML returns a value as YAML. The library reads JSON as YAML, in which some characters must be escaped that need
-// not be escaped in JSON.
+// toYAML returns a value as YAML. The library reads JSON as YAML, which requires more escapes than JSON; toJSON writes
+// them.
 func toYAML(value any) ([]byte, error) {
 	text, err := toJSON(value)
 	if err != nil {
@@ -78,7 +78,7 @@ func toYAML(value any) ([]byte, error) {
 	return yaml.JSONToYAML(text)
 }
 
-// toJSON returns a value as JSON, with escapes for all control characters: a terminal may be the reader.
+// toJSON returns a value as JSON, with escapes for all control characters, because the output may be a terminal.
 func toJSON(value any) ([]byte, error) {
 	text, err := json.Marshal(value)
 	if err != nil {

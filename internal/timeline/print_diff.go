@@ -16,7 +16,7 @@ type diffPrinter struct{ out io.Writer }
 
 func (p diffPrinter) print(e *Entry) error {
 	if e.Type == Existed {
-		return nil // it is the old text of the next difference
+		return nil // the next difference has this object as its old text
 	}
 	if _, err := fmt.Fprintf(p.out, "# %s\n", printable(strings.Join(heading(e), " "))); err != nil || e.Type == Lost {
 		return err
@@ -31,7 +31,7 @@ func (p diffPrinter) print(e *Entry) error {
 	}
 	text := diff.Diff("before", before, "after", after)
 	_, text, _ = bytes.Cut(text, []byte("\n")) // the first line repeats the names
-	// YAML need not escape all control characters.
+	// YAML does not escape all control characters, but PrintableLines does.
 	_, err = io.WriteString(p.out, observe.PrintableLines(string(text)))
 	return err
 }

@@ -21,15 +21,15 @@ type column struct {
 // tableFormat is the format of a command's table.
 type tableFormat struct {
 	columns []column
-	// gathers is true if similar holes of many resources are shown in one line. It is false if lines are in the order of
-	// time.
+	// gathers says whether similar holes of many resources are shown in one line. It must be false if lines are in the
+	// order of time.
 	gathers bool
 }
 
 // manyHoles is the number of similar holes from which they are shown in one line.
 const manyHoles = 4
 
-// The columns of both commands. A hole has its period in the last one.
+// The columns of both commands. The last column shows the period of a hole.
 var (
 	timeColumn    = column{"TIME", func(e *Entry) string { return stamp(e.Time) }}
 	versionColumn = column{"VERSION", func(e *Entry) string {
@@ -57,7 +57,7 @@ type tablePrinter struct {
 	tableFormat
 	out   io.Writer
 	rows  [][]string
-	holes []Entry // those that may be gathered
+	holes []Entry // holes that gather adds at the end
 }
 
 func (p *tablePrinter) print(e *Entry) error {
@@ -78,7 +78,7 @@ func (p *tablePrinter) add(e *Entry) {
 	p.rows = append(p.rows, row)
 }
 
-// gather adds the rows of the holes, sorted by what they mean.
+// gather adds the rows of the holes, sorted by their notes.
 func (p *tablePrinter) gather() {
 	slices.SortStableFunc(p.holes, func(a, b Entry) int { return strings.Compare(a.Note, b.Note) })
 	for len(p.holes) > 0 {

@@ -20,7 +20,7 @@ type options struct {
 	output    string
 }
 
-// open returns the part of the journal between the moments of the flags, and the resources of its end.
+// open returns the period between the moments of the flags, and the resources at its end, or now if --to is a version.
 func (o *options) open(ctx context.Context, now time.Time) (*period, vocabulary, error) {
 	var from journal.Moment
 	to, err := journal.ParseMoment(o.to, now)

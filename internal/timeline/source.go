@@ -54,7 +54,7 @@ func (s *source) add(stored []byte) error {
 	return err
 }
 
-// held is an object as it is in the journal. The zero held is no object.
+// held is an object as it is in the journal. The zero value means that there is no object.
 type held struct {
 	payload []byte
 	of      *source

@@ -17,15 +17,15 @@ type span struct {
 	resource Resource
 	encoding string
 	segments []journal.Segment // in their order; at least one
-	// The events of the period have versions above from in the first segment, and up to to in the last one.
+	// The events of the period have versions > from in the first segment, and <= to in the last one.
 	from, to uint64
 	// late is set if the journal has no content at the beginning of the period. The first checkpoint takes its place.
 	late bool
 }
 
-// span returns the span of the segments of a lane; false if the journal does not have the lane in the period. The
-// edges say which segments belong to it: after the cluster was restored from a backup, others have the same
-// resourceVersions.
+// span returns the span of the segments of a lane; false if the journal does not have the lane in the period. It takes
+// the segments from the edges: their resourceVersions do not suffice, because these repeat after a restore of the
+// cluster from a backup.
 func (p *period) span(all []journal.Segment, lane string) (span, bool) {
 	first, last := p.from.lane(lane).Segment.Sequence, p.to.lane(lane).Segment.Sequence
 	var usable []journal.Segment
@@ -98,7 +98,7 @@ func (s *step) held() held {
 }
 
 // steps returns the steps of a span in their order: the first checkpoint, and then all events up to the end. It returns
-// fs.ErrNotExist if the first segment was removed since the span was made.
+// fs.ErrNotExist if the first segment was removed after the span was made.
 func (s *span) steps(ctx context.Context) iter.Seq2[*step, error] {
 	return func(yield func(*step, error) bool) {
 		intact, last := true, s.segments[0].Time // time of the last record
@@ -110,7 +110,7 @@ func (s *span) steps(ctx context.Context) iter.Seq2[*step, error] {
 			}
 			goesOn, err := w.read(ctx, i > 0 && follows)
 			intact = !errors.Is(err, journal.ErrDamaged) && !errors.Is(err, fs.ErrNotExist)
-			if err != nil && (intact || i == 0 && !w.events) { // without an event, the checkpoint may not be complete
+			if err != nil && (intact || i == 0 && !w.events) { // without an event, the checkpoint can be incomplete
 				yield(nil, err)
 				return
 			}
@@ -145,8 +145,8 @@ func (w *walk) gap() bool {
 	return w.yield(&step{kind: gap, hole: hole}, nil)
 }
 
-// read reads the segment, without its checkpoint if only events are wanted. It returns false at the end of the period,
-// or if the caller wants no more. An error that is journal.ErrDamaged follows the steps before the damage.
+// read yields the steps of the segment, without its checkpoint if only events are wanted. It returns false at the end
+// of the period, or if yield did. Before it returns journal.ErrDamaged, it yields the steps before the damage.
 func (w *walk) read(ctx context.Context, events bool) (goesOn bool, err error) {
 	of, err := newSource(&w.segment.Identity)
 	if err != nil {

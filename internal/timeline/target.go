@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// target is what the arguments of a command name: resources, or one object.
+// target is the meaning of a command's arguments: resources, or one object.
 type target struct {
 	resources []string // empty for all
 	name      string   // of the object; empty for all
