@@ -1,6 +1,6 @@
 // Package wire contains what all encodings of objects have in common: the Encoding interface, lists, bodies and watch
-// frames, gzip, indented JSON, and YAML. An Encoding defines how objects are requested from the upstream, and how its
-// responses are split into objects and scanned. It also defines how responses to clients are written. A cache of
+// frames, gzip, indented JSON, and YAML. An Encoding defines how objects are requested from the upstream, how the
+// responses are split into objects and scanned, and how responses to clients are written. A cache of
 // precompressed pages is limited by a budget in bytes (Precompressed).
 //
 // Each encoding is a subpackage. To add one, write that package, and name it in internal/facade/encodings.go.

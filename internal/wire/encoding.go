@@ -19,11 +19,11 @@ type Encoding interface {
 	// RequestFormats returns the kinds of request that the upstream may accept, the preferred one first. After status 406
 	// the next one is used.
 	RequestFormats() []RequestFormat
-	// Pages returns the requests and the reader for reading, page by page, the data that ask describes.
+	// Pages returns the requests, and the reader of their responses, that read the data of ask page by page.
 	Pages(d Description, ask RequestFormat, fields []Path) Pages
 	// Reader returns a reader of the responses to ask. The fields are those by which objects can be selected.
 	Reader(d Description, ask RequestFormat, fields []Path) Reader
-	// Shape returns the shape of responses about a kind. It contains what follows from the description alone.
+	// Shape returns the shape of responses about a kind. It contains only what the description determines.
 	Shape(d Description) Shape
 }
 

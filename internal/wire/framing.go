@@ -163,7 +163,7 @@ func (p *prefixReader) Next() ([]byte, error) {
 	return p.long.Bytes(), inFrame(err, length)
 }
 
-// inFrame returns the error of a stream, which may not end after bytes of a frame.
+// inFrame returns the error of a stream. If the stream ends after some bytes of a frame, this is io.ErrUnexpectedEOF.
 func inFrame(err error, bytes int) error {
 	if bytes > 0 && errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -32,7 +32,7 @@ func AppendStored(dst []byte, it *Item, dictionary int) []byte {
 // DictionaryOf returns the dictionary of a packed item; nil if it is not packed.
 func DictionaryOf(it *Item) *Dictionary { return item.DictionaryOf(it) }
 
-// ReadDictionary reads what Dictionary.AppendStored appended. It returns ErrDamaged.
+// ReadDictionary reads a dictionary that Dictionary.AppendStored appended. It returns ErrDamaged for other bytes.
 func ReadDictionary(stored []byte) (*Dictionary, error) { return item.ReadDictionary(stored) }
 
 // OpenBytes returns the total size in bytes of the buffers into which packed items are currently unpacked for reading.

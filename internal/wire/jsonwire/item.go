@@ -47,7 +47,7 @@ func appendListed(dst []byte, it *wire.Item) []byte {
 		return append(append(dst, '{'), open.Data()[m.Rest:m.Object]...)
 	}
 	start := len(dst)
-	dst = append(item.Append(append(dst, '{'), it)[:start], '{') // unpack, then move over the type meta
+	dst = append(item.Append(append(dst, '{'), it)[:start], '{') // unpack, then overwrite the type meta
 	n := copy(dst[start+1:cap(dst)], dst[start+1+int(m.Rest):start+1+int(m.Object)])
 	return dst[:start+1+n]
 }

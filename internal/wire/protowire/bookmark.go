@@ -37,8 +37,8 @@ func readBookmark(message []byte) (version string, initialEventsEnd bool, err er
 
 // learnBookmark makes the kind's bookmarks from a bookmark of the upstream, with or without the annotation. It copies
 // the fields of the kind's empty object as encoded. It rejects metadata that no bookmark has, such as a name, because a
-// real object must never be sent as a bookmark. It also rejects a bookmark that it could not reproduce exactly. If that
-// fails, it returns an error and a minimal bookmark.
+// real object must never be sent as a bookmark. It also rejects a bookmark that it could not reproduce exactly. With an
+// error, it returns a minimal bookmark.
 func (s *Shape) learnBookmark(message []byte) (wire.Bookmark, error) {
 	var w walk
 	err := w.object(&extractor{}, message)

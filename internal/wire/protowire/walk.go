@@ -29,7 +29,7 @@ type walk struct {
 // walks are reused, because each takes 2 kB.
 var walks = sync.Pool{New: func() any { return new(walk) }}
 
-// newWalk returns a walk for scan. The caller must free it.
+// newWalk returns a walk for the values of an extractor. The caller must free it.
 func newWalk(e *extractor) *walk {
 	w := walks.Get().(*walk)
 	w.found, w.seen = w.fewFound[:], w.fewSeen[:]

@@ -67,8 +67,8 @@ func (it *Item) Alone() Item {
 	return alone
 }
 
-// Leave records that an item is dropped. It must be called once. It returns true, once for each block, when the
-// remaining items should move because the block becomes sparse. Safe for concurrent use.
+// Leave records that an item is dropped. It must be called only once for an item. It returns true for the call that
+// makes the block sparse; the caller should then move the remaining items. Safe for concurrent use.
 func (it *Item) Leave() bool {
 	if it.by == nil || it.by == &it.by.dictionary.alone {
 		return false

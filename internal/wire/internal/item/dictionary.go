@@ -14,7 +14,7 @@ const (
 	// dictionaryHistory is the maximum size in bytes of the samples in a dictionary. It contains four pods of 15 kB. Twice
 	// the size makes packed pods 1 % smaller, half the size 2 % larger.
 	dictionaryHistory = 64 << 10
-	// longestSample is the number of bytes of a sample that is used for the tables: one zstd block. The library panics for
+	// longestSample is the maximum number of bytes that are used of a sample: one zstd block. The library panics for
 	// samples of twice that length.
 	longestSample = 128 << 10
 	// mostSamples is the approximate total size in bytes of the samples. They are unpacked in memory at the same time.
@@ -27,8 +27,8 @@ const (
 	// usualLevel is the compression level for most dictionaries. The next higher level makes pods in JSON a tenth smaller
 	// in four times the time.
 	usualLevel = zstd.SpeedDefault
-	// fastLevel takes half the time, most of which the usual level needs to reset its tables. It makes pods a seventh
-	// larger in JSON, and 3 % in protobuf.
+	// fastLevel takes half the time of usualLevel, which needs most of its time to reset its tables. It makes pods a
+	// seventh larger in JSON, and 3 % larger in protobuf.
 	fastLevel = zstd.SpeedFastest
 	// mostLarger is the maximum by which fastLevel may make items larger, as a fraction of their packed size.
 	mostLarger = 0.05
@@ -71,7 +71,7 @@ func NewDictionary(samples []*Item) (*Dictionary, error) {
 	return d, nil
 }
 
-// levelFor returns the level for items like the contents: the fast one unless it makes them larger.
+// levelFor returns the level for items like the contents: the fast one unless it makes them too large (mostLarger).
 func (d *Dictionary) levelFor(contents [][]byte) zstd.EncoderLevel {
 	usual, fast := d.sizeAt(usualLevel, contents), d.sizeAt(fastLevel, contents)
 	if float64(fast) <= float64(usual)*(1+mostLarger) {

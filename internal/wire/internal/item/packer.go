@@ -15,7 +15,7 @@ type Packer struct {
 	block      *block // current block, to which free belongs
 	free       []byte // free memory at the end of the current block, for Lay
 	useless    int    // number of consecutive items for which entropy coding was useless
-	skipped    int    // number of items since then for which it was not tried
+	skipped    int    // number of items since the last one that tried entropy coding
 }
 
 // Packer returns a packer for the dictionary.
@@ -67,9 +67,9 @@ func (p *Packer) pack(it *Item, data []byte, put func([]byte) ([]byte, *block)) 
 const alike = 8
 
 const (
-	// enoughTries is the number of consecutive items without use of entropy coding after which most items skip it.
+	// enoughTries is the number of consecutive items with useless entropy coding after which most items skip it.
 	enoughTries = 16
-	// mostSkipped is the number of items that then skip it between two that try it.
+	// mostSkipped is the number of items that then skip entropy coding between two items that try it.
 	mostSkipped = 15
 )
 
@@ -87,8 +87,8 @@ func (p *Packer) smallest(data []byte) []byte {
 	return plain
 }
 
-// skips reports whether to skip entropy coding, because it was of no use for the items before. It costs more than all
-// other packing. Data that hardly shrinks without it never skips it.
+// skips reports whether to skip entropy coding, because it was useless for the items before. Entropy coding costs more
+// than all other packing. Data that hardly shrinks without entropy coding never skips it.
 func (p *Packer) skips(data, plain []byte) bool {
 	if p.useless < enoughTries || !worth(len(data), len(plain)) {
 		return false

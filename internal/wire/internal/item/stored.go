@@ -46,7 +46,7 @@ func Stored(stored []byte, by []*Dictionary,
 	}
 	number, size, object, cells := head[0], head[1], head[2], head[3]
 	if number > uint64(len(by)) || size > storedLimit || object > cells || cells > size {
-		return Item{}, fmt.Errorf("%w: item of dictionary %d of %d, %d bytes", ErrDamaged, number, len(by), size)
+		return Item{}, fmt.Errorf("%w: invalid item header: dictionary %d of %d, %d bytes", ErrDamaged, number, len(by), size)
 	}
 	it := Item{data: stored, size: uint32(size)}
 	open := Opened{data: stored}
@@ -61,7 +61,7 @@ func Stored(stored []byte, by []*Dictionary,
 		it.data = bytes.Clone(stored)
 	}
 	if len(open.data) != int(size) {
-		return Item{}, fmt.Errorf("%w: item of %d bytes has %d", ErrDamaged, size, len(open.data))
+		return Item{}, fmt.Errorf("%w: item with size %d has %d bytes", ErrDamaged, size, len(open.data))
 	}
 	marks, err := scan(open.data, uint32(object), uint32(cells))
 	it.marks = marks
@@ -72,9 +72,9 @@ func Stored(stored []byte, by []*Dictionary,
 func tryOpen(it *Item) (open Opened, err error) {
 	var head zstd.Header
 	if err := head.Decode(it.data); err != nil || !head.HasFCS || head.FrameContentSize != uint64(it.size) {
-		return Opened{}, fmt.Errorf("%w: header of a packed item", ErrDamaged)
+		return Opened{}, fmt.Errorf("%w: invalid header of a packed item", ErrDamaged)
 	}
-	defer func() { // the library has to be trusted with damaged bytes no more than with user data
+	defer func() { // the library can panic for damaged bytes
 		if why := recover(); why != nil {
 			err = fmt.Errorf("%w: %v", ErrDamaged, why)
 		}
@@ -100,7 +100,7 @@ func (d *Dictionary) AppendStored(dst []byte) []byte {
 	return append(append(dst, properties), d.bytes...)
 }
 
-// ReadDictionary reads what Dictionary.AppendStored appended. It copies the bytes. It returns ErrDamaged.
+// ReadDictionary reads and copies what Dictionary.AppendStored appended. It returns ErrDamaged for other bytes.
 func ReadDictionary(stored []byte) (d *Dictionary, err error) {
 	if len(stored) == 0 || stored[0]&^(storedTables|storedFast) != 0 {
 		return nil, fmt.Errorf("%w: unknown kind of dictionary", ErrDamaged)
