@@ -3,8 +3,8 @@ package selectors
 import "unique"
 
 // Attributes contains the data of an object that a Predicate compares. It is immutable and made by its Kind. A cluster
-// has millions of Attributes with similar content. Data that many objects have in common is in memory once while any of
-// them exists (package unique). Each object has a pointer to it. Each object's own data is one string.
+// has millions of Attributes with similar content. Therefore data that many objects have in common has one copy in
+// memory, which all of them point to (package unique). Each object's own data is one string.
 type Attributes struct {
 	own      string                  // key, position of the name in the key, hash of the UID, and the object's own fields
 	template unique.Handle[template] // data common to objects of one template; zero when empty

@@ -14,7 +14,7 @@ type builtin struct {
 	group    string
 	kind     string
 	versions []string // other versions have the default table
-	metadata []string // those of metadata.name and metadata.namespace that selectors of the kind may use
+	metadata []string // metadata.name, metadata.namespace or both: the ones that selectors may use
 	fields   []offer
 	aliases  map[string]string // additional labels of requests -> canonical label
 	refuse   refusal

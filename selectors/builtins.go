@@ -70,7 +70,7 @@ var builtins = []builtin{
 	},
 	{
 		// The same objects as core Events under other names. Requests and JSON use regarding and reportingController,
-		// while the server's field set keeps the core names. The core field source is not selectable here.
+		// but the server's field set keeps the core names. The core field source is not selectable here.
 		group: "events.k8s.io", kind: "Event", versions: []string{"v1", "v1beta1"},
 		metadata: nameAndNamespace, refuse: refusePlainly,
 		fields: []offer{

@@ -12,7 +12,7 @@ import (
 type fieldTerm struct {
 	label    string
 	location Location
-	// Whether the object's value must be that in value; if false, the object's value must be none of those in not.
+	// equal is true if the object's value must be equal to value, false if it must not be in not.
 	equal bool
 	value string // required value, if equal is true
 	not   valueSet

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// labelOp is the operator of a labelTerm. Several operators of the syntax have the same meaning: = and == are in with
-// one value, != is notin with one value.
+// labelOp is the operator of a labelTerm. Several operators of the syntax have the same meaning: = and == mean "in"
+// with one value, != means "notin" with one value.
 type labelOp int
 
 const (

@@ -53,7 +53,7 @@ func mergedTerms(requirements labels.Requirements) []labelTerm {
 	return merged
 }
 
-// mergedTerm returns a term that is true when all given terms of one key and operator are.
+// mergedTerm returns a term that matches when all given terms match. They have the same key and operator.
 func mergedTerm(terms []labelTerm) labelTerm {
 	merged := terms[0]
 	var excluded []string

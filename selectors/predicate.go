@@ -86,8 +86,8 @@ func (p *Predicate) Everything() bool {
 	return p.possible && len(p.labels.all) == 0 && len(p.fields) == 0 && p.shards == nil
 }
 
-// OnlyKeys reports whether the request selects by namespace, name and shard only. These never change, so no object
-// enters or leaves such a selection while it exists.
+// OnlyKeys reports whether the request selects by namespace, name and shard only. These properties of an object never
+// change, so an update never moves an object into or out of such a selection.
 func (p *Predicate) OnlyKeys() bool {
 	for i := range p.fields {
 		if label := p.fields[i].label; label != nameLabel && label != namespaceLabel {

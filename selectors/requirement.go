@@ -44,7 +44,7 @@ type Requirement struct {
 	Values []string
 	// Any means that every value is accepted, but the label must exist. Values is then unused.
 	Any bool
-	// Shards are the accepted shards, of which every object has one. The other fields are then unused.
+	// Shards are the accepted shards; nil if the condition is about a property. If set, the other fields are unused.
 	Shards *Shards
 }
 
@@ -61,7 +61,7 @@ func (r *Requirement) Fulfilled(a *Attributes) bool {
 }
 
 // Requirements yields necessary conditions for a match; Matches may require more. There are none for a predicate that
-// an object without values can match. Names and other fields come first, then labels, shards, and the namespace.
+// is empty or only excludes values. Names and other fields come first, then labels, shards, and the namespace.
 func (p *Predicate) Requirements() iter.Seq[Requirement] {
 	return func(yield func(Requirement) bool) {
 		if !p.possible {

@@ -10,7 +10,7 @@ import (
 var errShardSyntax = errors.New("the expression must consist of shardRange() calls joined with ||")
 
 // A shardSelector is an expression in CEL (KEP-5866). kube-apiserver parses all of CEL and then refuses all but a small
-// part, in its own words. This parser knows that part, and the expressions next to it that clients write by mistake:
+// part, with its own messages. This parser accepts that part, and similar expressions that clients write by mistake:
 //
 //	expression = primary { "||" primary }
 //	primary    = "(" expression ")" | call | path | string
@@ -66,7 +66,7 @@ func (p *shardParser) space() string {
 	return p.rest
 }
 
-// take skips a token, and reports whether it comes next.
+// take reports whether a token comes next, and skips it.
 func (p *shardParser) take(token string) bool {
 	rest, found := strings.CutPrefix(p.space(), token)
 	p.rest = rest
@@ -115,7 +115,7 @@ func (p *shardParser) primary() (*shardNode, error) {
 	return p.path(name)
 }
 
-// literal reads a text in quotes. The character of the quotes comes next.
+// literal reads a text in quotes. The next character must be a quote.
 func (p *shardParser) literal() (*shardNode, error) {
 	quote := p.rest[:1]
 	value, rest, closed := strings.Cut(p.rest[1:], quote)

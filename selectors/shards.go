@@ -91,7 +91,7 @@ func merged(ranges []HashRange) []HashRange {
 // of the ranges.
 func (s *Shards) String() string { return s.text }
 
-// Key returns the field whose hash counts.
+// Key returns the field that is hashed.
 func (s *Shards) Key() ShardKey { return s.key }
 
 // Ranges returns the selected hashes, sorted. The ranges neither overlap nor touch. The slice is shared and read-only.

@@ -131,7 +131,7 @@ func (n *shardNode) bound(name string) (string, error) {
 // hashes returns the hashes of a range whose bounds are valid.
 func (r shardRange) hashes() HashRange {
 	first, _ := strconv.ParseUint(r.start[len("0x"):], 16, 64)
-	end, _ := strconv.ParseUint(r.end[len("0x"):], 16, 64) // the maximum for endOfShards, which is then not excluded
+	end, _ := strconv.ParseUint(r.end[len("0x"):], 16, 64) // for endOfShards: the maximum of a uint64, inclusive
 	if r.end == endOfShards {
 		return HashRange{First: first, Last: end}
 	}

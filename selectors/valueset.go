@@ -14,7 +14,7 @@ type valueSet struct {
 // fewValues is the maximum number of values that are compared one by one.
 const fewValues = 8
 
-// newValueSet returns a set of values. It takes over the slice.
+// newValueSet returns a set of values. The caller must not use the slice afterwards.
 func newValueSet(values []string) valueSet {
 	slices.Sort(values)
 	s := valueSet{sorted: slices.Clip(slices.Compact(values))}

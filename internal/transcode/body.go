@@ -24,7 +24,7 @@ const (
 // metadataType is the name of the type of metadata in the table.
 const metadataType = "apis/meta/v1.ObjectMeta"
 
-// Body appends the JSON of an object in a body: a message in an envelope, which contains its kind.
+// Body appends the JSON of the object in a protobuf body: an envelope with the kind and the message of the object.
 func Body(dst, body []byte) ([]byte, error) {
 	kind, message, err := unwrap(body)
 	if err != nil {

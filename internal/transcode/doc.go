@@ -1,7 +1,7 @@
-// Package transcode writes objects of built-in kinds, which a kube-apiserver sent as protobuf, as JSON. The result has
-// the same bytes as the JSON of a kube-apiserver of the release of k8s.io/api in go.mod, with two exceptions. Fields
-// that only newer releases have are omitted. The volumeClaimTemplates of a StatefulSet have no kind and apiVersion,
-// because protobuf does not contain them.
+// Package transcode converts objects of built-in kinds, which a kube-apiserver sent as protobuf, to JSON. The result
+// has the same bytes as the JSON of a kube-apiserver of the release of k8s.io/api in go.mod, with two exceptions.
+// Fields that only newer releases have are omitted. The volumeClaimTemplates of a StatefulSet have no kind and
+// apiVersion, because protobuf does not contain them.
 //
 // The names, numbers and types of fields are in a table (messages.txt), which a test generates from the Go types of
 // the API. The types themselves are not linked, because they would enlarge the program by a third (ADR 25). The test

@@ -93,8 +93,8 @@ func (w *writer) fields(m *message, raw []byte, depth int) error {
 	return nil
 }
 
-// field appends one member, or the members of a message in its place. Absent values are written as encoding/json writes
-// them.
+// field appends one member, or all members of a message that JSON inlines. Absent values are written as encoding/json
+// writes them.
 func (w *writer) field(f *field, found []value, depth int) error {
 	switch {
 	case f.name == "":
@@ -125,7 +125,7 @@ func empty(value []byte, f *field) bool {
 		return f.of == integer || f.of == boolean
 	case "[]":
 		return f.of == texts || f.list
-	case "null": // the zero value of a time has the option omitzero
+	case "null": // the zero value of a time, whose field has the option omitzero
 		return f.of == moment && !f.list && !f.keyed
 	}
 	return false
@@ -201,7 +201,7 @@ func (w *writer) entries(f *field, found []value, depth int) error {
 	return nil
 }
 
-// raw appends a JSON document as encoding/json writes one of a json.Marshaler.
+// raw appends a JSON document as encoding/json writes the result of a json.Marshaler.
 func (w *writer) raw(document []byte) error {
 	if !json.Valid(document) {
 		return fmt.Errorf("invalid JSON: %w", ErrMalformed)

@@ -12,8 +12,8 @@ import (
 
 //go:generate go test . -run TestTableMatchesGoTypes -update
 
-// text is the table. A line without a space at its start begins a message. The others are its fields in the order of
-// their JSON, with name, number, type and flags.
+// text is the table. A line without a space at its start begins a message. The lines after it that begin with a space
+// are the message's fields in the order of their JSON, with name, number, type and flags.
 //
 //go:embed messages.txt
 var text string

@@ -44,7 +44,7 @@ func values(raw []byte) ([]value, error) {
 	return all, nil
 }
 
-// occurrences returns those of one field. An error is returned for those that have another wire type than the field.
+// occurrences returns the values of one field. It returns ErrMalformed if a value has another wire type than the field.
 func (f *field) occurrences(all []value) ([]value, error) {
 	var found []value
 	for _, v := range all {
@@ -59,7 +59,7 @@ func (f *field) occurrences(all []value) ([]value, error) {
 	return found, nil
 }
 
-// joined returns the occurrences of a nested message as one message. Decoders of protobuf merge them.
+// joined returns the occurrences of a nested message as one message, because decoders of protobuf merge them.
 func joined(found []value) []byte {
 	if len(found) == 1 {
 		return found[0].bytes
