@@ -15,7 +15,7 @@ type Client struct {
 // Others stands for all clients that are not listed.
 const Others = "(others)"
 
-// groups are the prefixes of users that are one client: each machine has one.
+// groups are prefixes of user names. All users with such a prefix are one client, because each machine is a user.
 var groups = [][]byte{[]byte("system:node:"), []byte("system:bootstrap:")}
 
 // userOf returns the user, or the prefix that it shares with the users of other machines. Pods of a service account

@@ -48,7 +48,7 @@ func Command() *cobra.Command {
 	flags.StringVarP(&o.Output, "output", "o", "table", "Format of the report: table or json.")
 	flags.IntVar(&o.Limit, "limit", 30, "Maximum `number` of clients to show. 0 means all.")
 	flags.DurationVar(&o.SampleFor, "sample-for", time.Minute, "Time between two scrapes of a kube-apiserver's metrics, if no log is given. At least 2s.")
-	command.SetUsageFunc(func(cmd *cobra.Command) error { // otherwise cobra uses that of the parent command
+	command.SetUsageFunc(func(cmd *cobra.Command) error { // otherwise cobra uses the parent command's function
 		_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s\n\nFlags:\n%s", cmd.UseLine(),
 			cmd.Flags().FlagUsagesWrapped(120))
 		return err

@@ -16,7 +16,7 @@ type difference struct {
 	length        time.Duration
 }
 
-// verbs are the verbs of metrics that differ from those of requests.
+// verbs maps a verb in the metrics to the verb of the request, if they differ.
 var verbs = map[string]string{"post": "create", "put": "update", "apply": "patch"}
 
 // totals returns the requests of each kind.
@@ -28,7 +28,7 @@ func (d *difference) totals() map[kind]total {
 			requests: after.requests - before.requests, failed: after.failed - before.failed,
 			seconds: after.seconds - before.seconds, open: (after.open + before.open) / 2,
 		}
-		if t.requests < 0 { // kube-apiserver has started again
+		if t.requests < 0 { // kube-apiserver has restarted
 			t = after
 		}
 		if k.resource != "" && (t.requests > 0 || t.open > 0) {
@@ -38,7 +38,7 @@ func (d *difference) totals() map[kind]total {
 	return all
 }
 
-// uses returns the uses, split by the users that were found.
+// uses returns the requests of each kind as uses, one for each user that was found in flight.
 func (d *difference) uses() (all []*use) {
 	open := d.open()
 	for k, t := range d.totals() {

@@ -18,7 +18,7 @@ const (
 	dumpPath    = "/debug/api_priority_and_fairness/dump_requests"
 )
 
-// sampleEvery is the time between two looks at the requests in flight. A look costs kube-apiserver about a small GET.
+// sampleEvery is the time between two looks at the requests in flight. A look costs kube-apiserver as much as a GET.
 const sampleEvery = time.Second
 
 // Live is a running kube-apiserver.
@@ -86,7 +86,7 @@ func (l *Live) scrape(ctx context.Context) (s *scrape, err error) {
 	return s, err
 }
 
-// report watches kube-apiserver for a while.
+// report observes kube-apiserver for Options.SampleFor.
 func (l *Live) report(ctx context.Context, o Options, progress io.Writer) (*Report, error) {
 	if o.Metrics != "" {
 		return nil, errTwoSizes

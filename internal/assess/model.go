@@ -40,7 +40,7 @@ func (f *figures) plus(other *figures) {
 	f.spared, f.facade = f.spared.Plus(other.spared), f.facade.Plus(other.facade)
 }
 
-// machine is the factor by which the CPU of other machines and objects differs from that of docs/benchmarks.md.
+// machine is the factor by which the CPU of other machines and objects differs from the values of docs/benchmarks.md.
 const machine = 1.3
 
 // spread is the factor by which the facade's own CPU for a request varies: an idle facade has costs that a busy one

@@ -4,13 +4,13 @@ import (
 	"github.com/listfacade/listfacade/internal/price"
 )
 
-// A list takes at least about as long as it works. Encoding is one goroutine; others write and collect garbage.
+// The duration of a list bounds its CPU: one goroutine encodes; others write the response and collect garbage.
 const (
-	atMostWorked = 1.5  // CPU of a list as a multiple of its duration
-	likelyWorked = 0.85 // the same for a list whose size is unknown
+	atMostWorked = 1.5  // maximum CPU of a list, as a multiple of its duration
+	likelyWorked = 0.85 // probable CPU of a list whose size is unknown, likewise
 )
 
-// page is what one list returns at most.
+// page returns the largest response that one list can have.
 func (m *model) page(u *use) (whole price.List, known bool) {
 	all, known := m.sizes.of(u.group, u.resource)
 	whole = price.List{Objects: all.objects, Bytes: all.bytes, Encoding: encodingOf(u), Compressed: true}
@@ -66,8 +66,8 @@ func (m *model) list(u *use, f *figures) {
 	f.facade = price.Around(part.FacadeCPU(), spread).Times(float64(n))
 }
 
-// likely returns the price of a list with selectors, if they say how much they select: all objects, or those of a
-// node.
+// likely returns the probable maximum price of a list with selectors: the price of one node's objects if it selects
+// by node, or else of all objects.
 func (m *model) likely(u *use, whole price.List) float64 {
 	if nodes, _ := m.sizes.of("", "nodes"); nodes.objects > 1 && u.selects == selectsNode {
 		const uneven = 2 // some nodes have more objects than others

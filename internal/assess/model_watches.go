@@ -78,7 +78,7 @@ func (m *model) selected(u *use) price.Bounds {
 }
 
 // own returns the cost of the facade's own watches at kube-apiserver: one for each resource and encoding that clients
-// read from it. start is the cost of the lists when it starts.
+// read from the facade. The result start is the cost of the facade's lists when it starts.
 func (m *model) own(uses []*use) (watches, start price.Bounds) {
 	seen := map[resource]bool{}
 	for _, u := range uses {

@@ -2,7 +2,7 @@ package assess
 
 import "bytes"
 
-// shape is what a request's path and query say, apart from names.
+// shape contains the properties of a request and of its caller that affect the cost, without names.
 type shape struct {
 	scope        scope
 	selects      selection
@@ -78,10 +78,10 @@ func (s *shape) read(uri []byte) {
 	default:
 		s.mode = fromCache
 	}
-	s.initial = s.initial || len(version) == 0 || string(version) == "0" // as watches without sendInitialEvents do
+	s.initial = s.initial || len(version) == 0 || string(version) == "0" // such a watch needs no sendInitialEvents
 }
 
-// field adds a field selector. Equality signs are escaped in most clients.
+// field adds a field selector. Most clients escape its equality signs.
 func (s *shape) field(value []byte) {
 	name := value
 	if end := bytes.IndexAny(value, "%=!"); end >= 0 {

@@ -21,8 +21,8 @@ type Report struct {
 	// at kube-apiserver. Readers that wait at the same time share a check.
 	Served  int `json:"served"`
 	Checked int `json:"checked"`
-	// CPU is kube-apiserver's CPU for the requests. Spared is the part of it that a facade makes unnecessary, after its
-	// own cost at kube-apiserver (Own). Facade is the facade's CPU. Start is kube-apiserver's CPU when a facade starts.
+	// CPU is kube-apiserver's CPU for the requests. Spared is the part of it that a facade makes unnecessary, minus
+	// Own, the cost of the facade's watches. Facade is the facade's CPU. Start is kube-apiserver's CPU when one starts.
 	CPU    price.Bounds `json:"cpuSeconds"`
 	Spared price.Bounds `json:"sparedCPUSeconds"`
 	Own    price.Bounds `json:"ownCPUSeconds"`
@@ -65,8 +65,8 @@ const (
 type Why struct {
 	Reason   string `json:"reason"`
 	Requests int    `json:"requests"`
-	// Refused reports whether the facade refuses these requests. It forwards others, which then cost kube-apiserver the
-	// same.
+	// Refused reports whether the facade refuses these requests. Otherwise it forwards them, and they cost
+	// kube-apiserver the same.
 	Refused bool `json:"refused"`
 }
 

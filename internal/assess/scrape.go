@@ -17,7 +17,7 @@ type kind struct {
 type total struct {
 	requests, failed float64
 	seconds          float64 // sum of the durations
-	open             float64 // of requests that are in flight now, if they are long-running
+	open             float64 // long-running requests that are in flight
 }
 
 // scrape is a part of the metrics of kube-apiserver at one moment.

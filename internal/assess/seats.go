@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// seats are the callers of requests that were executing when kube-apiserver was looked at. A caller whose requests
-// execute longer, or occupy more seats, is found more often: its share of what was found is its share of the work.
+// seats are the callers of the requests in the dumps that were executing. A caller whose requests execute longer, or
+// occupy more seats, is found more often: its share of the seats found is its share of the work.
 type seats struct {
 	looks   int
 	missing bool // kube-apiserver has no API Priority and Fairness

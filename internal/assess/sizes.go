@@ -9,13 +9,13 @@ import (
 // size is the number of objects of a resource, and of their bytes in storage.
 type size struct {
 	objects, bytes float64
-	guessed        bool // the bytes
+	guessed        bool // whether bytes is a guess
 }
 
 // sizes are the sizes of all resources that kube-apiserver stores; nil if they are unknown.
 type sizes map[resource]size
 
-var errNoSizes = errors.New("no apiserver_resource_objects and no apiserver_storage_objects in it: " +
+var errNoSizes = errors.New("the metrics have neither apiserver_resource_objects nor apiserver_storage_objects: " +
 	"give the /metrics of a kube-apiserver, for example from kubectl get --raw /metrics")
 
 // of returns the size of a resource, and whether the number of its objects is known. Their bytes may be guessed.
@@ -38,8 +38,8 @@ func usualBytes(group, name string) float64 {
 	return 2 << 10
 }
 
-// aggregated reports whether a resource is served by another server. kube-apiserver reports the number of objects of
-// all resources that it stores.
+// aggregated reports whether a resource is served by another server: kube-apiserver, which reports the number of
+// objects of all resources that it stores, reports none of the group.
 func (s sizes) aggregated(group, name string) bool {
 	if s == nil {
 		return slices.Contains(aggregated, group)

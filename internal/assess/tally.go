@@ -29,7 +29,7 @@ type resource struct{ group, name string }
 // changes are the successful writes of a resource.
 type changes struct {
 	count      int
-	namespaces map[uint64]struct{} // hashes of the first ones
+	namespaces map[uint64]struct{} // hashes of the first namespaces, at most mostNamespaces
 }
 
 // mostNamespaces and mostResources bound the memory of changes.

@@ -73,7 +73,7 @@ func (r *Report) writeClients(w io.Writer) error {
 	})
 }
 
-// reasons names what stays at kube-apiserver: writes 312 (refused), Secrets 4 (forwarded).
+// reasons lists the requests that a facade does not serve: "writes: 312 refused; Secrets: 4 forwarded".
 func reasons(all []Why) string {
 	var texts []string
 	for _, why := range all {

@@ -27,11 +27,11 @@ type use struct {
 // watchTimes add up to the time for which watches were open, in any order of the events. Times are relative to the
 // start of the log.
 type watchTimes struct {
-	started  int           // watches whose beginning is in the log
-	starts   time.Duration // sum of their beginnings
-	ended    int           // watches of these that ended
-	ends     time.Duration // sum of the beginnings of those that ended
-	lifetime time.Duration // sum of the lifetimes of all that ended, without the time before the log
+	started  int           // watches that began in the log
+	starts   time.Duration // sum of the beginnings of the started watches
+	ended    int           // started watches that also ended in the log
+	ends     time.Duration // sum of the beginnings of the ended watches
+	lifetime time.Duration // sum of the lifetimes of all watches that ended, without the time before the log
 }
 
 // open returns for how long the watches were open up to the end of a log of this length. Watches that began before the
@@ -69,7 +69,7 @@ func rawOf(e *auditlog.Event) raw {
 	if isRead(k.verb) {
 		k.read(e.URI)
 	}
-	if string(k.verb) == "get" { // has no other meaning
+	if string(k.verb) == "get" { // limits and selectors have no effect on a get
 		k.limit, k.selects, k.initial = 0, selectsAll, false
 	}
 	return k
@@ -85,7 +85,7 @@ var documents = [][]byte{
 	[]byte("/readyz"), []byte("/metrics"), []byte("/debug"), []byte("/.well-known"), []byte("/openid"), []byte("/logs"),
 }
 
-// pathOf returns the beginning of the path, from a closed set.
+// pathOf returns the prefix in documents with which the path begins, or "/".
 func pathOf(uri []byte) []byte {
 	path, _, _ := bytes.Cut(uri, []byte{'?'})
 	for _, document := range documents {
@@ -160,6 +160,6 @@ func (u *use) fold(other *use) {
 
 // weight is a rough cost, for the choice of the uses that are kept.
 func (u *use) weight() time.Duration {
-	const request, event = time.Millisecond, 1000 // a watch receives an event a second, at 50 µs or so
+	const request, event = time.Millisecond, 1000 // an open watch weighs as much as a request a second
 	return u.took + time.Duration(u.requests+u.watches.started)*request + u.watches.lifetime/event
 }

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// Sizes of blocks and of their only line, in bytes.
+// Maximum sizes of a block with several lines, and of a line, in bytes.
 const (
 	blockSize   = 1 << 20
 	longestLine = 4 << 20
@@ -24,13 +24,13 @@ type block struct {
 type cutter struct {
 	content io.Reader
 	file    string
-	rest    []byte // begins a line
+	rest    []byte // bytes after the last block, from the beginning of a line
 	line    int    // number of the line at which rest begins
 	ended   error  // error of the last read
 	tooLong int    // lines that were left out
 }
 
-// next fills a block with lines. It returns io.EOF after the last line. The last line may lack its end.
+// next fills a block with lines. It returns io.EOF after the last line, which may lack its newline.
 func (c *cutter) next(b *block) error {
 	b.file = c.file
 	b.data = append(b.data[:0], c.rest...)
@@ -92,7 +92,7 @@ func (c *cutter) leaveOut(b *block) {
 	b.data = b.data[:0]
 }
 
-// broke returns the error with which a file ended; nil if it ended as a file should.
+// broke returns the error with which a file ended; nil if the file is complete.
 func (c *cutter) broke() error {
 	if errors.Is(c.ended, io.EOF) && !errors.Is(c.ended, io.ErrUnexpectedEOF) {
 		return nil

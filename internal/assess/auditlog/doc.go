@@ -1,12 +1,12 @@
 // Package auditlog reads audit logs of kube-apiserver: JSON lines of audit.k8s.io, plain or compressed with gzip.
 //
 // The package promises:
-//   - Read parses blocks of lines in parallel and passes them to its caller, in any order. Its memory does not depend
-//     on the size of the logs: a block has at most 1 MiB, or one line of at most 4 MiB.
+//   - Files.Each parses blocks of lines in parallel and passes their events to its caller, in any order. Its memory
+//     does not depend on the size of the logs: a block has at most 1 MiB, or one line of at most 4 MiB.
 //   - A line that is not an audit event is counted, and the first one is reported with its file, number and reason.
 //     Other lines are not affected.
-//   - A file that ends in the middle, such as a truncated gzip file, is reported. The lines before that count.
+//   - A file that ends in the middle, such as a truncated gzip file, is reported. The lines that were read count.
 //   - No input causes a panic.
 //
-// Read starts goroutines that end before it returns: one that cuts blocks, and workers that parse them.
+// Files.Each starts goroutines that end before it returns: one that cuts blocks, and workers that parse them.
 package auditlog

@@ -10,7 +10,7 @@ import (
 
 // Event is the part of an audit event that describes the request. Its texts may share memory with the line.
 type Event struct {
-	// Stage is the stage of the request. Only the stages below are passed to the caller of Read.
+	// Stage is the stage of the request. Files.Each passes only events of the stages Started and Complete.
 	Stage Stage
 	Verb  []byte
 	URI   []byte // path and query
