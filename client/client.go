@@ -17,10 +17,10 @@ import (
 	"k8s.io/client-go/transport"
 )
 
-// WrapConfig returns a copy of a configuration whose reads go to the facade at an https URL, and everything else to
-// kube-apiserver, as the package comment says. ca contains the facade's authorities in PEM. If it is empty, those of
-// the machine are used. The configuration must not have a Transport, because its credentials could not be used for the
-// facade. Nothing is connected before the first request.
+// WrapConfig returns a copy of a configuration that sends reads to the facade at an https URL, and everything else to
+// kube-apiserver, as the package comment says. ca contains the facade's authorities in PEM. If it is empty, the
+// machine's authorities are used. The configuration must not have a Transport, because its credentials could not be
+// used for the facade. Nothing is connected before the first request.
 func WrapConfig(cfg *rest.Config, facadeURL string, ca []byte) (*rest.Config, error) {
 	if cfg.Transport != nil {
 		return nil, errors.New("wrap rest.Config: it has a Transport: set TLSClientConfig, Dial or WrapTransport instead")
@@ -47,7 +47,7 @@ func WrapConfig(cfg *rest.Config, facadeURL string, ca []byte) (*rest.Config, er
 	return split, nil
 }
 
-// parseFacade returns the URL of a facade. Other schemes would show the token to the network.
+// parseFacade returns the https URL of a facade. Any other scheme would show the token to the network.
 func parseFacade(text string) (*url.URL, error) {
 	facade, err := url.Parse(text)
 	if err != nil {
@@ -60,7 +60,7 @@ func parseFacade(text string) (*url.URL, error) {
 	return facade, nil
 }
 
-// authorities returns the certificates in PEM, or nil, which means the machine's.
+// authorities returns the authorities in PEM. It returns nil, which means the machine's authorities, if ca is empty.
 func authorities(ca []byte) (*x509.CertPool, error) {
 	if len(ca) == 0 {
 		return nil, nil
@@ -92,9 +92,9 @@ func (s *splitter) wrap(base http.RoundTripper) http.RoundTripper {
 	}
 }
 
-// transport returns the transport to the facade of a client. It takes the client's certificate from the transport to
-// kube-apiserver and not from the configuration: a copy of the configuration may have another one. It takes the dialer
-// because client-go closes its connections when a certificate is rotated.
+// transport returns a client's transport to the facade. It takes the client's certificate from the transport to
+// kube-apiserver and not from the configuration, because a copy of the configuration may have another certificate. It
+// takes that transport's dialer, because client-go closes the dialer's connections when a certificate is rotated.
 func (s *splitter) transport(base http.RoundTripper) (http.RoundTripper, error) {
 	own, err := utilnet.TLSClientConfig(base)
 	if err != nil {
@@ -138,7 +138,7 @@ var _ utilnet.RoundTripperWrapper = (*splitTransport)(nil)
 // WrappedRoundTripper returns the transport to kube-apiserver, for connections that are upgraded.
 func (t *splitTransport) WrappedRoundTripper() http.RoundTripper { return t.base }
 
-// RoundTrip is http.RoundTripper's.
+// RoundTrip implements http.RoundTripper.
 func (t *splitTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	requested, ours := strings.CutPrefix(r.URL.Path, t.prefix)
 	if !ours || r.URL.Scheme != t.server.Scheme || r.URL.Host != t.server.Host || !isRead(r) {
@@ -162,7 +162,7 @@ func (t *splitTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.base.RoundTrip(r)
 }
 
-// isRead reports whether a facade could answer a request that asks for one of its paths. It refuses impersonation.
+// isRead reports whether a facade can answer the request, if it serves the path. A facade refuses impersonation.
 func isRead(r *http.Request) bool {
 	if r.Method != http.MethodGet || r.Header.Get("Upgrade") != "" || (r.Body != nil && r.Body != http.NoBody) {
 		return false
@@ -206,10 +206,10 @@ type destination int
 const (
 	direct      destination = iota // kube-apiserver
 	facadeOnly                     // the facade; large, or open for long
-	facadeFirst                    // the facade; small, so without a facade kube-apiserver
+	facadeFirst                    // the facade, or kube-apiserver if no facade answers; small
 )
 
-// destinationOf returns where a GET of a path goes. A path that can be read in two ways goes to kube-apiserver.
+// destinationOf returns where a GET of a path goes. An ambiguous path, such as one with "..", goes to kube-apiserver.
 func destinationOf(requested string) destination {
 	if clean := strings.TrimSuffix(requested, "/"); path.Clean(clean) != clean {
 		return direct

@@ -22,15 +22,15 @@
 // # Without a ready facade
 //
 // A GET of a single object or of a document goes to kube-apiserver if the connection to the facade fails, or if the
-// facade answers 503. It costs kube-apiserver little, and client-go limits its rate (rest.Config.QPS). A LIST or WATCH
-// never does, because all clients would list at once. Its caller receives the error of the connection, or the 503 or
-// 429 with Retry-After. client-go then retries: a request after Retry-After, an informer after growing pauses. An
-// informer keeps its objects meanwhile. A request that received 429 never goes to kube-apiserver, because the facade
-// limits this caller.
+// facade answers 503. Such a GET costs kube-apiserver little, and client-go limits its rate (rest.Config.QPS). A LIST
+// or WATCH never goes there, because all clients would list at once. Its caller receives the error of the connection,
+// or the 503 or 429 with Retry-After. client-go then retries: a request after Retry-After, an informer after growing
+// pauses. An informer keeps its objects meanwhile. A request that received 429 never goes to kube-apiserver, because
+// the facade limits this caller.
 //
-// The facade answers 501 for a resource that it does not cache, if the caller has a client certificate, which it cannot
-// forward. Any read that receives 501 goes to kube-apiserver. If the facade's certificate cannot be verified, every
-// request fails, because the configuration is wrong.
+// The facade answers 501 for a resource that it does not cache, if the caller has a client certificate, because it
+// cannot forward the certificate. Any read that receives 501 goes to kube-apiserver. If the facade's certificate cannot
+// be verified, every read that the facade should serve fails, because the configuration is wrong.
 //
 // # Credentials
 //
