@@ -1,6 +1,6 @@
 package main
 
-// rows returns the rows of the dashboard, from the view of clients to the cost.
+// rows returns the rows of the dashboard. The first ones show what clients notice, the last ones the costs.
 func rows() []row {
 	return []row{requests(), lanes(), watches(), freshness(), selfAudit(), upstream(), callers(), saved(), memory()}
 }
@@ -107,7 +107,7 @@ func selfAudit() row {
 		{"Time since the last complete comparison", "Before the first one, time since the resource was first cached.", "s", []query{
 			{"max by (" + lane + ") (listfacade_self_audit_age_seconds{" + of + "})", "{{pod}} {{resource}} {{encoding}}"},
 			{"max(listfacade_self_audit_interval_seconds{" + pods + "})", "--self-audit-interval"}}},
-		{"Differing objects", "And the relists that follow.", "short", []query{
+		{"Differing objects", "With the relists that they caused.", "short", []query{
 			{"sum by (" + lane + ", kind) (increase(listfacade_self_audit_differences_total{" + of + "}[$__rate_interval]))",
 				"{{pod}} {{resource}} {{encoding}} {{kind}}"},
 			{"sum by (" + lane + ") (increase(listfacade_self_audit_relists_total{" + of + "}[$__rate_interval]))",

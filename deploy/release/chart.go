@@ -21,8 +21,8 @@ var (
 	notInVersions   = regexp.MustCompile(`[^0-9A-Za-z-]+`)
 )
 
-// chartVersion returns the version of the chart, which must be a semantic one: that of a tag, or 0.0.0 with the
-// version as suffix.
+// chartVersion returns the version of the chart, which must be a semantic version. If r.version is not one, it becomes
+// the suffix of 0.0.0.
 func (r release) chartVersion() string {
 	if found := semanticVersion.FindStringSubmatch(r.version); found != nil {
 		return found[1]
@@ -30,7 +30,7 @@ func (r release) chartVersion() string {
 	return "0.0.0-g" + notInVersions.ReplaceAllString(r.version, "-")
 }
 
-// writeChart writes the archive that `helm install` accepts. helm package would write the current time into it.
+// writeChart writes the archive that `helm install` accepts, without the current time that helm package would write.
 func (r release) writeChart(digest v1.Hash) error {
 	files, err := r.chartFiles(filepath.Join(r.root, filepath.FromSlash(chartDir)), "listfacade")
 	if err != nil {
@@ -99,7 +99,7 @@ func (r release) chartFiles(dir, prefix string) ([]file, error) {
 	return files, nil
 }
 
-// ignored reports whether .helmignore names a file. Its lines here are patterns of names.
+// ignored reports whether .helmignore names a file. Each line of this .helmignore is a pattern of names.
 func (r release) ignored(name string) bool {
 	patterns, err := os.ReadFile(filepath.Join(r.root, filepath.FromSlash(chartDir), ".helmignore"))
 	if err != nil {

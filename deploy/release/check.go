@@ -70,7 +70,7 @@ func unpack(archive io.Reader, dir string) error {
 	}
 }
 
-// checkImage reads the written layout. It has all platforms, no root user, and a program that runs, which it prints.
+// checkImage checks that the written layout has all platforms, no root user, and a program that runs.
 func (r release) checkImage() error {
 	dir, err := os.MkdirTemp("", "listfacade-check")
 	if err != nil {

@@ -4,7 +4,7 @@
 //   - listfacade-VERSION.tgz: the chart
 //   - install.yaml: the manifests of deploy/kubernetes/overlays/authority, which one kubectl apply installs
 //
-// The same sources, binaries and options give the same bytes: all times are that of the commit, and all lists are
+// The same sources, binaries and options give the same bytes: all times are the commit's time, and all lists are
 // sorted. The program needs neither Docker nor helm. The subcommand push sends the image to the registry.
 //
 // The files contain only two addresses: of the registry and of the sources. Without a registry, the manifests name only

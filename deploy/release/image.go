@@ -20,17 +20,17 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// architectures are those of the image, all for Linux.
+// architectures are the architectures of the image, all for Linux.
 var architectures = []string{"amd64", "arm64"}
 
 const (
 	imageFile = "listfacade-image.tar"
 	program   = "usr/local/bin/listfacade"
-	// user is that of deploy/kubernetes. It has no home directory and no shell.
+	// user is the user ID in deploy/kubernetes. The user has no home directory and no shell.
 	user = 65532
 )
 
-// file is a file of the image.
+// file is a file of the image or of the chart.
 type file struct {
 	name string
 	mode int64

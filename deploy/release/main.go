@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// release has the options of all files.
+// release has the options of the command.
 type release struct {
 	root, dist string // directories: of the repository, and of the binaries and all written files
 	version    string
@@ -96,7 +96,7 @@ func (r release) imageName() string {
 	return r.registry + "/listfacade"
 }
 
-// imageTag is the version as a tag, which has fewer characters.
+// imageTag returns the version as a tag, in which + is not allowed.
 func (r release) imageTag() string { return strings.ReplaceAll(r.version, "+", "_") }
 
 func (r release) path(name string) string { return filepath.Join(r.dist, name) }

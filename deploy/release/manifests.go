@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// writeManifests writes the kustomization that needs no preparation as one file, with the image of the release.
+// writeManifests writes install.yaml: the overlay authority, which needs no preparation, with the image of the release.
 func (r release) writeManifests(digest v1.Hash) error {
 	options := krusty.MakeDefaultOptions()
 	options.Reorder = krusty.ReorderOptionLegacy // the namespace first
