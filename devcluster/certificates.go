@@ -47,8 +47,8 @@ func MakeCertificates(dir string, hosts []string) (*Certificates, error) {
 }
 
 // KeepAuthorities writes the keys of the authorities that sign users' and front proxies' certificates, so that a test
-// can create further users. It returns the pairs by name: "ca" signs users' certificates, "front-proxy-ca" signs those
-// of front proxies.
+// can create further users. It returns the pairs by name: "ca" signs certificates of users, "front-proxy-ca" signs
+// certificates of front proxies.
 func (c *Certificates) KeepAuthorities() (map[string]pki.Pair, error) {
 	pairs := make(map[string]pki.Pair)
 	for name, authority := range map[string]*pki.Authority{"ca": c.ca, "front-proxy-ca": c.frontProxyCA} {

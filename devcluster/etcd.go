@@ -11,8 +11,8 @@ import (
 	"github.com/listfacade/listfacade/devcluster/internal/process"
 )
 
-// progressEvery is the interval of etcd's progress notifications, the same as in kubeadm. Without other events, they
-// advance kube-apiserver's periodic bookmarks.
+// progressEvery is the interval of etcd's progress notifications, the same as in kubeadm. Without other events, the
+// notifications advance kube-apiserver's periodic bookmarks.
 const progressEvery = 5 * time.Second
 
 // etcdStart is the timeout for the start of etcd. A start takes half a second on an idle machine, and much longer next
@@ -57,7 +57,7 @@ func (c *Cluster) addEtcd(name string) (*etcd, error) {
 	return e, nil
 }
 
-// etcdArgs returns the flags of one etcd. Its peer URL has no TLS, because it has no other members.
+// etcdArgs returns the flags of one etcd. Its peer URL has no TLS, because this etcd has no other members.
 func (c *Cluster) etcdArgs(dir, url, peerURL string) []string {
 	args := []string{
 		"--name=devcluster",

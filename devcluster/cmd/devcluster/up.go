@@ -124,7 +124,7 @@ func up(ctx context.Context, o devcluster.Options, report func(devcluster.Info, 
 	}
 }
 
-// untilStdinCloses returns a context that ends at the end of stdin. Its goroutine ends then, or with the command.
+// untilStdinCloses returns a context that ends at the end of stdin. Its goroutine ends then, or with the process.
 func untilStdinCloses(ctx context.Context, stdin io.Reader) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {

@@ -9,7 +9,7 @@ import (
 // packages it would take twice as long to start. Tests start it hundreds of times.
 const controlPlane = modulePath + "/cmd/controlplane"
 
-// binary is one file of the compiler, with the programs that it contains.
+// binary is one file that the compiler writes, with the programs that it contains.
 type binary struct {
 	pkg      string // import path of the main package
 	programs []Program

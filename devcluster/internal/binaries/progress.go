@@ -36,7 +36,7 @@ func (b *build) sizes(ctx context.Context, binaries []binary) map[string]int64 {
 		var p struct {
 			ImportPath, Dir string
 			GoFiles         []string
-			Stale           bool // or a package that it imports is
+			Stale           bool // whether the package, or one that it imports, is not in the build cache
 		}
 		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
 			return sizes

@@ -31,7 +31,7 @@ func (e *DeathError) Error() string {
 	return fmt.Sprintf("%s exited unexpectedly (%s); the end of %s:\n%s", e.Name, e.Status, e.LogFile, e.Tail)
 }
 
-// NotReadyError reports that a process did not become ready in time. It contains the end of its log.
+// NotReadyError reports that a process did not become ready within the timeout. It contains the end of its log.
 type NotReadyError struct {
 	Name    string
 	Within  string // timeout as text
