@@ -7,7 +7,7 @@ import (
 )
 
 // Dozen is a load of twelve clients of different kinds: pollers, informers, controllers, and clients that a facade
-// cannot serve. The same script runs directly at kube-apiserver, and with its reads at a facade.
+// cannot serve. The same script runs with all requests at kube-apiserver, and with the reads at a facade.
 type Dozen struct {
 	Namespace string // of the clients and of what they write; created by Prepare
 	Resource  string // core resource that most clients read, such as pods
@@ -79,8 +79,8 @@ type Doing struct {
 	Refused map[string]int // responses of 400 and above, by program
 }
 
-// Do runs the script for a number of rounds. Each client is one goroutine, and one for each of its watches. reads and
-// writes are the servers; the facade in place, reads is the facade.
+// Do runs the script for a number of rounds. Each client has one goroutine, and one more for each of its watches. reads
+// is the server of reads, kube-apiserver or a facade; writes is the server of writes.
 func (d Dozen) Do(ctx context.Context, rounds int, reads, writes *DozenServer) (*Doing, error) {
 	return newDozenRun(d, rounds, reads, writes).run(ctx)
 }

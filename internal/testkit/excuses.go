@@ -14,8 +14,8 @@ import (
 const notPassedOn = "cannot be forwarded with the caller's credentials"
 
 // NotPassedOn reports whether the facade refused a request because it cannot forward it for this caller. With
-// --passthrough=token this happens to callers with a client certificate. If kube-apiserver refuses the same request,
-// the facade must answer in kube-apiserver's words, so that is no excuse.
+// --passthrough=token this happens to callers with a client certificate. It is false if kube-apiserver refuses the same
+// request, because the facade must then answer in kube-apiserver's words.
 func NotPassedOn(q Question, want, got *Answer) bool {
 	switch {
 	case want.Code == http.StatusUnauthorized, want.Code == http.StatusForbidden:

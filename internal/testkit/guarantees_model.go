@@ -78,7 +78,7 @@ func NewModel(r *Recording) (*Model, error) {
 	return m, nil
 }
 
-// Close declares the model complete from that version on, for all later versions.
+// Close declares that the model is complete for the version since and for all later ones.
 func (m *Model) Close(since uint64) {
 	m.from = min(m.from, since)
 	m.to = math.MaxUint64

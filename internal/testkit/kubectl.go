@@ -87,8 +87,8 @@ func (k *Kubectls) Compare(t testing.TB, args ...string) {
 	k.CompareMasked(t, func(text string) string { return text }, args...)
 }
 
-// CompareMasked is Compare of masked texts. On a busy machine a command may take longer than a second. So ages may be
-// between those that the upstream prints before and after.
+// CompareMasked is Compare of masked texts. On a busy machine a command may take longer than a second. Therefore an age
+// may be between the ages that the upstream prints before and after.
 func (k *Kubectls) CompareMasked(t testing.TB, mask func(string) string, args ...string) {
 	t.Helper()
 	deadline := time.Now().Add(settings.Patience())

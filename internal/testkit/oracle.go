@@ -141,9 +141,9 @@ func (o *Oracle) Compare(t testing.TB, q Question) *Answer {
 // Difference sends a question to both servers. It returns the upstream's answer, and every difference after masking.
 //
 // The cluster changes meanwhile: nodes renew leases, ages in Tables increase. So the upstream answers before and after
-// the facade. The facade's answer must equal one of the two, except for ages, which may be between theirs. Difference
-// retries only if the upstream's answers differ, if the version of the facade's list is between theirs, or if the
-// question allows an old answer.
+// the facade. The facade's answer must equal one of these two, except for ages, which may be between the upstream's.
+// Difference retries only if the upstream's answers differ, if the version of the facade's list is between their
+// versions, or if the question allows an old answer.
 func (o *Oracle) Difference(t testing.TB, q Question) (*Answer, string) {
 	t.Helper()
 	deadline := time.Now().Add(settings.Patience())

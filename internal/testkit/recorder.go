@@ -33,7 +33,7 @@ type Recording struct {
 }
 
 // Recorder records one watch until the server ends it or Close is called. It owns the goroutine that reads the stream,
-// and Close waits for it. It is safe for concurrent use.
+// and Close waits for the goroutine. It is safe for concurrent use.
 type Recorder struct {
 	cancel context.CancelFunc
 	done   chan struct{}

@@ -29,7 +29,7 @@ func NewBudget(t *testing.T, name string, otherwise int) Budget {
 	return b
 }
 
-// Allows reports whether a further try is allowed after that many.
+// Allows reports whether a further try is allowed after done tries.
 func (b Budget) Allows(done int) bool {
 	return done < b.Tries && (b.until.IsZero() || time.Now().Before(b.until))
 }

@@ -1,12 +1,12 @@
 // Package settings reads the settings of tests from the environment. Without any of them every run is the same:
 //
 //   - LISTFACADE_SEED is the seed of random tests. Further variables set how many random cases run.
-//   - LISTFACADE_SOAK is the duration of test/soak.
+//   - LISTFACADE_SOAK is the duration of test/soak, LISTFACADE_FAULTS that of each fault of reviews.
 //   - LISTFACADE_UPSTREAM is the release of kube-apiserver.
 //   - LISTFACADE_BUDGETS=smallest starts facades with the smallest budgets.
 //   - LISTFACADE_PACK=off starts facades that do not compress objects in memory.
 //   - LISTFACADE_EXTRAS is the --authorization-extras of facades, auto by default.
-//   - LISTFACADE_FAULTS is the duration of each fault of reviews.
+//   - LISTFACADE_TOKENS=review starts facades that review every token.
 //   - LISTFACADE_PATIENCE is the factor of the time that a test waits for a condition before it fails.
 //   - `go test -short` selects shorter tests.
 //

@@ -20,7 +20,7 @@ func Seed(t testing.TB) uint64 {
 	return uint64(seed)
 }
 
-// Random returns a source of random numbers with that seed.
+// Random returns a source of random numbers with the seed of Seed.
 func Random(t testing.TB) *rand.Rand {
 	t.Helper()
 	return rand.New(rand.NewPCG(Seed(t), 1)) //nolint:gosec // to be repeatable

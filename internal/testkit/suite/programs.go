@@ -13,7 +13,7 @@ var Programs = filepath.Join("..", "..", "bin")
 // requireClients is the environment variable that makes tests fail instead of skip if a client is missing.
 const requireClients = "LISTFACADE_REQUIRE_CLIENTS"
 
-// MayMiss fails the test if clients are required. The caller then skips the missing client.
+// MayMiss fails the test if clients are required. Otherwise the caller skips the missing client.
 func MayMiss(t testing.TB, why string) {
 	t.Helper()
 	if os.Getenv(requireClients) != "" {
@@ -21,8 +21,8 @@ func MayMiss(t testing.TB, why string) {
 	}
 }
 
-// Python returns a python3 with the module kubernetes: the one in PATH, or that of the system, for which Debian has the
-// module. Without one, the test is skipped.
+// Python returns a python3 with the module kubernetes: from PATH, or else the system's python3, for which Debian has
+// the module. If neither has the module, the test is skipped.
 func Python(t testing.TB) string {
 	t.Helper()
 	for _, python := range []string{"python3", "/usr/bin/python3"} {

@@ -23,7 +23,7 @@ const facadeUser = "listfacade"
 var allowed sync.Map
 
 // FacadeKubeconfig returns the kubeconfig of the user that facades of a cluster act as. The user may read everything,
-// which is more than a facade needs, because suites compare its answers with those to an administrator.
+// which is more than a facade needs, because suites compare the facade's answers with the answers to an administrator.
 func FacadeKubeconfig(t testing.TB, c *testkit.Cluster) string {
 	t.Helper()
 	if _, done := allowed.Load(c); !done {
@@ -33,7 +33,7 @@ func FacadeKubeconfig(t testing.TB, c *testkit.Cluster) string {
 	return c.Kubeconfigs[facadeUser]
 }
 
-// FacadeConfig returns the client configuration of that user, for proxies between a facade and the cluster.
+// FacadeConfig returns FacadeKubeconfig as a client configuration, for proxies between a facade and the cluster.
 func FacadeConfig(t testing.TB, c *testkit.Cluster) *rest.Config {
 	t.Helper()
 	FacadeKubeconfig(t, c)

@@ -173,7 +173,7 @@ func (y *Tally) Hold(resource string) (release func()) {
 	}
 }
 
-// Asked returns the number of such requests.
+// Asked returns the number of requests with the given properties.
 func (y *Tally) Asked(asked Asked) int {
 	y.mu.Lock()
 	defer y.mu.Unlock()
