@@ -61,7 +61,7 @@ func (r *Requirement) Fulfilled(a *Attributes) bool {
 }
 
 // Requirements yields necessary conditions for a match; Matches may require more. There are none for a predicate that
-// is empty or only excludes values. Names and other fields come first, then labels, shards, and the namespace.
+// selects everything or only excludes values. Names and other fields come first, then labels, shards and namespace.
 func (p *Predicate) Requirements() iter.Seq[Requirement] {
 	return func(yield func(Requirement) bool) {
 		if !p.possible {

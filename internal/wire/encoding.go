@@ -19,7 +19,7 @@ type Encoding interface {
 	// RequestFormats returns the kinds of request that the upstream may accept, the preferred one first. After status 406
 	// the next one is used.
 	RequestFormats() []RequestFormat
-	// Pages returns the requests, and the reader of their responses, that read the data of ask page by page.
+	// Pages returns the requests that read the data of ask page by page, and the reader of their responses.
 	Pages(d Description, ask RequestFormat, fields []Path) Pages
 	// Reader returns a reader of the responses to ask. The fields are those by which objects can be selected.
 	Reader(d Description, ask RequestFormat, fields []Path) Reader

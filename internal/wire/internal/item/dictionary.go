@@ -14,7 +14,7 @@ const (
 	// dictionaryHistory is the maximum size in bytes of the samples in a dictionary. It contains four pods of 15 kB. Twice
 	// the size makes packed pods 1 % smaller, half the size 2 % larger.
 	dictionaryHistory = 64 << 10
-	// longestSample is the maximum number of bytes that are used of a sample: one zstd block. The library panics for
+	// longestSample is the maximum number of bytes that are taken from a sample: one zstd block. The library panics for
 	// samples of twice that length.
 	longestSample = 128 << 10
 	// mostSamples is the approximate total size in bytes of the samples. They are unpacked in memory at the same time.
@@ -27,7 +27,7 @@ const (
 	// usualLevel is the compression level for most dictionaries. The next higher level makes pods in JSON a tenth smaller
 	// in four times the time.
 	usualLevel = zstd.SpeedDefault
-	// fastLevel takes half the time of usualLevel, which needs most of its time to reset its tables. It makes pods a
+	// fastLevel takes half the time of usualLevel, which spends much of its time on resetting tables. It makes pods a
 	// seventh larger in JSON, and 3 % larger in protobuf.
 	fastLevel = zstd.SpeedFastest
 	// mostLarger is the maximum by which fastLevel may make items larger, as a fraction of their packed size.
