@@ -38,5 +38,5 @@
 // Each server is verified against its own authorities only. Configurations that are copied from the returned one may
 // have other credentials. A copy with another Host is not split.
 //
-// The package starts no goroutine, except those of net/http for connections.
+// The package starts no goroutine, except through net/http for connections.
 package client

@@ -50,8 +50,8 @@ func (k *Kind) compileFields(selector fields.Selector) (terms []fieldTerm, possi
 	return terms, len(requirements) > 0
 }
 
-// matches compares one field. A field that the object lacks compares as "", and so does metadata.namespace of a
-// cluster-scoped object (semantics 5.2).
+// matches compares one field. A field that the object lacks, and metadata.namespace of a cluster-scoped object, compare
+// as "" (semantics 5.2).
 func (t *fieldTerm) matches(a *Attributes) bool {
 	value := a.Field(t.location)
 	if t.equal {

@@ -30,7 +30,7 @@ func compileLabels(selector labels.Selector) (terms labelTerms, possible bool) {
 	return terms, true
 }
 
-// mergedTerms compiles requirements and merges those with the same key and operator.
+// mergedTerms compiles requirements, and merges terms with the same key and operator.
 func mergedTerms(requirements labels.Requirements) []labelTerm {
 	type termKey struct {
 		key string

@@ -16,9 +16,9 @@ func ParseLabels(s string) (labels.Selector, error) {
 }
 
 // ParseFields parses the syntax of a fieldSelector parameter; "" selects everything. It does not convert the labels.
-// kube-apiserver converts them only after it has validated the other list options. In the same order, a request with
-// several errors gets the same message (semantics 1.1). It returns *InvalidError for an invalid selector (semantics
-// 5.2).
+// kube-apiserver converts them only after it has validated the other list options. Callers keep this order, so that a
+// request with several errors gets the same message (semantics 1.1). ParseFields returns *InvalidError for an invalid
+// selector (semantics 5.2).
 func ParseFields(s string) (fields.Selector, error) {
 	selector, err := fields.ParseSelector(s)
 	if err != nil {

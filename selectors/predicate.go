@@ -20,8 +20,8 @@ type Predicate struct {
 	canonical string
 }
 
-// Predicate compiles the selection of a request. The namespace is that of its path, empty for all namespaces and for
-// cluster-scoped kinds. The field selector f is converted (ConvertFields). A nil selector selects everything.
+// Predicate compiles the selection of a request. The namespace is from the request's path, empty for all namespaces and
+// for cluster-scoped kinds. The field selector f is converted (ConvertFields). A nil selector selects everything.
 func (k *Kind) Predicate(namespace string, l labels.Selector, f fields.Selector) *Predicate {
 	p := &Predicate{namespace: namespace}
 	labelTerms, labelsPossible := compileLabels(l)
@@ -73,7 +73,7 @@ func (p *Predicate) Matches(a *Attributes) bool {
 	return len(p.labels.all) == 0 || p.labels.match(a.Labels())
 }
 
-// Namespace returns the namespace of every match: that of the path, or of an exact metadata.namespace requirement
+// Namespace returns the namespace of every match, from the path or from an exact metadata.namespace requirement
 // (semantics 5.4). Empty means all.
 func (p *Predicate) Namespace() string { return p.namespace }
 

@@ -15,7 +15,7 @@
 //   - Texts that clients sent are made printable before they are reported.
 //   - kube-apiserver receives only GETs of its metrics and of the dump of requests, one a second.
 //
-// Goroutines: Run owns one that draws the progress, and those of internal/assess/auditlog. All end before Run returns.
+// Run owns the goroutines of the progress bar and of internal/assess/auditlog. All end before Run returns.
 //
 // The package writes nothing to a cluster, and does not use a facade.
 package assess

@@ -17,8 +17,8 @@ type Report struct {
 	// Log counts the lines that were read; null if there was no audit log.
 	Log      *auditlog.Counts `json:"log,omitempty"`
 	Requests int              `json:"requests"` // that ended in the period
-	// Served is the number of requests that a facade would answer, and Checked those of them that need a freshness check
-	// at kube-apiserver. Readers that wait at the same time share a check.
+	// Served is the number of requests that a facade would answer. Checked is the number of them that need a freshness
+	// check at kube-apiserver. Readers that wait at the same time share a check.
 	Served  int `json:"served"`
 	Checked int `json:"checked"`
 	// CPU is kube-apiserver's CPU for the requests. Spared is the part of it that a facade makes unnecessary, minus

@@ -112,7 +112,7 @@ func sampleOf(line string) (name string, labels map[string]string, value float64
 	return name, labels, value, true
 }
 
-// used are the metrics that sample uses. Others, such as buckets of histograms, are most of the lines.
+// used are the metrics that sample uses. Most lines are of other metrics, such as buckets of histograms.
 var used = map[string]bool{
 	"apiserver_storage_objects": true, "apiserver_resource_objects": true, "apiserver_resource_size_estimate_bytes": true,
 	"apiserver_watch_events_total": true, "apiserver_request_total": true, "apiserver_request_duration_seconds_sum": true,

@@ -15,8 +15,8 @@ type use struct {
 	shape
 
 	requests int           // that have ended
-	failed   int           // of them, with a status code of 400 or above
-	took     time.Duration // sum of the durations of those that did not fail
+	failed   int           // requests with a status code of 400 or above
+	took     time.Duration // sum of the durations of requests that did not fail, except watches
 	watches  watchTimes
 
 	// Only without an audit log: sent are the events sent to the watches, and found is how often the user was found in
@@ -37,7 +37,7 @@ type watchTimes struct {
 // open returns for how long the watches were open up to the end of a log of this length. Watches that began before the
 // log and have not ended are unknown.
 func (w *watchTimes) open(length time.Duration) time.Duration {
-	if w.started < w.ended { // the log has no beginnings of watches, or not all of them
+	if w.started < w.ended { // the log lacks the beginnings of some or all watches
 		return w.lifetime
 	}
 	return w.lifetime + time.Duration(w.started-w.ended)*length - (w.starts - w.ends)

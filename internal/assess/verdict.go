@@ -58,8 +58,8 @@ func judge(u *use, known sizes) verdict {
 	return verdict{served: true}
 }
 
-// refused reports whether the facade refuses what it does not serve, instead of forwarding it. It forwards reads with
-// the token of their caller, and has no way to forward a client certificate.
+// refused reports whether the facade refuses a use that it does not serve, instead of forwarding it. It forwards reads
+// with the caller's token, but cannot forward a client certificate.
 func (v verdict) refused(u *use) bool {
 	switch v.why {
 	case "", becauseFolded:

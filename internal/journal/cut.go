@@ -49,9 +49,9 @@ type laneSegments struct {
 	all  []Segment // readable segments
 }
 
-// CutAt returns the cut at a time. Its cluster is that of the last record by then. Its RV is the newest one that a lane
-// of the cluster had recorded by then, or 0 if nothing was recorded by then. If the clock went back, times may repeat;
-// the records written last count.
+// CutAt returns the cut at a time. Its cluster is the one with the last record by then. Its RV is the newest one that a
+// lane of the cluster had recorded by then, or 0 if nothing was recorded by then. If the clock went back, times may
+// repeat; the records written last count.
 func CutAt(ctx context.Context, dir string, at time.Time) (Cut, error) {
 	lanes, err := readable(dir)
 	if err != nil {

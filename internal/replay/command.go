@@ -58,7 +58,7 @@ func run(ctx context.Context, o Options, out io.Writer) error {
 	}
 	defer level.Stop()
 	facade.LogLibraries(log)
-	defer func() { _ = log.Sync() }() // stderr may not support Sync
+	defer func() { _ = log.Sync() }() // fails if stderr does not support Sync
 	listener, err := net.Listen("tcp", o.Listen)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)

@@ -1,7 +1,7 @@
 // Package replay serves a cluster as a journal recorded it (internal/journal): the command "listfacade replay".
 //
-// It is a facade without a kube-apiserver. The handlers, the cache and the encodings are those of a facade. Each lane
-// is a cache.Lane that is filled from the journal up to a moment, and then receives the recorded events:
+// It is a facade without a kube-apiserver, with the same handlers, cache and encodings. Each lane is a cache.Lane that
+// is filled from the journal up to a moment, and then receives the recorded events:
 //
 //	track      the records of one lane as steps: lists, events, progress
 //	lane       the cache of one resource, as a request reads it; implements handlers.Lane

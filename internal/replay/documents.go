@@ -29,7 +29,7 @@ func readDocuments(ctx context.Context, dir string, at time.Time) (*documents, e
 	return d, d.read(ctx, at)
 }
 
-// read replaces the documents by those of a time.
+// read replaces the documents by the documents that are valid at a time.
 func (d *documents) read(ctx context.Context, at time.Time) error {
 	all, err := journal.DocumentsAt(ctx, d.dir, at)
 	if err != nil {

@@ -20,13 +20,13 @@ type form struct {
 	bookmark wire.Bookmark
 }
 
-// fits reports whether the form is that of an identity.
+// fits reports whether the form is valid for an identity.
 func (f *form) fits(id *journal.Identity) bool {
 	return f.of.Accept == id.Accept && f.of.Definition == id.Definition && f.of.Generation == id.Generation &&
 		f.of.ListKind == id.ListKind && f.of.Upstream == id.Upstream && bytes.Equal(f.of.Columns, id.Columns)
 }
 
-// form returns the form of a recorded identity in an encoding, which is that of the identity or JSON.
+// form returns the form of a recorded identity in an encoding: the recorded one or JSON.
 func (s *served) form(resource upstream.Resource, id journal.Identity, e wire.Encoding) (*form, error) {
 	var definition []byte
 	if resource.Custom {

@@ -99,8 +99,8 @@ func accepts(accept, mediaType string) bool {
 	return true
 }
 
-// services returns the APIServices of the recorded resources. Resources of all other group versions count as those of
-// other servers, so that the handlers forward requests for them.
+// services returns the APIServices of the recorded resources. All other group versions count as served by other
+// servers, so that the handlers forward requests for them.
 func (u *recorded) services() any {
 	type object = map[string]any
 	items, seen := []object{}, map[schema.GroupVersion]bool{}

@@ -39,7 +39,7 @@ type Replay struct {
 
 const (
 	requestTimeout = time.Minute // as in kube-apiserver
-	// writeTimeout is longer than that of a facade, because there are few clients.
+	// writeTimeout is longer than in a facade, because there are few clients.
 	writeTimeout     = time.Minute
 	minWatch         = 30 * time.Minute // as in kube-apiserver
 	bookmarkInterval = time.Minute

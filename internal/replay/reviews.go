@@ -99,7 +99,7 @@ func decide(object runtime.Object) bool {
 	return true
 }
 
-// isRead reports whether the attributes are those of a read.
+// isRead reports whether the attributes describe a read.
 func isRead(spec *authorizationv1.SelfSubjectAccessReviewSpec) bool {
 	switch {
 	case spec.ResourceAttributes != nil:

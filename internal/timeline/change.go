@@ -36,7 +36,7 @@ type Entry struct {
 	UID       string   `json:"uid,omitempty"`
 	// Managers are the managers that made the change, according to managedFields. Deletions have none.
 	Managers []Manager `json:"managers,omitempty"`
-	// Fields are the fields that differ, those of the status last.
+	// Fields are the fields that differ, with fields of the status last.
 	Fields []Field `json:"fields,omitempty"`
 	// Note says in words what the journal does not show.
 	Note string `json:"note,omitempty"`

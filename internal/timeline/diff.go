@@ -74,7 +74,7 @@ func (p *period) diff(ctx context.Context, s *span, f *filter, show func(*Entry)
 	return nil
 }
 
-// candidates returns the objects with events in the period, and those that changed in a hole.
+// candidates returns the objects with events in the period or changes in a hole, by key, and the holes.
 func (s *span) candidates(ctx context.Context, f *filter) (map[string]*candidate, []Entry, error) {
 	found, holes := map[string]*candidate{}, []Entry(nil)
 	versions, listed := map[string]uint64{}, map[string]uint64{} // of all objects, and of those in the last checkpoint

@@ -4,7 +4,7 @@
 // A change lists the fields that differ. Fields that follow from other changes are left out: metadata.managedFields,
 // metadata.resourceVersion, metadata.generation, and kubectl's annotation with the last applied configuration. An
 // object in which nothing else differs did not change. Elements of lists are compared by their name or another key, so
-// that an inserted element does not change those after it.
+// that an inserted element does not change the elements after it.
 //
 // The package promises:
 //   - A period in which the journal may lack events is printed as a hole, never as a period without changes.

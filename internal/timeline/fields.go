@@ -14,7 +14,7 @@ var identifying = []string{
 	"name", "type", "key", "uid", "ip", "containerPort", "port", "topologyKey", "mountPath", "devicePath",
 }
 
-// differences returns the fields that differ, sorted by path, those of the status last.
+// differences returns the fields that differ, sorted by path, with fields of the status last.
 func differences(before, after tree) []Field {
 	var found []Field
 	compareTrees("", before, after, func(f Field) { found = append(found, f) })
@@ -54,7 +54,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// compareValues reports the differences of two values: those of the parts if both are objects or lists of objects.
+// compareValues reports the differences of two values. Of two objects, or two lists of objects, it compares the parts.
 func compareValues(path string, before, after any, report func(Field)) {
 	switch b := before.(type) {
 	case tree:

@@ -106,7 +106,7 @@ func (h *history) step(s *step, begun bool) error {
 	return h.change(s.held(), Entry{Time: at, Version: s.RV}, begun)
 }
 
-// change sets last to the next object, and prints the difference. Time, version and note are those of the given entry.
+// change sets last to the next object. It prints the difference, with time, version and note of the given entry.
 func (h *history) change(next held, of Entry, begun bool) error {
 	o, err := next.object()
 	if err != nil {

@@ -5,7 +5,7 @@
 //
 // The names, numbers and types of fields are in a table (messages.txt), which a test generates from the Go types of
 // the API. The types themselves are not linked, because they would enlarge the program by a third (ADR 25). The test
-// compares the results with those of the types, for random objects of all kinds.
+// compares the results with the JSON of the Go types, for random objects of all kinds.
 //
 // Malformed input causes an error that wraps ErrMalformed, never a panic. A kind that is not in the table causes
 // ErrUnknownKind. The package starts no goroutine. Its functions are safe for concurrent use.

@@ -19,9 +19,9 @@ type Encoding interface {
 	// RequestFormats returns the kinds of request that the upstream may accept, the preferred one first. After status 406
 	// the next one is used.
 	RequestFormats() []RequestFormat
-	// Pages returns the requests that read the data of ask page by page, and the reader of their responses.
+	// Pages returns the requests that read the same data as ask, but page by page, and the reader of their responses.
 	Pages(d Description, ask RequestFormat, fields []Path) Pages
-	// Reader returns a reader of the responses to ask. The fields are those by which objects can be selected.
+	// Reader returns a reader of the responses to the request ask. Objects can be selected by the given fields.
 	Reader(d Description, ask RequestFormat, fields []Path) Reader
 	// Shape returns the shape of responses about a kind. It contains only what the description determines.
 	Shape(d Description) Shape

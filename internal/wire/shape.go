@@ -30,7 +30,7 @@ type Shape interface {
 	WithClock(now func() time.Time) Shape
 	// Columns returns the columns as the upstream wrote them; nil if they are unknown. The caller must not modify them.
 	Columns() []byte
-	// Reprinted reports whether the columns of a Table differ from those of the shape.
+	// Reprinted reports whether the columns of a Table differ from the shape's columns.
 	Reprinted(columns []byte) bool
 	// Bookmark returns a minimal bookmark of the kind: type meta and metadata.
 	Bookmark() Bookmark

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	_ "time/tzdata" // CronJobs use names of time zones, which the machine may not have
+	_ "time/tzdata" // CronJobs use names of time zones, which some machines lack
 
 	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/server/v3/etcdmain"

@@ -1,7 +1,7 @@
-// Package binaries compiles the programs of a development cluster from their Go modules, once.
+// Package binaries compiles the programs of a development cluster from their Go modules, and caches them.
 //
-// The versions are those of this module's go.mod. Its servers are one binary (cmd/controlplane) under several names,
-// and kubectl is another. The servers of an older release of Kubernetes have their own module in the directory
+// This module's go.mod has the versions. The servers of this module are one binary (cmd/controlplane) with several
+// names, and kubectl is another. The servers of an older release of Kubernetes have their own module in the directory
 // releases, and one binary each.
 //
 // Binaries are stored in the user's cache directory. The name of their directory is a hash of all inputs: sources,

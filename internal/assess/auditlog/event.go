@@ -17,7 +17,7 @@ type Event struct {
 	User  []byte // name of the user
 	Agent []byte // User-Agent header
 
-	Group, Resource, Subresource, Namespace, Name []byte // empty if the path is not that of a resource
+	Group, Resource, Subresource, Namespace, Name []byte // empty if the path is not the path of a resource
 
 	Code         int  // of the response; 0 if unknown
 	Impersonates bool // the caller acts as another user

@@ -16,7 +16,7 @@ import (
 type framer struct {
 	shape          *Shape
 	representation wire.Representation
-	columns        []byte // column definitions in the next Table: those of the kind in the first frame, later null
+	columns        []byte // column definitions in the next Table: the kind's in the first frame, null in later frames
 }
 
 // Framer implements wire.Shape.
@@ -44,8 +44,8 @@ func (f *framer) AppendInitialEventsEnd(dst []byte, it *wire.Item) []byte {
 	return f.append(dst, wire.TypeBookmark, f.printed(it), include, nil)
 }
 
-// printed returns a bookmark with cells. If the upstream sent no cells, they are those of a custom resource's bookmark:
-// an empty name, then nulls.
+// printed returns a bookmark with cells. If the upstream sent no cells, they are an empty name and nulls, as in the
+// bookmark of a custom resource.
 func (f *framer) printed(it *wire.Item) *wire.Item {
 	marks := *item.MarksOf(it)
 	if f.representation.Kind != wire.Row || marks.Cells > marks.Object {
