@@ -37,7 +37,7 @@ const maxAPIServers = 9
 type Cluster struct {
 	options      Options
 	dir          string
-	ownsDir      bool // Start created dir, so Close removes it
+	ownsDir      bool // Start created dir; Close removes it unless Options.Keep is Preserve
 	programs     map[binaries.Program]string
 	certificates *Certificates
 	authorities  map[string]pki.Pair
@@ -48,7 +48,7 @@ type Cluster struct {
 
 	reservations []*ports.Reservation
 	spawner      *process.Spawner
-	order        []string // order in which processes were started
+	order        []string // names of the processes in the order of their start
 	processes    map[string]*process.Process
 	control      *control
 	failed       chan error

@@ -14,8 +14,8 @@ import (
 	"github.com/listfacade/listfacade/devcluster/internal/binaries"
 )
 
-// kwok replaces the global flag set, in which the packages of Kubernetes have declared a version flag that conflicts
-// with the boolean flag of kwok's command.
+// kwok runs kwok. Before that, it replaces the global flag set, because packages of Kubernetes have declared a version
+// flag there that conflicts with the boolean flag of kwok's command.
 func kwok() {
 	pflag.CommandLine = pflag.NewFlagSet(string(binaries.Kwok), pflag.ContinueOnError)
 	if err := runKwok(signals.SetupSignalContext()); err != nil {
