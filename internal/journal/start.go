@@ -42,7 +42,7 @@ type Position struct {
 type Start struct {
 	Identity
 	RV   uint64    // resourceVersion of the checkpoint
-	Time time.Time // when the lane's content was the checkpoint
+	Time time.Time // when the lane had the content of the checkpoint
 	// After is set if the checkpoint equals the content at the end of the segment before. Zero means that events
 	// between that end and the checkpoint may be missing (a hole), or that there is no segment before.
 	After Position

@@ -64,8 +64,8 @@ func (l *loader) note(lane string, err error) {
 	l.log.Warn("Cannot replay a lane", zap.String("lane", lane), zap.Error(err))
 }
 
-// load reads all lanes, as many at a time as there are processors. It leaves out, with a log message, lanes that cannot
-// be served. The tracks also use the context for later reads.
+// load reads all lanes, atOnce of them at the same time. It omits and logs lanes that cannot be served. The tracks also
+// use the context for later reads.
 func (l *loader) load(ctx context.Context, atOnce int) ([]*loaded, error) {
 	parts := l.parts()
 	all := make([]*loaded, len(parts))
@@ -125,8 +125,8 @@ func (l *loader) one(ctx context.Context, part part) (*loaded, error) {
 	return one, nil
 }
 
-// segments returns the segments from the one of the cut on, or all later ones if the lane begins after the cut. They
-// end where sameHistory ends.
+// segments returns the segments from the one of the cut on, or all later ones if the lane begins after the cut, as far
+// as they belong to the same history.
 func (l *loader) segments(part journal.LaneCut) ([]journal.Segment, error) {
 	from := part.Segment.Sequence
 	if part.Certainty == journal.Absent {

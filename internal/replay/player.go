@@ -40,7 +40,7 @@ type player struct {
 	over       bool   // whether the journal has no more steps
 }
 
-// run plays until the context ends. It calls ticked at an interval.
+// run plays until the context ends. It calls ticked once per tick.
 func (p *player) run(ctx context.Context, ticked func(ctx context.Context, now time.Time)) {
 	if p.clock.speed == 0 {
 		<-ctx.Done()
@@ -66,7 +66,7 @@ func (p *player) run(ctx context.Context, ticked func(ctx context.Context, now t
 	}
 }
 
-// pause returns how long no step is due.
+// pause returns the time until the next step is due, at most tick.
 func (p *player) pause() time.Duration {
 	pause := tick
 	for _, r := range p.recordings {

@@ -26,8 +26,8 @@ type served struct {
 	writes    *sync.RWMutex
 }
 
-// newServed reads the resources from discovery at the moment, and those that are defined later. The discovery that
-// clients receive decides which of them are visible.
+// newServed reads the resources from discovery at the moment, and the resources that are defined later. The discovery
+// that clients receive decides which of them are visible.
 func newServed(ctx context.Context, d, later *documents, now func() time.Time) (*served, error) {
 	s := &served{documents: d, later: later, resources: map[schema.GroupVersionResource]upstream.Resource{},
 		encodings: facade.Encodings(), now: now, writes: new(sync.RWMutex)}

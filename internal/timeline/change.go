@@ -14,7 +14,7 @@ const (
 	Existed  Type = "existed"  // the object existed before the period; only in logs
 	Created  Type = "created"  // the object did not exist before
 	Changed  Type = "changed"  // fields differ
-	Replaced Type = "replaced" // the object was deleted, and another one of its name was created
+	Replaced Type = "replaced" // the object was deleted, and another object with its name was created
 	Deleted  Type = "deleted"  // the object no longer exists
 	Lost     Type = "hole"     // events of the resource may be missing in the journal
 )

@@ -77,7 +77,7 @@ func (p *period) diff(ctx context.Context, s *span, f *filter, show func(*Entry)
 // candidates returns the objects with events in the period or changes in a hole, by key, and the holes.
 func (s *span) candidates(ctx context.Context, f *filter) (map[string]*candidate, []Entry, error) {
 	found, holes := map[string]*candidate{}, []Entry(nil)
-	versions, listed := map[string]uint64{}, map[string]uint64{} // of all objects, and of those in the last checkpoint
+	versions, listed := map[string]uint64{}, map[string]uint64{} // of all objects, and of the last checkpoint's objects
 	for step, err := range s.steps(ctx) {
 		switch {
 		case err != nil:

@@ -43,7 +43,7 @@ func compareTrees(path string, before, after tree, report func(Field)) {
 	}
 }
 
-// join appends the name of a member to a path. Names with dots, such as those of labels, are in brackets.
+// join appends the name of a member to a path. Names with dots, such as label keys, are in brackets.
 func join(path, name string) string {
 	switch {
 	case strings.ContainsAny(name, ".[]"):
