@@ -61,8 +61,8 @@ func (c *Cluster) addAPIServer(name string, port *ports.Reservation) error {
 	return nil
 }
 
-// apiServerReady succeeds when /readyz succeeds and the server has created its initial namespaces. /readyz does not wait
-// for these namespaces.
+// apiServerReady succeeds when /readyz succeeds and the server has created its initial namespaces. /readyz does not
+// wait for these namespaces.
 func apiServerReady(ctx context.Context, client *probe.Client, server string) error {
 	for _, path := range []string{"/readyz", "/api/v1/namespaces/default", "/api/v1/namespaces/kube-system"} {
 		if err := client.Get(ctx, server+path); err != nil {

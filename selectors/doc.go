@@ -3,8 +3,8 @@
 //
 // # Grammar
 //
-// Both parsers are those of apimachinery. This package therefore accepts and rejects exactly what kube-apiserver does
-// (semantics 5.1, 5.2):
+// This package uses apimachinery's parsers of both. It therefore accepts and rejects exactly the same selectors as
+// kube-apiserver (semantics 5.1, 5.2):
 //
 //	labelSelector = requirement { "," requirement }
 //	requirement   = key | "!" key | key ("=" | "==" | "!=" | ">" | "<") value | key ("in" | "notin") "(" values ")"

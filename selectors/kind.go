@@ -63,7 +63,7 @@ func ForBuiltin(gvk schema.GroupVersionKind, scope Scope) *Kind {
 
 // ForCustom returns the selectable fields of a custom resource. The argument has the jsonPaths of the version's
 // selectableFields in its CustomResourceDefinition (".spec.color"). The server allows neither array notation nor
-// metadata in them, so without the leading dot they are both label and path. Only namespaced kinds accept
+// metadata in them, so each one without its leading dot is both label and path. Only namespaced kinds accept
 // metadata.namespace (semantics 5.3).
 func ForCustom(gvk schema.GroupVersionKind, scope Scope, selectableFields []string) *Kind {
 	k := &Kind{gvk: gvk, scope: scope, accepted: identity(nameLabel), refuse: refusePlainly}

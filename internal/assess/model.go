@@ -76,7 +76,7 @@ func (m *model) figures(u *use, v verdict) figures {
 		return f
 	}
 	f.served, f.spared = u.requests, f.cpu.Minus(m.remaining(u, &f))
-	f.spared.Low = max(f.spared.Low, -0.2*f.cpu.Low) // the facade forwards a read whose check would cost more
+	f.spared.Low = max(f.spared.Low, -0.2*f.cpu.Low) // a small loss, because a read with a costlier check is forwarded
 	f.spared.Estimate = max(f.spared.Estimate, 0)
 	return f
 }

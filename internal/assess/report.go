@@ -56,8 +56,8 @@ type Move string
 
 // The values of Move.
 const (
-	Moves Move = "yes"   // the facade serves all of its requests, or forwards the others
-	Reads Move = "reads" // the facade serves its reads; the others must go to kube-apiserver
+	Moves Move = "yes"   // the facade serves or forwards all requests of the client
+	Reads Move = "reads" // the facade serves some requests, but refuses others, which must go to kube-apiserver
 	Stays Move = "no"    // the facade serves nothing
 )
 

@@ -9,8 +9,8 @@ import (
 	"github.com/listfacade/listfacade/internal/assess/auditlog"
 )
 
-// mostUses is the number of uses that are kept. When it is reached, the half with the lower cost is added to the uses
-// of Others, which have no client. All totals stay exact.
+// mostUses is the maximum number of uses that are kept. When it is reached, the cheaper half is added to the uses of
+// Others, which have no client. All totals stay exact.
 const mostUses = 1 << 14
 
 // tally sums the events of a log. Its memory is bounded. Used by one goroutine.

@@ -33,8 +33,8 @@ type Code int
 
 // The choices of Code.
 const (
-	// QuicklyCompiled disables inlining, except in packages that every request uses, and debug information, except in the
-	// standard library. It reduces the build time to three fifths.
+	// QuicklyCompiled disables inlining, except in packages that every request uses, and debug information, except in
+	// the standard library. It reduces the build time to three fifths.
 	QuicklyCompiled Code = iota
 	// Optimized uses the options of releases, for measurements.
 	Optimized

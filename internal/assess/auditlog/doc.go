@@ -3,7 +3,7 @@
 // The package promises:
 //   - Files.Each parses blocks of lines in parallel and passes their events to its caller, in any order. Its memory
 //     does not depend on the size of the logs: a block has at most 1 MiB, or one line of at most 4 MiB.
-//   - A line that is not an audit event is counted, and the first one is reported with its file, number and reason.
+//   - A line that is not an audit event is counted, and the first such line is reported with file, number and reason.
 //     Other lines are not affected.
 //   - A file that ends in the middle, such as a truncated gzip file, is reported. The lines that were read count.
 //   - No input causes a panic.
