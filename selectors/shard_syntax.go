@@ -38,7 +38,7 @@ const (
 // shardOr is CEL's name of the operator ||.
 const shardOr = "_||_"
 
-// deepestShard is the maximum number of nested parentheses. CEL allows more.
+// deepestShard is the maximum depth of nested expressions. CEL allows more.
 const deepestShard = 16
 
 // shardParser reads an expression from left to right. The first error ends it.

@@ -11,7 +11,7 @@ import (
 )
 
 // FrameLimit is the maximum size of one watch frame in bytes. An object has at most 1.5 MB in etcd, and several times
-// as much in JSON. Managed fields and a Table may be added.
+// as much in JSON. The columns and cells of a Table may be added.
 const FrameLimit = 64 << 20
 
 // FrameTooLargeError is returned when a frame is longer than the reader's limit in bytes.
