@@ -55,7 +55,7 @@ const (
 // memoryAdmission records the lanes that did not fit into memory. Such a lane is filled again after a growing pause,
 // and only if the memory that it needed is available. Safe for concurrent use.
 type memoryAdmission struct {
-	mu sync.Mutex // guards of, which has at most one entry per resource and encoding
+	mu sync.Mutex // guards the map, which has at most one entry per resource and encoding
 	of map[laneKey]lack
 }
 
@@ -177,9 +177,9 @@ func (l *Lanes) DropUnread(bytes int64) int64 {
 	})
 }
 
-// DropColdest stops lanes until it has freed that many bytes, and returns how many bytes they used. Lanes that are not
-// filled yet are stopped first, and kept ones last. Among the others, unwatched lanes come first, then the least
-// recently read.
+// DropColdest stops lanes, except tiny ones, until it has freed that many bytes. It returns how many bytes they used.
+// Lanes that are not filled yet are stopped first, and kept ones last. Among the others, lanes with fewer watches come
+// first; of equal ones, the least recently read.
 func (l *Lanes) DropColdest(bytes int64) int64 {
 	return l.drop(bytes, func(*Reflector) bool { return true })
 }

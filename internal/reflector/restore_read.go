@@ -34,7 +34,7 @@ type restored struct {
 	marked   bool // whether the upstream had sent a bookmark
 	admit    func(bytes int64) error
 	admitted int64  // bytes for which admit was last called
-	moved    func() // called now and then
+	moved    func() // called after every decodedAtOnce records
 	records  int
 
 	dictionaries []*wire.Dictionary          // of the segment that is being read
@@ -77,8 +77,8 @@ func newRestored(e *epoch, id journal.Identity, lane *cache.Lane, admit func(int
 	return c, nil
 }
 
-// read reads segments that continue each other. Events since the given time become history. If a part is damaged, the
-// content is that before the damage, and the lane receives the rest from the upstream.
+// read reads segments that continue each other. Events since the given time become history. If a record after the first
+// list of objects is damaged, the content ends before it, and the lane receives the rest from the upstream.
 func (c *restored) read(ctx context.Context, run []journal.Segment, since time.Time) error {
 	c.rv, c.base.since = cache.RV(run[0].RV), since
 	c.base.rv = c.rv
@@ -147,7 +147,7 @@ func (c *restored) progress(rv cache.RV) {
 	}
 }
 
-// takeDictionary reads a dictionary for the lane and the next records. Earlier records keep theirs.
+// takeDictionary reads a dictionary for the lane and the next records. Earlier records keep their dictionaries.
 func (c *restored) takeDictionary(stored []byte) (err error) {
 	d := c.known[string(stored)]
 	if d == nil {
@@ -255,7 +255,7 @@ func (c *restored) finish(ctx context.Context, end journal.Position) error {
 	return context.Cause(ctx)
 }
 
-// look asks now and then whether the content still fits into memory.
+// look calls admit when the content has grown by lookEvery bytes, and returns its error.
 func (c *restored) look() error {
 	bytes := c.filling.Memory()
 	if c.base != nil {

@@ -113,7 +113,7 @@ func (w *writer) runEpoch(ctx context.Context, pause *backoff) error {
 	w.lane.origin.Store(listed)
 	version := w.check.recentVersion(ctx)
 	// The list may have the version that learn reads. If a freshness check raised the visible version in the meantime
-	// (cache.Lane.Vouch), the list would be lower. It would then look like that of a restored upstream.
+	// (cache.Lane.Vouch), the list would be lower. The list would then look like that of a restored upstream.
 	endExpect := w.lane.Cache.Expect()
 	e, err := w.learner.learn(ctx)
 	if err != nil {
