@@ -42,9 +42,9 @@ type Event struct {
 	RV     RV
 }
 
-// SelectedBy returns the event as a watch with a predicate receives it, and whether it receives it (I7). The receiver
-// is the event of a watch without a predicate. before is the object before the event, or nil. It is for events that are
-// not in history.
+// SelectedBy returns the event as a watch with predicate p receives it; false if the watch does not receive it (I7). e
+// is the event of a watch without a predicate. before is the object before the event, or nil. SelectedBy is for events
+// that are not in history.
 func (e Event) SelectedBy(p *selectors.Predicate, before *Object, shape wire.Shape) (Event, bool) {
 	was := before != nil && p.Matches(&before.Attributes)
 	is := e.Type != Deleted && p.Matches(&e.Object.Attributes)
