@@ -137,8 +137,8 @@ func (c *Checker) catchUp() {
 	}
 }
 
-// openProgressWatch opens one progress watch for catchUp, and probes the resource as bring does. If the lane makes no
-// progress, catchUp opens no progress watch for a while. Those for waiting readers are not affected.
+// openProgressWatch opens one progress watch for catchUp, and probes the resource as bring does. If the lane does not
+// reach the probe's version, catchUp opens no progress watch for a while. Watches for waiting readers are not affected.
 func (c *Checker) openProgressWatch(ctx context.Context) {
 	defer c.progressWatches.catchingUp.Store(false)
 	ctx, cancel := context.WithTimeout(ctx, progressWatchWait)
@@ -153,7 +153,7 @@ func (c *Checker) openProgressWatch(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	if _, err := c.lane.WaitFor(ctx, now.rv, grace); err != nil { // the writer may not have applied the last step yet
+	if _, err := c.lane.WaitFor(ctx, now.rv, grace); err != nil { // the writer may still apply the last step
 		until := time.Now().Add(progressWatchPause)
 		c.progressWatches.catchUpAt.Store(&until)
 	}
