@@ -14,9 +14,9 @@ func (l *Lane) leaves(o *Object) {
 	}
 }
 
-// gather moves the objects of the State and of history out of partly unused blocks into new ones. Unused bytes then
-// take at most a quarter of the memory in blocks and an eighth of the lane's memory. It visits all objects, but only
-// after many objects have left.
+// gather moves the objects of the State and of history out of partly unused blocks into new ones. Unused bytes
+// therefore take at most a quarter of the memory in blocks, plus an eighth of the lane's memory. It visits all objects,
+// but only after many objects have left.
 func (l *Lane) gather() {
 	s := l.state.Load()
 	if s == nil || l.counters.sparse.Load()*wire.BlockSize*gatherAt < s.size-l.counters.saved.Load() {

@@ -15,8 +15,8 @@ const (
 	Modified
 	// Deleted means that the object was deleted or left the watcher's selector (I7).
 	Deleted
-	// InitialEventsEnd follows the last initial event. It comes once, only after the start InitialEvents, and has no
-	// Object. A streaming list sends the annotated bookmark for it (semantics 4.3).
+	// InitialEventsEnd follows the last initial event. It comes once, only in a watch that starts with InitialEvents, and
+	// has no Object. A streaming list sends the annotated bookmark for it (semantics 4.3).
 	InitialEventsEnd
 )
 

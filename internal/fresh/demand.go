@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// demand records costly reads of an upstream's lanes, and whether probes failed to confirm a lane for them. Its user
-// can then subscribe to resources without a lane, whose versions are missing in the account.
+// demand records costly reads of an upstream's lanes, and whether probes failed to confirm a lane for them. The user of
+// Checkers can then subscribe to resources without a lane, whose versions are missing in the account.
 type demand struct {
 	wanted atomic.Pointer[time.Time] // time of the last costly read; nil before the first
 	missed chan struct{}             // capacity 1: a probe did not confirm the lane for a costly read

@@ -93,7 +93,7 @@ func (c *Checker) checkByProgressWatch(ctx context.Context, now reading) (*cache
 	return c.lane.State()
 }
 
-// bring brings the lane to rv by a progress watch. It also probes the same resource, because the probe makes
+// bring brings the lane to rv by a progress watch. It also probes the lane's resource, because the probe makes
 // kube-apiserver bring its cache up to date. Without the probe, the bookmark could be below rv (semantics 10.2).
 func (c *Checker) bring(ctx context.Context, rv cache.RV) error {
 	if _, err := c.byProgressWatch(ctx); err != nil {
@@ -110,7 +110,7 @@ func (c *Checker) bring(ctx context.Context, rv cache.RV) error {
 	return ErrUnproven
 }
 
-// byProgressWatch starts progress watches, and probes the same resource. It returns the version of the probe, or 0 if
+// byProgressWatch starts progress watches, and probes the lane's resource. It returns the version of the probe, or 0 if
 // the probe fails. In that case the bookmark may be too old, so the caller has to check the lane.
 func (c *Checker) byProgressWatch(ctx context.Context) (cache.RV, error) {
 	if c.readFromEtcd || !isPast(c.progressWatches.notBefore.Load()) {

@@ -10,7 +10,7 @@ const (
 	// maxQuestions is the maximum number of requests about single lanes in flight. Forwarded reads count, too, if a check
 	// would have cost more. Below the limit, no request waits for another.
 	maxQuestions = 4
-	// seatWait is the lower bound of typicalWait. A healthy upstream answers such a request in about a millisecond.
+	// seatWait is the lower bound of typicalWait. A healthy upstream answers a check in about a millisecond.
 	seatWait = 5 * time.Millisecond
 	// seatWaitMost is the upper bound of typicalWait, however long recent requests took.
 	seatWaitMost = 50 * time.Millisecond
@@ -69,7 +69,6 @@ func (t *questionSeats) tryTake() (release func(), ok bool) {
 
 func (t *questionSeats) release() { <-t.taken }
 
-// observe records the duration of a request.
 func (t *questionSeats) observe(d time.Duration) {
 	typical := t.typical.Load()
 	t.typical.CompareAndSwap(typical, typical+(int64(d)-typical)/8)

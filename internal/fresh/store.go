@@ -18,8 +18,8 @@ type store struct {
 	probes  *groupCommit[reading]
 	account *account
 	// uncached is the resource to probe if possible; nil if there is none. For an uncached resource, kube-apiserver
-	// answers as soon as etcd does. For other resources, it waits until its cache has reached etcd's version. That takes
-	// up to 100 ms if only other resources change (semantics 10.4).
+	// answers as soon as etcd does. For other resources, it waits until its cache has reached etcd's version. This wait
+	// takes up to 100 ms if only other resources change (semantics 10.4).
 	uncached Source
 	// alone is set for the store of a single resource (membership.own).
 	alone bool

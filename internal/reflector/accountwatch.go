@@ -104,7 +104,6 @@ func (a *accountWatch) open(ctx context.Context, seconds int) (io.ReadCloser, er
 	return response.Body, nil
 }
 
-// next reads one frame.
 func (a *accountWatch) next(frames wire.FrameReader) error {
 	raw, err := frames.Next()
 	if err != nil {

@@ -56,8 +56,8 @@
 // a goroutine that fetches pages and one that logs the progress; while it decodes the journal, one for each processor.
 // If a disk hangs, the goroutine that searches the journal outlives the writer. A Reflector owns a goroutine for each
 // selection whose older events are read, and up to nine that read the objects as they were before these events. Lanes
-// owns the goroutines of requests that lanes share. Constructors start nothing. A reader that leaves does not cancel a
-// request that others wait for.
+// owns the goroutines of requests that lanes share, of packing, and of stopping replaced lanes. Constructors start
+// nothing. A reader that leaves does not cancel a request that others wait for.
 //
 // The package serves no client, and never checks a client's permissions. The caller must authorize a request before it
 // gets a Reflector for it.

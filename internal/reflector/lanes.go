@@ -21,7 +21,7 @@ import (
 // Metrics counts the work of the package. Implementations must be safe for concurrent use.
 type Metrics interface {
 	Contradicted(group, resource string) // a lane had other objects than the upstream at the same resourceVersion
-	Relisted(group, resource string)     // a lane lost the upstream's events and was listed again
+	Relisted(group, resource string)     // a lane is listed again, for example after it lost events
 	Reconnected(group, resource string)  // a lane's watch ended and was resumed
 	Filled(source string)                // a lane was filled from "upstream", "peer" or "journal"
 	// LostWindow counts lost windows of a lane's events. outcome is "replayed" if the differences were replayed.

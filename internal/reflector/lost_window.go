@@ -21,7 +21,6 @@ type past struct {
 	accept     string        // Accept header of the last list; empty before it
 }
 
-// begins records that a list begins.
 func (p *past) begins() { p.known = p.otherPasts.Load() }
 
 // distrust records why an epoch ended.

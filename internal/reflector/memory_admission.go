@@ -184,8 +184,8 @@ func (l *Lanes) DropColdest(bytes int64) int64 {
 	return l.drop(bytes, func(*Reflector) bool { return true })
 }
 
-// tiny defines small lanes: a lane smaller than 1/tiny of the wanted bytes is not dropped. That would free little
-// memory, and make many clients list again.
+// tiny defines small lanes: a lane smaller than 1/tiny of the wanted bytes is not dropped. Dropping it would free
+// little memory, and make many clients list again.
 const tiny = 64
 
 func (l *Lanes) drop(bytes int64, matches func(*Reflector) bool) (freed int64) {
@@ -245,7 +245,7 @@ func (l *Lanes) removeForMemory(r *Reflector, memory int64) bool {
 }
 
 // Shorten reduces the history of lanes to the length that kube-apiserver keeps, until it has freed that many bytes. It
-// returns how many bytes it freed. Lanes with the longest history come first.
+// returns how many bytes it freed. Lanes with the largest history come first.
 func (l *Lanes) Shorten(bytes int64) (freed int64) {
 	lanes, sizes := l.All(), map[*Reflector]int64{}
 	for _, r := range lanes {

@@ -192,7 +192,7 @@ func (o *OlderEvents) All() iter.Seq[cache.Event] {
 	}
 }
 
-// Last returns the resourceVersion of the last event, or that of the watch if there is none.
+// Last returns the resourceVersion of the last event, or the one after which the watch begins if there is none.
 func (o *OlderEvents) Last() cache.RV {
 	last := o.after
 	for event := range o.All() {

@@ -71,7 +71,6 @@ type olderLog struct {
 	befores befores
 }
 
-// newLog returns an empty log.
 func newLog(s *olderStore, key string, after cache.RV) *olderLog {
 	return &olderLog{store: s, key: key, after: after, done: make(chan struct{}), last: map[string]*cache.Object{},
 		befores: befores{resolved: make(chan struct{}), objects: map[string]*cache.Object{}}}

@@ -28,7 +28,7 @@ type olderStore struct {
 // olderQueue contains the logs of one selection.
 type olderQueue struct{ current, next *olderLog }
 
-// init prepares the store of a lane. before is why the lane of the same resource that it replaces ended, or nil.
+// init prepares the store of a lane. before is why the previous lane of the resource ended, or nil.
 func (s *olderStore) init(memory *olderMemory, clusters *clustersSeen, before *Failure) {
 	s.memory, s.clusters, s.queues = memory, clusters, map[string]*olderQueue{}
 	s.resolves = make(chan struct{}, 1)

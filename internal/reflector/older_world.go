@@ -16,7 +16,7 @@ import (
 type olderWorld struct {
 	from   atomic.Uint64 // 0 if versions before the lane's first list are accepted, too
 	epochs uint64        // epochs of the lane so far; for the writer only
-	// follows is set if the lane follows one of the same resource that ended because its definition changed.
+	// follows is set if the previous lane of the resource ended because its definition changed.
 	follows bool
 }
 
@@ -92,8 +92,8 @@ func (r *Reflector) worldNow(ctx context.Context, after cache.RV) (epochWorld, e
 	return now, nil
 }
 
-// isStill returns an error unless the upstream is still that of the lane's epoch, at some moment after a watch of the
-// upstream was opened.
+// isStill returns an error unless the lane's epoch and its upstream are unchanged at some moment after a watch was
+// opened.
 func (was *epochWorld) isStill(ctx context.Context, r *Reflector, opened time.Time) error {
 	version, cluster := r.writer.check.versions.since(ctx, opened), r.writer.check.clusters.since(ctx, opened)
 	switch {

@@ -189,7 +189,7 @@ func first(err error) error {
 	return err
 }
 
-// retain removes segments beyond the limits, once per retainEvery.
+// retain removes segments beyond the limits, at most once per retainEvery.
 func (r *recorder) retain(now time.Time) error {
 	if now.Sub(r.retained) < retainEvery && !now.Before(r.retained) {
 		return nil

@@ -15,8 +15,9 @@ import (
 const (
 	// recordedAtOnce is the maximum number of events that are written together.
 	recordedAtOnce = 2 * manyEvents
-	// Fewer than fewEvents events are written immediately. More are collected, up to manyEvents or recordBatch, because
-	// successive versions of an object in one block take a quarter of the space. Meanwhile, they stay in history.
+	// Fewer than fewEvents events are written immediately. More are collected until there are manyEvents, or for
+	// recordBatch, because successive versions of an object in one block take a quarter of the space. Meanwhile, they stay
+	// in history.
 	fewEvents, manyEvents = 64, 2048
 	recordBatch           = 20 * time.Second
 	// recordProgress is the minimum interval between two records of a quiet lane's version.
@@ -235,7 +236,7 @@ func (r *recording) bookmark(shape wire.Shape, of journal.Start) []byte {
 	return shape.Framer(representation).AppendInitialEventsEnd(nil, &end)
 }
 
-// write appends the events after the tail's position. After an error the position is unchanged.
+// write appends the events after the tail's position, and advances this position after each batch.
 func (r *recording) write(ctx context.Context, now time.Time, read readTail) (err error) {
 	defer func() { clear(r.events[:cap(r.events)]) }() // the buffer must not keep objects in memory
 	for {

@@ -10,7 +10,7 @@ import (
 )
 
 // longestName is the maximum length of a lane's name that is not shortened, in bytes. A file system allows 255, but the
-// names of a custom resource, its group and its version can be longer together.
+// resource, group and version of a custom resource can be longer together.
 const longestName = 200
 
 // journalName returns the name of a lane in the journal.
@@ -23,9 +23,9 @@ func (l *lane) journalName() string {
 	return fmt.Sprintf("%s.%.8x", name[:longestName], sha256.Sum256([]byte(name)))
 }
 
-// isRecorded reports whether a lane is written to the journal. It returns false for resources read from etcd, whose
-// lanes do not show up to which version they are complete, for custom resources with an unreadable definition, which
-// may change unnoticed, and for secrets, which must not be written to a disk.
+// isRecorded reports whether a lane is written to the journal. A resource that is read from etcd is not: its lane does
+// not show up to which version it is complete. A custom resource with an unreadable definition is not: it may change
+// unnoticed. Secrets are not: they must not be written to a disk.
 func (l *lane) isRecorded() bool {
 	return !l.Resource.ReadFromEtcd() && !isSecret(l.Resource) && !l.Undefined()
 }

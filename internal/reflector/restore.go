@@ -196,7 +196,7 @@ func (r *restorer) agrees(ctx context.Context, e *epoch, s *journal.Segment) err
 	return nil
 }
 
-// describe returns what has to be the same in a segment and a lane.
+// describe returns the properties that must be the same in a segment and a lane, for an error.
 func describe(id *journal.Identity) string {
 	return fmt.Sprintf("%s in %s as %q, cluster %s, kube-apiserver %s, definition %s.%d", id.Resource, id.Encoding,
 		id.Accept, id.Cluster, id.Upstream, id.Definition, id.Generation)

@@ -23,8 +23,8 @@ const (
 // restored is the content of a lane that was read from the journal. Only adopt makes it the content of the lane.
 // Dropping its filling releases it.
 //
-// Of the events before the history window, only the last one of each object is decoded. They make up the base, and the
-// later events become the history.
+// Of the events before the history window, only the last one of each object is decoded. With the unchanged objects,
+// these events make up the base. The later events become the history.
 type restored struct {
 	by       *listWatch
 	filling  *cache.Filling
@@ -77,8 +77,9 @@ func newRestored(e *epoch, id journal.Identity, lane *cache.Lane, admit func(int
 	return c, nil
 }
 
-// read reads segments that continue each other. Events since the given time become history. If a record after the first
-// list of objects is damaged, the content ends before it, and the lane receives the rest from the upstream.
+// read reads segments that continue each other. Events since the given time become history. If a record after the
+// objects of the first segment is damaged, the content ends before it, and the lane receives the rest from the
+// upstream.
 func (c *restored) read(ctx context.Context, run []journal.Segment, since time.Time) error {
 	c.rv, c.base.since = cache.RV(run[0].RV), since
 	c.base.rv = c.rv

@@ -48,7 +48,7 @@ func hasSnapshots(version string) bool {
 	return false
 }
 
-// upstreamCheck compares the upstream's version and cluster with those from which the lane was listed.
+// upstreamCheck compares the upstream's version and cluster with those at the time of the lane's list.
 type upstreamCheck struct {
 	versions, clusters *identity
 	log                *zap.Logger

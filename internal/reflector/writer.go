@@ -14,8 +14,8 @@ import (
 )
 
 // writer fills one lane and is its only writer. In each epoch it fills the lane and watches, until the lane has to be
-// listed again. Its parts do not refer to it, and only its goroutine uses them. It shares the lane with other
-// goroutines.
+// listed again. The parts of a writer do not refer to it, and only its goroutine uses them. It shares the lane with
+// other goroutines.
 type writer struct {
 	lane      *lane
 	checker   *fresh.Checker
