@@ -17,7 +17,7 @@ type Config struct {
 	Window      time.Duration // how long events are kept for replay
 	WindowBytes int64         // maximum size of these events per lane, in bytes
 	Packing     cache.Packing // objects that are kept compressed
-	Idle        time.Duration // time after which an unread lane is stopped; 0 keeps lanes permanently
+	Idle        time.Duration // time without reads and watches after which a lane is stopped; 0 keeps lanes permanently
 	Memory      Memory        // memory for lanes; nil is unlimited
 	PageBytes   int64         // maximum size of a page of a list in bytes; two pages are in memory at a time; 0 is 64 MiB
 	// FieldIndexes are the indexed field labels of built-in kinds. A read with a selector that requires a value of such a

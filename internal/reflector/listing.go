@@ -37,7 +37,7 @@ type listing struct {
 	epoch         *epoch
 	client        *upstream.Client // client of the upstream or a peer
 	reader        wire.PageReader
-	pagedFrom     int      // minimum number of objects
+	pagedFrom     int      // minimum number of objects to list by pages
 	from          cache.RV // minimum version of the list
 	held          int64    // maximum size of a page in bytes, unless it is a single object
 	version       string   // version of the list; empty before its first page

@@ -17,7 +17,7 @@ type past struct {
 	otherPasts *atomic.Int64 // Lanes.otherPasts
 	distrusted bool          // whether the last epoch ended for another reason than a lost window
 	pasts      int64         // otherPasts when the current list began, plus what this lane itself found since then
-	known      int64         // the same for the list in progress
+	known      int64         // value of pasts for the list in progress
 	accept     string        // Accept header of the last list; empty before it
 }
 

@@ -212,7 +212,7 @@ func byWarmth(lanes []*Reflector) []*Reflector {
 	for _, r := range lanes {
 		w := warmth{lane: r, class: 1, watchers: r.Cache.Stats().Watchers, idle: r.idleFor()}
 		if _, err := r.Cache.State(); err != nil {
-			w.class = 0 // no client has read it yet
+			w.class = 0 // no client has read the lane yet
 		} else if r.kept.Load() {
 			w.class = 2
 		}

@@ -71,7 +71,7 @@ func (s *olderStore) beginsResolve(log *olderLog) bool {
 	return true
 }
 
-// resolve ends the resolution of a log.
+// resolve ends the reading of the content before a log, with an error or nil.
 func (s *olderStore) resolve(log *olderLog, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

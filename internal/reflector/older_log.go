@@ -53,7 +53,7 @@ type olderLog struct {
 
 	// Guarded by store.mu until done is closed:
 	after cache.RV
-	turn  func() // returns the turn of the caller that began the log; nil until that caller has stored it
+	turn  func() // ends the turn of the caller that began the log; nil until that caller has stored it
 
 	users int   // number of watches that use the log, plus one for the store; guarded by store.mu
 	bytes int64 // memory that the log has taken

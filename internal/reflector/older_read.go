@@ -116,7 +116,7 @@ func (l *olderLog) add(st step) error {
 	case st.change.Kind == cache.Delete:
 		event.Type, l.last[o.Key()] = cache.Deleted, nil
 		if !known {
-			event.before = o // the last content
+			event.before = o // a deletion has the last content
 		}
 	case st.added:
 		event.Type = cache.Added
@@ -128,8 +128,8 @@ func (l *olderLog) add(st step) error {
 	return nil
 }
 
-// expiredAt returns *cache.ExpiredError for the 410 of kube-apiserver's watch cache to a watch from after (semantics
-// 4.1), and any other error unchanged. Clients with higher versions get the same bound.
+// expiredAt returns *cache.ExpiredError if err is the 410 of kube-apiserver's watch cache for the version after
+// (semantics 4.1). It returns any other error unchanged. Clients with higher versions get the same bound.
 func expiredAt(err error, after cache.RV) error {
 	var refused *upstream.StatusError
 	if !errors.As(err, &refused) || refused.Code != http.StatusGone {

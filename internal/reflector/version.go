@@ -149,7 +149,7 @@ func (c *upstreamCheck) mayBeVersion(ctx context.Context, moment time.Time) bool
 // differ or both are unknown.
 func agreed(before, after string) string {
 	if before != "" && after != "" && before != after {
-		return "" // the upstream was replaced during the list, or there are several
+		return "" // the upstream was replaced during the list, or is several servers
 	}
 	return cmp.Or(before, after)
 }
