@@ -107,9 +107,8 @@ func (i *index) bytes() int64 {
 	return int64(i.tree.count*pointer + pages*pageBytes)
 }
 
-// indexed returns p's candidates in a span. It uses the first index of Options.Indexes by which p selects. Otherwise,
-// of the indexes that the lane has built, it uses the one with the fewest candidates, if these are fewer than the
-// objects in the span.
+// indexed returns p's candidates in a span. It uses the first index of Options.Indexes by which p selects. Otherwise it
+// uses the lane-built index with the fewest candidates, or none if the span does not have more objects.
 func (s *State) indexed(p *selectors.Predicate, span Span) (t *tree, in interval, by *demand) {
 	t, in = &s.objects, span.keys()
 	fewest := -1

@@ -75,7 +75,7 @@ func (f *Failure) NoMemory() bool { return errors.Is(f.Err, ErrNoMemory) }
 // TooLarge reports whether the lane ended because it exceeded the memory limit of its resource.
 func (f *Failure) TooLarge() bool { return errors.Is(f.Err, ErrTooLarge) }
 
-// isLost reports whether err means that the upstream cannot send the events after the wanted resourceVersion, or that
+// isLost reports whether the upstream cannot send the events after the wanted resourceVersion. It also returns true if
 // the upstream is a facade that replayed a lost window after that version.
 func isLost(err error) bool {
 	return upstream.HasCode(err, http.StatusGone) || errors.Is(err, cache.ErrLateDeletion) || errors.Is(err, errForgotten)

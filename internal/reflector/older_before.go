@@ -82,7 +82,7 @@ func (s *olderStore) resolve(log *olderLog, err error) {
 
 // readBefores reads each unknown object at the version where the log begins. kube-apiserver reads one object at an
 // exact version from etcd, which has it until the next compaction. Only one log of a lane is resolved at a time,
-// because a caller with ever lower versions can cause a new log each time that the last one is complete.
+// because a caller with ever lower versions can cause one log after the other.
 func (r *Reflector) readBefores(ctx context.Context, log *olderLog) error {
 	if len(log.unknown) > maxUnknown {
 		return errManyOlder

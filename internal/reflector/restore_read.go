@@ -86,7 +86,7 @@ func (c *restored) read(ctx context.Context, run []journal.Segment, since time.T
 	for i := range run {
 		c.dictionaries, c.until = nil, run[i].Time
 		if i > 0 && !run[i].Same(&run[i-1].Identity) {
-			return fmt.Errorf("%w: a segment of another lane continues the one before", journal.ErrDamaged)
+			return fmt.Errorf("%w: a segment of another lane follows", journal.ErrDamaged)
 		}
 		records := run[i].Records(ctx)
 		if i > 0 {
