@@ -9,7 +9,7 @@
 //   - It sends one bookmark every interval. The default is 60 s.
 //   - It sends one bookmark two seconds before the watch's deadline, because the client then resumes close to the
 //     current resourceVersion. A watch shorter than two seconds gets none.
-//   - It sends no bookmark at or below the resourceVersion from which the watch started.
+//   - It sends no plain bookmark at or below the resourceVersion from which the watch started.
 //
 // A Schedule never reads a clock: the caller waits until Next and passes the time to Take. The caller must also ensure
 // that a bookmark at resourceVersion n follows every matching event up to n (I4). Only the cache can determine this.

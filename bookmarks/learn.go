@@ -67,7 +67,7 @@ type learned struct {
 	rv      uint64
 	kind    Kind
 	between string   // the member that old servers add; see parts
-	extra   []string // annotations without that of InitialEventsEnd
+	extra   []string // annotations other than endKey
 }
 
 // inspect reads metadata and rejects members that no bookmark has.

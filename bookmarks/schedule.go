@@ -44,7 +44,7 @@ type phase int
 
 const (
 	endOwed  phase = iota // the initial-events-end bookmark is still due
-	settling              // the extra bookmark after it is still due
+	settling              // the extra bookmark after the initial-events-end bookmark is still due
 	steady                // one bookmark every interval and one before the deadline
 )
 

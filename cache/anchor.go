@@ -36,7 +36,7 @@ type anchors struct {
 	without posting // feeds without an anchor
 	keys    map[string]*posting
 	labels  map[string]*anchored // feeds anchored at a label, by label key
-	fields  []*anchored          // feeds anchored at other properties; few properties
+	fields  []*anchored          // feeds anchored at other properties, of which there are few
 	shards  [selectors.ShardKeys]map[string]*posting
 }
 
@@ -182,8 +182,8 @@ func (a *anchors) dropEmpty(of *anchored) {
 	}
 }
 
-// of appends the postings of all feeds with an anchor that may select an object, except the postings already in the
-// slice. It looks up the object's own values, so its cost depends on labels and postings, not on the number of feeds.
+// of appends the postings of all feeds that have an anchor and may select an object, except those already in the slice.
+// It looks up the object's own values, so its cost depends on labels and postings, not on the number of feeds.
 func (a *anchors) of(o *Object, to []*posting) []*posting {
 	to = more(to, a.keys[o.Key()])
 	for _, of := range a.fields {

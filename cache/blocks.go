@@ -6,17 +6,17 @@ import "github.com/listfacade/listfacade/internal/wire"
 // objects of these blocks are moved to new blocks.
 const gatherAt = 8
 
-// leaves records that an object is no longer in the State or in history. The object's bytes may share a block of memory
-// with other objects, and one remaining object keeps the complete block alive.
+// leaves records that neither the State nor history contains an object any more. The object's bytes may share a block
+// of memory with other objects, and one remaining object keeps the complete block alive.
 func (l *Lane) leaves(o *Object) {
 	if o.Item().Leave() {
 		l.counters.sparse.Add(1)
 	}
 }
 
-// gather moves the objects of the State and of history out of partly unused blocks into new ones. Unused bytes then
-// take at most a quarter of the memory in blocks and an eighth of the lane's memory. It visits all objects, but only
-// after many objects have left.
+// gather moves the objects of the State and of history out of partly unused blocks into new ones. Unused bytes
+// therefore take at most a quarter of the memory in blocks, plus an eighth of the lane's memory. It visits all objects,
+// but only after many objects have left.
 func (l *Lane) gather() {
 	s := l.state.Load()
 	if s == nil || l.counters.sparse.Load()*wire.BlockSize*gatherAt < s.size-l.counters.saved.Load() {
@@ -40,7 +40,7 @@ func (l *Lane) gather() {
 	l.move(batch)
 }
 
-// withHistory yields the State's objects and those that only events have.
+// withHistory yields the State's objects, and the objects that only events contain.
 func (s *State) withHistory(yield func(*Object) bool) {
 	for o := range s.Objects(Span{}) {
 		if !yield(o) {

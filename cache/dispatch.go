@@ -1,8 +1,8 @@
 package cache
 
 // The dispatcher is a goroutine of an epoch that runs while feeds lack events that history has. Only the dispatcher
-// evaluates the predicates of feeds. The writer only wakes the dispatcher, so its work does not depend on the number of
-// feeds and their selectors.
+// evaluates the predicates of feeds. The writer only wakes the dispatcher, so the writer's work does not depend on the
+// number of feeds and their selectors.
 
 // written makes the dispatcher bring the feeds up to s. Only the writer calls it.
 func (e *epoch) written(s *State) {

@@ -27,7 +27,7 @@
 //	complete    a lane is complete up to n when it has applied every event at or before n
 //	partial     a written State that may lack deletions at its own RV. With Options.ReadFromEtcd, several deletions
 //	            may have one RV. Readers see the content before the first of these, at the previous RV
-//	past        the content and history of a lane, which another lane can restore (Lane.Past, Lane.Restore)
+//	past        the content and history of a lane, which another lane can restore (Tail, Filling.Restore)
 //	vouched     a State that readers see at a higher RV than the last event or bookmark. The caller has confirmed
 //	            in another way that the upstream's content at that RV is the same (Lane.Vouch)
 //
@@ -37,7 +37,7 @@
 // lead to this page. It appends the event to history, publishes the State with one atomic store, and wakes the
 // dispatcher. The dispatcher reads history after the writer. It finds the feeds that an event may concern and evaluates
 // each predicate once. It appends the event to the feeds, and after some events wakes the watchers of the feeds that
-// grew. Last, it raises the RV up to which feeds are complete. The writer therefore never waits for predicates, and
+// grew. Finally, it raises the RV up to which feeds are complete. The writer therefore never waits for predicates, and
 // watchers of one feed share the result.
 //
 // Feeds without an anchor are compared with every event. They follow history separately (follower), because feeds

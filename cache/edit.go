@@ -89,9 +89,9 @@ func halves[T any](items []T) [][]T {
 	}
 }
 
-// joined returns the new content of a run. items is the content of run number at, of count runs. If items are few, they
-// are merged with a neighbour, provided that the result fits into one run with free space. The result replaces the runs
-// from..to.
+// joined returns the new content of a run. items is the content of the run with the index at, and count is the number
+// of runs. If items are few, they are merged with a neighbour, provided that the result fits into one run with free
+// space. The result replaces the runs from..to.
 func joined[T any](items []T, at, count int, run func(int) []T) (all []T, from, to int) {
 	const room = most - most/4
 	if len(items) == 0 || len(items) >= fewest {

@@ -19,7 +19,7 @@ type epoch struct {
 
 	newest      atomic.Pointer[State] // newest written State, to which the dispatcher brings the feeds
 	packed      atomic.Int64          // position in history up to which objects were packed
-	lostWindows atomic.Int64          // number of replayed windows; counted before watchers receive the first event of one
+	lostWindows atomic.Int64          // number of replayed windows; counted before watchers receive a window's first event
 	vouched     vouchedFor            // vouched RVs above the written State; guarded by Lane.writing
 	dispatching atomic.Bool           // whether dispatch is running
 	running     *sync.WaitGroup       // the lane's wait group for dispatchers

@@ -36,7 +36,7 @@ func (e *ExpiredError) Error() string {
 	return fmt.Sprintf("too old resource version: %d (%d)", e.Requested, e.Oldest)
 }
 
-// TooLargeError is returned when the lane does not reach an RV in time (semantics 2.2).
+// TooLargeError is returned when the lane has not reached an RV at the end of the wait (semantics 2.2).
 type TooLargeError struct {
 	Requested RV
 	Current   RV

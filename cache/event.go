@@ -15,8 +15,8 @@ const (
 	Modified
 	// Deleted means that the object was deleted or left the watcher's selector (I7).
 	Deleted
-	// InitialEventsEnd follows the last initial event. It comes once, only after the start InitialEvents, and has no
-	// Object. A streaming list sends the annotated bookmark for it (semantics 4.3).
+	// InitialEventsEnd follows the last initial event. It comes once, only in a watch that starts with InitialEvents, and
+	// has no Object. A streaming list sends the annotated bookmark for it (semantics 4.3).
 	InitialEventsEnd
 )
 
@@ -42,9 +42,9 @@ type Event struct {
 	RV     RV
 }
 
-// SelectedBy returns the event as a watch with a predicate receives it, and whether it receives it (I7). The receiver
-// is the event of a watch without a predicate. before is the object before the event, or nil. It is for events that are
-// not in history.
+// SelectedBy returns the event as a watch with predicate p receives it; false if the watch does not receive it (I7). e
+// is the event of a watch without a predicate. before is the object before the event, or nil. SelectedBy is for events
+// that are not in history.
 func (e Event) SelectedBy(p *selectors.Predicate, before *Object, shape wire.Shape) (Event, bool) {
 	was := before != nil && p.Matches(&before.Attributes)
 	is := e.Type != Deleted && p.Matches(&e.Object.Attributes)

@@ -72,7 +72,7 @@ func (w *Watcher) sharesEvent() bool {
 	return e != nil && seq >= w.joined && e.notified.Load() > 1
 }
 
-// positionOf returns the slot of an event. Different types and representations of one event get different slots.
+// positionOf returns the slot of an event. Each type of the event has one slot for metadata, and one for the object.
 func positionOf(seq int64, kind EventType, representation wire.Representation) int64 {
 	slot := seq*2 + int64(kind)*kindsApart
 	if representation.Kind == wire.Partial {

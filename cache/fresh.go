@@ -44,7 +44,7 @@ func (l *Lane) Complete() (RV, error) {
 }
 
 // WaitFor returns a State at or above rv for a NotOlderThan read, and waits at most the duration wait. It returns
-// *TooLargeError when the lane does not reach rv in time (semantics 2.2), and ctx's error when ctx ends first.
+// *TooLargeError when the lane does not reach rv within this time (semantics 2.2), and ctx's error when ctx ends first.
 func (l *Lane) WaitFor(ctx context.Context, rv RV, wait time.Duration) (*State, error) {
 	if s, err := l.reached(rv); s != nil || wait <= 0 || !notYet(err) {
 		return s, err

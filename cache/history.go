@@ -11,7 +11,7 @@ import (
 // garbage immediately, and a late reader finds its position expired (I6).
 type history struct {
 	keep    retention
-	forgets func(*Object) // called for each object that is no longer in an event or in the State
+	forgets func(*Object) // called for each object that neither an event nor the State contains any more
 
 	held  atomic.Pointer[window]
 	end   atomic.Int64 // position after the last event; stored after the event is in place
@@ -223,7 +223,7 @@ func (h *history) holds(seq int64) bool {
 	return seq >= h.held.Load().first
 }
 
-// oldest returns the smallest RV that history can serve. The upstream calls it oldest-1 (semantics 4.1).
+// oldest returns the smallest RV that history can serve. kube-apiserver calls it oldest-1 (semantics 4.1).
 func (h *history) oldest() RV {
 	return h.held.Load().base.rv
 }

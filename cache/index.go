@@ -108,7 +108,7 @@ func (i *index) bytes() int64 {
 }
 
 // indexed returns p's candidates in a span. It uses the first index of Options.Indexes by which p selects. Otherwise it
-// uses the index built by the lane that has the fewest candidates, if these are fewer than the objects in the span.
+// uses the lane-built index with the fewest candidates, or none if the span does not have more objects.
 func (s *State) indexed(p *selectors.Predicate, span Span) (t *tree, in interval, by *demand) {
 	t, in = &s.objects, span.keys()
 	fewest := -1

@@ -32,7 +32,7 @@ type Options struct {
 }
 
 const (
-	// DefaultHistoryWindow is Options.HistoryWindow if that is 0.
+	// DefaultHistoryWindow is the default of Options.HistoryWindow.
 	DefaultHistoryWindow = 10 * time.Minute
 	defaultHistoryBytes  = 256 << 20
 )
@@ -50,12 +50,12 @@ type Lane struct {
 	options  Options
 	floor    floor
 	state    atomic.Pointer[State] // newest written State; nil before the first Replace and after Close
-	shown    atomic.Pointer[State] // State that readers see: older than state if that is partial, newer if vouched for
+	shown    atomic.Pointer[State] // State that readers see: older than a partial state, or newer if vouched for
 	closed   chan struct{}         // closed by Close
 	waiters  waiters
 	counters counters
 	indexer  indexer
-	running  sync.WaitGroup // dispatchers; added to while writing is held
+	running  sync.WaitGroup // counts the dispatchers; grows only while writing is held
 
 	dictionary atomic.Pointer[learned] // dictionary of packed objects; nil until there are enough objects
 	packing    sync.Mutex              // held while changed objects are packed; taken before writing

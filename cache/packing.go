@@ -90,8 +90,8 @@ func (f *Filling) Add(o *Object) {
 	f.lane.counters.filling.Store(f.taken)
 }
 
-// Adopt makes a dictionary the one that the following packed objects have. If the lane packs, it becomes the lane's
-// dictionary, until Drop.
+// Adopt sets the dictionary of the packed objects that are added next. If the lane packs, the dictionary becomes the
+// lane's, until Drop.
 func (f *Filling) Adopt(d *wire.Dictionary) {
 	f.by = d.Packer()
 	if f.lane.options.Packing.From > 0 {
@@ -179,7 +179,7 @@ func (l *Lane) learn(objects []*Object) *learned {
 	return made
 }
 
-// exchange replaces an object's item by an equal one, if that takes less memory.
+// exchange replaces an object's item by an equal one, if the new item takes less memory.
 func (l *Lane) exchange(o *Object, packed wire.Item) (saved int64) {
 	was := o.Item()
 	saved = int64(was.Memory() - packed.Memory())

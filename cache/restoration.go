@@ -6,9 +6,9 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// Restoration builds a lane's content from the Past of another lane: first the content, then the events after it.
-// Readers see the content only after Show, and nothing remains if Show is not called. A Restoration is used by one
-// goroutine.
+// Restoration builds a lane's content from the past of another lane: first the content at an RV, then the later events.
+// Readers see the content only after Show. If Show is not called, Filling.Drop discards it. A Restoration is used by
+// one goroutine.
 type Restoration struct {
 	filling *Filling
 	last    *State // State after the events so far

@@ -15,7 +15,7 @@ type sample struct {
 }
 
 const (
-	sampleSize = 64  // maximum; if no object of the sample has a value, about one event in 64 concerns it
+	sampleSize = 64  // maximum; a value that is missing in the sample occurs in about one event in 64, or fewer
 	sampleLife = 512 // in events
 )
 
@@ -94,10 +94,10 @@ func (s *sample) rarestValue(p *selectors.Predicate) (property selectors.Propert
 	return property, ok
 }
 
-// count returns how many objects of the sample fulfil a requirement, up to upTo.
+// count returns how many objects of the sample fulfil a requirement, at most upTo.
 func (s *sample) count(r *selectors.Requirement, upTo int) int {
 	if r.Shards != nil && r.Shards.Key() == selectors.ByUID {
-		at := shardAnchor(r.Shards) // its share is known better than by chance
+		at := shardAnchor(r.Shards) // the share of all hashes is more exact than a count in the sample
 		return int(at.share() * float64(len(s.objects)))
 	}
 	n := 0

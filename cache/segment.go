@@ -10,7 +10,7 @@ import (
 
 // A segment is a run of objects in a response that shows a part of a tree: one namespace, or one value of an index. The
 // boundaries of pages depend on all objects of the tree. In a compressed response, a client could see these boundaries
-// and learn about objects that it may not read. The boundaries of segments depend only on the keys of the response's
+// and learn about objects that it must not read. The boundaries of segments depend only on the keys of the response's
 // own objects.
 const (
 	shortestSegment = 16   // in objects

@@ -6,16 +6,16 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// maxValueSets is the maximum number of properties for which a segment knows its values. Clients can select by any
-// number of labels.
+// maxValueSets is the maximum number of properties for which a segment has a valueSet. Clients can select by any number
+// of labels.
 const maxValueSets = 4
 
-// valueSet proposes whether the objects of a full segment have a value of one property. Like an anchor, it only
+// valueSet contains the hashes of the values of one property in a full segment of history. Like an anchor, it only
 // proposes segments; the predicate decides (I9). A watch from an old version therefore compares few events with its
-// predicate. 128 objects in 4096 bits let 3 % of other segments pass.
+// predicate. With 128 objects in 4096 bits, 3 % of the segments without the value pass.
 type valueSet struct {
-	keys     bool               // of keys of objects, not of a property
-	property selectors.Property // if not of keys
+	keys     bool               // whether the values are the keys of objects
+	property selectors.Property // property of the values, unless they are keys
 	bits     [64]uint64
 }
 
@@ -38,7 +38,7 @@ func hashOf(value string) uint64 {
 	return hash
 }
 
-// lacks reports whether the full segment that begins at a position has no event for feeds with an anchor.
+// lacks reports whether the full segment that begins at a position has no event for feeds with the given anchor.
 func (h *history) lacks(seq int64, at *anchor) bool {
 	w := h.held.Load()
 	if seq < w.first || at.by != byKey && at.by != byValue {
@@ -51,8 +51,8 @@ func (h *history) lacks(seq int64, at *anchor) bool {
 	return !slices.ContainsFunc(at.values, set.has)
 }
 
-// valuesOf returns the set for an anchor, made on first use. It is nil if the segment has sets of other properties
-// only. The segment is full.
+// valuesOf returns the set for an anchor, made on first use. It is nil if the segment already has maxValueSets sets of
+// other properties. The segment is full.
 func (s *segment) valuesOf(at *anchor) *valueSet {
 	for i := range s.values {
 		set := s.values[i].Load()

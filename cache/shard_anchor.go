@@ -7,14 +7,14 @@ import (
 )
 
 // A feed of shards is anchored at the first bits of the hashes that it selects. A range of hashes is the union of few
-// sets of all hashes with a common beginning, as a range of addresses is one of subnets. A quarter is one such set. An
-// event looks up each beginning of its object's hash, so its cost does not depend on the number of shards.
+// sets of hashes with a common beginning, as a range of addresses is the union of subnets. For an event, each beginning
+// of its object's hash is looked up, so the cost does not depend on the number of shards.
 
 // shardBits is the maximum length of a beginning. The end of a range that is not a multiple of 2^52 is rounded to one:
 // about one event in 4096 is then also compared with the feed of the neighbouring shard.
 const shardBits = 12
 
-// beginning is the text of the first bits of a hash: their number, then the bits.
+// beginning is a prefix of a hash: the number of its bits, then the bits.
 type beginning [3]byte
 
 func beginningOf(hash uint64, bits int) beginning {

@@ -63,8 +63,7 @@ func (t *Tail) Ready() int {
 	return int(max(0, t.ready(written)-t.seq))
 }
 
-// Waiting returns when the first event came that was not read, whether it is ready or not. It returns the zero time if
-// there is none.
+// Waiting returns the time of the first event that was not read, whether it is ready or not; zero if there is none.
 func (t *Tail) Waiting() time.Time {
 	written, err := t.written()
 	if err != nil {

@@ -68,7 +68,7 @@ func (w *Watcher) Next() (Event, bool) {
 	case w.endOfReplay > 0: // nothing is complete before the end of the window
 		w.progress = max(w.progress, complete)
 	default:
-		// The last event that was returned may not be declared complete yet, so its RV counts, too.
+		// Possibly, complete does not include the last returned event yet, so its RV counts, too.
 		w.progress = max(w.progress, complete, w.epoch.wholeAt(w.seen))
 	}
 	w.notified.Store(uint64(w.position()))

@@ -25,8 +25,8 @@ const (
 // version, that version is no change of this resource. A lane that misses only such versions is complete up to the
 // latest of them.
 //
-// A resource is identified by its plural name, without group and version. The stored events are read as events.v1. and
-// as events.v1.events.k8s.io, and each of these two lanes has to receive a change itself.
+// A resource is identified by its plural name, without group and version. For example, the resource events is served in
+// v1 and in events.k8s.io/v1, and each of the two lanes has to receive a change itself.
 type account struct {
 	size cache.RV
 

@@ -24,7 +24,7 @@ const (
 	// objectPrice and bytePrice are the prices of each object and of each byte of a list.
 	objectPrice = 3 * time.Microsecond
 	bytePrice   = 8 * time.Nanosecond
-	// calledPrice is the price of each object of a roll call, which contains its metadata in protobuf.
+	// calledPrice is the price of each object of a roll call, which contains the object's metadata in protobuf.
 	calledPrice = 4 * time.Microsecond
 	// costlyPrice is the price of ten probes. A probe precedes each request that costs the upstream more than this, even
 	// if the probe will probably not confirm the lane.
@@ -57,7 +57,7 @@ func (a Answer) isCostly() bool { return a.price() > costlyPrice }
 func (a Answer) Small() bool { return a.Objects <= smallObjects && a.Bytes <= smallBytes }
 
 // SmallPage reports whether the requested page is small, even if the complete list is not. If so, the upstream answers
-// when the lane does not reach the version in time.
+// when the lane does not reach the version.
 func (a Answer) SmallPage() bool { return a.Page > 0 && a.Page <= smallObjects }
 
 // rollCallPrice returns the price of a roll call of the given number of objects.

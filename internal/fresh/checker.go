@@ -104,7 +104,7 @@ func (c *Checker) Synced(asked time.Time) {
 }
 
 // Interrupted records that the lane's watch ended, or that the lane stops. Before the next watch, the upstream may be
-// restored from a backup, and then assigns versions a second time that the lane has already received. It may also be
+// restored from a backup, and then assign, a second time, versions that the lane has already received. It may also be
 // restarted with another etcd for the resource.
 func (c *Checker) Interrupted() {
 	c.membership.leave()
@@ -120,7 +120,7 @@ func (c *Checker) distrust(notify func()) {
 	notify()
 }
 
-// Now returns the upstream's resourceVersion at some moment after the call began. The lane may not have reached it.
+// Now returns the upstream's resourceVersion at some moment after the call began. The lane has possibly not reached it.
 func (c *Checker) Now(ctx context.Context) (cache.RV, error) {
 	c.readers.Add(1)
 	defer c.readers.Add(-1)
@@ -203,9 +203,9 @@ func (c *Checker) check(ctx context.Context, answer Answer) (*cache.State, Check
 	}
 }
 
-// Reach brings the lane up to a resourceVersion that it may not have received because its resource is quiet. It returns
-// nil when the lane has reached that version, and ErrAhead if the upstream has not reached it. It returns ErrUnproven
-// if no check could bring the lane there at a lower cost than the upstream's own answer.
+// Reach brings the lane up to a resourceVersion that it has possibly not received because its resource is quiet. It
+// returns nil when the lane has reached that version, and ErrAhead if the upstream has not reached it. It returns
+// ErrUnproven if no check could bring the lane there at a lower cost than the upstream's own answer.
 func (c *Checker) Reach(ctx context.Context, want cache.RV, answer Answer) error {
 	if _, err := c.lane.WaitFor(ctx, want, grace); err == nil {
 		return nil // the usual case: the client read or wrote the version a moment ago

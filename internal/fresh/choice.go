@@ -23,7 +23,7 @@ func (c Check) String() string {
 }
 
 // choose returns the next check to run. tried is the check that has just failed, or byUpstream at first. It compares
-// what a check and what the answer would cost the upstream, so that a check does not cost more than the answer:
+// the costs of a check and of the answer for the upstream, so that a check does not cost more than the answer:
 //
 //   - A probe costs as much as the smallest answer, and all lanes share it. It is chosen if it is likely to confirm the
 //     lane, or if all alternatives cost the upstream more than ten probes. It is not chosen for a single reader whose

@@ -37,7 +37,7 @@ func (d *defined) confirm(ctx context.Context) error {
 	return nil
 }
 
-// price returns the cost of the request for the definition to the upstream; 0 for a built-in resource.
+// price returns what a request for the definition costs the upstream; 0 for a built-in resource.
 func (d *defined) price() time.Duration {
 	if d.definition == nil {
 		return 0

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// demand records costly reads of an upstream's lanes, and whether probes failed to confirm a lane for them. Its user
-// can then subscribe to resources without a lane, whose versions are missing in the account.
+// demand records costly reads of an upstream's lanes, and whether probes failed to confirm a lane for them. The user of
+// Checkers can then subscribe to resources without a lane, whose versions are missing in the account.
 type demand struct {
 	wanted atomic.Pointer[time.Time] // time of the last costly read; nil before the first
 	missed chan struct{}             // capacity 1: a probe did not confirm the lane for a costly read
@@ -15,8 +15,8 @@ type demand struct {
 
 func newDemand() *demand { return &demand{missed: make(chan struct{}, 1)} }
 
-// Missed returns a channel that receives a value when a probe could not confirm a lane for a costly read. The reason is
-// a version of the store that no lane had received. One value may stand for many reads.
+// Missed returns a channel that receives a value when a probe could not confirm a lane for a costly read. The usual
+// reason is a version of the store that no lane had received. One value may stand for many reads.
 func (c *Checkers) Missed() <-chan struct{} { return c.demand.missed }
 
 // WantedSince reports whether a costly read arrived after the given moment. A read is costly if its answer costs the
@@ -34,9 +34,9 @@ func (c *Checker) noteWanted(answer Answer) {
 	c.credit.Store(min(c.credit.Load()+int64(answer.price()), int64(maxCredit)))
 }
 
-// maxForwarded is the maximum total price of the forwarded costly answers of one lane in progress. An upstream with two
-// processors needs a quarter of a second for them. For more answers, a progress watch is better, although it takes one
-// to two seconds.
+// maxForwarded is the maximum total price of the forwarded costly answers that are in progress for one lane. An
+// upstream with two processors needs a quarter of a second for them. For more answers, a progress watch is better,
+// although it takes one to two seconds.
 const maxForwarded = 500 * time.Millisecond
 
 // answeredWithin is the time after which a forwarded answer no longer counts as in progress, because the upstream has

@@ -19,9 +19,9 @@ const (
 )
 
 // stores contains the store that lanes share. kube-apiserver's health checks show whether some resources are in another
-// etcd, but not which ones. A lane joins if they show only one etcd, and if two comparisons agree. A comparison agrees
-// if the lane's version is between two versions of the shared store. The shared store must have advanced between the
-// two comparisons. A lane leaves at the first contradiction.
+// etcd, but not which ones. A lane joins if the health checks show only one etcd, and if two comparisons agree. A
+// comparison agrees if the version from a probe of the lane's resource is between two versions of the shared store. The
+// shared store must have advanced between the two comparisons. A lane leaves at the first contradiction.
 type stores struct {
 	make     func(uncached Source) *store
 	layout   *layout
@@ -32,8 +32,8 @@ type stores struct {
 	avoid  time.Time // uncached is not used before this time, because it failed
 }
 
-// uncachedPause is how long a failed uncached source is not used. It fails, for example, if the facade's user may not
-// read the resource. The first store that is made after the pause uses it again.
+// uncachedPause is how long a failed uncached source is not used. It fails, for example, if the facade's user lacks
+// permission. The first store that is made after the pause uses it again.
 const uncachedPause = time.Minute
 
 // get returns the current shared store. It replaces a broken store by one without resources.
@@ -85,7 +85,7 @@ type membership struct {
 
 // current returns the resource's resourceVersion at some moment after the call began. held is the lane's version at
 // that time. A response of the shared store below held comes from another counter, or from a restored upstream. Only a
-// probe by the own store can show which one.
+// probe by the own store can show which of the two.
 func (m *membership) current(ctx context.Context, held cache.RV) (reading, error) {
 	if shared := m.known(); shared != nil {
 		answer, err := m.askShared(ctx, shared, m.source)
@@ -123,7 +123,7 @@ func (m *membership) known() *store {
 		m.joined.Store(nil)
 	}
 	if m.joined.Load() == nil && shared.isFirst() {
-		// So that the shared store probes this resource, and others can be compared with it, before its first read.
+		// With this resource to probe, the shared store can be compared with other resources before the first read.
 		shared.propose(m.source)
 		m.joined.Store(shared)
 	}

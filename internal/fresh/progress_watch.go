@@ -93,7 +93,7 @@ func (c *Checker) checkByProgressWatch(ctx context.Context, now reading) (*cache
 	return c.lane.State()
 }
 
-// bring brings the lane to rv by a progress watch. It also probes the same resource, because the probe makes
+// bring brings the lane to rv by a progress watch. It also probes the lane's resource, because the probe makes
 // kube-apiserver bring its cache up to date. Without the probe, the bookmark could be below rv (semantics 10.2).
 func (c *Checker) bring(ctx context.Context, rv cache.RV) error {
 	if _, err := c.byProgressWatch(ctx); err != nil {
@@ -110,7 +110,7 @@ func (c *Checker) bring(ctx context.Context, rv cache.RV) error {
 	return ErrUnproven
 }
 
-// byProgressWatch starts progress watches, and probes the same resource. It returns the version of the probe, or 0 if
+// byProgressWatch starts progress watches, and probes the lane's resource. It returns the version of the probe, or 0 if
 // the probe fails. In that case the bookmark may be too old, so the caller has to check the lane.
 func (c *Checker) byProgressWatch(ctx context.Context) (cache.RV, error) {
 	if c.readFromEtcd || !isPast(c.progressWatches.notBefore.Load()) {
@@ -137,8 +137,8 @@ func (c *Checker) catchUp() {
 	}
 }
 
-// openProgressWatch opens one progress watch for catchUp, and probes the resource as bring does. If the lane makes no
-// progress, catchUp opens no progress watch for a while. Those for waiting readers are not affected.
+// openProgressWatch opens one progress watch for catchUp, and probes the resource as bring does. If the lane does not
+// reach the probe's version, catchUp opens no progress watch for a while. Watches for waiting readers are not affected.
 func (c *Checker) openProgressWatch(ctx context.Context) {
 	defer c.progressWatches.catchingUp.Store(false)
 	ctx, cancel := context.WithTimeout(ctx, progressWatchWait)
@@ -153,7 +153,7 @@ func (c *Checker) openProgressWatch(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	if _, err := c.lane.WaitFor(ctx, now.rv, grace); err != nil { // the writer may not have applied the last step yet
+	if _, err := c.lane.WaitFor(ctx, now.rv, grace); err != nil { // the writer may still apply the last step
 		until := time.Now().Add(progressWatchPause)
 		c.progressWatches.catchUpAt.Store(&until)
 	}

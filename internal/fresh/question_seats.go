@@ -10,15 +10,15 @@ const (
 	// maxQuestions is the maximum number of requests about single lanes in flight. Forwarded reads count, too, if a check
 	// would have cost more. Below the limit, no request waits for another.
 	maxQuestions = 4
-	// seatWait is the minimum time to wait for a seat. A healthy upstream answers such a request in about a millisecond.
+	// seatWait is the lower bound of typicalWait. A healthy upstream answers a check in about a millisecond.
 	seatWait = 5 * time.Millisecond
-	// seatWaitMost is the maximum time to wait for a seat, however long recent requests took.
+	// seatWaitMost is the upper bound of typicalWait, however long recent requests took.
 	seatWaitMost = 50 * time.Millisecond
 )
 
 // questionSeats limits the requests in flight over all lanes. While a request waits for a seat, more readers join it,
 // so sharing grows with load. A request waits for a seat only about as long as a response takes, and is then sent
-// without one. On a slow connection there are therefore more requests in flight, but no longer waits.
+// without one. On a slow connection, more requests are therefore in flight, but they do not wait longer.
 type questionSeats struct {
 	taken   chan struct{}
 	typical atomic.Int64 // nanoseconds per request, smoothed over about the last eight
@@ -69,7 +69,6 @@ func (t *questionSeats) tryTake() (release func(), ok bool) {
 
 func (t *questionSeats) release() { <-t.taken }
 
-// observe records the duration of a request.
 func (t *questionSeats) observe(d time.Duration) {
 	typical := t.typical.Load()
 	t.typical.CompareAndSwap(typical, typical+(int64(d)-typical)/8)

@@ -16,7 +16,6 @@ type rate struct {
 // itself, sooner than a check could confirm it.
 const busyInterval = 10 * time.Millisecond
 
-// note records a change.
 func (r *rate) note(now time.Time) {
 	at := int64(now.Sub(r.since))
 	interval := min(at-r.last.Load(), int64(time.Second))

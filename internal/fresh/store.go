@@ -18,8 +18,8 @@ type store struct {
 	probes  *groupCommit[reading]
 	account *account
 	// uncached is the resource to probe if possible; nil if there is none. For an uncached resource, kube-apiserver
-	// answers as soon as etcd does. For other resources, it waits until its cache has reached etcd's version. That takes
-	// up to 100 ms if only other resources change (semantics 10.4).
+	// answers as soon as etcd does. For other resources, it waits until its cache has reached etcd's version. This wait
+	// takes up to 100 ms if only other resources change (semantics 10.4).
 	uncached Source
 	// alone is set for the store of a single resource (membership.own).
 	alone bool
@@ -56,12 +56,12 @@ func newOwnStore(metrics Metrics, start func(func(context.Context)) bool) *store
 }
 
 // current returns the store's resourceVersion at some moment after the call began. source is one of the store's
-// resources. Without an uncached resource, probes rotate among the resources that are read. This reveals a resource
-// with another counter.
+// resources. Without an uncached resource, probes rotate among the resources that are read. The rotation reveals a
+// resource with another counter.
 //
 // While the upstream throttles, no probe is sent. After the pause, all readers share one probe that shows whether the
-// upstream answers again. If probes rotate, a throttled probe does not stop the others. kube-apiserver may throttle
-// only one resource, while it fills the watch cache of that resource.
+// upstream answers again. If probes rotate, a throttled probe does not stop the others, because kube-apiserver
+// throttles a single resource while it fills the watch cache of that resource.
 func (s *store) current(ctx context.Context, source Source) (reading, error) {
 	if err := s.paused(); err != nil {
 		return reading{}, err

@@ -33,7 +33,7 @@ func newAccounts(l *Lanes) *accounts {
 	return &accounts{lanes: l, resources: l.config.AccountFor, opening: make(chan struct{}, maxOpeningAccounts)}
 }
 
-// run opens account watches each time a probe fails to confirm a lane. It returns when the context ends.
+// run opens account watches when a probe fails to confirm a lane for a costly read. It returns when the context ends.
 func (a *accounts) run(ctx context.Context) {
 	for {
 		select {

@@ -67,7 +67,7 @@ func (a *accountWatch) watch(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	seconds := 300 + rand.IntN(300) // as for lanes
+	seconds := 300 + rand.IntN(300) // as for the watches of lanes
 	until := time.Now().Add(time.Duration(seconds) * time.Second)
 	ctx, cancel := context.WithDeadline(ctx, until.Add(lateEnd))
 	defer cancel()
@@ -104,7 +104,6 @@ func (a *accountWatch) open(ctx context.Context, seconds int) (io.ReadCloser, er
 	return response.Body, nil
 }
 
-// next reads one frame.
 func (a *accountWatch) next(frames wire.FrameReader) error {
 	raw, err := frames.Next()
 	if err != nil {

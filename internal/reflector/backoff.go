@@ -44,9 +44,9 @@ const (
 	outageSpread = 2 * time.Second
 )
 
-// sleep waits for the next attempt, at least atLeast, or until the context ends. If atLeast is 0 and an outage ends
-// during the pause, the pause ends within outageSpread, and pauses start at their minimum again. In a long outage,
-// pauses grow to a minute. Otherwise lanes would be stale for up to a minute after its end.
+// sleep waits for the next attempt, at least atLeast, or until the context ends. In a long outage, pauses grow to a
+// minute. If the outage ends during a pause and atLeast is 0, this pause ends within outageSpread, and later pauses
+// start at their minimum. So lanes do not stay stale for a minute after the outage.
 func (b *backoff) sleep(ctx context.Context, atLeast time.Duration) {
 	timer, look := time.NewTimer(max(b.Step(), atLeast)), time.NewTicker(outageLook)
 	defer timer.Stop()

@@ -17,7 +17,7 @@ type Config struct {
 	Window      time.Duration // how long events are kept for replay
 	WindowBytes int64         // maximum size of these events per lane, in bytes
 	Packing     cache.Packing // objects that are kept compressed
-	Idle        time.Duration // time after which an unread lane is stopped; 0 keeps lanes permanently
+	Idle        time.Duration // time without reads and watches after which a lane is stopped; 0 keeps lanes permanently
 	Memory      Memory        // memory for lanes; nil is unlimited
 	PageBytes   int64         // maximum size of a page of a list in bytes; two pages are in memory at a time; 0 is 64 MiB
 	// FieldIndexes are the indexed field labels of built-in kinds. A read with a selector that requires a value of such a
@@ -34,8 +34,8 @@ type Config struct {
 	// The watches receive the differences between the lane and its next list. If false, the watches end, as those of
 	// kube-apiserver do.
 	ReplayLostWindows bool
-	// AccountFor returns the built-in resources whose metadata is watched while consistent reads need it, except those
-	// with a lane. nil watches none. It is safe for concurrent use.
+	// AccountFor returns the built-in resources whose metadata may be watched. The metadata is watched while consistent
+	// reads need it and the resource has no lane. nil watches none. It is safe for concurrent use.
 	AccountFor func() []upstream.Resource
 	// SelfAudit is the time in which each lane is compared with the upstream once, page by page. 0 disables the
 	// self-audit.
@@ -76,8 +76,8 @@ func union(a, b []string) []string {
 	return slices.Compact(all)
 }
 
-// options returns the cache options of one resource. From FieldIndexes, they contain only the fields that selectors of
-// this resource support.
+// options returns the cache options of one resource. They contain only those FieldIndexes that selectors of this
+// resource support.
 func (c Config) options(r upstream.Resource) cache.Options {
 	c = c.of(r.GVR.GroupResource())
 	o := cache.Options{

@@ -20,7 +20,7 @@ type definition struct {
 	generation int64             // rises with every change of the CRD's spec
 	bytes      int               // size of the CRD as JSON
 	selectable []string          // JSONPaths of selectable fields, without the leading dot
-	datePaths  map[string]string // printed columns of type date: from column name to JSONPath as written
+	datePaths  map[string]string // JSONPath of each printed column of type date, by the column's name
 }
 
 // definitionMeta is the part of a CRD that shows whether it has changed.

@@ -15,8 +15,8 @@ type Description struct {
 	resource upstream.Resource
 }
 
-// Describe returns the Description of a resource. The argument crd is the definition of a custom resource as JSON. It
-// is nil for a built-in resource, and if it is unknown. Then lists have the usual kind.
+// Describe returns the Description of a resource. crd is the definition of a custom resource as JSON. It is nil for a
+// built-in resource, or if the definition is unknown. The kind of lists is then the kind with the suffix List.
 func Describe(r upstream.Resource, crd []byte) (*Description, error) {
 	d := definition{listKind: r.GVK.Kind + "List"}
 	if crd != nil {

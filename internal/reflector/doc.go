@@ -15,8 +15,8 @@
 //     upstream confirms the journal of an earlier process, the lane and its history are restored from it (recorder.go,
 //     restore.go, docs/adr/0040-the-journal.md).
 //   - A client's watch from before the lane's history receives the upstream's events, up to a version from which the
-//     lane continues. One short watch of the upstream serves all of these clients, whatever they select. Events of
-//     another cluster, or of objects in another representation, are not sent (older.go,
+//     lane continues. One short watch of the upstream serves all of these clients, unless too many objects have
+//     changed. Events of another cluster, or of objects in another representation, are not sent (older.go,
 //     docs/adr/0037-older-events.md).
 //   - A watch that ends is resumed from the last resourceVersion up to which the lane is complete. The delay before the
 //     new watch grows and is jittered. No event is skipped, and duplicates are dropped by resourceVersion (I3).
@@ -49,14 +49,15 @@
 //   - The progress of a long list is logged and available to callers (Progress).
 //
 // Goroutines: Lanes.Run runs in a goroutine of its caller and stops idle lanes. It owns one goroutine each for the
-// self-audit, for the recorder, for the watch of all definitions, and for account watches. If a disk hangs, it starts
-// without the recorder after five seconds, and ends without it after ten. The goroutine for account watches owns one
+// self-audit, for the recorder, for the watch of all definitions, and for account watches. If a disk hangs, Run waits
+// for the recorder for five seconds at its start and for ten at its end. The goroutine for account watches owns one
 // goroutine for each watch. A Reflector owns the goroutines of its writer and its freshness checks, and waits for them
-// when it is stopped. A writer owns the goroutine that cuts its stream into steps. While it lists, it also owns a
-// goroutine that fetches pages and one that logs the progress, and while it decodes the journal one for each processor.
-// The goroutine that searches the journal outlives it if a disk hangs. A Reflector owns a goroutine for each selection
-// whose older events are read, and up to nine for the objects before them. Lanes owns the goroutines of requests that
-// lanes share. Constructors start nothing. A reader that leaves does not cancel a request that others wait for.
+// when it is stopped. A writer owns the goroutine that cuts its stream into steps. While the writer lists, it also owns
+// a goroutine that fetches pages and one that logs the progress; while it decodes the journal, one for each processor.
+// If a disk hangs, the goroutine that searches the journal outlives the writer. A Reflector owns a goroutine for each
+// selection whose older events are read, and up to nine that read the objects as they were before these events. Lanes
+// owns the goroutines of requests that lanes share, of packing, and of stopping replaced lanes. Constructors start
+// nothing. A reader that leaves does not cancel a request that others wait for.
 //
 // The package serves no client, and never checks a client's permissions. The caller must authorize a request before it
 // gets a Reflector for it.

@@ -34,8 +34,8 @@ var (
 	errReplaced = errors.New("kube-apiserver has another version than before")
 	// errElsewhere is the error if the upstream is another cluster than when the lane was listed.
 	errElsewhere = errors.New("the upstream is another cluster than before")
-	// errUncertain is the error if it is unknown which version of kube-apiserver sent the lane's list. It may be the
-	// current version, so a new list is compared with the lane.
+	// errUncertain is the error if it is unknown which version of kube-apiserver sent the lane's list. A new list is
+	// compared with the lane, because both may be from the current version.
 	errUncertain = errors.New("the version of the kube-apiserver that sent the lane's list is unknown")
 	// errEnded is wrapped by an error that ends the lane, together with the cause.
 	errEnded = errors.New("lane ended")
@@ -52,14 +52,14 @@ var errSilent = errors.New("the upstream's watch did not send an expected bookma
 // streaming lists, and opened a plain watch instead.
 var errEndless = errors.New("the streaming list sent no bookmark at the end of its initial events")
 
-// Failure is the reason why a lane is not being filled.
+// Failure is the reason why a lane could not be filled, or ended.
 type Failure struct {
 	Err  error
 	When time.Time
-	// Refused is set if the lane ended. Requests for the resource then go to the upstream. The upstream may not serve the
-	// resource as requested (404, 405, 406), or may refuse the facade (401, 403). Other reasons are a redefined resource
-	// and a lack of memory. A 401 or 403 ends a lane with a State only if the refusal has lasted, or an access review
-	// confirmed it.
+	// Refused is set if the lane ended. Requests for the resource then go to the upstream. Possible reasons: the upstream
+	// does not serve the resource as requested (404, 405, 406) or refuses the facade (401, 403), the resource was
+	// redefined, or memory is lacking. A 401 or 403 ends a lane with a State only if the refusal has lasted, or an access
+	// review confirmed it.
 	Refused bool
 }
 
@@ -75,8 +75,8 @@ func (f *Failure) NoMemory() bool { return errors.Is(f.Err, ErrNoMemory) }
 // TooLarge reports whether the lane ended because it exceeded the memory limit of its resource.
 func (f *Failure) TooLarge() bool { return errors.Is(f.Err, ErrTooLarge) }
 
-// isLost reports whether err means that the upstream cannot send the events after the wanted resourceVersion, or
-// replayed differences after it.
+// isLost reports whether the upstream cannot send the events after the wanted resourceVersion. It also returns true if
+// the upstream is a facade that replayed a lost window after that version.
 func isLost(err error) bool {
 	return upstream.HasCode(err, http.StatusGone) || errors.Is(err, cache.ErrLateDeletion) || errors.Is(err, errForgotten)
 }

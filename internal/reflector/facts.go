@@ -29,8 +29,8 @@ func (f *facts) Bookmark() *wire.Bookmark { return f.bookmark.Load() }
 // versions of other resources.
 func (f *facts) Marked() bool { return f.marked.Load() }
 
-// Undefined reports whether the facade may not read the definition of a custom resource. Kind then lacks the fields
-// that the definition may name.
+// Undefined reports whether the facade cannot read the definition of a custom resource. Kind then lacks the fields that
+// the definition may name.
 func (f *facts) Undefined() bool { return f.undefined.Load() }
 
 // Warnings returns the Warning headers that the upstream sends for this resource, because its API is deprecated.

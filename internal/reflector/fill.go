@@ -41,9 +41,9 @@ func (f *fill) end() {
 // listing reports whether the lane is being listed. The properties of its resource are then known.
 func (f *fill) listing() bool { return f.began.Load() != nil }
 
-// remaining estimates the remaining time of a list. It uses the rate of the objects received, and the number of objects
-// that was announced or in the last list. Before the first object, it uses the duration of the last list. Without such
-// a number, it assumes that half of the list was received.
+// remaining estimates the remaining time of a list. It uses the rate of the objects received, and their expected
+// number: the announced one, or else that of the last list. If this is not possible, it uses the duration of the last
+// list, or else assumes that half of the list was received.
 func (f *fill) remaining(elapsed time.Duration) time.Duration {
 	if n, all := f.objects.Load(), cmp.Or(f.expected.Load(), f.before.objects); n > 0 && n < all {
 		return time.Duration(float64(elapsed) * float64(all-n) / float64(n))

@@ -21,7 +21,7 @@ type health struct {
 // Began returns when the lane was made.
 func (h *health) Began() time.Time { return h.began }
 
-// Failure returns why the lane is not being filled; nil if it is.
+// Failure returns why the lane could not be filled, or ended; nil if it was filled since then.
 func (h *health) Failure() *Failure { return h.failure.Load() }
 
 // LastEvent returns how long ago the upstream's watch last received a change; ever is false if it never has.
@@ -31,7 +31,7 @@ func (h *health) LastEvent() (ago time.Duration, ever bool) {
 }
 
 // staleFor returns how long the lane has received nothing from the upstream. silent is how long the upstream has
-// responded to no request at all. It returns 0 while the watch is open and the upstream responds.
+// responded to no request at all. staleFor returns 0 while the watch is open and the upstream responds.
 func (h *health) staleFor(silent time.Duration) time.Duration {
 	// A watch may be open to an upstream that hangs, so the time of the last frame counts.
 	stale := min(silent, time.Since(h.began)-time.Duration(h.received.Load()))

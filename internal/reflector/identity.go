@@ -26,7 +26,7 @@ func newIdentity(ask func(context.Context) string) *identity {
 // newClusters returns the identity that reads the UID of the upstream's cluster.
 func newClusters(client *upstream.Client) *identity {
 	return newIdentity(func(ctx context.Context) string {
-		uid, _ := client.ClusterUID(ctx) // empty if the facade may not read it
+		uid, _ := client.ClusterUID(ctx) // empty if the facade cannot read the UID
 		return uid
 	})
 }

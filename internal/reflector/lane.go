@@ -29,7 +29,7 @@ type lane struct {
 	origin atomic.Pointer[origin]    // upstream of the present epoch
 	older  olderStore                // events from before the history
 
-	resumed atomic.Pointer[resumption] // end of the journal from which the lane was restored; nil if it was not
+	resumed atomic.Pointer[resumption] // end of the journal that restored the lane; nil otherwise, or after its use
 
 	progressWatched chan step  // steps of progress watches, to be applied by the writer
 	wrong           chan error // capacity 1: reason why the lane has to be listed again

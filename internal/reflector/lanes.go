@@ -21,7 +21,7 @@ import (
 // Metrics counts the work of the package. Implementations must be safe for concurrent use.
 type Metrics interface {
 	Contradicted(group, resource string) // a lane had other objects than the upstream at the same resourceVersion
-	Relisted(group, resource string)     // a lane lost the upstream's events and was listed again
+	Relisted(group, resource string)     // a lane is listed again, for example after it lost events
 	Reconnected(group, resource string)  // a lane's watch ended and was resumed
 	Filled(source string)                // a lane was filled from "upstream", "peer" or "journal"
 	// LostWindow counts lost windows of a lane's events. outcome is "replayed" if the differences were replayed.
@@ -30,8 +30,8 @@ type Metrics interface {
 	// BroughtForward counts watches from before a lane's history. outcome is "continued" if the upstream sent the
 	// events. It is "expired" if the upstream no longer has them, and "failed" if it is unknown whether it has.
 	BroughtForward(group, resource, outcome string)
-	// JournalHole counts the times that the journal lacks events of a lane. reason is "relisted" if the lane itself lost
-	// events, "behind" if they were not written in time, and "ended" if the last ones of a lane that ended were not.
+	// JournalHole counts the times that the journal lacks events of a lane: the lane itself lost them ("relisted"),
+	// dropped them before they were written ("behind"), or ended before its last events were written ("ended").
 	JournalHole(reason string)
 	JournalFailed() // the journal could not be opened or written
 	selfAuditMetrics
@@ -106,7 +106,7 @@ func (l *Lanes) startShared(work func(context.Context)) bool {
 // Run stops idle lanes and trims the others until the context ends. Then it stops all lanes and returns when their
 // goroutines have ended. Run calls ready when Get may be used.
 func (l *Lanes) Run(ctx context.Context, ready func()) {
-	life, end := context.WithCancel(context.WithoutCancel(ctx)) // lanes run until the journal is written
+	life, end := context.WithCancel(context.WithoutCancel(ctx)) // lanes run until their last events are in the journal
 	defer end()
 	l.mu.Lock()
 	l.life = life

@@ -28,7 +28,7 @@ type discovered struct {
 type epoch struct {
 	*listWatch
 	discovered
-	asks    []wire.RequestFormat // ways to request the objects that the upstream has not refused
+	asks    []wire.RequestFormat // request formats that the upstream has not refused
 	shape   wire.Shape
 	columns []byte // columns of the Table of the list in progress; nil if there are none
 }

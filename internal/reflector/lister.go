@@ -43,7 +43,7 @@ type lister struct {
 	learner *learner
 }
 
-// list reads a list. If the upstream refuses the representation, it requests the next one. snapshots is set if the
+// list reads a list. If the upstream refuses a representation, list requests the next one. snapshots is set if the
 // upstream serves pages of a list from memory.
 func (l *lister) list(ctx context.Context, e *epoch, snapshots bool) (*list, error) {
 	for {
@@ -179,7 +179,7 @@ func (l *lister) pages(ctx context.Context, e *epoch) (*list, error) {
 	return newList(version, objects, time.Time{})
 }
 
-// adder returns a function that makes objects of the items in a list. It fails if the list must stop, as fits does.
+// adder returns a function that makes objects of items in a list. It returns the error of fits if the list must stop.
 func (q *quota) adder(
 	l *listWatch, objects map[string]*cache.Object, filling *cache.Filling,
 ) func(wire.Item, wire.Facts) error {

@@ -37,7 +37,7 @@ type listing struct {
 	epoch         *epoch
 	client        *upstream.Client // client of the upstream or a peer
 	reader        wire.PageReader
-	pagedFrom     int      // minimum number of objects
+	pagedFrom     int      // minimum number of objects to list by pages
 	from          cache.RV // minimum version of the list
 	held          int64    // maximum size of a page in bytes, unless it is a single object
 	version       string   // version of the list; empty before its first page
@@ -60,7 +60,7 @@ type page struct {
 	head    wire.ListHead // head of the page of objects
 }
 
-// listing returns a listing of at least version at. The memory of its pages counts as memory of the lane.
+// listing returns a listing whose minimum version is at. The memory of its pages counts as memory of the lane.
 func (l *lister) listing(e *epoch, from *upstream.Client, at cache.RV) *listing {
 	l.lane.fill.pages.Store(0)
 	pages := l.lane.Encoding.Pages(e.about, e.ask, pathsOf(e.kind))

@@ -16,12 +16,11 @@ type past struct {
 	replays    bool          // whether differences may be replayed
 	otherPasts *atomic.Int64 // Lanes.otherPasts
 	distrusted bool          // whether the last epoch ended for another reason than a lost window
-	pasts      int64         // value of otherPasts for the current list
-	known      int64         // value of otherPasts for the list in progress, including this lane's findings
+	pasts      int64         // otherPasts when the current list began, plus what this lane itself found since then
+	known      int64         // value of pasts for the list in progress
 	accept     string        // Accept header of the last list; empty before it
 }
 
-// begins records that a list begins.
 func (p *past) begins() { p.known = p.otherPasts.Load() }
 
 // distrust records why an epoch ended.

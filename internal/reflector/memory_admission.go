@@ -55,7 +55,7 @@ const (
 // memoryAdmission records the lanes that did not fit into memory. Such a lane is filled again after a growing pause,
 // and only if the memory that it needed is available. Safe for concurrent use.
 type memoryAdmission struct {
-	mu sync.Mutex // guards of, which has at most one entry per resource and encoding
+	mu sync.Mutex // guards the map, which has at most one entry per resource and encoding
 	of map[laneKey]lack
 }
 
@@ -177,15 +177,15 @@ func (l *Lanes) DropUnread(bytes int64) int64 {
 	})
 }
 
-// DropColdest stops lanes until it has freed that many bytes, and returns how many bytes they used. Lanes that are not
-// filled yet are stopped first, and kept ones last. Among the others, unwatched lanes come first, then the least
-// recently read.
+// DropColdest stops lanes, except tiny ones, until it has freed that many bytes. It returns how many bytes they used.
+// Lanes that are not filled yet are stopped first, and kept ones last. Among the others, lanes with fewer watches come
+// first; of equal ones, the least recently read.
 func (l *Lanes) DropColdest(bytes int64) int64 {
 	return l.drop(bytes, func(*Reflector) bool { return true })
 }
 
-// tiny defines small lanes: a lane smaller than 1/tiny of the wanted bytes is not dropped. That would free little
-// memory, and make many clients list again.
+// tiny defines small lanes: a lane smaller than 1/tiny of the wanted bytes is not dropped. Dropping it would free
+// little memory, and make many clients list again.
 const tiny = 64
 
 func (l *Lanes) drop(bytes int64, matches func(*Reflector) bool) (freed int64) {
@@ -212,7 +212,7 @@ func byWarmth(lanes []*Reflector) []*Reflector {
 	for _, r := range lanes {
 		w := warmth{lane: r, class: 1, watchers: r.Cache.Stats().Watchers, idle: r.idleFor()}
 		if _, err := r.Cache.State(); err != nil {
-			w.class = 0 // no client has read it yet
+			w.class = 0 // no client has read the lane yet
 		} else if r.kept.Load() {
 			w.class = 2
 		}
@@ -245,7 +245,7 @@ func (l *Lanes) removeForMemory(r *Reflector, memory int64) bool {
 }
 
 // Shorten reduces the history of lanes to the length that kube-apiserver keeps, until it has freed that many bytes. It
-// returns how many bytes it freed. Lanes with the longest history come first.
+// returns how many bytes it freed. Lanes with the largest history come first.
 func (l *Lanes) Shorten(bytes int64) (freed int64) {
 	lanes, sizes := l.All(), map[*Reflector]int64{}
 	for _, r := range lanes {

@@ -41,9 +41,9 @@ var errManyOlder = fmt.Errorf("%w: too much has changed", errNotOlder)
 // version.
 const olderAttempts = 4
 
-// Older returns the events above a resourceVersion that is before the lane's history, up to one from which the lane
-// continues. They come from the upstream (docs/adr/0037-older-events.md). Watches share them, whatever they select. If
-// too many objects have changed, only watches with the same selection share them. The caller has to close the events.
+// Older returns the upstream's events above a resourceVersion that is before the lane's history, up to a version from
+// which the lane continues (docs/adr/0037-older-events.md). All watches share these events. If too many objects have
+// changed, only watches with the same selection share events. The caller has to close the events.
 //
 // It returns *cache.ExpiredError with the upstream's bounds if the upstream no longer has the events either. With any
 // other error it is unknown whether the upstream has them.
@@ -108,7 +108,7 @@ func (r *Reflector) eventsOf(ctx context.Context, after cache.RV, s Selection, t
 			return nil, &cache.ExpiredError{Requested: after, Oldest: expired.Oldest}
 		}
 	}
-	return nil, fmt.Errorf("%w: its logs kept failing", errNotOlder)
+	return nil, fmt.Errorf("%w: all attempts to read them failed", errNotOlder)
 }
 
 // mayBeOlder returns an error unless the events above a version may come from the upstream.
@@ -127,7 +127,7 @@ func (r *Reflector) mayBeOlder(after cache.RV) error {
 	return nil
 }
 
-// olderLog returns the log that a watch has to wait for. It starts one if there is none, when it is the caller's turn.
+// olderLog returns the log that a watch has to wait for. If there is none, it waits for turn and starts a log.
 func (r *Reflector) olderLog(ctx context.Context, after cache.RV, s Selection, turn Turn) (*olderLog, error) {
 	key := s.key()
 	if log := r.older.join(key, after, r.Cache); log != nil {
@@ -192,7 +192,7 @@ func (o *OlderEvents) All() iter.Seq[cache.Event] {
 	}
 }
 
-// Last returns the resourceVersion of the last event, or that of the watch if there is none.
+// Last returns the resourceVersion of the last event, or the one after which the watch begins if there is none.
 func (o *OlderEvents) Last() cache.RV {
 	last := o.after
 	for event := range o.All() {

@@ -16,11 +16,11 @@ import (
 
 const (
 	// maxUnknown is the maximum number of objects whose content before a log is read. With more, each selector gets its
-	// own log, which the upstream selects.
+	// own log, whose events the upstream selects.
 	maxUnknown = 2000
-	// unknownSeats is the number of these reads at a time. Each reads one object and takes about a millisecond.
+	// unknownSeats is the number of objects read at the same time. Each request reads one object in about a millisecond.
 	unknownSeats = 8
-	// objectLimit is the maximum size of such an answer in bytes. etcd stores objects of 1.5 MiB.
+	// objectLimit is the maximum size of a response with one object, in bytes. etcd stores objects of 1.5 MiB.
 	objectLimit = 16 << 20
 )
 
@@ -71,7 +71,7 @@ func (s *olderStore) beginsResolve(log *olderLog) bool {
 	return true
 }
 
-// resolve ends the resolution of a log.
+// resolve ends the reading of the content before a log, with an error or nil.
 func (s *olderStore) resolve(log *olderLog, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,8 +81,8 @@ func (s *olderStore) resolve(log *olderLog, err error) {
 }
 
 // readBefores reads each unknown object at the version where the log begins. kube-apiserver reads one object at an
-// exact version from etcd, which has it until the next compaction. Only one log of a lane is resolved at a time: a
-// caller with ever lower versions can cause a new log each time that the last one is complete.
+// exact version from etcd, which has it until the next compaction. Only one log of a lane is resolved at a time,
+// because a caller with ever lower versions can cause one log after the other.
 func (r *Reflector) readBefores(ctx context.Context, log *olderLog) error {
 	if len(log.unknown) > maxUnknown {
 		return errManyOlder
@@ -164,9 +164,9 @@ func (l *listWatch) at(ctx context.Context, o *cache.Object, rv cache.RV) (*cach
 	return found, nil
 }
 
-// of returns the event as a watch with a predicate receives it, and whether it receives it.
+// of returns the event as a watch with predicate p receives it; false if the watch does not receive it.
 func (l *olderLog) of(e *olderEvent, p *selectors.Predicate) (cache.Event, bool) {
-	if l.key != everything || p.OnlyKeys() { // the upstream has chosen the type
+	if l.key != everything || p.OnlyKeys() { // the upstream has chosen the event's type
 		return e.Event, p.Matches(&e.Object.Attributes)
 	}
 	before := e.before

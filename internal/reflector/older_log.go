@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// olderKept is how long a complete log of a watch without selectors serves further watches. Clients of a facade
-	// that ended return within that time. selectedKept is that time for a log with selectors, which few watches share.
+	// olderKept is how long a complete log of all objects serves further watches. Clients of a facade that ended return
+	// within that time. selectedKept is the same for a log of one selection, which few watches share.
 	olderKept    = time.Minute
 	selectedKept = 5 * time.Second
 	// olderFailedFor is how long a failed log fails further watches.
 	olderFailedFor = 5 * time.Second
-	// olderLogBytes is the maximum memory of one log. olderBytes is that of all logs of all lanes.
+	// olderLogBytes is the maximum memory of one log; olderBytes is the maximum of all logs of all lanes together.
 	olderLogBytes = 64 << 20
 	olderBytes    = 256 << 20
 	// olderOverhead is the memory of an empty log, without its key.
@@ -44,8 +44,8 @@ func (m *olderMemory) take(bytes int64) bool {
 	return true
 }
 
-// olderLog contains the events of one selection from before a lane's history. Watches that begin at after or above
-// share it. It is complete when done is closed, and does not change after that.
+// olderLog contains the events of one selection from before a lane's history. All watches whose version is at least the
+// value of after share the log. The log is complete when done is closed, and does not change after that.
 type olderLog struct {
 	store *olderStore
 	key   string
@@ -53,14 +53,14 @@ type olderLog struct {
 
 	// Guarded by store.mu until done is closed:
 	after cache.RV
-	turn  func() // returns the turn of the caller that began the log; nil until that caller has stored it
+	turn  func() // ends the turn of the caller that began the log; nil until that caller has stored it
 
-	users int   // watches that use the log, and the store; guarded by store.mu
+	users int   // number of watches that use the log, plus one for the store; guarded by store.mu
 	bytes int64 // memory that the log has taken
 
 	// Set before done is closed:
 	events  []olderEvent
-	unknown []*cache.Object // objects after their first event, if their content before it is unknown
+	unknown []*cache.Object // objects, as of their first event, whose content before that event is unknown
 	shape   wire.Shape
 	upTo    cache.RV
 	err     error
@@ -71,7 +71,6 @@ type olderLog struct {
 	befores befores
 }
 
-// newLog returns an empty log.
 func newLog(s *olderStore, key string, after cache.RV) *olderLog {
 	return &olderLog{store: s, key: key, after: after, done: make(chan struct{}), last: map[string]*cache.Object{},
 		befores: befores{resolved: make(chan struct{}), objects: map[string]*cache.Object{}}}
@@ -143,8 +142,8 @@ func (l *olderLog) release() {
 	l.events, l.unknown, l.befores.objects = nil, nil, nil
 }
 
-// serves reports whether a watch can use the log, or can wait for it. The log may be of the past: the lane must be in
-// the same epoch, and its history must still continue the log.
+// serves reports whether a watch can use the log, or can wait for it. A log that was read without error serves a watch
+// only while the lane is in the log's epoch and the lane's history continues the log.
 func (l *olderLog) serves(after cache.RV, lane *cache.Lane) bool {
 	if !l.isDone() {
 		return after >= l.after

@@ -19,7 +19,7 @@ import (
 const (
 	// olderWait is the maximum time in which a log is read.
 	olderWait = 15 * time.Second
-	// olderRounds is the maximum number of watches that bring neither an event nor a bookmark.
+	// olderRounds is the maximum number of successive watches that bring neither an event nor a bookmark.
 	olderRounds = 3
 )
 
@@ -30,8 +30,8 @@ func (r *Reflector) readLogs(ctx context.Context, s Selection, log *olderLog) {
 	}
 }
 
-// readLog reads the events of a log from the upstream, until the lane's history continues them. A watch of the shortest
-// timeout with a bookmark also shows that no event is missing (semantics 10.3).
+// readLog reads the events of a log from the upstream, until the lane's history continues them. Its watches have the
+// shortest timeout with which kube-apiserver sends a bookmark, which shows that no event is missing (semantics 10.3).
 func (r *Reflector) readLog(ctx context.Context, s Selection, log *olderLog) error {
 	ctx, cancel := context.WithTimeout(ctx, olderWait)
 	defer cancel()
@@ -99,8 +99,8 @@ func (s Selection) query(after cache.RV) url.Values {
 	return query
 }
 
-// add appends an event of the upstream. An event at a version that the log has is an error: kube-apiserver sends one
-// event at a version, and a facade that replays a lost window has other events than kube-apiserver.
+// add appends an event of the upstream. Two events at one version are an error: kube-apiserver does not send them, but
+// a facade that replays a lost window does. Its events differ from kube-apiserver's.
 func (l *olderLog) add(st step) error {
 	if st.rv <= l.upTo {
 		return fmt.Errorf("%w: two events at %d", errNotOlder, st.rv)
@@ -116,7 +116,7 @@ func (l *olderLog) add(st step) error {
 	case st.change.Kind == cache.Delete:
 		event.Type, l.last[o.Key()] = cache.Deleted, nil
 		if !known {
-			event.before = o // the last content
+			event.before = o // a deletion has the last content
 		}
 	case st.added:
 		event.Type = cache.Added
@@ -128,8 +128,8 @@ func (l *olderLog) add(st step) error {
 	return nil
 }
 
-// expiredAt returns *cache.ExpiredError for the 410 of kube-apiserver's watch cache to a watch from after (semantics
-// 4.1), and any other error unchanged. Clients with higher versions get the same bound.
+// expiredAt returns *cache.ExpiredError if err is the 410 of kube-apiserver's watch cache for the version after
+// (semantics 4.1). It returns any other error unchanged. Clients with higher versions get the same bound.
 func expiredAt(err error, after cache.RV) error {
 	var refused *upstream.StatusError
 	if !errors.As(err, &refused) || refused.Code != http.StatusGone {

@@ -28,7 +28,7 @@ type olderStore struct {
 // olderQueue contains the logs of one selection.
 type olderQueue struct{ current, next *olderLog }
 
-// init prepares the store of a lane. before is why the lane of the same resource that it replaces ended, or nil.
+// init prepares the store of a lane. before is why the previous lane of the resource ended, or nil.
 func (s *olderStore) init(memory *olderMemory, clusters *clustersSeen, before *Failure) {
 	s.memory, s.clusters, s.queues = memory, clusters, map[string]*olderQueue{}
 	s.resolves = make(chan struct{}, 1)
@@ -61,8 +61,8 @@ func (s *olderStore) find(key string, after cache.RV, lane *cache.Lane) *olderLo
 	return log
 }
 
-// begin is join, but it adds a log if there is none. start means that the caller has to read it. Otherwise the
-// goroutine that reads the current log of the selection reads it afterwards. It returns no log if there is no memory.
+// begin is join, but it adds a log if there is none. If start is true, the caller has to read the log. If not, the
+// goroutine that reads the selection's current log does so afterwards. Without memory, begin returns no log.
 func (s *olderStore) begin(key string, after cache.RV, lane *cache.Lane) (log *olderLog, start bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,8 +119,8 @@ func (s *olderStore) finish(log *olderLog, err error) (next *olderLog) {
 	return next
 }
 
-// refusal returns *cache.ExpiredError for a version below the bound of a recent 410 of the upstream. Otherwise a caller
-// with such versions could make every other log fail, also for the watches that wait for the same log.
+// refusal returns *cache.ExpiredError for a version below the bound of a recent 410 of the upstream. Without this
+// check, a caller could make log after log fail, also for watches that wait for the same log.
 func (s *olderStore) refusal(after cache.RV) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,8 +142,8 @@ func (s *olderStore) trim(lane *cache.Lane) {
 	}
 }
 
-// close drops all complete logs, and refuses new ones. A caller may have added a log and not started to read it yet.
-// When it fails to do so, finish drops that log and the next one.
+// close drops all complete logs, and refuses new ones. A caller may have added a log that it has not started to read.
+// If its goroutine can no longer start, finish drops this log and the next one.
 func (s *olderStore) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,16 +14,16 @@ import (
 // olderWorld is the smallest resourceVersion from which events are of the lane's cluster and in its representation. A
 // client below that version has to list again, even if the upstream still has events.
 type olderWorld struct {
-	from   atomic.Uint64 // 0 if the versions before the lane's first list count, too
+	from   atomic.Uint64 // 0 if versions before the lane's first list are accepted, too
 	epochs uint64        // epochs of the lane so far; for the writer only
-	// follows is set if the lane follows one of the same resource that ended because its definition changed.
+	// follows is set if the previous lane of the resource ended because its definition changed.
 	follows bool
 }
 
-// floor returns that resourceVersion.
+// floor returns the smallest accepted resourceVersion.
 func (s *olderStore) floor() cache.RV { return cache.RV(s.world.from.Load()) }
 
-// noteWorld records the epoch that a list has begun. Versions before the first epoch of a process count, because
+// noteWorld records the epoch that a list has begun. Versions before the first epoch of a process are accepted, because
 // kube-apiserver itself would serve a client with any of them. Every later epoch begins because objects may differ. A
 // replayed lost window begins no epoch.
 func (w *writer) noteWorld() {
@@ -69,8 +69,8 @@ type epochWorld struct {
 	epoch     uint64
 }
 
-// worldNow returns the world of the lane's epoch. It waits until the writer has recorded it, which it does shortly
-// after the State is visible. It returns an error if the events above a version may belong to another world.
+// worldNow returns the lane's epoch. It waits until the epoch's origin is known, shortly after the State is visible. It
+// returns an error if events after the given version may be of another cluster or representation.
 func (r *Reflector) worldNow(ctx context.Context, after cache.RV) (epochWorld, error) {
 	now := epochWorld{origin: r.origin.Load()}
 	if err := now.origin.await(ctx); err != nil {
@@ -92,8 +92,8 @@ func (r *Reflector) worldNow(ctx context.Context, after cache.RV) (epochWorld, e
 	return now, nil
 }
 
-// isStill returns an error unless the upstream is still that of the lane's epoch, at some moment after a watch of the
-// upstream was opened.
+// isStill returns an error unless the lane's epoch and its upstream are unchanged at some moment after a watch was
+// opened.
 func (was *epochWorld) isStill(ctx context.Context, r *Reflector, opened time.Time) error {
 	version, cluster := r.writer.check.versions.since(ctx, opened), r.writer.check.clusters.since(ctx, opened)
 	switch {

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// peerWait is the default of Config.PeerWait. A peer responds within milliseconds, unless it has to fill its lane
-	// first. Filling that lane takes as long as filling this one from the upstream.
+	// peerWait is the default of Config.PeerWait. A peer responds within milliseconds, unless it has to fill its own lane
+	// first. A longer wait would then save nothing, because the peer fills its lane from the upstream.
 	peerWait = 5 * time.Second
 	// warmWait is the maximum time to fill a lane from a peer. After that the upstream is used.
 	warmWait = time.Minute

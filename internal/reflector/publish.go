@@ -61,7 +61,7 @@ func (p *publisher) publish(ctx context.Context, e *epoch, l *list) error {
 	return nil
 }
 
-// adopt shows the checked content as the lane's State. It fails if the lane has been closed.
+// adopt shows the checked content of the journal as the lane's State. It fails if the lane has been closed.
 func (p *publisher) adopt(e *epoch, c *restored) error {
 	e.shape, e.columns = c.shape, c.columns
 	p.lane.bookmark.Store(&c.bookmark)
@@ -69,7 +69,7 @@ func (p *publisher) adopt(e *epoch, c *restored) error {
 	if err := c.past.Show(c.rv); err != nil {
 		return err
 	}
-	if tail, _, err := p.lane.Cache.Tail(); err == nil { // before the first event
+	if tail, _, err := p.lane.Cache.Tail(); err == nil { // read before the first event
 		p.lane.resumed.Store(&resumption{tail: tail, after: c.end, at: time.Now()})
 	}
 	p.shows(e)

@@ -47,7 +47,7 @@ type retry struct {
 
 func (r *retry) waits(now time.Time) bool { return now.UnixNano() < r.next.Load() }
 
-// note notes whether an attempt failed.
+// note records whether an attempt failed.
 func (r *retry) note(now time.Time, failed bool) {
 	if !failed {
 		r.pause = 0
@@ -97,8 +97,8 @@ func newRecorder(l *Lanes) *recorder {
 	return r
 }
 
-// visit writes the events of all lanes, on the last visit also those that are not packed, and ends the recordings of
-// lanes that no longer run.
+// visit writes the events of all lanes, and ends the recordings of lanes that no longer run. The last visit also writes
+// events whose objects are not packed yet.
 func (r *recorder) visit(ctx context.Context, now time.Time, lanes []*Reflector, last bool) {
 	err, failed := r.retain(now), 0
 	for lane := range r.all {
@@ -189,7 +189,7 @@ func first(err error) error {
 	return err
 }
 
-// retain removes what exceeds the limits, now and then.
+// retain removes segments beyond the limits, at most once per retainEvery.
 func (r *recorder) retain(now time.Time) error {
 	if now.Sub(r.retained) < retainEvery && !now.Before(r.retained) {
 		return nil

@@ -28,7 +28,7 @@ type journalFiles struct {
 	segments func(dir, lane string) ([]journal.Segment, error)
 }
 
-// open opens the journal. While another process writes it, this one has none, and later calls try again.
+// open opens the journal. If this fails, for example because another process writes the journal, later calls try again.
 func (r *recorder) open() bool {
 	if r.journal.Load() != nil {
 		return true
@@ -83,7 +83,7 @@ func (r *recorder) write(ctx context.Context, now time.Time) {
 	}
 	lanes := r.lanes.All()
 	if ctx.Err() != nil {
-		return // finish may have got the lanes, and without them all recordings would end here
+		return // stopAll may have removed the lanes and passed them to finish; a visit without them would end all recordings
 	}
 	r.visit(ctx, now, lanes, false)
 }

@@ -15,8 +15,9 @@ import (
 const (
 	// recordedAtOnce is the maximum number of events that are written together.
 	recordedAtOnce = 2 * manyEvents
-	// Few events are written at once. Many are collected for a while, because successive versions of an object in one
-	// block take a quarter of the space. They stay in history meanwhile.
+	// Fewer than fewEvents events are written immediately. More are collected until there are manyEvents, or for
+	// recordBatch, because successive versions of an object in one block take a quarter of the space. Meanwhile, they stay
+	// in history.
 	fewEvents, manyEvents = 64, 2048
 	recordBatch           = 20 * time.Second
 	// recordProgress is the minimum interval between two records of a quiet lane's version.
@@ -39,7 +40,7 @@ type scratch struct {
 	payload []byte
 }
 
-// recording writes one lane to the journal. After an error it pauses, without other lanes.
+// recording writes one lane to the journal. After an error it pauses; other lanes continue.
 type recording struct {
 	*scratch
 	retry
@@ -48,9 +49,9 @@ type recording struct {
 	limits  journal.Limits
 	by      *listWatch               // whose objects the open segment has; nil if there is no segment
 	tail    cache.Tail               // position up to which events were written
-	upTo    time.Time                // time of that position
+	upTo    time.Time                // time of the position of tail
 	told    time.Time                // when the lane's version was last written
-	began   time.Time                // when the events that are collected became ready; zero if none are
+	began   time.Time                // when the collection of events began; zero if none are collected
 	version cache.RV                 // version that was last written
 	numbers map[*wire.Dictionary]int // dictionaries of the open segment
 
@@ -60,11 +61,11 @@ type recording struct {
 // resumption is the end of an earlier process's journal, from which a lane was restored.
 type resumption struct {
 	tail  *cache.Tail
-	after journal.Position // zero if the content is not exactly that at the end of the journal
+	after journal.Position // zero if the journal was not read to its end
 	at    time.Time
 }
 
-// visit is like advance, and notes up to when the lane is written. After an error it pauses.
+// visit calls advance, and records the time before which all events were written. After an error it pauses.
 func (r *recording) visit(ctx context.Context, now time.Time, last bool) (hole string, err error) {
 	if r.waits(now) && !last {
 		return "", nil
@@ -80,7 +81,7 @@ func (r *recording) visit(ctx context.Context, now time.Time, last bool) (hole s
 	return hole, err
 }
 
-// waiting returns when the first event came that is not written; zero if there is none.
+// waiting returns the time of the oldest event that is not written; zero if there is none.
 func (r *recording) waiting() time.Time {
 	if r.by == nil {
 		return time.Time{}
@@ -121,7 +122,7 @@ func (r *recording) advance(ctx context.Context, now time.Time, last bool) (hole
 	}
 	switch {
 	case hole != "":
-		r.by = nil // so that it is counted once, even if the new segment cannot be written
+		r.by = nil // so that the hole is counted once, even if the new segment cannot be written
 		err = r.begin(ctx, id, by)
 	case err == nil && r.writer.Due(now, r.limits), errors.Is(err, journal.ErrNoSegment):
 		err = r.renew(ctx, id)
@@ -172,7 +173,7 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// begin writes a segment that does not continue the one before, unless the lane was restored from that.
+// begin writes a segment. It continues the previous segment only if the lane was restored from that segment.
 func (r *recording) begin(ctx context.Context, id journal.Identity, by *listWatch) error {
 	start := journal.Start{Identity: id, Time: time.Now()}
 	tail, state, err := r.lane.Cache.Tail()
@@ -225,7 +226,7 @@ func (r *recording) checkpoint(ctx context.Context, start journal.Start, state *
 	return nil
 }
 
-// bookmark returns the lane's bookmarks as a frame of the upstream.
+// bookmark returns the lane's bookmark in the format of an upstream frame.
 func (r *recording) bookmark(shape wire.Shape, of journal.Start) []byte {
 	representation := wire.Representation{Kind: wire.Whole}
 	if strings.Contains(of.Accept, "as=Table") {
@@ -235,9 +236,9 @@ func (r *recording) bookmark(shape wire.Shape, of journal.Start) []byte {
 	return shape.Framer(representation).AppendInitialEventsEnd(nil, &end)
 }
 
-// write appends the events after the tail's position. After an error the position is unchanged.
+// write appends the events after the tail's position, and advances this position after each batch.
 func (r *recording) write(ctx context.Context, now time.Time, read readTail) (err error) {
-	defer func() { clear(r.events[:cap(r.events)]) }() // they must not keep objects in memory
+	defer func() { clear(r.events[:cap(r.events)]) }() // the buffer must not keep objects in memory
 	for {
 		at := r.tail
 		if r.events, err = read(&at, r.events[:0], recordedAtOnce); err != nil {
@@ -312,7 +313,7 @@ func (r *recording) records(of batch) iter.Seq[journal.Record] {
 	}
 }
 
-// put yields the record of an object, after the record of its dictionary if that is new.
+// put yields the record of an object. If the object's dictionary is new, its record comes first.
 func (r *recording) put(record journal.Record, o *cache.Object, numbers map[*wire.Dictionary]int,
 	yield func(journal.Record) bool) bool {
 	item, number := o.Item(), 0

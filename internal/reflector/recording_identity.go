@@ -9,8 +9,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// longestName is the maximum length of a lane's name that is not shortened, in bytes. A file system allows 255, and
-// the names of a custom resource can be longer together.
+// longestName is the maximum length of a lane's name that is not shortened, in bytes. A file system allows 255, but the
+// resource, group and version of a custom resource can be longer together.
 const longestName = 200
 
 // journalName returns the name of a lane in the journal.
@@ -23,15 +23,15 @@ func (l *lane) journalName() string {
 	return fmt.Sprintf("%s.%.8x", name[:longestName], sha256.Sum256([]byte(name)))
 }
 
-// isRecorded reports whether a lane is written to the journal. The lane of a resource that is read from etcd does not
-// show up to which version its objects are complete. A custom resource with an unreadable definition may change
-// unnoticed. Secrets must not be written to a disk, even if they are cached.
+// isRecorded reports whether a lane is written to the journal. A resource that is read from etcd is not: its lane does
+// not show up to which version it is complete. A custom resource with an unreadable definition is not: it may change
+// unnoticed. Secrets are not: they must not be written to a disk.
 func (l *lane) isRecorded() bool {
 	return !l.Resource.ReadFromEtcd() && !isSecret(l.Resource) && !l.Undefined()
 }
 
-// identity describes the lane's objects, with the listWatch that they have. It returns nil while the lane is being
-// listed, and an error if the cluster is unknown.
+// identity describes the lane's objects, and returns their listWatch. It returns nil while the lane is being listed,
+// and an error if the cluster is unknown.
 func (l *lane) identity() (journal.Identity, *listWatch, error) {
 	origin := l.origin.Load()
 	by := l.synced.Load() // loaded after origin, so it is not of an earlier epoch

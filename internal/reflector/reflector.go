@@ -74,11 +74,11 @@ func (r *Reflector) Recent(ctx context.Context, arrived time.Time,
 	return r.checker.Recent(ctx, arrived, answer)
 }
 
-// Now returns the upstream's resourceVersion at some moment after the call began. The lane may not have reached it.
+// Now returns the upstream's resourceVersion at some moment after the call began. The lane has possibly not reached it.
 func (r *Reflector) Now(ctx context.Context) (cache.RV, error) { return r.checker.Now(ctx) }
 
-// Reach brings the lane up to a resourceVersion that it may not have received because its resource is quiet. It returns
-// nil when the lane has reached that version, and fresh.ErrAhead if the upstream has not reached it. It returns
+// Reach brings the lane up to a resourceVersion that it has possibly not received because its resource is quiet. It
+// returns nil when the lane has reached that version, and fresh.ErrAhead if the upstream has not reached it. It returns
 // fresh.ErrUnproven if no check could bring the lane there at a lower cost than the upstream's own answer.
 func (r *Reflector) Reach(ctx context.Context, rv cache.RV, answer fresh.Answer) error {
 	return r.checker.Reach(ctx, rv, answer)

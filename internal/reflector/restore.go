@@ -30,8 +30,8 @@ const (
 	restoreWait = 2 * time.Minute
 	// findWait is how long the search for a lane's segments may take. It reads two blocks of each closed segment.
 	findWait = 10 * time.Second
-	// trustedAge is the maximum age of the last record that was read, if the objects are not compared with the upstream's.
-	// A watch that broke off is resumed after the same time without a comparison.
+	// trustedAge is the maximum age of the journal's last record for which the objects are not compared with the
+	// upstream's. After an interruption of that length, a watch is resumed without a comparison, too.
 	trustedAge = 10 * time.Minute
 )
 
@@ -58,7 +58,7 @@ func (r *restorer) restore(ctx context.Context, e *epoch) (open *stream, err err
 	release := r.recorder.journal.Load().Hold(r.lane.journalName())
 	defer func() {
 		if open == nil {
-			release() // otherwise, until the recorder begins a segment
+			release() // otherwise, the hold ends when the recorder begins a segment
 		}
 	}()
 	run, err := r.find(ctx)
@@ -196,7 +196,7 @@ func (r *restorer) agrees(ctx context.Context, e *epoch, s *journal.Segment) err
 	return nil
 }
 
-// describe returns what has to be the same in a segment and a lane.
+// describe returns the properties that must be the same in a segment and a lane, for an error.
 func describe(id *journal.Identity) string {
 	return fmt.Sprintf("%s in %s as %q, cluster %s, kube-apiserver %s, definition %s.%d", id.Resource, id.Encoding,
 		id.Accept, id.Cluster, id.Upstream, id.Definition, id.Generation)

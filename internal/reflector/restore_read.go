@@ -23,8 +23,8 @@ const (
 // restored is the content of a lane that was read from the journal. Only adopt makes it the content of the lane.
 // Dropping its filling releases it.
 //
-// Of the events before the history window, only the last one of each object is decoded. They make up the base, and the
-// later events become the history.
+// Of the events before the history window, only the last one of each object is decoded. With the unchanged objects,
+// these events make up the base. The later events become the history.
 type restored struct {
 	by       *listWatch
 	filling  *cache.Filling
@@ -34,7 +34,7 @@ type restored struct {
 	marked   bool // whether the upstream had sent a bookmark
 	admit    func(bytes int64) error
 	admitted int64  // bytes for which admit was last called
-	moved    func() // called now and then
+	moved    func() // called after every decodedAtOnce records
 	records  int
 
 	dictionaries []*wire.Dictionary          // of the segment that is being read
@@ -77,15 +77,16 @@ func newRestored(e *epoch, id journal.Identity, lane *cache.Lane, admit func(int
 	return c, nil
 }
 
-// read reads segments that continue each other. Events since the given time become history. If a part is damaged, the
-// content is that before the damage, and the lane receives the rest from the upstream.
+// read reads segments that continue each other. Events since the given time become history. If a record after the
+// objects of the first segment is damaged, the content ends before it, and the lane receives the rest from the
+// upstream.
 func (c *restored) read(ctx context.Context, run []journal.Segment, since time.Time) error {
 	c.rv, c.base.since = cache.RV(run[0].RV), since
 	c.base.rv = c.rv
 	for i := range run {
 		c.dictionaries, c.until = nil, run[i].Time
 		if i > 0 && !run[i].Same(&run[i-1].Identity) {
-			return fmt.Errorf("%w: a segment of another lane continues the one before", journal.ErrDamaged)
+			return fmt.Errorf("%w: a segment of another lane follows", journal.ErrDamaged)
 		}
 		records := run[i].Records(ctx)
 		if i > 0 {
@@ -147,7 +148,7 @@ func (c *restored) progress(rv cache.RV) {
 	}
 }
 
-// takeDictionary reads a dictionary for the lane and the next records. Earlier records keep theirs.
+// takeDictionary reads a dictionary for the lane and the next records. Earlier records keep their dictionaries.
 func (c *restored) takeDictionary(stored []byte) (err error) {
 	d := c.known[string(stored)]
 	if d == nil {
@@ -255,7 +256,7 @@ func (c *restored) finish(ctx context.Context, end journal.Position) error {
 	return context.Cause(ctx)
 }
 
-// look asks now and then whether the content still fits into memory.
+// look calls admit when the content has grown by lookEvery bytes, and returns its error.
 func (c *restored) look() error {
 	bytes := c.filling.Memory()
 	if c.base != nil {

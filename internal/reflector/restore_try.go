@@ -45,8 +45,8 @@ func (r *restorer) look(ctx context.Context, e *epoch, last *journal.Segment) er
 	if err := r.learner.verify(ctx, cache.RV(last.Last)); err != nil {
 		return err
 	}
-	// This watch is only a check and is closed. The lane's own watch is opened after the content was read, because it
-	// would have no reader before.
+	// This watch is only a check and is closed. The lane's own watch is opened after the content was read, because until
+	// then it would have no reader.
 	open, err := e.watch(ctx, watchQuery(cache.RV(last.Last)), lookSeconds)
 	if err != nil {
 		return fmt.Errorf("open a watch from the journal's version: %w", err)

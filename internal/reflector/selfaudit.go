@@ -102,7 +102,7 @@ func (a *auditor) next(now time.Time) (next *Reflector) {
 			continue // the number of its pages is unknown
 		}
 		if c == nil {
-			// Lanes that started at the same time are spread over the interval.
+			// The first pages of lanes that started at the same time are spread over the page interval.
 			c = &course{limit: auditObjects, objects: brake{pause: relistPause}, columns: brake{pause: relistPause}}
 			c.due = now.Add(time.Duration((0.1 + 0.9*rand.Float64()) * float64(a.pageInterval(r, c))))
 		}

@@ -48,7 +48,7 @@ func hasSnapshots(version string) bool {
 	return false
 }
 
-// upstreamCheck compares the upstream's version and cluster with those from which the lane was listed.
+// upstreamCheck compares the upstream's version and cluster with those at the time of the lane's list.
 type upstreamCheck struct {
 	versions, clusters *identity
 	log                *zap.Logger
@@ -112,7 +112,7 @@ func (c *upstreamCheck) isOtherCluster(uid string) bool { return c.cluster != ""
 
 // compare checks the upstream's version after a watch was resumed, possibly by another kube-apiserver. A kube-apiserver
 // of another version may represent objects differently: with other fields, defaults and Table cells. Unchanged objects
-// in the lane would keep their old representation. fresh is the earliest time at which a known version is up to date.
+// in the lane would keep their old representation. The version must have been read at the time fresh or later.
 //
 // An unknown version counts as unchanged. If the version of the lane's list is unknown, a new list is compared with the
 // lane. Its watches continue if the differences can be replayed (lost_window.go).
@@ -149,7 +149,7 @@ func (c *upstreamCheck) mayBeVersion(ctx context.Context, moment time.Time) bool
 // differ or both are unknown.
 func agreed(before, after string) string {
 	if before != "" && after != "" && before != after {
-		return "" // the upstream was replaced during the list, or there are several
+		return "" // the upstream was replaced during the list, or is several servers
 	}
 	return cmp.Or(before, after)
 }

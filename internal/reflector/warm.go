@@ -14,8 +14,8 @@ import (
 )
 
 // warm reads a list for a lane without a State from a peer, and opens its watch at the upstream
-// (docs/adr/0020-facades-read-facades.md). It returns nil if no peer could fill it. The lane then has to be listed from
-// the upstream. Events are always listed from the upstream. etcd deletes several events at one version, and it is
+// (docs/adr/0020-facades-read-facades.md). It returns nil if no peer has a usable list. The lane then has to be listed
+// from the upstream. Events are always listed from the upstream: etcd deletes several events at one version, and it is
 // unknown whether the peer has received all of these deletions. warm returns an error only if a list from the upstream
 // would also fail.
 func (l *lister) warm(ctx context.Context, e *epoch) (*list, error) {

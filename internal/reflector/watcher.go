@@ -18,7 +18,7 @@ import (
 const stepsAhead = 256
 
 // settled is how long a watch without events must be open before the upstream counts as reachable. A watch that ends
-// sooner does not show that.
+// sooner does not show that the upstream is reachable.
 const settled = time.Second
 
 // watcher keeps a filled lane up to date by the upstream's watch, until the lane has to be listed again.

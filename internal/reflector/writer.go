@@ -14,8 +14,8 @@ import (
 )
 
 // writer fills one lane and is its only writer. In each epoch it fills the lane and watches, until the lane has to be
-// listed again. Its parts do not refer to it, and only its goroutine uses them. It shares the lane with other
-// goroutines.
+// listed again. The parts of a writer do not refer to it, and only its goroutine uses them. It shares the lane with
+// other goroutines.
 type writer struct {
 	lane      *lane
 	checker   *fresh.Checker
@@ -113,7 +113,7 @@ func (w *writer) runEpoch(ctx context.Context, pause *backoff) error {
 	w.lane.origin.Store(listed)
 	version := w.check.recentVersion(ctx)
 	// The list may have the version that learn reads. If a freshness check raised the visible version in the meantime
-	// (cache.Lane.Vouch), the list would be lower. It would then look like that of a restored upstream.
+	// (cache.Lane.Vouch), the list would be lower. The list would then look like that of a restored upstream.
 	endExpect := w.lane.Cache.Expect()
 	e, err := w.learner.learn(ctx)
 	if err != nil {
