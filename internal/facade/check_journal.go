@@ -116,9 +116,9 @@ func (i *inspection) restores(s *journal.Segment, cluster string) error {
 	case s.Err != nil:
 		return fmt.Errorf("read segment %d: %w", s.Sequence, s.Err)
 	case s.Cluster != cluster:
-		return errors.New("it is of another cluster")
+		return errors.New("the journal is of another cluster")
 	case !strings.HasPrefix(s.Upstream, i.version+" "):
-		return fmt.Errorf("it is of kube-apiserver %s, want %s", s.Upstream, i.version)
+		return fmt.Errorf("the journal is of kube-apiserver %s, want %s", s.Upstream, i.version)
 	case age > compactedAfter:
 		return fmt.Errorf("its last record is %v old; etcd may have compacted the events after it", age)
 	}

@@ -58,7 +58,7 @@ type Authorization struct {
 	// AlwaysAllowGroups and AlwaysAllowPaths are authorized without a review. A path includes everything below it.
 	AlwaysAllowGroups, AlwaysAllowPaths []string
 	// MissRate is the number of uncached access reviews per second and caller, with a burst of four times as many. Further
-	// reviews wait. The service accounts of a namespace may have ten times as many. It is above 0.
+	// reviews wait. The service accounts of a namespace together may have ten times as many. It is above 0.
 	MissRate float64
 	// WatchMaxAge is the maximum lifetime of a watch, and WatchReauthorize the interval of its access reviews. Both are
 	// approximate and above 0.
