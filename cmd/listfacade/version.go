@@ -14,7 +14,7 @@ import (
 type build struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"` // empty if the build did not record it
-	Modified bool   `json:"modified"`         // the sources had changes that the commit has not
+	Modified bool   `json:"modified"`         // the sources differed from the commit
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }
