@@ -24,7 +24,7 @@ var (
 )
 
 // RefusedError is returned when the upstream refuses the facade's own user. The body contains that user's name, so it
-// may be logged, but not sent to clients.
+// may be logged but must not be sent to clients.
 type RefusedError struct {
 	Code int    // 401 or 403
 	Body []byte // at most 64 KiB

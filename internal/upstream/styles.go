@@ -14,8 +14,7 @@ import (
 const (
 	// styleWait bounds the request for an empty list, which takes milliseconds in a healthy upstream.
 	styleWait = 10 * time.Second
-	// styleGrace is how long one caller waits for that request. It is as long as the wait for a lane that was just
-	// started.
+	// styleGrace is how long one caller waits for the empty list, as long as for a lane that was just started.
 	styleGrace = time.Second
 	// styleErrorAge is how long a failed request is not repeated. Until then, its error is returned.
 	styleErrorAge = time.Second
