@@ -64,7 +64,7 @@ func newLaneCollector(lanes LaneSource) *laneCollector {
 		func(s LaneStats) float64 { return s.StaleSeconds })
 	c.add(gauge, "lag_events", "Events of the lane that were not dispatched to its watches yet.",
 		func(s LaneStats) float64 { return float64(s.Lag) })
-	c.add(gauge, "fill_objects", "Objects received so far of the list that fills the lane; 0 once the lane is filled.",
+	c.add(gauge, "fill_objects", "Objects received so far of the list that fills the lane; 0 after the lane is filled.",
 		func(s LaneStats) float64 { return float64(s.Filled) })
 	c.add(gauge, "fill_expected_objects",
 		"Objects expected in the list that fills the lane; 0 if unknown.",
