@@ -18,7 +18,7 @@ type list struct {
 	bytes         int // total size of the objects
 }
 
-// readers contains the function for each encoding that parses a page.
+// readers contains, by encoding, the function that parses a page.
 var readers = map[string]func([]byte) (list, error){"json": readJSON, "protobuf": readProtobuf}
 
 // add adds an object.
