@@ -202,7 +202,7 @@ func (i *inspection) resource(ctx context.Context, w wanted) (string, error) {
 	}
 	denied, err := i.client.Denies(ctx, resource)
 	if err == nil && denied {
-		err = errors.New("the kubeconfig user may not list and watch all objects of the resource")
+		err = errors.New("the kubeconfig user lacks permission to list and watch all objects of the resource")
 	}
 	if err != nil {
 		return "", err

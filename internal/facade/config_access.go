@@ -15,8 +15,8 @@ type Authentication struct {
 	// Kubeconfig is the kubeconfig file for the kube-apiserver that reviews tokens; empty for the upstream that objects
 	// are read from.
 	Kubeconfig string
-	// ClientCAFile is the bundle of authorities of client certificates, and RequestHeaderCAFile that of front proxies. If
-	// empty, the upstream's ConfigMap extension-apiserver-authentication in kube-system is used, headers included.
+	// ClientCAFile is the bundle of authorities of client certificates, RequestHeaderCAFile the bundle for front proxies.
+	// If empty, the upstream's ConfigMap extension-apiserver-authentication in kube-system is used, also for headers.
 	ClientCAFile, RequestHeaderCAFile string
 	// RequestHeaderNames are the common names of front proxies; empty for every certificate that the authority signed.
 	RequestHeaderNames []string

@@ -7,7 +7,7 @@ import (
 )
 
 // causedWork estimates the CPU that the facade's own requests cost kube-apiserver. Forwarded requests are not its own.
-// Watches of RBAC objects and service accounts are not counted, like in the other metrics of the upstream.
+// Watches of RBAC objects and service accounts are not counted, as in the other metrics of the upstream.
 type causedWork struct {
 	checks, reads, watches, reviews, documents, audited atomic.Uint64
 

@@ -9,7 +9,7 @@ import (
 // JournalStats are the numbers of the journal at a scrape.
 type JournalStats struct {
 	Open     bool          // whether this process writes the journal
-	Lag      time.Duration // age of the oldest event that is not written; if none, time since all were
+	Lag      time.Duration // age of the oldest event that is not written; if none, since all were written
 	Segments int
 	Bytes    int64
 	Over     bool // whether the limit on bytes cannot be kept

@@ -46,7 +46,7 @@ type laneMetric struct {
 	read func(LaneStats) float64
 }
 
-// laneHelp ends the help of metrics about lanes, because their readers may not know the word.
+// laneHelp ends the help of metrics about lanes, because some of their readers do not know the word.
 const laneHelp = " A lane is the cache of one resource in one encoding."
 
 func newLaneCollector(lanes LaneSource) *laneCollector {

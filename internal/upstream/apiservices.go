@@ -23,8 +23,8 @@ const apiServicesPath = "/apis/" + aggregationGroup + "/v1/apiservices"
 // apiServicesLimit bounds the list of APIServices, in bytes. Each takes a few KB, and each group version has one.
 const apiServicesLimit = 64 << 20
 
-// apiServices is the state of the upstream's aggregation layer by group version. It is nil when the facade may not read
-// APIServices.
+// apiServices is the state of the upstream's aggregation layer by group version. It is nil when the facade lacks
+// permission to read APIServices.
 type apiServices map[schema.GroupVersion]apiService
 
 type apiService struct {

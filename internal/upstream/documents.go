@@ -22,7 +22,7 @@ const (
 	// CRDs has tens of MB.
 	documentLimit = 64 << 20
 	// documentBudget bounds the total size of stored documents in all representations except odd ones, in bytes. oddBudget
-	// bounds the total size of those in odd representations.
+	// bounds the total size of documents in odd representations.
 	documentBudget = 224 << 20
 	oddBudget      = 32 << 20
 	// readingBudget bounds, in bytes, the documents that are being read.

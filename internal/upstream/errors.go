@@ -13,7 +13,7 @@ import (
 var ErrEnd = errors.New("response ends early")
 
 // errUnsettled is returned while it is unknown whether a resource is custom.
-var errUnsettled = errors.New("the upstream did not report in time whether the resource is custom")
+var errUnsettled = errors.New("the upstream has not yet reported whether the resource is custom")
 
 // errNoCredentials is returned for the zero value of Credentials, and errNotRead for a request that may change
 // something. errUnaddressable is returned for a path or query that the upstream might parse differently.
