@@ -24,7 +24,7 @@ var forwardedHeaders = []string{
 
 // answerHeaders are the response headers that are copied. All others are dropped. Some headers describe the upstream's
 // host or connection, and clients would apply them to the facade (Set-Cookie, Alt-Svc, Strict-Transport-Security).
-// WWW-Authenticate, which kube-apiserver never sends, would make clients send credentials to the facade.
+// WWW-Authenticate, which kube-apiserver never sends, would cause clients to send credentials to the facade.
 var answerHeaders = []string{
 	"Accept-Ranges", "Allow", "Audit-Id", "Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language",
 	"Content-Length",
