@@ -97,7 +97,7 @@ func limitIn(root fs.FS, name string) int64 {
 	return limit
 }
 
-// eachLine calls the function do for each line of a file, if the file exists.
+// eachLine calls do(line) for each line of a file, if the file exists.
 func eachLine(root fs.FS, name string, do func(line string)) {
 	file, err := root.Open(name)
 	if err != nil {

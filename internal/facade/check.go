@@ -78,7 +78,7 @@ func (i *inspection) say(subject string, err error, format string, args ...any) 
 	return true
 }
 
-// note writes a line about a setting that works, but that the operator may not have intended.
+// note writes a line about a setting that works, but that the operator possibly did not intend.
 func (i *inspection) note(subject, text string) {
 	_, _ = fmt.Fprintf(i.out, "note  %s: %s\n", subject, text)
 }

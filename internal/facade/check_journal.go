@@ -24,8 +24,8 @@ type laneFiles struct {
 	segments []journal.Segment
 }
 
-// journal checks whether the journal can be written, and notes which lanes would not be restored from it, and where it
-// lacks events. It creates no file. It returns true, because no later check depends on it.
+// journal checks whether the journal can be written, and notes which lanes would not be restored from it, and where the
+// journal lacks events. It creates no file. It returns true, because no later check depends on the journal.
 func (i *inspection) journal(ctx context.Context) bool {
 	dir := i.config.JournalDir
 	if dir == "" {

@@ -1,8 +1,8 @@
 // Package facade creates and connects the parts of the process, starts them, and stops them in order. The parts
 // themselves are in other packages.
 //
-// New starts no goroutine. Serve returns when every goroutine that it started has ended. Only a write of the journal's
-// documents may continue, if the disk hangs.
+// New starts no goroutine. Serve returns when every goroutine that it started has ended. Only writes to the journal and
+// the audit log may continue, if the disk hangs.
 //
 // The start has this order:
 //  1. The lanes and the upstream's endpoints, because requests need lanes.

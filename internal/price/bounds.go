@@ -16,8 +16,8 @@ func Around(seconds, factor float64) Bounds {
 	return Bounds{seconds / factor, seconds, seconds * factor}
 }
 
-// Plus returns the sum. The range of the sum assumes that both errors have the same direction, as errors that the
-// machine causes have.
+// Plus returns the sum. The range of the sum assumes that both errors have the same direction, because both depend on
+// the machine.
 func (b Bounds) Plus(other Bounds) Bounds {
 	return Bounds{b.Low + other.Low, b.Estimate + other.Estimate, b.High + other.High}
 }

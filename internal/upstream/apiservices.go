@@ -82,8 +82,8 @@ func readService(object json.RawMessage) (gv schema.GroupVersion, service apiSer
 
 // foreign reports whether another server serves a group version, or may serve it. kube-apiserver has an APIService for
 // each group version that it serves itself, so a group version without one counts as foreign. Without permission to
-// read APIServices, it decides by the name: only groups without a dot, and groups that end in .k8s.io, are not foreign.
-// Kubernetes reserves these names.
+// read APIServices, foreign decides by the name: only groups without a dot, and groups that end in .k8s.io, are not
+// foreign. Kubernetes reserves these names.
 func (a apiServices) foreign(gv schema.GroupVersion) bool {
 	if a == nil {
 		return strings.Contains(gv.Group, ".") && !strings.HasSuffix(gv.Group, ".k8s.io")

@@ -166,8 +166,7 @@ func (c *Catalog) Forget(gvr schema.GroupVersionResource) {
 	c.drop(func(known schema.GroupVersionResource) bool { return known == gvr })
 }
 
-// drop removes the resources for which the function which returns true, and reports whether it removed any. The caller
-// holds mu.
+// drop removes each resource for which which(gvr) is true, and reports whether it removed any. The caller holds mu.
 func (c *Catalog) drop(which func(schema.GroupVersionResource) bool) (dropped bool) {
 	content := c.content.Load()
 	if content == nil {

@@ -87,7 +87,7 @@ func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request, as Credentia
 }
 
 // Open forwards the request with the given credentials and returns the upstream's uncompressed response, for a caller
-// that converts it. The caller closes the body. Its errors are those of Serve.
+// that converts it. The caller closes the body. Open returns the errors of Serve.
 func (p *PassThrough) Open(r *http.Request, as Credentials) (*http.Response, error) {
 	return p.ask(r, as, "")
 }

@@ -87,7 +87,7 @@ func (s *styles) ask(ctx context.Context, r Resource) style {
 	return answer
 }
 
-// forget makes the next lookup request an empty list of the resource, even if APIServices show whether it is custom.
+// forget causes the next lookup to request an empty list, even if APIServices show whether the resource is custom.
 func (s *styles) forget(gvr schema.GroupVersionResource) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +102,7 @@ func (s *styles) trusts(gvr schema.GroupVersionResource) bool {
 	return !s.mistaken[gvr]
 }
 
-// retain drops the entries of resources for which the function there returns false, because they no longer exist.
+// retain drops the entries of resources that no longer exist, for which there(gvr) is false.
 func (s *styles) retain(there func(schema.GroupVersionResource) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -45,7 +45,7 @@ func nameCause(response *http.Response) error {
 }
 
 // withCause adds the cause that kube-apiserver writes since 1.18 to a Status about a too large resourceVersion. It
-// returns nil if the cause is there.
+// returns nil when it adds nothing.
 func withCause(body []byte) []byte {
 	var status metav1.Status
 	if err := json.Unmarshal(body, &status); err != nil || status.Kind != "Status" ||

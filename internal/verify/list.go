@@ -113,7 +113,7 @@ func (l *list) addProtobuf(object []byte) error {
 	return errors.Join(err, failed)
 }
 
-// fields calls the function each for the fields of a message that are strings, bytes or messages.
+// fields calls each(number, value) for the fields of a message that are strings, bytes or messages.
 func fields(message []byte, each func(protowire.Number, []byte)) error {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)
