@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// advice returns what to do about an error, if its text does not say that; else "".
+// advice returns what to do about an error whose text does not say it, or "" for other errors.
 func advice(err error) string {
 	var unknown x509.UnknownAuthorityError
 	var host x509.HostnameError

@@ -4,8 +4,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// completionCommand returns the command that prints a completion script. cobra's own command would also have the
-// script of PowerShell, for which the program is not built.
+// completionCommand returns the command that prints a completion script. cobra's own command would also print a script
+// for PowerShell, but there is no build for Windows.
 func completionCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use: "completion bash|zsh|fish", Short: "Print the completion script of a shell",

@@ -35,10 +35,10 @@ type resourceConfig struct {
 	MemoryBudget  *resource.Quantity `json:"memoryBudget"`
 }
 
-// readConfig reads a configuration file, or the files of a directory, into c and the flags of groups. A file has a key
-// in camel case for each flag, whose value has the flag's type. It also has a list of settings of single resources.
-// Later files take precedence over earlier ones, and flags of the command line over all files. Unknown keys, and keys
-// that occur twice in one file, are errors.
+// readConfig reads a configuration file, or the files of a directory, into c and the flags of groups. A file may have a
+// key in camel case for each flag, with a value of the flag's type, and the key resources with settings of single
+// resources. Later files take precedence over earlier ones, and flags of the command line over all files. Unknown keys,
+// and keys that occur twice in one file, are errors.
 func readConfig(path string, groups []flagGroup, c *facade.Config) error {
 	files, err := configFiles(path)
 	if err != nil {
@@ -56,9 +56,9 @@ func readConfig(path string, groups []flagGroup, c *facade.Config) error {
 	return nil
 }
 
-// configFiles returns the path itself if it is a file. If it is a directory, it returns the files whose names end in
-// .yaml, in the order of their names. It skips names that begin with a dot, because the volume of a ConfigMap has
-// directories with such names.
+// configFiles returns the path if it is a file. Of a directory, it returns the files whose names end in .yaml, in the
+// order of their names. It skips names that begin with a dot, because the volume of a ConfigMap has directories with
+// such names.
 func configFiles(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -71,7 +71,7 @@ func servingFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.StringVar(&c.KeyFile, "tls-private-key-file", c.KeyFile,
 		"Path of the `file` with the private key of --tls-cert-file.")
 	f.StringVar(&c.SharedAuthority, "shared-authority", c.SharedAuthority,
-		"`NAMESPACE/NAME` of an existing Secret and ConfigMap. The first replica creates an authority and stores it in the Secret, if that is empty. "+
+		"`NAMESPACE/NAME` of an existing Secret and ConfigMap. The first replica creates an authority and stores it in the Secret, if the Secret is empty. "+
 			"Each replica serves a certificate of this authority, for the Service listfacade of the namespace and for localhost. "+
 			"The ConfigMap gets the authority's certificate, for clients. If empty, there is no shared authority.")
 	f.StringVar(&c.CertDir, "cert-dir", c.CertDir, "Path of the `directory` for the self-signed certificate and its key.")
@@ -117,7 +117,7 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 		"`on or off`. If on, large resources are kept compressed in memory. They take about a tenth of the memory, and reads take slightly longer.")
 	f.Var(&c.MemoryBudget, "memory-budget",
 		"Maximum `quantity` of memory that the process may use, for example 2Gi. Near the limit it drops precompressed pages, then history, then "+
-			"the least recently read resource; then it refuses large lists and watches. auto is GOMEMLIMIT if set, else 90% of "+
+			"the resources with the fewest watches; then it refuses large lists and watches. auto is GOMEMLIMIT if set, else 90% of "+
 			"the cgroup's limit, but at least 48Mi less than that limit. 0 means no limit.")
 	f.Int64Var(&c.PrecompressedMemory, "precompressed-memory", c.PrecompressedMemory,
 		"Maximum number of `bytes` of precompressed pages of lists, for all resources together. 0 compresses the pages for each response.")

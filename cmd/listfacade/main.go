@@ -41,8 +41,8 @@ func main() {
 	}
 }
 
-// message returns the text of an error. Errors can have names from a journal or a server, which anyone who may create
-// objects chooses.
+// message returns the text of an error. It replaces unprintable characters, because an error can contain names that any
+// user with permission to create objects can choose.
 func message(err error) string { return observe.PrintableLines(err.Error()) }
 
 // exitCode returns the result of the method ExitCode if err has one. Otherwise it returns 0 if err is nil or
@@ -80,7 +80,7 @@ func command(name string) *cobra.Command {
 	return root
 }
 
-// facadeCommand returns the command that serves. Its usage function is also that of the commands without one.
+// facadeCommand returns the command that serves. Commands without their own usage function use its usage function.
 func facadeCommand(s *options) *cobra.Command {
 	root := &cobra.Command{
 		Use:   facadeName,

@@ -13,8 +13,8 @@ import (
 // options are the flags of a facade, and the configuration that they and a configuration file set.
 type options struct {
 	config *facade.Config
-	own    []flagGroup // those of the configuration
-	groups []flagGroup // all
+	own    []flagGroup // flags that set config
+	groups []flagGroup // own and the flag --config
 	file   string
 }
 

@@ -14,7 +14,7 @@ import (
 type build struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"` // empty if the build did not record it
-	Modified bool   `json:"modified"`         // the sources had changes that the commit has not
+	Modified bool   `json:"modified"`         // the sources differed from the commit
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }
@@ -67,7 +67,7 @@ func versionCommand() *cobra.Command {
 	return command
 }
 
-// usageOf prints the usage of a command with flags of its own, instead of that of the parent command.
+// usageOf prints the usage line and the flags of a command, instead of its parent's usage.
 func usageOf(cmd *cobra.Command) error {
 	flags := cmd.Flags().FlagUsagesWrapped(120)
 	_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s\n\nFlags:\n%s", cmd.UseLine(), flags)

@@ -140,7 +140,7 @@ func (c *Clients) minuteAt(at time.Time) *minute {
 	return m
 }
 
-// keep returns the stored copy of a key and its digest. A key without a slot is counted by that digest.
+// keep returns the key by which the guard counts a key without a slot, and its digest. It reuses a stored copy.
 func (c *Clients) keep(m *minute, key Key, discovered bool) (*Key, uint64) {
 	admitted := c.guard.admit(key, discovered)
 	digest := admitted.digest(c.seed)

@@ -12,8 +12,8 @@ type Key struct {
 	User      string `json:"user"`
 	UserAgent string `json:"userAgent"`
 	Verb      string `json:"verb"`
-	// Group, Version, Resource and Subresource are as in the path. Resource begins with a slash if the path is not that of
-	// a resource.
+	// Group, Version, Resource and Subresource are as in the path. Resource begins with a slash if the path contains no
+	// resource.
 	Group       string `json:"group,omitempty"`
 	Version     string `json:"version,omitempty"`
 	Resource    string `json:"resource,omitempty"`

@@ -34,7 +34,7 @@ func (r *Ranking) WriteText(w io.Writer) error {
 }
 
 // Sanitize makes the texts safe for a terminal. A Ranking that Clients returned is already safe. A Ranking from another
-// process may not be.
+// process is possibly unsafe.
 func (r *Ranking) Sanitize() {
 	r.By = observe.Printable(r.By, mostText)
 	for i := range r.Clients {

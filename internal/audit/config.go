@@ -35,7 +35,7 @@ type Config struct {
 	Mode, Format string
 }
 
-// DefaultConfig returns a Config without an audit log. Its sizes are those of kube-apiserver. Its mode is Batch, while
+// DefaultConfig returns a Config without an audit log. Its sizes are those of kube-apiserver. Its mode is Batch, but
 // kube-apiserver's default is blocking.
 func DefaultConfig() Config {
 	return Config{MaxAge: 366, MaxBackups: 100, MaxSize: 100, Mode: Batch, Format: JSON}

@@ -160,7 +160,7 @@ func (b *Budget) Fits(bytes int64) bool {
 	return b.excess(bytes) <= 0
 }
 
-// Spares reports whether a lane could use the given number of additional bytes although no memory is freed.
+// Spares reports whether a lane could use the given number of additional bytes without a step that frees memory.
 func (b *Budget) Spares(bytes int64) bool {
 	return b == nil || b.options.Limit == 0 || b.excess(bytes) <= 0
 }

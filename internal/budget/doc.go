@@ -3,9 +3,9 @@
 // # How it works
 //
 // The used memory is an estimate: the heap that the last garbage collection found live, plus the memory of the runtime
-// outside the heap. Changes of the bytes that callers have taken since then are added. These are exact but incomplete.
-// The number from the garbage collection is complete but old. The budget therefore starts a collection when the
-// difference matters, at most once per second. Garbage does not count, because the runtime collects it before the
+// outside the heap. Changes of the bytes that callers have taken since then are added. These changes are exact but
+// incomplete. The number from the garbage collection is complete but old. The budget therefore starts a collection when
+// the difference matters, at most once per second. Garbage does not count, because the runtime collects it before the
 // memory reaches the limit (docs/adr/0019-memory-has-a-budget.md).
 //
 // When the used memory exceeds a share of the limit, the budget frees memory, in the order of the Steps: cheapest

@@ -45,7 +45,7 @@ type group struct {
 }
 
 // groupsOf returns the cgroups of the process from /proc/self/cgroup: a line "0::/path" of version 2, or
-// "4:memory:/path" of version 1. In a container, the path may be the path on the host, while the container's group is
+// "4:memory:/path" of version 1. In a container, the path may be the path on the host, but the container's group is
 // mounted at the mount point. Then the directory of the path does not exist, and the mount point has the limit.
 func groupsOf(root fs.FS) []group {
 	var groups []group
@@ -97,7 +97,7 @@ func limitIn(root fs.FS, name string) int64 {
 	return limit
 }
 
-// eachLine calls the function do for each line of a file, if the file exists.
+// eachLine calls do(line) for each line of a file, if the file exists.
 func eachLine(root fs.FS, name string, do func(line string)) {
 	file, err := root.Open(name)
 	if err != nil {

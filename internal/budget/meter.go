@@ -42,12 +42,12 @@ type meter struct {
 	accounted   int64
 	begun       bool
 	collections uint64 // number of collections at the last reading
-	uncounted   int64  // live memory at that time minus the accounts
+	uncounted   int64  // live memory at the last reading minus the accounts
 }
 
 // used returns the live memory of the last collection, corrected by the changes of the accounts since then. The
-// argument taken is the memory from Take. The argument surplus is the part of it that may never be used, because most
-// watches use half of the memory that they take.
+// argument taken is the memory from Take. The argument surplus is the part of taken that may never be used, because
+// most watches use half of the memory that they take.
 func (m *meter) used(accounts []Account, taken, surplus int64, read func() Runtime) int64 {
 	accounted := m.count(accounts) + taken
 	now := read()

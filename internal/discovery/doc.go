@@ -4,5 +4,5 @@
 //
 // A version that cannot be read does not affect the others. The caller sends the requests (Ask). All goroutines of Read
 // have ended when it returns. The package caches nothing. It replaces client-go's discovery, which would link all types
-// of Kubernetes and OpenAPI into the program (ADR 25). Tests compare the results of both.
+// of Kubernetes and OpenAPI into the program (ADR 25). Tests compare its results with client-go's.
 package discovery

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// Limit is the maximum size of a response in bytes. The discovery of 10,000 CRDs needs less than a tenth of it.
+// Limit is the maximum size of a response in bytes. The discovery of 10,000 CRDs needs about a tenth of it.
 const Limit = 64 << 20
 
 // Accept is the Accept header for /api and /apis. It prefers aggregated discovery of 1.30 and later, then that of 1.26

@@ -25,10 +25,10 @@ type Compared struct {
 	Last      string // last key of the upstream side; empty if there is none
 }
 
-// Compare compares the objects of both sides and calls the function each for every difference. It compares bytes in
-// each of the representations and reports the first difference. After the last object of upstream, Compare calls the
-// function whole. If this function returns true, the remaining objects of local are surplus. If it returns false,
-// upstream was only a part of the list, and the remaining objects of local are ignored.
+// Compare compares the objects of both sides and calls each(d) for every difference d. It compares bytes in each of the
+// representations and reports the first difference. After the last object of upstream, Compare calls the function
+// whole. If this function returns true, the remaining objects of local are surplus. If it returns false, upstream was
+// only a part of the list, and the remaining objects of local are ignored.
 func Compare(representations []string, local, upstream iter.Seq[Object], whole func() bool,
 	each func(Difference)) (Compared, error) {
 	next, stop := iter.Pull(local)

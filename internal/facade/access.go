@@ -76,8 +76,8 @@ func newAccess(c Config, s surroundings) (*access, error) {
 	return a, nil
 }
 
-// followAccounts adds two watches. The one of service accounts shows deletions, which end identities. The one of pods
-// does the same for tokens that are bound to pods, while they need it.
+// followAccounts adds two watches. The watch of service accounts shows deletions, which end identities. The watch of
+// pods does so for tokens that are bound to pods, and exists only while such tokens need it.
 func (a *access) followAccounts(s surroundings) (*rbac.Accounts, error) {
 	objects, err := metadata.NewForConfig(s.hop.Config(s.config))
 	if err != nil {
@@ -120,7 +120,7 @@ func (a *access) seatsOf(reviewer *upstream.Reviewer) *auth.Seats {
 	return a.seats[host]
 }
 
-// paced is the number of questions that wait at a host because their callers ask too many.
+// paced counts the access reviews that wait at a host because their callers exceed --authz-miss-rate.
 type paced struct {
 	host    string
 	waiting func() int // nil without authentication

@@ -16,8 +16,8 @@ const reviewsAgain = time.Second
 var errNoReviews = errors.New("the upstream has not answered a TokenReview and a SubjectAccessReview yet")
 
 // reviewable records whether the upstream has answered a TokenReview and a SubjectAccessReview since the start. If the
-// facade's user may not create them, the facade never becomes ready. A ready facade stays ready: all replicas use the
-// same upstream, so clients would gain nothing if one replica left the Service.
+// facade's user lacks permission to create them, the facade never becomes ready. A ready facade stays ready: all
+// replicas use the same upstream, so clients would gain nothing if one replica left the Service.
 type reviewable struct {
 	reviews []func(context.Context) error // one for each kind of review
 	log     *zap.Logger

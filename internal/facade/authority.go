@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// authorityFor is the validity of an authority. Clients must trust another one after it, so it is long.
+	// authorityFor is the validity of an authority. It is long, because after it clients must trust a new authority.
 	authorityFor = 10 * 365 * 24 * time.Hour
-	// issuedFor is the validity of a certificate that an authority signs. It is replaced after two thirds.
+	// issuedFor is the validity of a serving certificate. The certificate is replaced after two thirds of it.
 	issuedFor = 90 * 24 * time.Hour
 )
 
-// loopback contains the only addresses that an authority may certify. They are those of kubectl port-forward.
+// loopback contains the only addresses that an authority may certify. kubectl port-forward listens on them.
 var loopback = []net.IPNet{
 	{IP: net.IPv4(127, 0, 0, 0).To4(), Mask: net.CIDRMask(8, 32)}, {IP: net.IPv6loopback, Mask: net.CIDRMask(128, 128)},
 }
@@ -91,7 +91,7 @@ func readAuthority(service string, cert, key []byte) (*Authority, error) {
 	}
 	signer, ok := pair.PrivateKey.(crypto.Signer)
 	if !ok || !pair.Leaf.IsCA {
-		return nil, errors.New("the certificate is not that of an authority")
+		return nil, errors.New("the certificate is not a CA certificate")
 	}
 	if time.Now().After(pair.Leaf.NotAfter) {
 		return nil, fmt.Errorf("the authority expired at %s", pair.Leaf.NotAfter.Format(time.RFC3339))
@@ -104,7 +104,7 @@ func readAuthority(service string, cert, key []byte) (*Authority, error) {
 	return &Authority{cert: pair.Leaf, key: signer, names: append(names, localName)}, nil
 }
 
-// issue returns a new serving certificate, followed by that of the authority, with a new key.
+// issue returns a new serving certificate with a new key, followed by the authority's certificate.
 func (a *Authority) issue() (*tls.Certificate, error) {
 	own, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -127,7 +127,7 @@ func (a *Authority) issue() (*tls.Certificate, error) {
 	return &tls.Certificate{Certificate: [][]byte{raw, a.cert.Raw}, PrivateKey: own, Leaf: leaf}, err
 }
 
-// renew replaces a serving certificate of which two thirds of the validity are over.
+// renew replaces a serving certificate after two thirds of its validity.
 func (a *Authority) renew(p *ServingPair) (changed bool, err error) {
 	if now := p.now.Load(); now != nil {
 		third := now.Leaf.NotAfter.Sub(now.Leaf.NotBefore) / 3

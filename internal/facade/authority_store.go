@@ -40,7 +40,7 @@ type authorityStore struct {
 	http            *http.Client
 }
 
-// storedValue is a value of a ConfigMap or of a Secret. That of a Secret is base64 in JSON, as Go encodes []byte.
+// storedValue is a value of a ConfigMap or of a Secret. A Secret's values are base64 in JSON, as Go encodes []byte.
 type storedValue interface{ string | []byte }
 
 // storedObject is a Secret or a ConfigMap.
@@ -77,8 +77,8 @@ func newAuthorityStore(c Config, config *rest.Config) (*authorityStore, error) {
 	return &authorityStore{namespace, name, strings.TrimSuffix(base.String(), "/"), client}, nil
 }
 
-// loadAuthority returns the authority of --shared-authority. The first replica creates it. It tries until it succeeds
-// or the context ends, because all failures can be temporary during an installation.
+// loadAuthority returns the authority of --shared-authority. The first replica creates the authority. loadAuthority
+// tries until it succeeds or the context ends, because all failures can be temporary during an installation.
 func loadAuthority(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*Authority, error) {
 	store, err := newAuthorityStore(c, config)
 	if err != nil {
@@ -109,7 +109,7 @@ func ReadAuthority(ctx context.Context, dir string, log *zap.Logger) (*Authority
 	})
 }
 
-// retryAuthority loads an authority until that succeeds or the context ends.
+// retryAuthority calls load until it succeeds or the context ends.
 func retryAuthority(ctx context.Context, log *zap.Logger,
 	load func(context.Context) (*Authority, error)) (*Authority, error) {
 	pauses := authorityTries
@@ -169,7 +169,7 @@ func (s *authorityStore) publish(ctx context.Context, cert string) error {
 	if err := writeStored(ctx, s, "configmaps", published); !errors.Is(err, errAuthorityTaken) {
 		return err
 	}
-	return nil // by a replica with the same authority
+	return nil // another replica has published the same authority
 }
 
 func readStored[T storedValue](ctx context.Context, s *authorityStore, resource string) (storedObject[T], error) {

@@ -17,10 +17,10 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// maxBoundObjects bounds the remembered metadata of objects in lanes, about 100 bytes each.
+// maxBoundObjects is the maximum number of objects whose metadata is remembered, at about 100 bytes each.
 const maxBoundObjects = 65536
 
-// boundObjects finds objects that tokens are bound to, in lanes or in a watch of pods. Safe for concurrent use.
+// boundObjects finds the objects of bound tokens, in lanes or in a watch of pods. Safe for concurrent use.
 type boundObjects struct {
 	lanes *reflector.Lanes
 	pods  *podWatch

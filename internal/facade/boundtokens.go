@@ -10,8 +10,8 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// verifiesTokens reports whether the facade verifies bound service account tokens itself. If tokens are reviewed by
-// another server than that of the objects, it decides about other objects, so all tokens are reviewed.
+// verifiesTokens reports whether the facade verifies bound service account tokens itself. It does not if Kubeconfig
+// names a server for token reviews, because tokens may be bound to objects of that server.
 func verifiesTokens(c Authentication) bool {
 	return !c.AnonymousActsAsKubeconfig && c.ServiceAccountTokens == LocalTokens && c.Kubeconfig == ""
 }
@@ -37,7 +37,7 @@ func boundTokens(c Authentication, reviewer *upstream.Reviewer, accounts *rbac.A
 			if s.config.BearerTokenFile == "" {
 				return s.config.BearerToken
 			}
-			token, _ := os.ReadFile(s.config.BearerTokenFile) // without its own token, it learns from those of callers
+			token, _ := os.ReadFile(s.config.BearerTokenFile) // an unreadable file counts as no token
 			return strings.TrimSpace(string(token))
 		},
 	}

@@ -25,7 +25,7 @@ func TLSConfig(pair *ServingPair, authorities func() *x509.CertPool) *tls.Config
 // hintedConfig provides a TLS configuration that names the current authorities. It clones the base configuration only
 // when the authorities change, not for each handshake.
 type hintedConfig struct {
-	base        *tls.Config // complete before the first handshake; HTTP/2 is added to it
+	base        *tls.Config // the server adds HTTP/2 to it before the first handshake
 	authorities func() *x509.CertPool
 	now         atomic.Pointer[tls.Config]
 }

@@ -78,7 +78,7 @@ func (i *inspection) say(subject string, err error, format string, args ...any) 
 	return true
 }
 
-// note writes a line about a setting that works, but that the operator may not have intended.
+// note writes a line about a setting that works, but that the operator possibly did not intend.
 func (i *inspection) note(subject, text string) {
 	_, _ = fmt.Fprintf(i.out, "note  %s: %s\n", subject, text)
 }
@@ -202,7 +202,7 @@ func (i *inspection) resource(ctx context.Context, w wanted) (string, error) {
 	}
 	denied, err := i.client.Denies(ctx, resource)
 	if err == nil && denied {
-		err = errors.New("the kubeconfig user may not list and watch all objects of the resource")
+		err = errors.New("the kubeconfig user lacks permission to list and watch all objects of the resource")
 	}
 	if err != nil {
 		return "", err

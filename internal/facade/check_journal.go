@@ -24,8 +24,8 @@ type laneFiles struct {
 	segments []journal.Segment
 }
 
-// journal checks whether the journal can be written, and notes which lanes would not be restored from it, and where it
-// lacks events. It creates no file. It returns true, because no later check depends on it.
+// journal checks whether the journal can be written, and notes which lanes would not be restored from it, and where the
+// journal lacks events. It creates no file. It returns true, because no later check depends on the journal.
 func (i *inspection) journal(ctx context.Context) bool {
 	dir := i.config.JournalDir
 	if dir == "" {
@@ -116,9 +116,9 @@ func (i *inspection) restores(s *journal.Segment, cluster string) error {
 	case s.Err != nil:
 		return fmt.Errorf("read segment %d: %w", s.Sequence, s.Err)
 	case s.Cluster != cluster:
-		return errors.New("it is of another cluster")
+		return errors.New("the journal is of another cluster")
 	case !strings.HasPrefix(s.Upstream, i.version+" "):
-		return fmt.Errorf("it is of kube-apiserver %s, want %s", s.Upstream, i.version)
+		return fmt.Errorf("the journal is of kube-apiserver %s, want %s", s.Upstream, i.version)
 	case age > compactedAfter:
 		return fmt.Errorf("its last record is %v old; etcd may have compacted the events after it", age)
 	}

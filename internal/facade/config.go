@@ -93,8 +93,8 @@ type Config struct {
 	JournalDir      string
 	JournalMaxAge   time.Duration
 	JournalMaxBytes Size
-	// ShardSelectors is auto, always or never: whether the cache serves lists and watches of shards (KEP-5866). With auto
-	// it does while the upstream applies their selectors.
+	// ShardSelectors is auto, always or never: whether the cache serves lists and watches of shards (KEP-5866). With auto,
+	// it does while the upstream applies shard selectors.
 	ShardSelectors string
 	// SelfAuditInterval is the time in which the complete cache is compared once with kube-apiserver; 0 disables the
 	// self-audit.

@@ -15,8 +15,8 @@ type Authentication struct {
 	// Kubeconfig is the kubeconfig file for the kube-apiserver that reviews tokens; empty for the upstream that objects
 	// are read from.
 	Kubeconfig string
-	// ClientCAFile is the bundle of authorities of client certificates, and RequestHeaderCAFile that of front proxies. If
-	// empty, the upstream's ConfigMap extension-apiserver-authentication in kube-system is used, headers included.
+	// ClientCAFile is the bundle of authorities of client certificates, RequestHeaderCAFile the bundle for front proxies.
+	// If empty, the upstream's ConfigMap extension-apiserver-authentication in kube-system is used, also for headers.
 	ClientCAFile, RequestHeaderCAFile string
 	// RequestHeaderNames are the common names of front proxies; empty for every certificate that the authority signed.
 	RequestHeaderNames []string
@@ -58,7 +58,7 @@ type Authorization struct {
 	// AlwaysAllowGroups and AlwaysAllowPaths are authorized without a review. A path includes everything below it.
 	AlwaysAllowGroups, AlwaysAllowPaths []string
 	// MissRate is the number of uncached access reviews per second and caller, with a burst of four times as many. Further
-	// reviews wait. The service accounts of a namespace may have ten times as many. It is above 0.
+	// reviews wait. The service accounts of a namespace together may have ten times as many. It is above 0.
 	MissRate float64
 	// WatchMaxAge is the maximum lifetime of a watch, and WatchReauthorize the interval of its access reviews. Both are
 	// approximate and above 0.

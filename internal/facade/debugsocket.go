@@ -69,7 +69,7 @@ func removeStale(path string) error {
 }
 
 // listen creates the socket in a private directory, sets its mode and moves it to its path. Other users therefore
-// cannot open it before it has its mode.
+// cannot open the socket before its mode is set.
 func (s *debugSocket) listen() error {
 	dir, err := os.MkdirTemp(filepath.Dir(s.path), ".")
 	if err != nil {

@@ -1,8 +1,8 @@
 // Package facade creates and connects the parts of the process, starts them, and stops them in order. The parts
 // themselves are in other packages.
 //
-// New starts no goroutine. Serve returns when every goroutine that it started has ended. Only a write of documents to a
-// disk that hangs may continue.
+// New starts no goroutine. Serve returns when every goroutine that it started has ended. Only writes to the journal and
+// the audit log may continue, if the disk hangs.
 //
 // The start has this order:
 //  1. The lanes and the upstream's endpoints, because requests need lanes.
@@ -26,7 +26,7 @@
 //   - the preload
 //   - authentication and authorization
 //   - the reload or renewal of the serving certificate
-//   - the HTTP server, and that of the debug socket
+//   - the HTTP servers of the API and of the debug socket
 //   - the audit log, if there is one
 //   - the documents of the journal, if there is one
 //   - the shutdown
@@ -39,7 +39,7 @@
 // With Config.SharedAuthority, Run writes two objects before it serves: it fills an empty Secret with a new authority,
 // and a ConfigMap with the authority's certificate. Nothing else in the process changes an object.
 //
-// The package reads no flags. It reads the environment only for a service account when no kubeconfig is given. Run
-// detects the memory limit of the process and sets Go's memory limit (GOMEMLIMIT). Both are global to the process.
-// Apart from that, two facades in one process share no state. The package never restarts a part that has failed.
+// The package reads no flags. It reads the environment only for GOGC and, without a kubeconfig, for the service
+// account. Run detects the memory limit of the process and sets Go's memory limit (GOMEMLIMIT). Apart from these global
+// limits, two facades in one process share no state. The package never restarts a part that has failed.
 package facade

@@ -31,7 +31,7 @@ func encodingsOf(names []string) []wire.Encoding {
 	return named
 }
 
-// checkEncodings returns an error for a name that no encoding has. The error begins with setting, the flag or key.
+// checkEncodings returns an error for a name that no encoding has. Its text begins with setting, a flag or key.
 func checkEncodings(setting string, names []string) error {
 	known := make([]string, 0, len(encodings()))
 	for _, e := range encodings() {

@@ -16,8 +16,8 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// newEndpoints returns the endpoints of the upstream and a configuration that uses them. With one address it returns
-// nil and the same configuration.
+// newEndpoints returns the endpoints of the upstream and a configuration that uses them. With fewer than two addresses
+// it returns nil and config.
 func newEndpoints(c Config, config *rest.Config, hop upstream.Hop,
 	log *zap.Logger) (*upstream.Endpoints, *rest.Config, error) {
 	if len(c.Upstream) < 2 {

@@ -177,7 +177,7 @@ func groupResources(names []string) map[schema.GroupResource]bool {
 // Handler returns the handler of all requests. It may be used only while Serve runs.
 func (f *Facade) Handler() http.Handler { return f.server.Handler }
 
-// Wrap replaces the handler by the result of the function around. It must be called before Serve.
+// Wrap replaces the handler by around(handler). It must be called before Serve.
 func (f *Facade) Wrap(around func(http.Handler) http.Handler) {
 	f.server.Handler = around(f.server.Handler)
 }

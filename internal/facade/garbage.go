@@ -14,7 +14,7 @@ const (
 	// (docs/adr/0015-less-garbage-is-let-lie.md).
 	mostGarbage = 25
 	// mostScanned is the same for memory that a collection scans for pointers: mostly stacks and requests of watches. It
-	// is more, because scanning is what a collection takes time for. A watch still takes less than 40 kB.
+	// is higher, because a collection spends its time on scanning. A watch still takes less than 40 kB.
 	mostScanned = 60
 	// leastGarbage is the minimum number of bytes that may be allocated between collections. Without it, a facade with
 	// small lanes and many requests would collect several times a second, and delay its watches.
@@ -36,8 +36,8 @@ type garbage struct {
 	quiet   quiet
 }
 
-// Indexes of the runtime's metrics: live bytes at the last collection, bytes allocated since the start, and bytes of
-// the heap. The heap includes garbage, and free memory that was not returned to the kernel.
+// Indexes of the runtime's metrics: bytes live at the last collection, bytes allocated since the start, bytes of live
+// objects and garbage, and bytes of free memory that Go has not returned to the kernel.
 const (
 	liveBytes = iota
 	addedBytes

@@ -17,14 +17,14 @@ import (
 )
 
 // journalDocuments writes to the journal what the facade reads about the upstream for itself: discovery, the version
-// and the definitions of custom resources. "listfacade replay" needs them. It takes them from the responses, so that
-// they cost the upstream no request, and a disk that hangs delays none. It reads again only what it could not keep:
-// without a journal to write to it keeps none, and then mostPending bytes. Safe for concurrent use.
+// and the definitions of custom resources. "listfacade replay" needs them. It copies the facade's own responses, so
+// that it sends no requests for them, and a disk that hangs delays none. It keeps at most mostPending bytes, and
+// nothing without a journal. It reads again only what it did not keep. Safe for concurrent use.
 type journalDocuments struct {
 	prefix  string                  // path of the upstream's base address
 	journal func() *journal.Journal // nil while this process does not write the journal
 	refresh func(context.Context) error
-	read    func(ctx context.Context, path string) error // reads a document, which is then received
+	read    func(ctx context.Context, path string) error // reads a document again, through documentTap
 	log     *zap.Logger
 
 	mu      sync.Mutex                  // guards the fields below
@@ -35,7 +35,7 @@ type journalDocuments struct {
 }
 
 const (
-	// documentsEvery is the interval at which documents are written, and discoveryEvery that at which discovery is read
+	// documentsEvery is the interval at which documents are written. At the interval discoveryEvery, discovery is read
 	// again.
 	documentsEvery = 5 * time.Second
 	discoveryEvery = time.Minute
@@ -56,7 +56,7 @@ func newJournalDocuments(open func() *journal.Journal, log *zap.Logger) *journal
 	return &journalDocuments{journal: open, log: log, pending: map[string]journal.Document{}, missed: map[string]bool{}}
 }
 
-// recorded returns a configuration with which the responses to a client are recorded, if there is a journal.
+// recorded returns a configuration whose client records the upstream's responses, or config without a journal.
 func (f *Facade) recorded(config *rest.Config) *rest.Config {
 	if f.config.JournalDir == "" {
 		return config
@@ -93,7 +93,7 @@ func (f *Facade) writeDocuments(ctx context.Context) (wait func()) {
 	}
 }
 
-// observed returns a configuration with which the responses to a client are recorded.
+// observed returns a configuration whose client records the upstream's responses.
 func (d *journalDocuments) observed(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	if base, _, err := rest.DefaultServerUrlFor(config); err == nil { // otherwise the client cannot be created
@@ -162,7 +162,7 @@ func (d *journalDocuments) written(document journal.Document) {
 	}
 }
 
-// readMissed reads the documents that were not kept, when the others are written.
+// readMissed reads again the documents that were not kept, if no document is pending.
 func (d *journalDocuments) readMissed(ctx context.Context) {
 	missed := d.takeMissed()
 	for path := range missed {
@@ -176,7 +176,7 @@ func (d *journalDocuments) readMissed(ctx context.Context) {
 	maps.Copy(d.missed, missed)
 }
 
-// takeMissed removes the paths of the documents that were not kept. It returns none while there is no room for them.
+// takeMissed removes the paths of missed documents. It returns none without a journal or while documents are pending.
 func (d *journalDocuments) takeMissed() (missed map[string]bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -186,7 +186,7 @@ func (d *journalDocuments) takeMissed() (missed map[string]bool) {
 	return missed
 }
 
-// receive records a response of the upstream. If it has no Body, or there is no room, only its path is kept.
+// receive records a response of the upstream. If it has no Body, or is too large, only its path is kept.
 func (d *journalDocuments) receive(document journal.Document) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -67,7 +67,7 @@ func (d *journalDocuments) records(r *http.Request) bool {
 	}
 	path := d.path(r)
 	switch {
-	case r.Header.Get("Accept") != acceptOf(path): // a form that a client prefers
+	case r.Header.Get("Accept") != acceptOf(path): // another representation, which a client prefers
 	case path == "/api", path == "/apis", path == "/version", path == clusterPath,
 		strings.HasPrefix(path, definitionsPath):
 		return true
@@ -87,12 +87,12 @@ func acceptOf(path string) string {
 	return upstream.MediaJSON
 }
 
-// path returns the path of a request without that of the upstream's base address.
+// path returns a request's path relative to the upstream's base address.
 func (d *journalDocuments) path(r *http.Request) string {
 	return strings.TrimPrefix(r.URL.Path, d.prefix)
 }
 
-// isGroupVersion reports whether a path is that of the discovery of a group version.
+// isGroupVersion reports whether a path is the discovery path of a group version.
 func isGroupVersion(path string) bool {
 	parts := strings.Split(path, "/")
 	return len(parts) == 3 && parts[1] == "api" || len(parts) == 4 && parts[1] == "apis"

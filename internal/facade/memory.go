@@ -19,8 +19,8 @@ import (
 // detected limit. As a flag it is a quantity such as 2Gi, or auto.
 type MemoryBudget int64
 
-// OwnMemory is GOMEMLIMIT if set. Otherwise it is nine tenths of the cgroup's limit. If that leaves less than 48 MiB
-// unused, it is less, but at least half of the limit. Without a cgroup limit it means no limit.
+// OwnMemory is GOMEMLIMIT if set. Otherwise it is nine tenths of the cgroup's limit, or less to leave 48 MiB unused,
+// but at least half of that limit. Without a cgroup limit it means no limit.
 const OwnMemory MemoryBudget = -1
 
 // smallestMemory is the minimum budget in bytes. A facade with an empty cache uses about 30 MB.

@@ -21,7 +21,7 @@ type podWatch struct {
 	create func() (*rbac.Objects, error)
 	served func() bool // whether a lane of pods is synced
 	log    *zap.Logger
-	need   chan struct{} // receives when current finds no watch
+	need   chan struct{} // receives a value when current finds no watch
 	used   atomic.Int64  // Unix nanoseconds
 	open   atomic.Pointer[rbac.Objects]
 }
@@ -30,7 +30,7 @@ func newPodWatch(create func() (*rbac.Objects, error), served func() bool, log *
 	return &podWatch{create: create, served: served, log: log, need: make(chan struct{}, 1)}
 }
 
-// current returns the pods if their watch is current, otherwise nil. It starts the watch.
+// current returns the pods if their watch is current, otherwise nil. It starts the watch if none is open.
 func (p *podWatch) current() *rbac.Objects {
 	p.used.Store(time.Now().UnixNano())
 	pods := p.open.Load()

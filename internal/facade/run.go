@@ -21,7 +21,7 @@ func Run(ctx context.Context, c Config) error {
 	LogLibraries(log)
 	c.MemoryBudget = boundMemory(c.MemoryBudget, log)
 	defer boundGarbage()()
-	defer func() { _ = log.Sync() }() // stderr may not support Sync
+	defer func() { _ = log.Sync() }() // stderr does not always support Sync
 	config, err := RESTConfig(c)
 	if err != nil {
 		return err

@@ -23,7 +23,7 @@ const (
 	selfSignedFor = 365 * 24 * time.Hour
 	// renewBefore is how long before its expiry a pair is replaced at the next start.
 	renewBefore = 24 * time.Hour
-	// clocksDiffer is how far a client's clock may be behind. A certificate is valid from that long before its creation.
+	// clocksDiffer is how far a client's clock may be behind. Certificates are valid from this long before their creation.
 	clocksDiffer = time.Hour
 )
 

@@ -46,7 +46,7 @@ func NewServingPair(c Config, log *zap.Logger) (*ServingPair, error) {
 	return p, nil
 }
 
-// Run reloads the pair periodically until the context ends. Open connections keep their certificate.
+// Run refreshes the pair periodically until the context ends. Open connections keep their certificate.
 func (p *ServingPair) Run(ctx context.Context) {
 	ticker := time.NewTicker(pairEvery)
 	defer ticker.Stop()

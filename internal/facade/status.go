@@ -20,7 +20,7 @@ const (
 	shownClients  = 12
 	shownOpen     = 20
 	shownSlow     = 20
-	lookedAt      = 100 // number of watches that are examined; the page shows those of them that lag
+	lookedAt      = 100 // number of watches that are examined; the page shows the lagging ones
 	mostOfAReason = 512 // maximum length of an error, in bytes
 )
 

@@ -7,18 +7,18 @@ import (
 )
 
 // causedWork estimates the CPU that the facade's own requests cost kube-apiserver. Forwarded requests are not its own.
-// Watches of RBAC objects and service accounts are not counted, like in the other metrics of the upstream.
+// Watches of RBAC objects and service accounts are not counted, as in the other metrics of the upstream.
 type causedWork struct {
 	checks, reads, watches, reviews, documents, audited atomic.Uint64
 
-	// The fields below belong to savedCollector, under its mutex. Lanes end, and what they cost must remain.
+	// The mutex of savedCollector guards the fields below. fill and events keep the cost of ended lanes.
 	last         map[laneID]laneCounts
 	fill, events float64
 	// averages of the objects of all lanes, for the self-audit
 	objects, bytes float64
 }
 
-// The kinds of requests to the upstream, as Asked receives them.
+// asked counts a request to the upstream, of a kind as Asked receives it.
 func (w *causedWork) asked(request string) {
 	switch request {
 	case "probe":
@@ -35,7 +35,7 @@ func (w *causedWork) asked(request string) {
 }
 
 // filling is the price of the list that fills a lane, as a multiple of the list's usual price: 5.20 s instead of 4.15 s
-// for 20,000 pods (docs/benchmarks.md). In JSON it contains the rows of a Table, too.
+// for 20,000 pods (docs/benchmarks.md). In JSON, that list also contains the rows of a Table.
 const filling = 1.25
 
 // seconds returns the CPU by purpose.
@@ -59,7 +59,7 @@ func (w *causedWork) seconds(lanes LaneSource) map[string]float64 {
 	}
 }
 
-// add adds the work of lanes since the last call. What a lane did between the last call and its end is lost.
+// add adds the work of lanes since the last call. Work of a lane between the last call and its end is lost.
 func (w *causedWork) add(lanes []LaneStats) {
 	now := make(map[laneID]laneCounts, len(lanes))
 	w.objects, w.bytes = 0, 0

@@ -8,7 +8,7 @@ import (
 
 // Certificate is a certificate that the facade presents.
 type Certificate struct {
-	Name     string // serving; or upstream: the client certificate that is sent to the upstream
+	Name     string // serving, or upstream for the client certificate that the upstream receives
 	NotAfter time.Time
 }
 

@@ -9,7 +9,7 @@ import (
 // JournalStats are the numbers of the journal at a scrape.
 type JournalStats struct {
 	Open     bool          // whether this process writes the journal
-	Lag      time.Duration // how long the oldest event waits that is not written
+	Lag      time.Duration // age of the oldest event that is not written; if none, since all were written
 	Segments int
 	Bytes    int64
 	Over     bool // whether the limit on bytes cannot be kept
@@ -27,7 +27,7 @@ type journalMetrics struct {
 func newJournalMetrics() journalMetrics {
 	m := journalMetrics{
 		holes: counter("journal_holes_total",
-			"Times that the journal lacks events of a lane, by reason: relisted if the lane itself lost events, behind if they were not written in time, ended if the last ones of a lane that ended were not."+laneHelp,
+			"Times that the journal lacks events of a lane, by reason: relisted if the lane itself lost events, behind if the history dropped them before they were written, ended if the last events of an ended lane were not written."+laneHelp,
 			"reason"),
 		errors: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "listfacade", Name: "journal_errors_total",
 			Help: "Failed attempts to open or write the journal."}),
@@ -57,7 +57,7 @@ func newJournalCollector(read JournalSource) *journalCollector {
 		read: read,
 		open: desc("open", "1 if this process writes the journal, 0 if it could not open it. Absent without a journal."),
 		lag: desc("lag_seconds",
-			"Seconds that the oldest event waits that is not in the journal; without one, seconds since all lanes were last written. A lane is the cache of one resource in one encoding."),
+			"Seconds since the arrival of the oldest event that is not in the journal. If all are, seconds since all lanes were last written. A lane is the cache of one resource in one encoding."),
 		segments: desc("segments", "Files of the journal."),
 		bytes:    desc("bytes", "Bytes of the files of the journal."),
 		over:     desc("over_limit", "1 if the files of the journal that must stay exceed --journal-max-bytes, else 0."),

@@ -81,7 +81,7 @@ const (
 	scopeCluster   = "cluster"
 )
 
-// scopeLabel returns the scope of the request's path. The path of a list or watch is that of a collection, even if its
+// scopeLabel returns the scope of the request's path. A list or watch has the scope of its collection, even if its
 // field selector selects one object.
 func scopeLabel(e *observe.Event) string {
 	switch {

@@ -46,7 +46,7 @@ type laneMetric struct {
 	read func(LaneStats) float64
 }
 
-// laneHelp ends the help of metrics about lanes, because their readers may not know the word.
+// laneHelp ends the help of metrics about lanes, because some of their readers do not know the word.
 const laneHelp = " A lane is the cache of one resource in one encoding."
 
 func newLaneCollector(lanes LaneSource) *laneCollector {
@@ -64,7 +64,7 @@ func newLaneCollector(lanes LaneSource) *laneCollector {
 		func(s LaneStats) float64 { return s.StaleSeconds })
 	c.add(gauge, "lag_events", "Events of the lane that were not dispatched to its watches yet.",
 		func(s LaneStats) float64 { return float64(s.Lag) })
-	c.add(gauge, "fill_objects", "Objects received so far of the list that fills the lane; 0 once the lane is filled.",
+	c.add(gauge, "fill_objects", "Objects received so far of the list that fills the lane; 0 after the lane is filled.",
 		func(s LaneStats) float64 { return float64(s.Filled) })
 	c.add(gauge, "fill_expected_objects",
 		"Objects expected in the list that fills the lane; 0 if unknown.",

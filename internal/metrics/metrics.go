@@ -224,7 +224,7 @@ func (m *Metrics) LostWindow(group, resource, outcome string) {
 	m.lostWindows.WithLabelValues(group, resource, outcome).Inc()
 }
 
-// BroughtForward counts a watch from before a lane's history, by its outcome.
+// BroughtForward counts a watch that began before a lane's history, by its outcome.
 func (m *Metrics) BroughtForward(group, resource, outcome string) {
 	m.ofLanes.countsResource(groupResource{group, resource})
 	m.olderWatches.WithLabelValues(group, resource, outcome).Inc()

@@ -51,7 +51,7 @@ const (
 	noIndex    = ""
 )
 
-// Plans of reads that need no freshness check, and of consistent reads.
+// Values of Event.Plan: none, a read that needs no freshness check, and a consistent read.
 const (
 	planNone       = ""
 	planAny        = "Any"

@@ -7,7 +7,7 @@ type ReviewStats struct {
 	Host         string // of the kube-apiserver
 	Seats, InUse int64
 	Waiting      int // reviews that wait for a seat
-	Paced        int // reviews that wait because their callers ask too many
+	Paced        int // reviews that wait because their callers exceed --authz-miss-rate
 }
 
 // ReviewSource returns the current use for each kube-apiserver that answers reviews.
@@ -24,7 +24,7 @@ func newReviewCollector(read ReviewSource) *reviewCollector {
 	}
 	return &reviewCollector{
 		read:  read,
-		seats: desc("review_seats", "Maximum number of reviews under way at present, which adapts to the kube-apiserver, by endpoint."),
+		seats: desc("review_seats", "Current limit of reviews under way, which adapts to the kube-apiserver, by endpoint."),
 		inUse: desc("review_seats_in_use", "Reviews under way, by endpoint."),
 		waiting: desc("reviews_waiting", "Reviews that wait before they are sent, by endpoint and cause: seat if all seats are in use, "+
 			"rate if their callers exceed their rate.", "cause"),

@@ -15,7 +15,7 @@ import (
 type Saved struct {
 	Lists  uint64  `json:"lists"`  // answered from the cache
 	Events uint64  `json:"events"` // sent to watches from the cache
-	Bytes  uint64  `json:"bytes"`  // of both and of single objects, before compression
+	Bytes  uint64  `json:"bytes"`  // of lists, events and single objects, before compression
 	CPU    float64 `json:"cpuSeconds"`
 	// Caused is kube-apiserver's CPU for the facade's own requests, which is not subtracted from CPU.
 	Caused float64 `json:"causedCPUSeconds"`

@@ -56,7 +56,7 @@ func (m *Metrics) Admitted(e *observe.Event) {
 	m.underway.of(e).enter(time.Now())
 }
 
-// left no longer counts a request that Admitted counted.
+// left ends the count of a request that Admitted counted.
 func (m *Metrics) left(e *observe.Event) {
 	if !e.Admitted {
 		return

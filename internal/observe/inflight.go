@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Inflight is the set of requests in flight. The zero Inflight is empty; a nil one stays empty. Safe for concurrent
-// use.
+// Inflight is the set of requests in flight. The zero Inflight is empty. A nil Inflight is empty and cannot observe
+// requests. Safe for concurrent use.
 type Inflight struct {
 	Ignore
 	shards [inflightShards]inflightShard

@@ -24,7 +24,7 @@ type Observer interface {
 // Lag is the distance of a watch from its lane.
 type Lag struct {
 	For    time.Duration // time since the watch had sent all events
-	Sent   int           // events sent, bookmarks included; the client may not have received the last ones
+	Sent   int           // events sent, bookmarks included; the client has possibly not received the last ones
 	SentRV uint64        // resourceVersion up to which all events are sent; 0 while unknown
 	LaneRV uint64        // resourceVersion of the lane
 	// Initial reports whether the initial events are still being sent.

@@ -57,7 +57,7 @@ func (p *Progress) Known() { p.settled.Store(known) }
 // Answering settles Plan, Source, Reason, Discovered and Selector. It is called when the response begins.
 func (p *Progress) Answering() { p.settled.Store(answering) }
 
-// Watching replaces Answering for a watch that the cache answers.
+// Watching is called instead of Answering for a watch that the cache answers.
 func (p *Progress) Watching(at Cursor) {
 	p.cursor = at
 	p.Answering()
@@ -87,8 +87,8 @@ func (p *Progress) pauses(what int64, now time.Time) {
 	p.pause.Store(packed(what, now.Sub(p.event.Began)))
 }
 
-// resumes ends the current pause if that is the pause in the argument from. It adds the waiting time before it clears
-// the pause. A concurrent busy can therefore return too little work, but never too much.
+// resumes ends the current pause if its kind equals from. It adds the waiting time before it clears the pause. A
+// concurrent busy can therefore return too little work, but never too much.
 func (p *Progress) resumes(from int64, waited time.Duration) {
 	if what, _ := unpacked(p.pause.Load()); what == from {
 		p.paused.Add(int64(waited))

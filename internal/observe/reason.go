@@ -5,7 +5,7 @@ type Reason string
 
 // The reasons, as values of the label reason.
 const (
-	NotARead      Reason = "not_a_read"     // HEAD, a subresource, or a path that is not that of a resource
+	NotARead      Reason = "not_a_read"     // HEAD, a subresource, or a path without a resource
 	Unreadable    Reason = "unreadable"     // the path cannot be parsed, or does not match the resource's scope
 	Undiscovered  Reason = "undiscovered"   // the resource is not in discovery, or discovery cannot be read
 	NotCached     Reason = "not_cached"     // the resource cannot be cached, or is excluded by --uncached-resources

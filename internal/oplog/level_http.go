@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// The paths of Level.Handler. VerbosityPath is that of kube-apiserver, and LevelPath serves the protocol of
+// The paths of Level.Handler. VerbosityPath is kube-apiserver's path, and LevelPath serves the protocol of
 // zap.AtomicLevel.
 const (
 	VerbosityPath = "/debug/flags/v"

@@ -13,8 +13,8 @@ import (
 
 // SlowLimits are the durations above which requests and watches are slow. 0 disables a limit.
 type SlowLimits struct {
-	// Request limits the duration of a request. For a long-running request, it limits the time until the response begins.
-	// --slow-request-threshold.
+	// Request limits the duration of a request. For a long-running request, it limits the time until the response begins
+	// (--slow-request-threshold).
 	Request time.Duration
 	// WatchLag limits how long a watch may lag behind its lane: --slow-watch-lag.
 	WatchLag time.Duration

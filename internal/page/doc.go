@@ -13,6 +13,6 @@
 //   - Links are relative, because a proxy may serve the page at a longer path.
 //   - For an invalid query, Answer returns an error that names the valid values.
 //
-// The package contains no HTTP server and does not authorize requests. Package handlers authorizes requests. It and the
-// debug socket of internal/facade call Page.Answer.
+// The package contains no HTTP server and does not authorize requests. Package handlers authorizes requests and calls
+// Page.Answer. The debug socket of internal/facade also calls Page.Answer.
 package page

@@ -210,7 +210,7 @@ func answersWrong(s *Status) (found []Problem) {
 	if refused > 0 {
 		found = append(found, Problem{
 			Severity: Notice, What: plural(refused, "request was", "requests were") + " refused with 429 in five minutes",
-			Detail:  "The tables Limits and Memory show the cause, or another problem here, such as failed reviews.",
+			Detail:  "The cause is in the table Limits or Memory, or is another problem on this page, such as failed reviews.",
 			Runbook: runbook + "listfacadeheavylists",
 			Since:   first(s, func(m *oplog.Moment) int { return m.Refused }),
 		})

@@ -33,7 +33,7 @@ func lanesWrong(s *Status) (found []Problem) {
 			found = append(found, Problem{
 				Severity: Warning, What: fmt.Sprintf("%s was listed again %d times in 30 minutes", name, lane.Relists),
 				Detail:  "Last time: " + ago(s.At, lane.LastRelist) + ".",
-				Runbook: runbook + "listfacaderelistloop", // when the first of them was is not known
+				Runbook: runbook + "listfacaderelistloop", // no Since: the time of the first of them is unknown
 			})
 		}
 	}
@@ -97,7 +97,7 @@ func memoryWrong(s *Status) (found []Problem) {
 		found = append(found, Problem{
 			Severity: Warning, What: fmt.Sprintf("Memory is near its budget: %s of %s (%d%%)", size(m.Used), size(m.Budget),
 				100*m.Used/m.Budget),
-			Detail:  "Precompressed pages are dropped first, then history, then the least recently read resource.",
+			Detail:  "Precompressed pages are dropped first, then history, then the resources with the fewest watches.",
 			Runbook: runbook + "listfacadememorynearbudget",
 		})
 	}

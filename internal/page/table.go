@@ -28,7 +28,7 @@ func sized(n int64) cell { return cell{Text: size(n), Title: count(n) + " bytes"
 
 func lasting(s float64) cell { return cell{Text: duration(seconds(s)), number: s} }
 
-// or returns the cell, or the cell other if its number is 0.
+// or returns c, or other if the number of c is 0.
 func (c cell) or(other cell) cell {
 	if c.number == 0 {
 		return other

@@ -1,7 +1,7 @@
 package price
 
-// Bounds is an estimate with the range that contains the true value, unless the machine differs much from that of
-// docs/benchmarks.md. The unit is seconds of CPU.
+// Bounds is an estimate with the range that contains the true value, unless the machine differs much from the machine
+// of docs/benchmarks.md. The unit is seconds of CPU.
 type Bounds struct {
 	Low      float64 `json:"low"`
 	Estimate float64 `json:"estimate"`
@@ -16,8 +16,8 @@ func Around(seconds, factor float64) Bounds {
 	return Bounds{seconds / factor, seconds, seconds * factor}
 }
 
-// Plus returns the sum. The range of the sum assumes that both errors have the same direction, as those of the machine
-// have.
+// Plus returns the sum. The range of the sum assumes that both errors have the same direction, because both depend on
+// the machine.
 func (b Bounds) Plus(other Bounds) Bounds {
 	return Bounds{b.Low + other.Low, b.Estimate + other.Estimate, b.High + other.High}
 }

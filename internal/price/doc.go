@@ -3,8 +3,8 @@
 //
 // The constants were measured by bench (docs/benchmarks.md), with pods of 11 kB in protobuf and 15 kB in JSON. On other
 // machines, and with other objects, the CPU differs. Bounds is an estimate with its range, which contained repeated
-// measurements on machines like that of docs/benchmarks.md. A test checks that the constants agree with the figures in
-// docs/benchmarks.md.
+// measurements on machines like the one in docs/benchmarks.md. A test checks that the constants agree with the figures
+// in docs/benchmarks.md.
 //
 // All functions are pure. The package starts no goroutine and imports nothing of this module.
 package price

@@ -12,7 +12,7 @@ const (
 	// FacadeEvent is the price of an event for one watch: 11.9 ms for 200 watches (docs/benchmarks.md).
 	FacadeEvent = 60e-6
 
-	// A list of 20,000 pods takes 15.0 ms with compression, whose pages are compressed in advance. Without it the list
+	// A list of 20,000 pods takes 15.0 ms with compression, because its pages are precompressed. Without compression it
 	// takes 551 ms for 225 MB of stored bytes (docs/benchmarks.md).
 	facadeObject     = 0.75e-6
 	facadeByte       = 2.4e-9

@@ -10,7 +10,7 @@ import (
 	"github.com/listfacade/listfacade/internal/accounting"
 )
 
-// Options are the flags of the command, without those of kubectl.
+// Options are the flags of the command, without kubectl's flags.
 type Options struct {
 	By       string
 	Window   time.Duration

@@ -104,7 +104,7 @@ func (f *facade) ask(ctx context.Context, o Options) (*accounting.Ranking, error
 	}
 	var ranking accounting.Ranking
 	if err := json.Unmarshal(body, &ranking); err != nil {
-		return nil, fmt.Errorf("parse response of %s, which may not be a listfacade: %w", f.at, err)
+		return nil, fmt.Errorf("parse response of %s, which is possibly not a listfacade: %w", f.at, err)
 	}
 	return &ranking, nil
 }

@@ -121,7 +121,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("got %v, want %s in it", err, want)
 		}
 	}
-	if err := Run(t.Context(), server(t, &asked, http.StatusOK, "<html>"), options, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "may not be a listfacade") {
+	if err := Run(t.Context(), server(t, &asked, http.StatusOK, "<html>"), options, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "possibly not a listfacade") {
 		t.Errorf("got %v", err)
 	}
 	if err := Run(t.Context(), &rest.Config{Host: "https://127.0.0.1:1"}, options, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {

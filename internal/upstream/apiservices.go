@@ -23,8 +23,8 @@ const apiServicesPath = "/apis/" + aggregationGroup + "/v1/apiservices"
 // apiServicesLimit bounds the list of APIServices, in bytes. Each takes a few KB, and each group version has one.
 const apiServicesLimit = 64 << 20
 
-// apiServices is the state of the upstream's aggregation layer by group version. It is nil when the facade may not read
-// APIServices.
+// apiServices is the state of the upstream's aggregation layer by group version. It is nil when the facade lacks
+// permission to read APIServices.
 type apiServices map[schema.GroupVersion]apiService
 
 type apiService struct {
@@ -82,8 +82,8 @@ func readService(object json.RawMessage) (gv schema.GroupVersion, service apiSer
 
 // foreign reports whether another server serves a group version, or may serve it. kube-apiserver has an APIService for
 // each group version that it serves itself, so a group version without one counts as foreign. Without permission to
-// read APIServices, it decides by the name: only groups without a dot, and groups that end in .k8s.io, are not foreign.
-// Kubernetes reserves these names.
+// read APIServices, foreign decides by the name: only groups without a dot, and groups that end in .k8s.io, are not
+// foreign. Kubernetes reserves these names.
 func (a apiServices) foreign(gv schema.GroupVersion) bool {
 	if a == nil {
 		return strings.Contains(gv.Group, ".") && !strings.HasSuffix(gv.Group, ".k8s.io")

@@ -102,8 +102,8 @@ func (c *Catalog) known(gvr schema.GroupVersionResource) (discovered, bool) {
 	return r, ok
 }
 
-// BuiltIn reports whether the upstream itself defines a group, rather than a CustomResourceDefinition or another
-// server. Without permission to read APIServices, a group that may be custom counts as built in.
+// BuiltIn reports whether a group is built into the upstream, so that neither a CustomResourceDefinition nor another
+// server defines it. Without permission to read APIServices, a group that may be custom counts as built in.
 func (c *Catalog) BuiltIn(ctx context.Context, group string) (bool, error) {
 	if !c.Known() {
 		if err := c.Refresh(ctx); err != nil {
@@ -157,8 +157,8 @@ func (c *Catalog) Names(gvr schema.GroupVersionResource, subresource string) boo
 }
 
 // Forget drops a resource that was deleted or defined again. The next Lookup then reads discovery. If the resource
-// still exists, Lookup also requests an empty list of it to find out whether it is custom. The APIServices may be out
-// of date for this resource.
+// still exists, Lookup also requests an empty list to find out whether it is custom, because the APIServices may be out
+// of date for it.
 func (c *Catalog) Forget(gvr schema.GroupVersionResource) {
 	c.styles.forget(gvr)
 	c.mu.Lock()
@@ -166,8 +166,7 @@ func (c *Catalog) Forget(gvr schema.GroupVersionResource) {
 	c.drop(func(known schema.GroupVersionResource) bool { return known == gvr })
 }
 
-// drop removes the resources for which the function which returns true, and reports whether it removed any. The caller
-// holds mu.
+// drop removes each resource for which which(gvr) is true, and reports whether it removed any. The caller holds mu.
 func (c *Catalog) drop(which func(schema.GroupVersionResource) bool) (dropped bool) {
 	content := c.content.Load()
 	if content == nil {

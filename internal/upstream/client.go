@@ -164,7 +164,7 @@ func (c *Client) Open(ctx context.Context, t Target, accept string) (*http.Respo
 	return nil, &StatusError{Code: response.StatusCode, Header: response.Header, Body: body}
 }
 
-var errLate = errors.New("no response in time")
+var errLate = errors.New("no response before the timeout")
 
 // ownedBody releases a request's context when the body is closed.
 type ownedBody struct {

@@ -18,8 +18,8 @@
 //   - Each request names this facade and all facades that the request passed through (hop.go). A facade therefore
 //     detects that its upstream is the facade itself.
 //   - Each Client measures how long the upstream has answered none of its requests (outage.go).
-//   - Each response is bounded in time and bytes, except forwarded responses. The total size of stored responses is
-//     also bounded.
+//   - Each response is bounded in time and bytes, except forwarded responses and the bodies from Client.Open. The total
+//     size of stored responses is also bounded.
 //   - Requests go only to the upstream and its endpoints, with the given Credentials. Clients' tokens and the facade's
 //     credentials share no connection.
 //   - If the upstream refuses the facade's own user, no other caller receives that refusal (refusal.go).

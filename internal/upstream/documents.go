@@ -22,7 +22,7 @@ const (
 	// CRDs has tens of MB.
 	documentLimit = 64 << 20
 	// documentBudget bounds the total size of stored documents in all representations except odd ones, in bytes. oddBudget
-	// bounds the total size of those in odd representations.
+	// bounds the total size of documents in odd representations.
 	documentBudget = 224 << 20
 	oddBudget      = 32 << 20
 	// readingBudget bounds, in bytes, the documents that are being read.
@@ -47,8 +47,8 @@ type Document struct {
 // Documents caches the upstream's documents and revalidates those older than a second by ETag. If nothing changes, a
 // thousand clients cost the upstream one 304 response per second. Memory is bounded, however many documents and
 // representations clients request. At most 32 requests are sent at a time, at most 16 of them for one caller. Documents
-// in odd representations (documentRepresentation) evict no others. Each caller may cause one request a second for them.
-// Safe for concurrent use.
+// in odd representations (documentRepresentation) evict no others. Each caller may cause one request a second for such
+// documents. Safe for concurrent use.
 type Documents struct {
 	client    *Client
 	flights   *flights

@@ -162,7 +162,7 @@ func (o *endpoint) endWhatIsLeft(now time.Time, inUse bool) {
 	}
 }
 
-// at returns the URL of a request with its base address replaced by that of this endpoint.
+// at returns the URL of a request with its base address replaced by this endpoint's.
 func (o *endpoint) at(u, base *url.URL) *url.URL {
 	target := *u
 	target.Scheme, target.Host = o.url.Scheme, o.url.Host

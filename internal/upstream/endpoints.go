@@ -21,7 +21,7 @@ import (
 // endpoint of another cluster, or without a UID, is not used (docs/adr/0022-several-upstream-endpoints.md). Safe for
 // concurrent use.
 type Endpoints struct {
-	base  *url.URL // address in clients' configurations; replaced by that of the endpoint in use
+	base  *url.URL // address in clients' configurations; replaced by the address of the endpoint in use
 	all   []*endpoint
 	now   atomic.Pointer[endpoint]
 	moved func(Move)

@@ -13,7 +13,7 @@ import (
 var ErrEnd = errors.New("response ends early")
 
 // errUnsettled is returned while it is unknown whether a resource is custom.
-var errUnsettled = errors.New("the upstream did not report in time whether the resource is custom")
+var errUnsettled = errors.New("the upstream has not yet reported whether the resource is custom")
 
 // errNoCredentials is returned for the zero value of Credentials, and errNotRead for a request that may change
 // something. errUnaddressable is returned for a path or query that the upstream might parse differently.
@@ -24,7 +24,7 @@ var (
 )
 
 // RefusedError is returned when the upstream refuses the facade's own user. The body contains that user's name, so it
-// may be logged, but not sent to clients.
+// may be logged but must not be sent to clients.
 type RefusedError struct {
 	Code int    // 401 or 403
 	Body []byte // at most 64 KiB

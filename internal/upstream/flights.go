@@ -58,8 +58,8 @@ func newFlights(bounds limit.Bounds) *flights {
 	return &flights{seats: limit.NewSeats(bounds), byKey: map[string]*flight{}}
 }
 
-// join waits for the document with a key, and requests it unless a flight exists. The caller must call leave when it no
-// longer waits.
+// join returns the flight of the document with a key, and starts one if none exists. The caller must call leave when it
+// no longer waits for the flight.
 func (s *flights) join(ctx context.Context, key string, caller limit.Key, ask asking) (f *flight, leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

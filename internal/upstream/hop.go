@@ -30,7 +30,7 @@ const (
 // name, its upstream is the facade itself, or reads from it. The zero value adds no name. Immutable.
 type Hop struct{ element string }
 
-// NewHop returns a random name, different from those of other facades.
+// NewHop returns a random name, different from the names of other facades.
 func NewHop() Hop {
 	name := make([]byte, hopBytes)
 	_, _ = rand.Read(name) // rand.Read never fails

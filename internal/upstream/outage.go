@@ -14,8 +14,8 @@ import (
 const fairWait = time.Second
 
 // outage is the clock of the upstream's outages, shared by all requests of a Client. It measures the time since the
-// first request that was not answered. The times keep their monotonic readings, so that changes of the system clock do
-// not affect it.
+// first request that was not answered. The times keep their monotonic readings, so that changes of the system clock
+// have no effect.
 type outage struct {
 	since atomic.Pointer[time.Time] // when the first unanswered request was sent; nil without an outage
 

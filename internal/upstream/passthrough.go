@@ -24,7 +24,7 @@ var forwardedHeaders = []string{
 
 // answerHeaders are the response headers that are copied. All others are dropped. Some headers describe the upstream's
 // host or connection, and clients would apply them to the facade (Set-Cookie, Alt-Svc, Strict-Transport-Security).
-// After WWW-Authenticate, which kube-apiserver never sends, clients would send credentials to the facade.
+// WWW-Authenticate, which kube-apiserver never sends, would cause clients to send credentials to the facade.
 var answerHeaders = []string{
 	"Accept-Ranges", "Allow", "Audit-Id", "Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language",
 	"Content-Length",
@@ -87,7 +87,7 @@ func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request, as Credentia
 }
 
 // Open forwards the request with the given credentials and returns the upstream's uncompressed response, for a caller
-// that converts it. The caller closes the body. Its errors are those of Serve.
+// that converts it. The caller closes the body. Open returns the errors of Serve.
 func (p *PassThrough) Open(r *http.Request, as Credentials) (*http.Response, error) {
 	return p.ask(r, as, "")
 }

@@ -57,7 +57,7 @@ func (c *Client) EmptyList(ctx context.Context, r Resource) (EmptyList, error) {
 	return readEmptyList(body, header)
 }
 
-// CachedEmptyList requests an empty list from the upstream's cache. Its resourceVersion is that of the cache.
+// CachedEmptyList requests an empty list from the upstream's cache. The list has the resourceVersion of the cache.
 func (c *Client) CachedEmptyList(ctx context.Context, r Resource) (EmptyList, error) {
 	target := r.EmptyListTarget()
 	target.Query.Set("resourceVersion", "0")

@@ -11,9 +11,9 @@ const reviewsPath = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 // reviewWait bounds the reviews of one resource.
 const reviewWait = 5 * time.Second
 
-// Denies reports whether the kubeconfig user may not list, or may not watch, all objects of a resource. It fails when a
-// review fails, when the upstream does not accept the user's credentials, or when its authorizer could not evaluate all
-// rules.
+// Denies reports whether the kubeconfig user lacks permission to list or to watch all objects of a resource. It fails
+// when a review fails, when the upstream does not accept the user's credentials, or when its authorizer could not
+// evaluate all rules.
 func (c *Client) Denies(ctx context.Context, r Resource) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, reviewWait)
 	defer cancel()

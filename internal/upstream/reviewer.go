@@ -11,7 +11,7 @@ import (
 )
 
 // Reviewer sends TokenReviews and access reviews of callers to the upstream. It uses separate connections, so lists and
-// watches do not delay reviews. It does not limit them (auth.Seats). Safe for concurrent use.
+// watches do not delay reviews. auth.Seats limits reviews. Safe for concurrent use.
 type Reviewer struct{ client *Client }
 
 // NewReviewer returns a reviewer with the address and credentials of config. They may differ from the address and

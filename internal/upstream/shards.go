@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// shardsFresh is how long an answer counts. An operator may enable the feature at any restart of kube-apiserver.
+	// shardsFresh is how long an answer is used. An operator may enable the feature at any restart of kube-apiserver.
 	shardsFresh = time.Minute
 	// shardsRetry is the pause after a failed request.
 	shardsRetry = 10 * time.Second
@@ -58,8 +58,8 @@ func (s *Shards) Applies(ctx context.Context, r Resource) (bool, error) {
 const everyShard = "shardRange(object.metadata.uid, '0x0000000000000000', '0x10000000000000000')"
 
 // ask requests an empty list of shards from the upstream's cache. If the upstream applies the selector, the list of a
-// built-in resource says so. For other resources, whose lists never do, and for one that this process may not list, ask
-// lists namespaces. So one resource does not decide for the callers of all others.
+// built-in resource contains shardInfo. For other resources, whose lists never contain it, and for resources that the
+// facade cannot list, ask lists namespaces. The answer therefore does not depend on the resource.
 func (s *Shards) ask(ctx context.Context, r Resource) error {
 	const namespaces = "/api/v1/namespaces"
 	path := namespaces

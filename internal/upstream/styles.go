@@ -14,8 +14,7 @@ import (
 const (
 	// styleWait bounds the request for an empty list, which takes milliseconds in a healthy upstream.
 	styleWait = 10 * time.Second
-	// styleGrace is how long one caller waits for that request. It is as long as the wait for a lane that was just
-	// started.
+	// styleGrace is how long one caller waits for the empty list, as long as for a lane that was just started.
 	styleGrace = time.Second
 	// styleErrorAge is how long a failed request is not repeated. Until then, its error is returned.
 	styleErrorAge = time.Second
@@ -88,7 +87,7 @@ func (s *styles) ask(ctx context.Context, r Resource) style {
 	return answer
 }
 
-// forget makes the next lookup request an empty list of the resource, even if APIServices show whether it is custom.
+// forget causes the next lookup to request an empty list, even if APIServices show whether the resource is custom.
 func (s *styles) forget(gvr schema.GroupVersionResource) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +102,7 @@ func (s *styles) trusts(gvr schema.GroupVersionResource) bool {
 	return !s.mistaken[gvr]
 }
 
-// retain drops the entries of resources for which the function there returns false, because they no longer exist.
+// retain drops the entries of resources that no longer exist, for which there(gvr) is false.
 func (s *styles) retain(there func(schema.GroupVersionResource) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

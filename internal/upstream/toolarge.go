@@ -44,8 +44,8 @@ func nameCause(response *http.Response) error {
 	return nil
 }
 
-// withCause returns a Status about a resourceVersion that is too large as kube-apiserver writes it since 1.18. It
-// returns nil when there is nothing to add.
+// withCause adds the cause that kube-apiserver writes since 1.18 to a Status about a too large resourceVersion. It
+// returns nil when it adds nothing.
 func withCause(body []byte) []byte {
 	var status metav1.Status
 	if err := json.Unmarshal(body, &status); err != nil || status.Kind != "Status" ||

@@ -73,7 +73,7 @@ func Command() *cobra.Command {
 }
 
 // inPod returns both configurations for the command in a facade's own pod: ok is true in a pod, unless a flag selects a
-// server. The facade's certificate is not verified, since the connection does not leave the pod.
+// server. The facade's certificate is not verified, because the connection does not leave the pod.
 func inPod(flags *pflag.FlagSet, inCluster func() (*rest.Config, error)) (facade, upstream *rest.Config, ok bool) {
 	for _, name := range []string{"against", "kubeconfig", "context", "cluster", "user", "server"} {
 		if flags.Changed(name) {
@@ -89,8 +89,8 @@ func inPod(flags *pflag.FlagSet, inCluster func() (*rest.Config, error)) (facade
 	return facade, upstream, true
 }
 
-// configOf reads the kubeconfig of the kube-apiserver. It has no default, because that would be the kubeconfig of the
-// facade.
+// configOf reads the kubeconfig of the kube-apiserver. The file has no default, because the default kubeconfig selects
+// the facade.
 func configOf(file, context string) (*rest.Config, error) {
 	if file == "" {
 		return nil, errors.New("--against is required: kubeconfig of the kube-apiserver that the facade reads from")

@@ -18,7 +18,7 @@ type list struct {
 	bytes         int // total size of the objects
 }
 
-// readers contains the function for each encoding that parses a page.
+// readers contains, by encoding, the function that parses a page.
 var readers = map[string]func([]byte) (list, error){"json": readJSON, "protobuf": readProtobuf}
 
 // add adds an object.
@@ -113,7 +113,7 @@ func (l *list) addProtobuf(object []byte) error {
 	return errors.Join(err, failed)
 }
 
-// fields calls the function each for the fields of a message that are strings, bytes or messages.
+// fields calls each(number, value) for the fields of a message that are strings, bytes or messages.
 func fields(message []byte, each func(protowire.Number, []byte)) error {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)

@@ -155,7 +155,7 @@ func (v *verification) once(ctx context.Context, r resource, encoding string) ou
 	return o
 }
 
-// passed counts the pages that the facade forwarded. For these, kube-apiserver was compared with itself.
+// passed counts the pages that the facade forwarded. For these pages, kube-apiserver was compared with itself.
 type passed struct {
 	pages, of int
 	unknown   bool // whether kube-apiserver sends no flowHeader, which makes the fields pages and of meaningless

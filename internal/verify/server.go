@@ -77,8 +77,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// get sends a GET request. After a 429 it repeats the request as Retry-After demands, for at most two minutes. Later
-// calls fail immediately. Other statuses than 200 are returned as a *refusal.
+// get sends a GET request. After a 429 it repeats the request as Retry-After demands, for at most two minutes. If all
+// responses are 429, this call and all later ones fail. Other statuses than 200 are returned as a *refusal.
 func (s *server) get(ctx context.Context, path string, query url.Values, accept string) (answer, error) {
 	if s.busy != nil {
 		return answer{}, s.busy

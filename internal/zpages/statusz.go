@@ -68,7 +68,7 @@ func (p Process) object(kind schema.GroupVersionKind) runtime.Object {
 	return &status
 }
 
-// folders returns the first elements of the paths, without those of the API.
+// folders returns the first elements of the paths, without the paths of the API.
 func (p Process) folders() []string {
 	var all []string
 	for _, path := range p.Paths {

@@ -55,7 +55,7 @@ func TestCheck(t *testing.T) {
 				"FAIL  permission to create subjectaccessreviews: .*no caller may read anything", "FAIL  permission to get configmaps: .*no client certificate is accepted",
 				"FAIL  permission to get namespaces: .*another cluster", "FAIL  permission to get customresourcedefinitions: .*consistent reads of custom resources are forwarded",
 				"note  authorizers: each token of a service account has its own access reviews: .*refused",
-				"FAIL  resource namespaces: the kubeconfig user may not list and watch all objects of the resource",
+				"FAIL  resource namespaces: the kubeconfig user lacks permission to list and watch all objects of the resource",
 			}, true,
 		},
 		"authorizers":     {reader, nil, []string{"ok    authorizers: the tokens of a service account share access reviews"}, false},
