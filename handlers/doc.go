@@ -33,6 +33,6 @@
 // Goroutines: net/http has one for each request. A watch over a websocket has two more. One reads from the websocket
 // and ends before its request. The other waits for the end of the watch authorization. A forwarded watch also has one
 // for the end of its authorization. A watch ends when its client is gone, its lifetime has passed, the lane ends it, or
-// the server shuts down. Nothing of it remains. Each write to a connection of a websocket has a deadline, including
+// the server shuts down. Its goroutines end with it. Each write to a websocket's connection has a deadline, including
 // responses to pings and the close message (takeover.go).
 package handlers
