@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// turnsPerProcessor is the number of first turns per processor, and also the number of later turns per processor. So
-	// few requests do not delay a goroutine that reads a response of kube-apiserver.
+	// turnsPerProcessor is the number of first turns per processor, and also the number of later turns. A small number
+	// of requests does not delay a goroutine that reads a response of kube-apiserver.
 	turnsPerProcessor = 8
 	// turnTime is how long a turn lasts. To begin a watch takes less than a millisecond of a processor. A request that
 	// takes longer waits for something else, such as a review.

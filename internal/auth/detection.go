@@ -32,7 +32,7 @@ func (r *Reviews) detect(ctx context.Context) {
 	for {
 		switch now := time.Now(); {
 		case r.trouble.isOn():
-			d.next = now // it may come back with other authorizers
+			d.next = now // the upstream may come back with other authorizers
 		case !now.Before(d.next):
 			r.detectOnce(ctx, &d)
 		}
