@@ -36,7 +36,7 @@ type Seats struct {
 	free    int64               // free seats; below 0 after a reduction (resize)
 	groups  map[groupKey]*group // groups with seats in use or waiting requests
 	queues  [ranks]*list.List   // *group whose next request waits only for free seats, in the order of their turns
-	passed  int                 // seats given to other ranks since a request of rank Last waits
+	passed  int                 // seats given to other ranks while a request of rank Last waits
 	waiting census[*group]      // waiting requests by group
 }
 
