@@ -5,8 +5,8 @@ import "time"
 const (
 	minWindow = 4  // every server can do this much work at a time
 	maxWindow = 64 // more work at a time makes no server faster
-	// tolerance is how much longer than twice the shortest time fast work may take. A queue of this length delays others
-	// little, and scheduling and garbage collection cause such delays, too.
+	// tolerance is how much longer than twice the shortest time fast work may take. A queue of this length delays other
+	// work little, and scheduling and garbage collection cause such delays, too.
 	tolerance = 10 * time.Millisecond
 	// fastestFor is how long the shortest time counts, at least. The shortest time expires, because a server can become
 	// slower. fastestFor is far longer than the time between two reductions, which make work fast again.
