@@ -17,7 +17,7 @@ type Authenticator interface {
 	// Authenticate returns the caller, or one of these errors:
 	//   - auth.ErrUnauthenticated: the credentials are missing or invalid;
 	//   - *auth.UnavailableError: the upstream cannot review the credentials;
-	//   - *auth.BusyError: the source of the request has caused too many reviews;
+	//   - *auth.BusyError: the source of the request has too many failed logins, or too many reviews wait;
 	//   - auth.ErrNotLocal: a page of another site may have sent the request.
 	Authenticate(r *http.Request) (*auth.Caller, error)
 }

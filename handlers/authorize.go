@@ -14,7 +14,7 @@ import (
 // Authorizer authorizes requests.
 type Authorizer interface {
 	// Authorize returns a decision for exactly these attributes. It returns an *auth.DeniedError for a denied request.
-	// Any other error means that there is no decision: auth.ErrStale, *auth.UnavailableError or *auth.BusyError.
+	// Any other error, such as auth.ErrStale or *auth.BusyError, means that there is no decision.
 	Authorize(ctx context.Context, a auth.Attributes) (auth.Decision, error)
 	// AuthorizeWatch keeps the decision under review for the lifetime of a watch. The caller releases the returned
 	// authorization.

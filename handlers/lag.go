@@ -7,8 +7,8 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// lag detects that a watch is behind its lane: that its client has not accepted all sent events for some time. It is
-// part of a guard and protected by the guard's lock. It is not used while its bound is 0.
+// lag detects that a watch is behind its lane: its client has not accepted all sent events for some time. It is part of
+// a guard and protected by the guard's lock. It is not used while its bound is 0.
 type lag struct {
 	bound time.Duration // how long a watch may be behind before notify is called
 	// notify receives how long the watch has been behind. It is called while a piece is being written. During that

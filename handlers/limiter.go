@@ -13,12 +13,12 @@ import (
 )
 
 // Maximum work of the upstream for forwarded requests at a time. A seat of a list represents 1 MiB of its response.
-// That allows eight lists of unknown size for one resource, and 24 in total. Other requests take one seat each; 400 are
-// kube-apiserver's default. Resources take turns, and within each resource its callers take turns.
+// That allows eight lists of unknown size for one resource, and 24 in total. Other requests take one seat each, of 400
+// as in kube-apiserver's defaults. Resources take turns, and within each resource its callers take turns.
 var (
 	listBounds = limit.Bounds{One: 8 * unknownSeats, Group: 8 * unknownSeats, All: 24 * unknownSeats, Queue: 512}
 	readBounds = limit.Bounds{One: 200, Group: 200, All: 400, Queue: 1024}
-	// Each seat is a watch of the upstream for at most 15 seconds, usually one or two (older_events.go).
+	// Each seat is a watch of the upstream that lasts at most 15 seconds, usually one or two seconds (older_events.go).
 	olderBounds = limit.Bounds{One: 128, Group: 256, All: 512, Queue: 1024, QueueAll: maxWaitingAll}
 )
 

@@ -99,8 +99,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// guard breaks off a stream if a piece is not accepted in time, and reports a watch that is behind. Normally its timer
-// fires at most once per write timeout, or per time that a watch may be behind, and does nothing.
+// guard breaks off a stream if a piece is not accepted within the write timeout, and reports a watch that is behind.
+// Normally its timer fires at most once per write timeout or lag.bound, and does nothing.
 type guard struct {
 	mu      sync.Mutex
 	timeout time.Duration // of a piece
