@@ -50,7 +50,7 @@ func costOf(q *Request) cost {
 }
 
 // beginsWithObjects reports whether a watch first receives all objects. Such watches are streaming lists, and watches
-// that may begin at any version (semantics 4.1).
+// without a version or at version 0 (semantics 4.1).
 func (q *Request) beginsWithObjects() bool {
 	if asked, ok := q.query["sendInitialEvents"]; ok {
 		return asked[0] != "0" && !strings.EqualFold(asked[0], "false")

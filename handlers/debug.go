@@ -130,7 +130,7 @@ func (p *reportParameters) inJSON(accept string) (bool, error) {
 	return chosen == reportTypes[1], nil
 }
 
-// report calls the function of if the query is valid, and writes the result.
+// report writes the report that its last argument returns. It calls this function only if the query is valid.
 func (o *reply) report(q *Request, p reportParameters, of func() report) error {
 	asJSON, err := p.inJSON(q.header.Get("Accept"))
 	switch {

@@ -31,7 +31,7 @@ func (l *lag) caughtUp() { l.since, l.again = time.Time{}, time.Time{} }
 // behind reports whether some events are not accepted.
 func (l *lag) behind() bool { return !l.since.IsZero() }
 
-// first returns how long after the start of a piece to call look: the bound if there is one, but at most otherwise.
+// first returns how long after the start of a piece to call look: at most the bound, and at most the given time.
 func (l *lag) first(otherwise time.Duration) time.Duration {
 	if l.bound > 0 {
 		return min(l.bound, otherwise)

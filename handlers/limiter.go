@@ -13,8 +13,8 @@ import (
 )
 
 // Maximum work of the upstream for forwarded requests at a time. A seat of a list represents 1 MiB of its response.
-// That allows eight lists of unknown size for one resource, and 24 in total. Other requests take one seat each, of 400
-// as in kube-apiserver's defaults. Resources take turns, and within each resource its callers take turns.
+// That allows eight lists of unknown size for one resource, and 24 in total. All other requests have 400 seats, which
+// is kube-apiserver's default. Resources take turns, and within each resource its callers take turns.
 var (
 	listBounds = limit.Bounds{One: 8 * unknownSeats, Group: 8 * unknownSeats, All: 24 * unknownSeats, Queue: 512}
 	readBounds = limit.Bounds{One: 200, Group: 200, All: 400, Queue: 1024}

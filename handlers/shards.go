@@ -15,7 +15,7 @@ type ShardSelectors int
 // Values of ShardSelectors.
 const (
 	ShardsAsUpstream ShardSelectors = iota // all if the upstream applies the selector, or else none
-	ServeShards                            // all; one that the cache cannot serve needs an upstream that applies it
+	ServeShards                            // all; if impossible, forwarded if the upstream applies the selector
 	ForwardShards                          // none
 )
 

@@ -24,7 +24,7 @@ const (
 // otherwise wait behind all their requests for a processor, and time out.
 //
 // A turn covers the work before the response begins, and the events that a watch resumes with. It ends after turnTime,
-// so that requests that wait for reviews or a lane do not hold all turns. Such a request takes another turn before its
+// so that requests that wait for reviews or a lane do not keep all turns. Such a request takes another turn before its
 // next step, but does not wait behind requests that have just arrived.
 type turns struct {
 	arriving *limit.Seats  // first turns, per source

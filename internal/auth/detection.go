@@ -55,14 +55,14 @@ func (r *Reviews) detectOnce(ctx context.Context, d *detection) {
 		if time.Since(d.next) >= detectInterval {
 			r.stopSharing(err.Error())
 		}
-		return // the next check is due at once
+		return // the next check is due immediately
 	case err == nil:
 		r.share()
 	case errors.As(err, &others):
 		r.stopSharing(err.Error())
 	default:
 		if d.failures++; r.period() != 0 && d.failures < maxDetectFailures {
-			return // the next check is due at once
+			return // the next check is due immediately
 		}
 		r.stopSharing(err.Error())
 	}

@@ -71,7 +71,7 @@ type keyQueue struct {
 
 type waiter struct {
 	keyQueue *keyQueue
-	element  *list.Element // element in the queue of the key; nil once decided
+	element  *list.Element // element in the queue of the key; nil after the decision
 	seats    int64
 	granted  bool          // guarded by Seats.mu until decided is closed
 	decided  chan struct{} // closed when the request is seated or refused; nil if it never waited
