@@ -17,7 +17,7 @@ type Authenticator interface {
 	// Authenticate returns the caller, or one of these errors:
 	//   - auth.ErrUnauthenticated: the credentials are missing or invalid;
 	//   - *auth.UnavailableError: the upstream cannot review the credentials;
-	//   - *auth.BusyError: the source of the request has caused too many reviews;
+	//   - *auth.BusyError: the source of the request has too many failed logins, or too many reviews wait;
 	//   - auth.ErrNotLocal: a page of another site may have sent the request.
 	Authenticate(r *http.Request) (*auth.Caller, error)
 }
@@ -30,7 +30,7 @@ func (s *Server) authenticate(out *reply, q *Request, r *http.Request) error {
 	if err != nil && q.subject == aboutHealth && r.Header.Get("Authorization") == "" {
 		caller, err = auth.Anonymous(), nil // probes of a kubelet have no credentials, and health concerns this process only
 	}
-	// Close HTTP/2 connections of unauthenticated callers after this response, because they are cheap to abuse.
+	// Close HTTP/2 connections of unauthenticated callers after this response, because their abuse is cheap.
 	if r.ProtoMajor == 2 && (errors.Is(err, auth.ErrUnauthenticated) || err == nil && isAnonymous(caller)) {
 		out.header().Set("Connection", "close")
 	}

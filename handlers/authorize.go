@@ -14,7 +14,7 @@ import (
 // Authorizer authorizes requests.
 type Authorizer interface {
 	// Authorize returns a decision for exactly these attributes. It returns an *auth.DeniedError for a denied request.
-	// With any other error there is no decision, as with auth.ErrStale, *auth.UnavailableError and *auth.BusyError.
+	// Any other error, such as auth.ErrStale or *auth.BusyError, means that there is no decision.
 	Authorize(ctx context.Context, a auth.Attributes) (auth.Decision, error)
 	// AuthorizeWatch keeps the decision under review for the lifetime of a watch. The caller releases the returned
 	// authorization.
@@ -70,7 +70,7 @@ func (q *Request) decided(decision auth.Decision, denied *auth.DeniedError, err 
 }
 
 // open returns the lane that an authorized request may read, or nil if no lane serves it. While the upstream may still
-// serve an older definition, open returns the lane and also the route to the upstream (forward).
+// serve an older definition, a read of the newest state gets both the lane and the route to the upstream (forward).
 func (g *authorizationCheck) open(ctx context.Context, q *Request) (Lane, route, error) {
 	switch {
 	case q.reason != "":

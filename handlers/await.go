@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// fillWait is how long a request waits for a lane that is being filled. Forwarding the request would cost the
-	// upstream as much as filling the lane. Many clients treat a 429 as a failure.
+	// fillWait is how long a request waits for a lane that is being filled. It is long, because forwarding costs the
+	// upstream as much as filling the lane, and many clients treat a 429 as a failure.
 	fillWait = 10 * time.Second
-	// cheapWait is used instead for requests that cost the upstream little. Most resources sync in a few milliseconds.
+	// cheapWait is the wait of requests that cost the upstream little. Most resources sync in a few milliseconds.
 	cheapWait = time.Second
 )
 
@@ -22,8 +22,8 @@ const (
 var waitBounds = limit.ConcurrencyBounds{Each: 2048, All: 8192}
 
 // await waits until the lane has a State, has failed, or the wait has lasted long enough. The caller must check which
-// of these happened. It returns an error if the request's context ends, too many requests wait, or the server shuts
-// down.
+// of these happened. Except for cheap requests, await returns an error if the request's context ends, too many requests
+// wait, or the server shuts down.
 func (g *authorizationCheck) await(ctx context.Context, q *Request, lane Lane) error {
 	if isReady(lane) {
 		return nil // the usual case
@@ -60,8 +60,8 @@ func (g *authorizationCheck) await(ctx context.Context, q *Request, lane Lane) e
 	return nil
 }
 
-// isCheap reports whether a request costs the upstream little if it is forwarded while the lane is not ready. That is a
-// get, a page of the newest state or of an exact version, or a refusal.
+// isCheap reports whether a request costs the upstream little if it is forwarded while the lane is not ready. Cheap
+// requests are gets, refusals, and pages (isPage) of lists without selectors.
 func (q *Request) isCheap() bool {
 	return q.malformed != nil || q.verb() == verbGet || q.readsEtcdWhileUnready() && q.isPage()
 }

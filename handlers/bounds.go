@@ -9,8 +9,8 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// Limits of one request. kube-apiserver only limits headers, to 1 MiB. Real clients stay far below these limits. The
-// facade stores these values, compares them with objects and forwards them.
+// Limits of one request, because the facade stores these values, compares them with objects and forwards them.
+// kube-apiserver only limits headers, to 1 MiB. Real clients stay far below these limits.
 const (
 	maxURL          = 64 << 10 // bytes
 	maxParameters   = 100
@@ -55,7 +55,7 @@ func boundSelectors(query url.Values) error {
 }
 
 // sizeOf counts the requirements and values of a selector. It returns 0 for a selector that does not parse, which is
-// refused later with another message. It also returns 0 for shards, of which maxSelector bytes name at most 218.
+// refused later with another message. It also returns 0 for shards: maxSelector bytes can name at most 218.
 func sizeOf(parameter, selector string) (requirements, values int) {
 	switch parameter {
 	case "shardSelector":

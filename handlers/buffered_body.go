@@ -10,9 +10,9 @@ import (
 const (
 	// bufferedOfOne is the maximum number of bytes of one response that are read ahead of its client.
 	bufferedOfOne = 4 << 20
-	// bufferedOverall is that maximum for all responses together. Beyond it, bytes are copied as the client reads them.
+	// bufferedOverall is the maximum for all responses together. More bytes are only copied as the client reads them.
 	bufferedOverall = 128 << 20
-	// bufferedShare is the maximum part of the memory budget for these bytes.
+	// bufferedShare is the maximum part of the memory budget for bytes that are read ahead.
 	bufferedShare = 0.05
 )
 

@@ -16,7 +16,7 @@ import (
 // cache serves a read from its lane.
 func (s *Server) cache(ctx context.Context, out *reply, q *Request, lane Lane) (route, error) {
 	if q.malformed != nil {
-		if lane.Kind() == nil { // the lane gets its warnings with its kind, and refusals need them too
+		if lane.Kind() == nil { // a refusal contains the lane's warnings, which the lane gets with its kind
 			return forwardFor(observe.NotReady), nil
 		}
 		warn(out.header(), lane)
@@ -62,9 +62,9 @@ func (s *Server) read(ctx context.Context, out *reply, q *Request, lane Lane) (r
 	return s.list(ctx, out, q, lane)
 }
 
-// unready returns the route or the error for a request whose lane has no State, as kube-apiserver does while its cache
-// is not initialized. A request that costs the upstream little is forwarded. Every other request gets the cause, so
-// that its client retries (semantics 2.1).
+// unready returns the route or the error for a request whose lane has no State, or is too old (Config.MaxStaleness). It
+// forwards gets, and lists that kube-apiserver reads from etcd while its cache is not initialized. Every other request
+// gets the cause, so that its client retries (semantics 2.1).
 func unready(q *Request, cause error) (route, error) {
 	if q.verb() == verbGet || q.readsEtcdWhileUnready() {
 		return forwardFor(observe.NotReady), nil
@@ -72,7 +72,7 @@ func unready(q *Request, cause error) (route, error) {
 	return route{}, cause
 }
 
-// noMemory does the same for a resource that does not fit into memory. After the given time there may be enough memory.
+// noMemory returns the route or the error for a resource that does not fit into memory. after is when to retry.
 func noMemory(q *Request, after time.Duration) (route, error) {
 	if q.malformed != nil || q.verb() == verbGet || q.readsEtcdWhileUnready() {
 		return forwardFor(observe.NoMemory), nil
@@ -86,8 +86,8 @@ func isReady(lane Lane) bool {
 	return err == nil
 }
 
-// readsEtcdWhileUnready reports whether kube-apiserver reads a list from etcd while its cache is not initialized. That
-// is a list with a limit and without selectors, even where the limit has no effect.
+// readsEtcdWhileUnready reports whether kube-apiserver reads a list from etcd while its cache is not initialized. Such
+// lists have a limit and no selectors. A limit without effect, as at version 0, also counts.
 func (q *Request) readsEtcdWhileUnready() bool {
 	limit := q.query.Get("limit")
 	paged := limit != "" && limit != "0" && q.query.Get("labelSelector") == "" && q.query.Get("fieldSelector") == ""
@@ -104,8 +104,8 @@ func warn(header http.Header, lane Lane) {
 	}
 }
 
-// warnOfAge adds the facade's own warning if the response is based on an old State, or is an error because of it. It is
-// called after all waits, because the upstream may have responded during them.
+// warnOfAge adds the facade's own warning if the State is old, to a response from it or to an error. It is called after
+// all waits, because the upstream may have responded during them.
 func warnOfAge(header http.Header, lane Lane) {
 	if stale := lane.StaleFor(); stale > warnAfter {
 		header.Add("Warning", fmt.Sprintf("299 - \"the upstream kube-apiserver has not responded for %s\"",

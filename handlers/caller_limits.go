@@ -95,8 +95,8 @@ func newSeats(all, each int64) *limit.Seats {
 		QueueAll: maxWaitingAll})
 }
 
-// enter admits a request, after a wait if necessary. A long-running request only counts against its own caller's rate
-// here. It takes from the shares of all callers after its authorization (open).
+// enter admits a request, after a wait if necessary. For a long-running request it checks only the caller's own rate.
+// The limits for all callers follow after the authorization (open).
 func (l *limiter) enter(ctx context.Context, out *reply, q *Request) error {
 	switch {
 	case q.subject.own():
@@ -150,7 +150,7 @@ func (l *limiter) occupy(out *reply, q *Request, pool *limit.Streams) error {
 }
 
 // awaitPace waits until the rate of all callers allows another long-running request of this caller. The request's turn
-// ends first, because new callers would otherwise wait for a turn behind all others.
+// ends before this wait. Waiting requests would otherwise keep all turns, and requests of new callers could not begin.
 func (l *limiter) awaitPace(ctx context.Context, out *reply, q *Request) error {
 	if l.shares.pace == nil {
 		return nil
@@ -175,8 +175,8 @@ func callerKey(caller *auth.Caller) limit.Key {
 	return limit.Key{Group: caller.Group(), One: caller.Share()}
 }
 
-// charge takes list bytes from the caller's share, and the memory for sending them, before they are sent. leave returns
-// both after that. It may be called more than once.
+// charge takes list bytes from the caller's share, and memory if the response is large, before the response is sent.
+// leave returns both after the response. It may be called more than once.
 func (l *limiter) charge(ctx context.Context, out *reply, q *Request, bytes int64) (leave func(), err error) {
 	leave, err = l.seats(ctx, out, q, l.shares.bytes, 1+bytes/bytesPerSeat)
 	if err != nil || bytes < largeAnswer {
@@ -187,8 +187,8 @@ func (l *limiter) charge(ctx context.Context, out *reply, q *Request, bytes int6
 }
 
 const (
-	// largeAnswer is the minimum size in bytes of a response that is refused if memory is short. A smaller one takes
-	// hardly more memory than its request.
+	// largeAnswer is the minimum size in bytes of a response that is refused if memory is short. A smaller response
+	// takes hardly more memory than its request.
 	largeAnswer = 256 << 10
 	// answerMemory is the memory in bytes for sending a large response. It does not depend on the size of the response,
 	// which is written in pieces. Objects of 200 kB need 0.4 MB, larger ones more.

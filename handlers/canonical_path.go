@@ -115,8 +115,8 @@ func (v *resolver) checkCustomPath(info *request.RequestInfo, resource upstream.
 	}
 }
 
-// checkBuiltinPath returns kube-apiserver's errors for a path of a built-in resource. These routes have a fixed number
-// of segments. A namespace or a name may be any string, even empty.
+// checkBuiltinPath returns kube-apiserver's errors for a path of a built-in resource. Routes of built-in resources have
+// a fixed number of segments. A namespace or a name may be any string, even empty.
 func (v *resolver) checkBuiltinPath(info *request.RequestInfo, resource upstream.Resource) error {
 	sub := info.Subresource
 	switch {

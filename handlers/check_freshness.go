@@ -49,8 +49,8 @@ func (s *Server) at(ctx context.Context, q *Request, lane Lane, rv cache.RV,
 	}
 	state, err := lane.Store().At(ctx, rv, 0)
 	if inStream(err) {
-		// The upstream's window may reach further back, and its 410 contains a continue token. Or a freshness check has
-		// confirmed the lane at a later version, but not at rv.
+		// Forward: the upstream's window may reach further back, and its 410 contains a continue token. Also, the lane
+		// may be confirmed at a later version, but not at rv.
 		return nil, forwardFor(observe.OutsideWindow), nil
 	}
 	return state, route{}, err
@@ -76,14 +76,14 @@ func (q *Request) fills() bool {
 func (q *Request) fromFacade() bool { return q.header.Get("User-Agent") == upstream.UserAgent }
 
 // answerTo estimates the response that the upstream would have to send for a list. Clients read a continued list page
-// by page to its end, so the estimate for a later page covers all remaining pages. Once the lane has the version of the
+// by page to its end, so the estimate for a later page covers all remaining pages. When the lane has the version of the
 // first page, the upstream does not have to send the rest.
 func answerTo(q *Request, lane Lane, p plan) fresh.Answer {
 	state, err := lane.Store().State()
 	if err != nil {
 		return fresh.Answer{}
 	}
-	if q.fills() || q.shardsHere { // shards are answered here or not at all
+	if q.fills() || q.shardsHere { // shards are forwarded only if the upstream applies the selector
 		return fresh.Endless()
 	}
 	span := cache.Span{Prefix: q.keyPrefix(), From: p.from}
@@ -100,9 +100,9 @@ func answerTo(q *Request, lane Lane, p plan) fresh.Answer {
 // resources, so a freshness check advances it. If the upstream has not reached rv either, reached waits (semantics
 // 2.2).
 //
-// It forwards the request if that is better than waiting. That is so if the response is small, or if no check can
-// confirm that the lane is at rv. Otherwise reached waits for the lane, because the upstream must not send large lists
-// for all waiting requests. A small page is forwarded after the wait, so that the client can read its list to the end.
+// reached forwards the request without a wait if the response is small, if kube-apiserver reads it from etcd, or if no
+// check can confirm that the lane is at rv. Otherwise it waits for the lane, because the upstream must not send large
+// lists for all waiting requests. It forwards a small page after the wait, so that the client can finish its list.
 func (s *Server) reached(ctx context.Context, q *Request, lane Lane, rv cache.RV,
 	answer fresh.Answer) (*cache.State, route, error) {
 	for deadline := time.Now().Add(freshWait); ; {
@@ -128,8 +128,8 @@ func (s *Server) reached(ctx context.Context, q *Request, lane Lane, rv cache.RV
 	}
 }
 
-// recheckInterval is how long to wait for a version before the next freshness check. The lane of a quiet resource would
-// not receive the version.
+// recheckInterval is how long to wait for a version before the next freshness check. Without a check, the lane of a
+// quiet resource would not receive the version.
 const recheckInterval = 500 * time.Millisecond
 
 func isUnreached(err error) bool {

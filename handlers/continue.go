@@ -14,7 +14,7 @@ import (
 )
 
 // encodeToken returns the continue token for the objects after a key in a list of the prefix. It has the upstream's
-// format, so that each server accepts the other's tokens (semantics 2.5).
+// format, so that the facade and kube-apiserver accept each other's tokens (semantics 2.5).
 func encodeToken(rv cache.RV, last, prefix string, style upstream.ContinueStyle) string {
 	return upstream.ContinueBehind(int64(rv), strings.TrimPrefix(last, prefix), style)
 }

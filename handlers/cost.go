@@ -16,7 +16,7 @@ type cost int
 const (
 	small cost = iota // one object, a page, or any request that is not a list
 	large             // all objects
-	free              // a watch without initial objects, or a request that kube-apiserver does not limit either
+	free              // a watch without initial objects, or another long-running request
 )
 
 // unknownSeats is the number of seats of a list with unknown size. No list takes more.
@@ -49,8 +49,8 @@ func costOf(q *Request) cost {
 	}
 }
 
-// beginsWithObjects reports whether a watch first receives all objects. That is a streaming list, or a watch from any
-// state (semantics 4.1).
+// beginsWithObjects reports whether a watch first receives all objects. Such watches are streaming lists, and watches
+// without a version or at version 0 (semantics 4.1).
 func (q *Request) beginsWithObjects() bool {
 	if asked, ok := q.query["sendInitialEvents"]; ok {
 		return asked[0] != "0" && !strings.EqualFold(asked[0], "false")

@@ -17,7 +17,7 @@ type PassThroughAs int
 // without credentials (docs/adr/0012-in-whose-name.md).
 const (
 	PassAsToken         PassThroughAs = iota // the caller's token, if it authenticated the caller
-	PassAsImpersonation                      // the same, with constrained impersonation of other callers (KEP-5284)
+	PassAsImpersonation                      // the caller's token, or else constrained impersonation (KEP-5284)
 	PassNothing                              // only reads of cacheable objects, with the facade's credentials
 )
 

@@ -29,7 +29,7 @@ type report interface {
 	WriteText(w io.Writer) error
 }
 
-// topClients reports which clients use most.
+// topClients reports the clients with the highest usage.
 func (s *Server) topClients(out *reply, q *Request) error {
 	p := reportParameters{query: q.query}
 	by := p.oneOf("by", accounting.Names[:])
@@ -130,7 +130,7 @@ func (p *reportParameters) inJSON(accept string) (bool, error) {
 	return chosen == reportTypes[1], nil
 }
 
-// report writes the report that the function of returns. It calls this function only if the query is valid.
+// report writes the report that its last argument returns. It calls this function only if the query is valid.
 func (o *reply) report(q *Request, p reportParameters, of func() report) error {
 	asJSON, err := p.inJSON(q.header.Get("Accept"))
 	switch {

@@ -45,7 +45,7 @@ func describes(path string) (schema.GroupVersion, bool) {
 // document serves discovery, OpenAPI and version documents from copies of the upstream's responses.
 func (s *Server) document(ctx context.Context, out *reply, q *Request, _ Lane) (route, error) {
 	if q.method != http.MethodGet || conditional(q.header) {
-		return forwardFor(observe.Document), nil // rare, and the upstream supports it
+		return forwardFor(observe.Document), nil // such requests are rare, and the upstream supports them
 	}
 	if gv, ok := describes(q.url.Path); ok && !s.resolver.catalog.Own(ctx, gv) {
 		return forwardFor(observe.Document), nil // an aggregated API's server may respond differently to each caller

@@ -5,7 +5,7 @@
 //	resolve       reads the request once into a *Request, with kube-apiserver's own decoders
 //	turns         lets few long-running requests begin at a time
 //	authenticate  finds out who the caller is; refuses unauthenticated requests and impersonation
-//	limit         lets the request continue, queues it, or refuses it; caller_limits.go has the limits for callers
+//	limiter       lets the request continue, queues it, or refuses it; caller_limits.go has the limits for callers
 //	authorize     calls the authorizer; only then takes the seat of a watch, opens a lane, and waits while the lane is
 //	              filled (await.go)
 //	cache, discovery, health or forward
@@ -25,7 +25,7 @@
 //   - A watch sends no event after its authorization is known to have ended. This applies to cached watches (watch.go)
 //     and to forwarded ones (forwarded_watch.go).
 //   - Only reads are served. All other requests get kube-apiserver's 405.
-//   - Only errors.go creates a metav1.Status.
+//   - Only errors.go converts an error to a metav1.Status.
 //   - Each request fills one observe.Event, which Observers receive at each stage of the request.
 //   - Each request records its state in its Progress. /debug/clients, /debug/requests, /debug/watches (debug.go) and
 //     the operator's page (operator_page.go) show the Event and the Progress of requests.
@@ -33,6 +33,6 @@
 // Goroutines: net/http has one for each request. A watch over a websocket has two more. One reads from the websocket
 // and ends before its request. The other waits for the end of the watch authorization. A forwarded watch also has one
 // for the end of its authorization. A watch ends when its client is gone, its lifetime has passed, the lane ends it, or
-// the server shuts down. Nothing of it remains. Each write to a connection of a websocket has a deadline, including
+// the server shuts down. Its goroutines end with it. Each write to a websocket's connection has a deadline, including
 // responses to pings and the close message (takeover.go).
 package handlers

@@ -6,19 +6,19 @@ import (
 	"github.com/listfacade/listfacade/bookmarks"
 )
 
-// replayWait is how long a watch may continue after its end, if its client is inside a replay of differences. All
-// events of the replay are available, and a client that reads receives them in milliseconds.
+// replayWait is how long a watch may exceed its lifetime to finish a replay of differences. All events of the replay
+// are available, and a client that reads receives them in milliseconds.
 const replayWait = time.Second
 
 // owesReplayBookmark reports whether the client needs a bookmark, because its last event is inside a replay of
-// differences. It could not resume the watch from there (docs/adr/0021-gaps-are-bridged.md).
+// differences. The client could not resume the watch after that event (docs/adr/0021-gaps-are-bridged.md).
 func (s *watchStream) owesReplayBookmark() bool {
 	return s.bookmarking && s.watcher.EndOfReplay() > s.replayed
 }
 
 // sendReplayBookmark sends the bookmark that the client needs after the last event of a replay, even if the upstream
-// does not respond. It returns false if the client needs none. Until it is sent, no other bookmark is sent: its version
-// would precede the lost window.
+// does not respond. It returns false if the client needs none. Before the last event it sends nothing and returns true,
+// so that the caller sends no bookmark either: its version would precede the lost window.
 func (s *watchStream) sendReplayBookmark() bool {
 	if !s.owesReplayBookmark() {
 		return false
@@ -31,7 +31,7 @@ func (s *watchStream) sendReplayBookmark() bool {
 }
 
 // finishReplay sends the rest of a replay and its bookmark after the watch has ended, because the client could not
-// resume inside.
+// resume inside the replay.
 func (s *watchStream) finishReplay() error {
 	over := time.Now().Add(replayWait)
 	for s.watcher.EndOfReplay() > s.watcher.Progress() && time.Now().Before(over) {

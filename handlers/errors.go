@@ -60,7 +60,7 @@ var (
 	errShardsNotServed = notServed("kube-apiserver ignores shardSelector: omit it, or enable the feature gate ShardedListAndWatch")
 )
 
-// Errors for requests for shards that the cache cannot answer, while kube-apiserver would answer with all objects.
+// Errors for requests for shards that the cache cannot answer. kube-apiserver would answer them with all objects.
 var (
 	errShardsExpired = apierrors.NewResourceExpired("this resourceVersion is no longer cached, and kube-apiserver ignores " +
 		"shardSelector: list again without resourceVersion and continue")
@@ -170,7 +170,7 @@ func (staleError) Error() string {
 	return "the upstream kube-apiserver has not responded for too long"
 }
 
-// statusOf converts an error to a Status. An error of any other type becomes a plain 500, and its text is only logged.
+// statusOf converts an error to a Status. An unknown error becomes a 500 with a fixed message. Its text is only logged.
 func statusOf(err error) *metav1.Status {
 	var (
 		api        apierrors.APIStatus
@@ -242,7 +242,7 @@ func tooLargeStatus(err *cache.TooLargeError) *metav1.Status {
 	return withKind(&status)
 }
 
-// waitSeconds is the Retry-After, in seconds, of a request that fails for the moment.
+// waitSeconds is the Retry-After, in seconds, of a temporary failure.
 const waitSeconds = 1
 
 func unavailable(message string) *metav1.Status {
@@ -301,8 +301,8 @@ func (o *reply) writeError(err error) {
 	WriteStatus(o.w, o.r, status)
 }
 
-// WriteStatus writes a Status as the response, in the media type that the request accepts. A Status that asks for a
-// pause gets the header Retry-After.
+// WriteStatus writes a Status as the response, in the media type that the request accepts. For a Status with
+// RetryAfterSeconds it sets the header Retry-After.
 func WriteStatus(w http.ResponseWriter, r *http.Request, status *metav1.Status) {
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
@@ -334,13 +334,13 @@ func isNotServed(err error) bool {
 		errors.Is(err, errShardsNotServed)
 }
 
-// negotiate returns the serializer for a response that is no object of the cache.
+// negotiate returns the serializer for a response that is not from the cache.
 func (o *reply) negotiate(codecs runtime.NegotiatedSerializer) (runtime.SerializerInfo, error) {
 	_, info, err := negotiation.NegotiateOutputMediaType(o.r, codecs, negotiation.DefaultEndpointRestrictions)
 	return info, err
 }
 
-// negotiateIn returns the media type and serializer for a response that has its own kinds.
+// negotiateIn returns the media type and serializer for a response that can be converted to the given kinds.
 func (o *reply) negotiateIn(codecs runtime.NegotiatedSerializer,
 	kinds negotiation.EndpointRestrictions) (negotiation.MediaTypeOptions, runtime.SerializerInfo, error) {
 	return negotiation.NegotiateOutputMediaType(o.r, codecs, kinds)
@@ -365,7 +365,7 @@ func writeDeadline(w http.ResponseWriter) {
 		`"reason":"Timeout","details":{},"code":504}`)
 }
 
-// notFound returns the 404 of an object. Its kind is the resource in the request (semantics 3).
+// notFound returns the 404 of an object. The kind in its details is the resource in the request (semantics 3).
 func notFound(resource schema.GroupResource, name string) error {
 	return apierrors.NewNotFound(resource, name)
 }

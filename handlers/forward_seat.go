@@ -24,7 +24,7 @@ type forwardSeat struct {
 // maxUpstreamWait is how long, in total, a client may make the upstream wait before its seat is released.
 const maxUpstreamWait = time.Second
 
-// read returns the body that is sent to the client. This body releases the seat. It is an upstream.BodyReader.
+// read is an upstream.BodyReader. It returns the body for the client. This body releases the seat.
 func (p *forwardSeat) read(answer *http.Response) io.ReadCloser {
 	body := &countedBody{ReadCloser: answer.Body, seat: p}
 	if p.cost == large && p.q.method == http.MethodGet && answer.StatusCode == http.StatusOK {
@@ -81,7 +81,7 @@ type heldBody struct {
 	io.ReadCloser
 	timer *time.Timer
 	since time.Time     // start of the upstream's current wait
-	left  time.Duration // remaining time
+	left  time.Duration // rest of maxUpstreamWait
 }
 
 // newHeldBody starts to measure immediately.

@@ -75,7 +75,7 @@ func (f *forwardedWatch) around(read upstream.BodyReader) upstream.BodyReader {
 	}
 }
 
-// authorizedBody is a body that ends with its authorization.
+// authorizedBody is a body that ends when the watch authorization has ended.
 type authorizedBody struct {
 	io.ReadCloser
 	watch *forwardedWatch

@@ -84,7 +84,7 @@ func (s *Server) process(out *reply, r *http.Request, about subject, answer answ
 	return err
 }
 
-// identify authenticates a request in its turn.
+// identify waits for the request's turn, and authenticates the request.
 func (s *Server) identify(ctx context.Context, out *reply, q *Request, r *http.Request) error {
 	if err := s.turns.arrive(ctx, out, q); err != nil {
 		return err
@@ -112,8 +112,8 @@ func (s *Server) respond(ctx context.Context, out *reply, q *Request, answer ans
 }
 
 // enter authorizes the request, and opens the lane that it may read, if there is one. Only authorized callers receive
-// errors about paths that are not canonical. Only they take seats that all callers share. If open returned a lane and
-// also a route to the upstream, the lane answers if it is ready when the request has its seat.
+// errors about paths that are not canonical, and take seats that all callers share. If open returned a lane and also a
+// route to the upstream, the lane answers if it is ready when the request has its seat.
 func (s *Server) enter(ctx context.Context, out *reply, q *Request) (Lane, route, error) {
 	to, err := s.authorization.authorize(ctx, q)
 	if err != nil {

@@ -7,15 +7,15 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// lag detects that a watch is behind its lane: that its client has not accepted all sent events for some time. It is
-// part of a guard and protected by the guard's lock. It is not used while its bound is 0.
+// lag detects that a watch is behind its lane: its client has not accepted all sent events for some time. It is part of
+// a guard and protected by the guard's lock. It is not used while its bound is 0.
 type lag struct {
 	bound time.Duration // how long a watch may be behind before notify is called
 	// notify receives how long the watch has been behind. It is called while a piece is being written. During that
 	// time, the goroutine of the watch changes nothing that notify reads.
 	notify func(behind time.Duration)
 	since  time.Time // start of sending the oldest event that is not accepted; zero if all are
-	again  time.Time // time of the next call; zero before the first one
+	again  time.Time // earliest time of the next call of notify; zero before the first call
 }
 
 // begin starts a piece.
@@ -31,7 +31,7 @@ func (l *lag) caughtUp() { l.since, l.again = time.Time{}, time.Time{} }
 // behind reports whether some events are not accepted.
 func (l *lag) behind() bool { return !l.since.IsZero() }
 
-// first returns when to call look after a piece has begun. If there is no bound, it returns the argument otherwise.
+// first returns how long after the start of a piece to call look: at most the bound, and at most the given time.
 func (l *lag) first(otherwise time.Duration) time.Duration {
 	if l.bound > 0 {
 		return min(l.bound, otherwise)
@@ -42,8 +42,8 @@ func (l *lag) first(otherwise time.Duration) time.Duration {
 // lookAgain is how soon look is called again for a watch that was between two pieces.
 const lookAgain = 10 * time.Millisecond
 
-// look calls notify if the watch is behind for too long, at most once in each bound. It returns when to call look
-// again.
+// look calls notify if the watch has been behind for longer than bound, and no more often than that. It returns when to
+// call look again.
 func (l *lag) look(now time.Time, writing bool) time.Duration {
 	if !l.behind() {
 		return math.MaxInt64
@@ -77,7 +77,7 @@ func (s *Server) lagging(event *observe.Event, stream *watchStream, lane Lane, b
 	s.observer.Lagging(event, by)
 }
 
-// notifyLag calls notify while a watch is behind for longer than the bound; 0 disables it.
+// notifyLag makes the guard call notify while a watch is behind for longer than the bound; 0 disables the calls.
 func (o *reply) notifyLag(bound time.Duration, notify func(behind time.Duration)) {
 	if bound == 0 {
 		return

@@ -47,7 +47,7 @@ type laneFilling interface {
 type laneKind interface {
 	// Kind returns how objects are selected; nil before the upstream has described the kind.
 	Kind() *selectors.Kind
-	// Undefined reports whether the facade may not read the definition of a custom resource.
+	// Undefined reports whether the facade is not allowed to read the definition of a custom resource.
 	Undefined() bool
 	// Warnings returns the Warning headers of the upstream's responses.
 	Warnings() []string
@@ -66,7 +66,7 @@ type laneFreshness interface {
 	Recent(ctx context.Context, arrived time.Time, answer fresh.Answer) (*cache.State, fresh.Check, error)
 	// Reach advances the lane to rv.
 	Reach(ctx context.Context, rv cache.RV, answer fresh.Answer) error
-	// Now returns the current resourceVersion of the upstream. The lane may not have reached it.
+	// Now returns the current resourceVersion of the upstream. The lane has possibly not reached it.
 	Now(ctx context.Context) (cache.RV, error)
 	// Advance begins to advance the lane to the current resourceVersion of the upstream, which it returns.
 	Advance(ctx context.Context) (cache.RV, error)
@@ -74,8 +74,8 @@ type laneFreshness interface {
 
 // laneOlder has the events from before the lane's history.
 type laneOlder interface {
-	// Older returns the events above a resourceVersion, up to one from which the lane continues. It returns a
-	// *cache.ExpiredError if the upstream no longer has them. The caller has to close the events.
+	// Older returns the events after a resourceVersion, up to a version from which the lane continues. It returns a
+	// *cache.ExpiredError if the upstream no longer has the events. The caller must close the events.
 	Older(ctx context.Context, after cache.RV, s reflector.Selection, turn reflector.Turn) (*reflector.OlderEvents, error)
 }
 

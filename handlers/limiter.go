@@ -13,12 +13,12 @@ import (
 )
 
 // Maximum work of the upstream for forwarded requests at a time. A seat of a list represents 1 MiB of its response.
-// That allows eight lists of unknown size for one resource, and 24 in total. Other requests take one seat each, as many
-// as a kube-apiserver serves by default. Resources take turns, and so do the callers within one resource.
+// That allows eight lists of unknown size for one resource, and 24 in total. All other requests have 400 seats, which
+// is kube-apiserver's default. Resources take turns, and within each resource its callers take turns.
 var (
 	listBounds = limit.Bounds{One: 8 * unknownSeats, Group: 8 * unknownSeats, All: 24 * unknownSeats, Queue: 512}
 	readBounds = limit.Bounds{One: 200, Group: 200, All: 400, Queue: 1024}
-	// Each seat is a watch of the upstream for at most 15 seconds, usually one or two (older_events.go).
+	// Each seat is a watch of the upstream that lasts at most 15 seconds, usually one or two seconds (older_events.go).
 	olderBounds = limit.Bounds{One: 128, Group: 256, All: 512, Queue: 1024, QueueAll: maxWaitingAll}
 )
 
@@ -27,10 +27,10 @@ type limiter struct {
 	draining context.Context // ends when the server begins to shut down
 	lists    *limit.Seats    // for requests whose response may have any size
 	reads    *limit.Seats    // for all other requests
-	older    *limit.Seats    // for watches of the upstream that bring watches forward
+	older    *limit.Seats    // for watches of the upstream that read events from before a lane's history
 	sizes    *sizes
 	buffered *semaphore.Weighted // bytes of responses that are read ahead of their clients
-	timeout  time.Duration       // of requests that have one
+	timeout  time.Duration       // of requests that are not long-running
 	shares   shares              // of each caller
 	stalls   *limit.Stalls       // responses that their clients do not read
 	memory   *budget.Budget      // nil means unlimited

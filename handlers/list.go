@@ -114,7 +114,7 @@ func writeChunk(body *wire.Body, list wire.List, q *Request, state *cache.State,
 	return body.WriteList(list)
 }
 
-// written converts the cache's runs to those that lists are written from.
+// written converts runs of the cache to runs for wire.List.
 func written(runs iter.Seq[cache.Run]) iter.Seq[wire.Run] {
 	return func(yield func(wire.Run) bool) {
 		for run := range runs {

@@ -42,7 +42,7 @@ type media struct {
 	include    wire.Include     // includeObject of a Table
 }
 
-// representation returns the representation of the objects in a response. Without a transformation it is the plain one.
+// representation returns the representation of the objects in a response. Without a transformation its kind is plain.
 func (m media) representation(plain wire.RepresentationKind) wire.Representation {
 	switch m.transform {
 	case asTable:
@@ -81,7 +81,7 @@ func (offers) AllowsServerVersion(version string) bool { return version == "v1" 
 func (offers) AllowsStreamSchema(s string) bool { return s == "watch" }
 
 // negotiate returns the representation of a resource in which kube-apiserver would respond. ok is false if the cache
-// does not offer it, or if there is none.
+// does not offer it, or if kube-apiserver would refuse the request.
 func (f *formats) negotiate(r *http.Request, verb string, resource upstream.Resource) (m media, ok bool) {
 	if hasWildcard(r.Header.Get("Accept")) {
 		return media{}, false

@@ -43,7 +43,7 @@ func (s *Server) startOlder(ctx context.Context, q *Request, lane Lane, expired 
 	if err != nil {
 		events.Close()
 		if inStream(err) {
-			err = expired // with the client's version
+			err = expired // err contains another version than the client's
 		}
 		return watchStart{}, err
 	}
@@ -51,15 +51,15 @@ func (s *Server) startOlder(ctx context.Context, q *Request, lane Lane, expired 
 	return watchStart{watcher: watcher, older: events, floor: events.Last()}, nil
 }
 
-// olderTurn waits for the turn of a request's caller to cause a watch of the upstream.
+// olderTurn returns the function that waits until a request's caller may cause a watch of the upstream.
 func (l *limiter) olderTurn(q *Request) reflector.Turn {
 	return func(ctx context.Context) (leave func(), err error) {
 		return l.older.Take(ctx, limit.Key{Group: q.resourceName(), One: q.Caller.Share()}, 1)
 	}
 }
 
-// olderSendWait is how long a client may take to receive the events from before the lane's history. Until then they
-// occupy memory. The watch ends after that, and the client resumes it after the last event that it received.
+// olderSendWait is how long a client may take to receive the events from before the lane's history, which take memory.
+// After this time the watch ends. The client resumes it after the last event that it received.
 const olderSendWait = time.Minute
 
 // older are the events from before the lane's history that a stream has not sent yet.
@@ -68,7 +68,7 @@ type older struct {
 	began  time.Time
 }
 
-// send sends the events. It returns false if the client does not receive them in time.
+// send sends the events. It returns false if the client does not receive them within olderSendWait.
 func (o *older) send(to *events) (complete bool, err error) {
 	if o.events == nil {
 		return true, nil

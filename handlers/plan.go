@@ -124,7 +124,7 @@ func planWatch(q *Request) (plan, error) {
 	case err != nil:
 		return p, err
 	case q.byPath && q.Options.SendInitialEvents == nil && rv == 0:
-		p.kind, p.initial = anyAge, true // without a bookmark after them
+		p.kind, p.initial = anyAge, true // no bookmark follows these initial events
 	case q.Options.ResourceVersion == "":
 		p.kind = mostRecent
 	case rv == 0:

@@ -15,7 +15,7 @@ const (
 	// awaitedUntil is how long before the end of the watch the bookmark is sent in any case.
 	awaitedEvery = 20 * time.Millisecond
 	awaitedUntil = 200 * time.Millisecond
-	// advanceWait is how long a progress watch may wait, before it begins, until the lane has reached the version.
+	// advanceWait is how long a progress watch may wait, before it begins, for the upstream's current resourceVersion.
 	advanceWait = time.Second
 )
 

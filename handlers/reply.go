@@ -159,7 +159,7 @@ func (o *reply) answering(code int) {
 		return
 	}
 	o.answers = true
-	if !o.watches { // a watch that resumes has events to find first
+	if !o.watches { // a watch keeps its turn until it has sent the events that it resumes with
 		o.endTurn()
 	}
 	o.event.Code, o.event.Started = code, time.Since(o.event.Began)
@@ -223,6 +223,6 @@ func (o *reply) fail(err error) {
 	if o.w.Status() != 0 {
 		panic(http.ErrAbortHandler) // a body that broke off must not look complete
 	}
-	o.until = time.Time{} // the error is written after the timeout
+	o.until = time.Time{} // the error may be written after the timeout
 	o.writeError(err)
 }

@@ -119,9 +119,9 @@ func (q *Request) keyPrefix() string {
 	return q.Predicate.Namespace() + "/"
 }
 
-// continuesNarrowed reports whether a continued list has a field selector on a namespace. kube-apiserver reads its
-// token relative to the complete collection, even if it created the token for the namespace. The list may then start
-// again.
+// continuesNarrowed reports whether a continued list has a field selector on a namespace. kube-apiserver reads the
+// continue token relative to the complete collection, even if it created the token relative to the namespace. The list
+// may then start from its beginning.
 func (q *Request) continuesNarrowed() bool {
 	return q.Options.Continue != "" && q.keyPrefix() != q.prefix()
 }

@@ -37,7 +37,7 @@ type resolver struct {
 	hop        upstream.Hop
 }
 
-// resolve reads the request itself. Its errors are those that kube-apiserver returns before authentication.
+// resolve reads the request itself. Its errors are sent before authentication, as in kube-apiserver.
 func (v *resolver) resolve(r *http.Request, about subject, e *observe.Event) (*Request, error) {
 	if err := withinBounds(r.RequestURI, r.URL); err != nil {
 		return nil, err
@@ -211,7 +211,7 @@ func (v *resolver) lookUp(ctx context.Context, q *Request) (resource upstream.Re
 }
 
 // mayRead authorizes the request, even if the upstream authorizes it too. It returns an *auth.DeniedError if the caller
-// does not have permission. Any other error leaves that undecided.
+// does not have permission. With any other error, the permission is unknown.
 func (v *resolver) mayRead(ctx context.Context, q *Request) error {
 	defer q.Event.Waited(observe.Authorizing, q.Event.Waiting(observe.Authorizing))
 	asked := attributesOf(q)

@@ -115,7 +115,7 @@ func (s *seat) wrote(bytes int) {
 }
 
 // look is called by the timer when the client has delayed the response for too long. It releases the seats. If there
-// are too many stalled responses and all make progress, it keeps the seats and looks again later. Then the network is
+// are too many stalled responses and all make progress, it keeps the seats and looks again later: the network is then
 // slow, and more work would not help.
 func (s *seat) look() {
 	key, memory, stalls := s.stalling()

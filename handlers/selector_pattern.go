@@ -34,7 +34,7 @@ func patternOf(a auth.Attributes) string {
 	return strings.Join(terms, ", ")
 }
 
-// operatorOf returns an operator in a single spelling.
+// operatorOf returns an operator, with "=" for its synonym "==".
 func operatorOf(operator selection.Operator) string {
 	if operator == selection.DoubleEquals {
 		operator = selection.Equals

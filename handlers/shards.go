@@ -14,8 +14,8 @@ type ShardSelectors int
 
 // Values of ShardSelectors.
 const (
-	ShardsAsUpstream ShardSelectors = iota // those of an upstream that applies the selector; others are forwarded
-	ServeShards                            // all; they are forwarded only if the upstream applies the selector
+	ShardsAsUpstream ShardSelectors = iota // all if the upstream applies the selector, or else none
+	ServeShards                            // all; if impossible, forwarded if the upstream applies the selector
 	ForwardShards                          // none
 )
 

@@ -18,7 +18,7 @@ func (o *reply) overSocket(ctx context.Context, stream *watchStream, framing wir
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if stream.revoked != nil {
-		go func() { // the stream does not check this while its client delays an event
+		go func() { // the stream does not check revoked while its client delays an event
 			select {
 			case <-stream.revoked:
 				cancel()

@@ -11,8 +11,8 @@ import (
 // timedWriter limits how long a client may take: the write timeout for each piece, and the request's timeout for the
 // last one. It is used by one goroutine until the reply is finished.
 //
-// A response with a timeout gets a deadline, which is moved when it comes too near. Each move is a message to the
-// goroutine of an HTTP/2 connection.
+// A response with a timeout gets a deadline. Each move of the deadline is a message to the goroutine of an HTTP/2
+// connection, so the deadline is moved only when it is too near.
 //
 // A long-running response may be idle for any time. HTTP/2 resets a stream when its deadline passes, even if there is
 // nothing to write. A timer therefore guards each piece. When it fires, a deadline in the past is set.
@@ -99,8 +99,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// guard breaks off a stream if a piece is not accepted in time, and reports a watch that is behind. Normally its timer
-// fires at most once per write timeout, or per time that a watch may be behind, and does nothing.
+// guard breaks off a stream if a piece is not accepted within the write timeout, and reports a watch that is behind.
+// Normally its timer fires at most once per write timeout or lag.bound, and does nothing.
 type guard struct {
 	mu      sync.Mutex
 	timeout time.Duration // of a piece
@@ -116,7 +116,7 @@ func (g *guard) watch(t *timedWriter, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.timeout = t.reply.timeout
-	g.due = now.Add(g.timeout) // not before the timer fires, because all pieces have the same timeout
+	g.due = now.Add(g.timeout) // a running timer fires before due, because all pieces have the same timeout
 	g.lag.begin(now)
 	if g.set {
 		return
@@ -151,7 +151,7 @@ func (g *guard) look(control *http.ResponseController) {
 		_ = control.SetWriteDeadline(longAgo)
 		return
 	}
-	wait := min(g.lag.look(now, writing), g.timeout) // another piece may begin earlier
+	wait := min(g.lag.look(now, writing), g.timeout) // a piece that begins now must be accepted within g.timeout
 	if writing {
 		wait = min(wait, g.due.Sub(now))
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// turnsPerProcessor is the number of turns for each processor, and again as many for requests that have lost theirs. A
-	// goroutine with an answer of kube-apiserver waits behind at most as many.
+	// turnsPerProcessor is the number of first turns per processor, and also the number of later turns. A small number
+	// of requests does not delay a goroutine that reads a response of kube-apiserver.
 	turnsPerProcessor = 8
 	// turnTime is how long a turn lasts. To begin a watch takes less than a millisecond of a processor. A request that
 	// takes longer waits for something else, such as a review.
@@ -24,15 +24,15 @@ const (
 // otherwise wait behind all their requests for a processor, and time out.
 //
 // A turn covers the work before the response begins, and the events that a watch resumes with. It ends after turnTime,
-// so that requests that wait for reviews or a lane do not hold all turns. Such a request takes another turn before its
+// so that requests that wait for reviews or a lane do not keep all turns. Such a request takes another turn before its
 // next step, but does not wait behind requests that have just arrived.
 type turns struct {
-	arriving *limit.Seats  // of sources
-	known    *limit.Seats  // of callers
+	arriving *limit.Seats  // first turns, per source
+	known    *limit.Seats  // later turns, per caller
 	timeout  time.Duration // maximum wait for a turn
 }
 
-// newTurns returns turns. queue is the maximum number of requests that wait for one; 0 means unlimited.
+// newTurns returns turns. queue is the maximum length of each of the two queues; 0 means unlimited.
 func newTurns(queue int, timeout time.Duration) turns {
 	queue = orUnlimited(queue)
 	all := int64(turnsPerProcessor * runtime.GOMAXPROCS(0))
@@ -50,7 +50,7 @@ func orUnlimited(n int) int {
 
 // turn is the turn of one request.
 type turn struct {
-	timer *time.Timer // ends the turn; nil if there is none
+	timer *time.Timer // ends the turn; nil before the first turn and after endTurn
 	leave func()      // further calls have no effect
 }
 
@@ -63,10 +63,10 @@ func (t *turn) end() {
 	}
 }
 
-// endTurn ends the request's turn for good.
+// endTurn ends the request's turn. The request does not get another one.
 func (o *reply) endTurn() {
 	o.turn.end()
-	o.turn = turn{} // a watch lasts long
+	o.turn = turn{} // frees memory, because a watch lasts long
 }
 
 // arrive waits for the first turn of a long-running request, before its authentication.
@@ -78,7 +78,7 @@ func (t *turns) arrive(ctx context.Context, out *reply, q *Request) error {
 	return t.take(ctx, out, q, t.arriving, auth.SourceOf(q.Event.Client))
 }
 
-// proceed lets a request continue that has a turn, for another turnTime. If the turn has ended, it waits for another.
+// proceed gives a request with a turn another turnTime. If the turn has ended, proceed waits for another one.
 func (t *turns) proceed(ctx context.Context, out *reply, q *Request) error {
 	timer := out.turn.timer
 	switch {

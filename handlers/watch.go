@@ -373,8 +373,8 @@ func (s *watchStream) isRevoked() bool {
 	}
 }
 
-// finish ends the stream like the lane: without an error if the lane was stopped, and with a 410 if its window or epoch
-// is lost.
+// finish ends the stream with the watcher's error: without an error if the lane was stopped, and with a 410 if the
+// watch's window or epoch is lost.
 func (s *watchStream) finish(err error) error {
 	if errors.Is(err, io.EOF) {
 		return s.events.flush()

@@ -61,7 +61,7 @@ func newYAMLWriter(w io.Writer, seats *semaphore.Weighted,
 	return &yamlWriter{YAMLWriter: wire.NewYAMLWriter(to), seats: seats, wait: wait, to: to}
 }
 
-// Close implements io.Closer. It returns the context's error if there was no seat in time.
+// Close implements io.Closer. It returns the context's error if the context ends before a seat is free.
 func (y *yamlWriter) Close() error {
 	ctx, cancel := y.wait()
 	defer cancel()

@@ -37,7 +37,7 @@ func (e *codeError) Error() string {
 	return fmt.Sprintf("unexpected status code %d", e.code)
 }
 
-// isOverload reports whether the upstream could not do the work in time.
+// isOverload reports whether the upstream is overloaded: it responded with 503 or 504.
 func (e *codeError) isOverload() bool {
 	return e.code == http.StatusServiceUnavailable || e.code == http.StatusGatewayTimeout
 }

@@ -9,10 +9,10 @@ import (
 )
 
 // ask sends a review, or joins one that is under way and was sent after the last change of the caller's permissions.
-// The answer is cached even if no caller waits for it any longer. Until then the review has its place in the queue of
-// the caller who asked first, and a seat: another caller cannot end it.
+// The answer is cached even if no caller waits for it any longer. Until the answer, the review is in the queue of the
+// first caller or has a seat, and no other caller can end it.
 //
-// Joining costs nothing. A caller above its pace waits before others can join, so that it delays none of them.
+// Joining costs nothing. A caller above its pace waits before its review can be joined, so that no other caller waits.
 func (r *Reviews) ask(ctx context.Context, q question) <-chan singleflight.Result {
 	ctx = context.WithoutCancel(ctx)
 	r.mu.Lock()
@@ -45,7 +45,7 @@ func (r *Reviews) askLater(ctx context.Context, q question) (any, error) {
 	return result.Val, result.Err
 }
 
-// recent returns the cached answer to a question if it is valid. A review may have ended after the caller found none.
+// recent returns the cached answer to a question if it is valid. It may be newer than the caller's last look-up.
 // The caller holds mu.
 func (r *Reviews) recent(q question) (answer, bool) {
 	v := r.verdicts.byHash[q.hash]

@@ -98,7 +98,7 @@ func (e *codeError) invalid() *InvalidError {
 	return &InvalidError{Answer: status}
 }
 
-// retryAfter returns the delay that a Status requests; otherwise 1 s, as with API priority and fairness.
+// retryAfter returns the delay that a Status requests; otherwise 1 s, the delay of API Priority and Fairness.
 func (e *codeError) retryAfter() time.Duration {
 	var status metav1.Status
 	if err := json.Unmarshal(e.body, &status); err == nil && status.Details != nil &&

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// confirmEvery is the interval at which one token of an audience is reviewed although it could be verified without.
+	// confirmEvery is the interval at which one token of an audience is reviewed although the facade can verify it.
 	confirmEvery = 10 * time.Second
 	// audienceFor is how long after its last confirmation an audience counts.
 	audienceFor = time.Minute
@@ -16,8 +16,8 @@ const (
 	maxAudiences = 64
 )
 
-// audiences are the upstream's API audiences, which no request reports. An accepted TokenReview shows which of its
-// token's audiences are among them. Safe for concurrent use.
+// audiences are the upstream's API audiences, which no request reports. An accepted TokenReview shows which audiences
+// of its token are API audiences. Safe for concurrent use.
 type audiences struct {
 	mu      sync.Mutex
 	learned map[string]*audience
@@ -34,7 +34,7 @@ func newAudiences() *audiences {
 	return &audiences{learned: map[string]*audience{}, reviews: map[string]chan struct{}{}}
 }
 
-// learn records the audiences of a token that a review accepted, and forgets those that the review did not.
+// learn records the audiences of a token that are in the answer to its review, and forgets its other audiences.
 func (a *audiences) learn(of, reviewed []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -89,8 +89,8 @@ func (a *audiences) due(of []string) bool {
 }
 
 // beginReview is called before a review that may show audiences. While another such review is under way, it returns a
-// channel that is closed when that one ends. Otherwise it returns a function that the caller must call after its
-// review.
+// channel that is closed when the other review ends. Otherwise it returns a function that the caller must call after
+// its own review.
 func (a *audiences) beginReview(of []string) (other <-chan struct{}, end func()) {
 	key := strings.Join(of, "\x00")
 	a.mu.Lock()

@@ -19,8 +19,8 @@ type MetricsReader interface {
 	Stream(ctx context.Context, path string, read func(io.Reader) error) error
 }
 
-// errNotKubeAPIServer is returned for metrics that show no decision of RBAC. kube-apiserver has counted the decisions
-// of each authorizer since 1.30, and the facade's own request is one of them.
+// errNotKubeAPIServer is returned for metrics that show no decision of RBAC. kube-apiserver 1.30 and later count the
+// decisions of each authorizer, and the facade's own request causes one.
 var errNotKubeAPIServer = errors.New("the metrics show no decision by RBAC, so they are not those of kube-apiserver")
 
 // othersError is returned when the upstream has an authorizer that may look at the extra of a user.
@@ -37,8 +37,8 @@ func (e *strangerError) Error() string { return "review a user without rights: "
 // Unwrap returns the cause.
 func (e *strangerError) Unwrap() error { return e.err }
 
-// stranger is a user without rights, about whom the facade asks before it reads the metrics. Its refusal passes every
-// authorizer, so a webhook has counted it: as an evaluation, or as excluded by a match condition.
+// stranger is a user without rights, about whom the facade asks before it reads the metrics. No authorizer allows its
+// request, so a webhook has counted the request: as evaluated, or as excluded by a match condition.
 var stranger = NewCaller(&user.DefaultInfo{Name: "listfacade:stranger"}, ByToken, time.Time{})
 
 // DetectAuthorizers returns nil if no authorizer of the upstream looks at the extra of a user, and otherwise an error
@@ -103,7 +103,7 @@ func readAuthorizer(line []byte) (string, error) {
 	if !ok {
 		return "", nil
 	}
-	begins := bytes.LastIndex(labels, typeLabel) // the last label, because their order is alphabetical
+	begins := bytes.LastIndex(labels, typeLabel) // type is the last label, because the labels are sorted
 	if begins < 0 {
 		return "", &othersError{"decisions of an authorizer without a type"}
 	}

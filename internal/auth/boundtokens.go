@@ -69,8 +69,8 @@ func (b *boundTokens) accepted(key tokenKey) *boundToken {
 	return known.(*boundToken)
 }
 
-// expects reports whether a token names a key of the upstream, or may do so while no keys were read yet. It costs no
-// signature check and does not wait.
+// expects reports whether a token names a key of the upstream. While no current keys are known, it returns true for
+// each service account token. It costs no signature check and does not wait.
 func (b *boundTokens) expects(token string) bool {
 	unverified, err := serviceaccount.Parse(token)
 	if err != nil {
@@ -170,7 +170,7 @@ func (b *boundTokens) await(v *boundToken) (end func()) {
 
 // compare learns from the review of a token. v is nil for a token without a valid signature. Only a review that names
 // the same user shows audiences. Any other answer to the review of a valid token means that the facade does not know
-// all rules of the upstream, or knows an object's deletion later.
+// all rules of the upstream, or has not received an object's deletion yet.
 func (b *boundTokens) compare(v *boundToken, answer reviewed, err error) {
 	switch {
 	case v == nil || err != nil && !errors.Is(err, ErrUnauthenticated):
@@ -179,7 +179,7 @@ func (b *boundTokens) compare(v *boundToken, answer reviewed, err error) {
 		b.audiences.learn(v.Audiences, answer.audiences)
 	default:
 		if err == nil {
-			b.log.Warn("The upstream reads a service account token differently; such tokens are reviewed",
+			b.log.Warn("The upstream returned another user for a service account token; such tokens are reviewed",
 				zap.String("user", v.caller.Name()))
 		}
 		if err == nil || b.judge(v) == valid {

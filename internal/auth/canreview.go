@@ -11,7 +11,7 @@ import (
 
 // CanReview returns nil if the authenticator is ready: the treatment of anonymous requests is known, and the upstream
 // reviews tokens if they are enabled. Run must be running. The token review of CanReview counts in no limit and no
-// metric. If the facade has a token, it reviews that one, so that no caller has to wait for the audience.
+// metric. It reviews the facade's own token, if there is one: no caller then has to wait for its audience.
 func (a *Authenticator) CanReview(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()

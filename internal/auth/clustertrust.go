@@ -23,8 +23,8 @@ const trustConfigMap = "/api/v1/namespaces/kube-system/configmaps/extension-apis
 
 var errNoConfigMap = errors.New("read ConfigMap kube-system/extension-apiserver-authentication: not found or not permitted")
 
-// readCluster reads the ConfigMap. It returns errNoConfigMap if the ConfigMap is absent, or if the facade may not read
-// it. In the second case the result is marked as unread, because the ConfigMap may exist.
+// readCluster reads the ConfigMap. It returns errNoConfigMap if the ConfigMap is absent, or if the facade lacks the
+// permission. In the second case the result is marked as unread, because the ConfigMap may exist.
 func readCluster(ctx context.Context, upstream Getter) (clusterTrust, error) {
 	ctx, cancel := context.WithTimeout(ctx, trustTimeout)
 	defer cancel()

@@ -32,7 +32,7 @@ func (r *Reviews) detect(ctx context.Context) {
 	for {
 		switch now := time.Now(); {
 		case r.trouble.isOn():
-			d.next = now // it may come back with other authorizers
+			d.next = now // the upstream may come back with other authorizers
 		case !now.Before(d.next):
 			r.detectOnce(ctx, &d)
 		}
@@ -55,14 +55,14 @@ func (r *Reviews) detectOnce(ctx context.Context, d *detection) {
 		if time.Since(d.next) >= detectInterval {
 			r.stopSharing(err.Error())
 		}
-		return // the next check is due at once
+		return // the next check is due immediately
 	case err == nil:
 		r.share()
 	case errors.As(err, &others):
 		r.stopSharing(err.Error())
 	default:
 		if d.failures++; r.period() != 0 && d.failures < maxDetectFailures {
-			return // the next check is due at once
+			return // the next check is due immediately
 		}
 		r.stopSharing(err.Error())
 	}

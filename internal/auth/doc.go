@@ -9,7 +9,7 @@
 //   - An unavailable upstream is reported as UnavailableError, never as a refusal.
 //   - Tokens are not stored, and appear in no error and no log message.
 //   - Tokens that fail cost the upstream at most as many reviews as FailureLimits allow. Tokens that were valid in the
-//     last minutes need not wait. Failing sources do not delay other sources
+//     last minutes are exempt. Failing sources do not delay other sources
 //     (docs/adr/0030-sources-of-failed-logins-take-turns.md).
 //
 // Authorizers decide whether a read is allowed. They promise:
@@ -17,8 +17,8 @@
 //     same attributes without selectors and name are enough. Exceptions are requests that the configuration allows, and
 //     forwarded requests, which the upstream authorizes.
 //   - A later refusal overrides an earlier permission.
-//   - A Decision is at most as old as the cache's time to live. Only while the upstream does not answer may it be
-//     older.
+//   - A Decision is at most as old as the cache's time to live. It may be older only while the upstream does not
+//     answer.
 //   - An unavailable upstream never turns a refusal into a permission.
 //   - Concurrent requests with the same question cost one review.
 //   - Tokens of a service account share decisions only as ExtrasMode says. When sharing ends, no shared decision counts
@@ -35,8 +35,8 @@
 //   - Every WatchAuthorization is reviewed periodically, and ends when its permission ends.
 //   - After Lost, Check lets no event pass until the upstream has confirmed the permission, except during an outage.
 //   - A WatchAuthorization also ends when its credential or its user becomes invalid, or after a long outage.
-//   - Reviews for watches after a change precede reviews of requests. Periodic ones come last. A review that the facade
-//     did not send does not count as an outage.
+//   - Reviews for watches after a change precede reviews of requests. Periodic reviews come last. A review that the
+//     facade did not send does not count as an outage.
 //
 // Seats bounds the reviews that a kube-apiserver answers at a time, by how fast it answers
 // (docs/adr/0035-concurrency-of-reviews-adapts.md).
@@ -45,8 +45,8 @@
 // requests, and read the keys of service account tokens. Reviews.Run schedules reviews for watches, and has one
 // goroutine for each of these reviews. With DetectExtras, it has one more, which checks the upstream's authorizers. All
 // these goroutines end before Run returns. Constructors start no goroutines. A review that callers share has a
-// goroutine until it ends, also while it waits for a seat. So does a question of a caller above its pace. Timers return
-// the seats of refused and failed reviews.
+// goroutine until it ends, also while it waits for a seat. A question of a caller above its pace has one, too. Timers
+// return the seats of refused and failed reviews.
 //
 // The package does not write responses.
 package auth

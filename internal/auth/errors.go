@@ -45,7 +45,7 @@ func (e *InvalidError) Error() string {
 	return "access review rejected as invalid: " + e.Answer.Message
 }
 
-// BusyError is returned when a source exceeds its failed logins, or when a review was not sent because too many wait.
+// BusyError is returned when a source has too many failed logins, or when a review is not sent because too many wait.
 type BusyError struct {
 	After time.Duration // delay before a retry; above 0
 	share string        // share whose limit is exceeded; empty if unknown

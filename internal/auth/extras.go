@@ -17,7 +17,7 @@ type ExtrasMode string
 const (
 	ConsiderExtras ExtrasMode = "consider" // decisions are not shared; the zero value does the same
 	IgnoreExtras   ExtrasMode = "ignore"   // decisions are shared
-	DetectExtras   ExtrasMode = "auto"     // decisions are shared while only RBAC makes them (sharing)
+	DetectExtras   ExtrasMode = "auto"     // decisions are shared while all authorizers ignore the extra (sharing)
 )
 
 // tokenExtras are the extra keys in which the tokens of one service account differ. Callers that differ in another
@@ -39,8 +39,8 @@ func accountKey(info user.Info) string {
 	})
 }
 
-// subjectIn returns the key of the subject whose permissions decide for the caller in a period of sharing (sharing); 0
-// is none. Keys of different periods differ, so no decision of an ended period is found.
+// subjectIn returns the key of the subject whose permissions decide for the caller in the period p of sharing; p is 0
+// without sharing. Keys of different periods differ, so no decision of an ended period is found.
 func (c *Caller) subjectIn(p period) string {
 	if p == 0 || c.account == "" {
 		return c.key

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// reverifyProxy is how long a proxy's certificate is accepted without verifying its chain again. The libraries do not
-// return the expiry of the chain.
+// reverifyProxy is how long a proxy's certificate is accepted without verifying its chain again. It is short, because
+// the libraries do not return the expiry of the chain.
 const reverifyProxy = time.Minute
 
 // proxies are the trusted front proxies.
@@ -37,7 +37,7 @@ func newProxies(pem []byte, names []string, headers ProxyHeaders) (*proxies, err
 }
 
 // byHeaders returns the caller that the proxy's headers name, or nil if they name none. The certificate is verified
-// first: without headers, too, a certificate of another authority is an invalid credential, as in kube-apiserver.
+// first: even without headers, a certificate of another authority is an invalid credential, as in kube-apiserver.
 func (p *proxies) byHeaders(r *http.Request) (*Caller, error) {
 	if _, err := p.remember(r, func() (*Caller, time.Time, error) {
 		_, _, err := p.verifier.AuthenticateRequest(r)
@@ -49,7 +49,7 @@ func (p *proxies) byHeaders(r *http.Request) (*Caller, error) {
 	if info == nil {
 		return nil, nil
 	}
-	p.headers.clear(r.Header) // now, because Authenticator.clear may already use other header names
+	p.headers.clear(r.Header) // now, because Authenticator.clear may already use the header names of newer proxies
 	return authenticated(info, ByFrontProxy, time.Time{})
 }
 

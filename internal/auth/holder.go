@@ -1,6 +1,6 @@
 package auth
 
-// holder is a caller with open watches. It may be deleted while others keep the permission that its watches depend on.
+// holder is a caller with open watches. The caller may be deleted while other callers keep the same permission.
 type holder struct {
 	caller  *Caller
 	watches map[*WatchAuthorization]struct{}

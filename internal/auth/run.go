@@ -83,8 +83,8 @@ func (r *Reviews) followNext(ctx context.Context, of turn) {
 	}
 }
 
-// takeDue ends the wait for a seat. If there is one, takeDue returns the next decision, nil if there is none any
-// longer, and the current epoch.
+// takeDue ends the wait for a seat. If there is a seat, takeDue returns the next decision and the current epoch. The
+// decision is nil if none is due any longer.
 func (r *Reviews) takeDue(of turn, seated bool) (*sharedDecision, uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -69,8 +69,8 @@ func (s *schedule) remove(d *sharedDecision) {
 	}
 }
 
-// due reports for which turns reviews are due, and returns the time until the next ones can be; below 0 if there are
-// none. Reviews that are due and wait for a turn do not count.
+// due reports for which turns reviews are due, and returns the time until another review can become due; below 0 if
+// there is none. Reviews that are due and wait for a turn do not count.
 func (s *schedule) due(now time.Time) (due [turns]bool, after time.Duration) {
 	for len(s.later) > 0 && !s.later[0].at.After(now) {
 		s.enqueue(heap.Pop(&s.later).(*sharedDecision))

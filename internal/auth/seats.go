@@ -30,7 +30,7 @@ var watchesKey = limit.Alone("")
 
 var errNoSeat = errors.New("reviews under way are not answered")
 
-// Seats bounds the reviews that one kube-apiserver answers at a time, of tokens and of access
+// Seats bounds the token reviews and access reviews that one kube-apiserver answers at a time
 // (docs/adr/0035-concurrency-of-reviews-adapts.md). Safe for concurrent use.
 type Seats struct {
 	adaptive   *limit.Adaptive
@@ -100,7 +100,7 @@ func (s *seat) report(kind string, took time.Duration, err error) {
 func (s *seat) leave() { s.Leave(s.after) }
 
 // newPaces returns the rates of callers and groups. The queue of a caller has as many questions as its rate allows in
-// seatWait. Others would be refused after the wait.
+// seatWait. Further questions would wait and then be refused.
 func newPaces(perShare limit.Rate) *limit.Paces {
 	queue := int(min(max(1, perShare.PerSecond*seatWait.Seconds()), maxSeatQueue))
 	return limit.NewPaces(perShare, groupPaces, queue, maxSeatQueueAll)
@@ -109,7 +109,7 @@ func newPaces(perShare limit.Rate) *limit.Paces {
 // seatKey returns the key of a caller for its pace and its seats.
 func seatKey(caller *Caller) limit.Key { return limit.Key{Group: caller.Group(), One: caller.Share()} }
 
-// takePace waits until the caller may ask a new question, or the context ends. It then returns a *BusyError.
+// takePace waits until the caller may ask a new question. It returns a *BusyError if the context ends or too many wait.
 func (r *Reviews) takePace(ctx context.Context, caller *Caller) error {
 	if err := r.paces.Take(ctx, seatKey(caller)); err != nil {
 		return &BusyError{After: retryAfter, share: caller.Share()}

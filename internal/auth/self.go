@@ -62,7 +62,7 @@ func (s *Self) Authenticate(r *http.Request) (*Caller, error) {
 
 // Authorize returns a decision for the attributes, a *DeniedError, ErrStale, an *UnavailableError or the context's
 // error. Two kinds of requests need no review. A forwarded request is authorized by the upstream, with the same
-// credentials. The facade's own paths, such as health and metrics, are open to anyone who may use its kubeconfig.
+// credentials. Non-resource paths, such as health and discovery, are open to anyone who may use the kubeconfig.
 func (s *Self) Authorize(ctx context.Context, a Attributes) (Decision, error) {
 	key := a.key()
 	if a.PassedThrough || a.Path != "" && a.Resource == "" {
@@ -112,7 +112,7 @@ func (s *Self) confirm(ctx context.Context, a Attributes, hash [sha256.Size]byte
 	return s.stale(a)
 }
 
-// stale returns a decision from an earlier permission, or an error if that is too old.
+// stale returns a decision from an earlier permission, or an error if the upstream was silent or refused for too long.
 func (s *Self) stale(a Attributes) (Decision, error) {
 	silent := max(s.trouble.unansweredFor(), s.upstream.Silent())
 	switch {

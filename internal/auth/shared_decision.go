@@ -42,8 +42,8 @@ const (
 	priorities = iota
 )
 
-// turn is a set of priorities whose reviews wait for seats together. Which of them is sent is decided when there is a
-// seat, so that a review that becomes urgent overtakes others.
+// turn is a set of priorities whose reviews wait for seats together. The review to send is chosen when there is a seat,
+// so that a review that becomes urgent overtakes others.
 type turn int
 
 // Values of turn.

@@ -18,7 +18,7 @@ const othersFor = 10 * time.Minute
 // period is the number of a period in which the tokens of a service account share decisions. 0 means that they do not.
 type period uint64
 
-// String returns a text that begins no other period's text.
+// String returns a text that is not a prefix of another period's text.
 func (p period) String() string { return strconv.FormatUint(uint64(p), 10) + "|" }
 
 // Sharing says whether the tokens of a service account share decisions.
@@ -151,8 +151,8 @@ func (r *Reviews) move(w *WatchAuthorization, q question) {
 	r.close(from)
 }
 
-// reviewSoon schedules a review of a new decision. The watches that it is for may be pending since a change, which the
-// upstream's authorizer needs time to see.
+// reviewSoon schedules a review of a new decision. The decision may be pending after a change of permissions, which the
+// upstream's authorizer needs time to receive.
 func (r *Reviews) reviewSoon(d *sharedDecision) {
 	if d.reviewed {
 		r.watches.schedule.put(d, time.Now().Add(r.config.Watches.Debounce), urgent)

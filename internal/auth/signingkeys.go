@@ -17,11 +17,11 @@ import (
 
 const (
 	// keysFor is how long keys count after the request for them. A key that kube-apiserver no longer publishes is
-	// forgotten as fast as a token review.
+	// forgotten as fast as a cached TokenReview.
 	keysFor = 10 * time.Second
 	// keysEvery is the interval between requests while tokens need the keys.
 	keysEvery = 4 * time.Second
-	// keysIdle is how long after their last use the keys are requested.
+	// keysIdle is how long after their last use the keys are still requested.
 	keysIdle = time.Minute
 	// keysWait bounds the requests, so that a token is not delayed when kube-apiserver does not answer.
 	keysWait = 2 * time.Second
@@ -40,7 +40,7 @@ type signingKeys struct {
 
 	mu     sync.Mutex // locked during a request; guards the fields below
 	ended  time.Time  // end of the last request
-	failed string     // why it failed; empty if it did not
+	failed string     // why the last request failed; empty if it succeeded
 }
 
 // publishedKeys are the keys in one pair of responses. Immutable.

@@ -91,7 +91,7 @@ func (s *sources) pass(address netip.Prefix) *entry {
 	return &entry{sources: s, address: address, from: s.of(address)}
 }
 
-// wait waits for a seat. If none is free in time, it settles the entry and returns a *BusyError.
+// wait waits for a seat. If it gets none within seatWait, it settles the entry and returns a *BusyError.
 func (e *entry) wait(ctx context.Context) error {
 	if e.budget == nil {
 		return nil

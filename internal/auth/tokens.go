@@ -137,12 +137,12 @@ func (t *tokens) identify(ctx context.Context, token string, source netip.Prefix
 		if f.source == source || !errors.As(f.err, &busy) {
 			return f.caller, f.by, f.err
 		}
-		// The source that started the review got no seat in time. This does not apply to other sources.
+		// Only the source that started the review is refused. This source tries again.
 	}
 }
 
-// again returns the caller of a token that the facade has verified before. At intervals it reviews one such token
-// nevertheless, to find out whether the upstream still agrees. While the upstream does not answer, the token counts.
+// again returns the caller of a token that the facade has verified before. At intervals it reviews one such token, to
+// find out whether the upstream still accepts it. While the upstream does not answer, again accepts the token.
 func (t *tokens) again(ctx context.Context, token string, v *boundToken) (*Caller, Means, error) {
 	if !t.bound.audiences.due(v.Audiences) {
 		return v.caller, ByVerification, nil
@@ -217,8 +217,8 @@ func (t *tokens) join(ctx context.Context, key tokenKey, token string, source ne
 	return f, nil
 }
 
-// examine verifies a token, or else reviews it when a seat is free. The source was admitted before, so that it can only
-// cause as many verifications as reviews.
+// examine verifies a token, or else reviews it when a seat is free. The source has been admitted (enter), so that it
+// cannot cause more verifications than reviews.
 func (t *tokens) examine(ctx context.Context, f *flight, key tokenKey, token string, entered *entry) {
 	v := t.bound.verify(ctx, key, token)
 	end := t.bound.await(v)
@@ -297,7 +297,7 @@ func (t *tokens) runReview(ctx context.Context, seat *seat, f *flight, token str
 	}
 }
 
-// takeSeat waits for the turn of a source to have a token reviewed.
+// takeSeat waits for a seat for a token review. Sources take turns.
 func (t *tokens) takeSeat(ctx context.Context, source netip.Prefix) (*seat, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.seats.wait())
 	defer cancel()

@@ -143,7 +143,7 @@ func (t *Trust) warn(ctx context.Context, err error) {
 
 var errTrustUnknown = errors.New("trusted CA bundles have not been read yet")
 
-// byFrontProxy returns the caller that a front proxy names; nil if front proxies are not accepted.
+// byFrontProxy returns the caller that a front proxy names. Without trusted proxies it returns nil and unknownError.
 func (t *trusted) byFrontProxy(r *http.Request) (*Caller, error) {
 	if t.proxies == nil {
 		return nil, t.unknownError()

@@ -23,8 +23,8 @@ func (t *tokens) expectsSignature(token string, source netip.Prefix) bool {
 }
 
 // examineSigned verifies a token that names a key of the upstream. Its source is charged only if the token must be
-// reviewed then. So thousands of agents behind one address can log in at the same time, and somebody there who sends
-// wrong signatures delays them by turns.
+// reviewed then. Thousands of agents behind one address can therefore log in at the same time. A client behind the same
+// address delays them only while it sends wrong signatures.
 func (t *tokens) examineSigned(ctx context.Context, f *flight, key tokenKey, token string) {
 	v, err := t.verifyInTurn(ctx, f.source, key, token)
 	if err != nil {

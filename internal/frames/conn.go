@@ -28,7 +28,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return c.greeting.read(c.Conn, p)
 }
 
-// Write implements net.Conn. After an error the connection is unusable, as with TLS.
+// Write implements net.Conn. After an error the connection is unusable, like a *tls.Conn.
 func (c *Conn) Write(p []byte) (int, error) {
 	n := len(p)
 	var part []byte

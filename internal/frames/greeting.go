@@ -73,7 +73,7 @@ func (g *greeting) broken(frame []byte, err error) error {
 	return nil
 }
 
-// enlarge sets the maximum frame size in SETTINGS to enlarged. Repeated or invalid settings remain.
+// enlarge sets the maximum frame size in SETTINGS to enlarged. Repeated or invalid settings are unchanged.
 func enlarge(frame []byte) []byte {
 	for s := frame[headerLen:]; len(s) > 0; s = s[settingLen:] {
 		if binary.BigEndian.Uint16(s) != maxFrameSize {

@@ -9,9 +9,9 @@ import (
 // AdaptiveBounds are the bounds of the queues of Adaptive: waiting requests per key, and in total.
 type AdaptiveBounds struct{ Queue, QueueAll int }
 
-// Adaptive bounds concurrent work at a server whose capacity is unknown and changes. It begins with 4 seats. Each round
-// trip adds a seat, while at least half of them are in use and most work takes about as long as the fastest. A refusal
-// by the server, a timeout, or a round trip of slow work halves the number. It is always from 4 to 64.
+// Adaptive bounds concurrent work at a server whose capacity is unknown and changes. It begins with 4 seats. A round is
+// as many answers as there are seats. A round adds a seat if most answers were about as fast as the fastest, and at
+// least half of the seats were in use. A round of slow answers, a refusal or a timeout halves the number, to 4 to 64.
 //
 // Work of rank InTurns is queued as in Seats. Safe for concurrent use.
 type Adaptive struct {
@@ -35,7 +35,7 @@ func NewAdaptive(bounds AdaptiveBounds) *Adaptive {
 type Seat struct {
 	of     *Adaptive
 	waiter *waiter
-	number uint64 // of the seats given away, from 1
+	number uint64 // number of the seat among all seats given away, from 1
 	once   sync.Once
 }
 
@@ -99,5 +99,5 @@ func (s *Seat) leave() {
 	s.of.seats.release(s.waiter)
 }
 
-// Load returns the seats in use, their current number, and the requests that wait.
+// Load returns the seats in use, the current number of seats, and the requests that wait.
 func (a *Adaptive) Load() Load { return a.seats.Load() }

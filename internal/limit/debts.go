@@ -2,7 +2,7 @@ package limit
 
 import "time"
 
-// debtDuration is how long a stream still counts for its key if it displaced another stream and then left.
+// debtDuration is the interval at which the debts of a key expire, one at a time.
 const debtDuration = time.Second
 
 // debts counts, per key, the streams that displaced another stream and then left. One debt of each key expires every

@@ -10,8 +10,8 @@
 //   - Requests of one key are served in order. Callers bound the wait with a context, and Bounds limits the queue.
 //   - ConcurrencyLimit never admits more concurrent requests than its bounds allow.
 //   - Streams never admits more long-running streams than its bounds allow. A group with no stream can always open one
-//     while another group has two. The exception is a group whose streams displaced others and then ended: each of
-//     these streams still counts for about a second (debts.go).
+//     while another group has two. The exception is a group whose streams displaced others and then ended: these
+//     streams still count, and one of them stops counting every second (debts.go).
 //   - Stalls never admits more responses to slow readers than its bounds allow. A response whose client still reads is
 //     never ended.
 //   - Adaptive bounds concurrent work at a server by how fast the server answers. Keys take turns as in Seats, and

@@ -35,7 +35,7 @@ func (p *Paces) Take(ctx context.Context, key Key) error {
 	return nil
 }
 
-// TryTake reports whether work of the key may start now. Then it counts as in Take.
+// TryTake reports whether work of the key may start now. If so, the work counts as in Take.
 func (p *Paces) TryTake(key Key) bool {
 	w := p.seats.tryTake(key, InTurns, 1)
 	if w != nil {

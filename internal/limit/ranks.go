@@ -3,9 +3,9 @@ package limit
 // Rank is the precedence of work in Adaptive.
 type Rank int
 
-// Values of Rank. Work of rank First has the first free seat, but at most half of all seats. Work of rank InTurns is
-// queued per key. Work of rank Last has the seats that are left, at most a quarter, but at least one of lastTurn seats
-// that are given away.
+// Values of Rank. Work of rank First gets free seats before other work. Work of rank InTurns is queued per key. Work of
+// rank Last gets the seats that no other work needs, and one of every lastTurn seats. A group of rank Last has at most
+// a quarter of all seats, any other group half.
 const (
 	First Rank = iota
 	InTurns
@@ -13,7 +13,7 @@ const (
 	ranks = iota
 )
 
-// lastTurn is the number of seats given away of which one is for rank Last, if work of that rank waits.
+// lastTurn is a number of seats given away: one of them is for rank Last if work of that rank waits.
 const lastTurn = 16
 
 // groupBound returns the maximum number of seats of a group.
@@ -24,7 +24,7 @@ func (p *Seats) groupBound(g *group) int64 {
 	return p.bounds.Group
 }
 
-// idle reports whether no request waits for free seats only.
+// idle reports whether all waiting requests wait for the limit of their key or group, not for free seats.
 func (p *Seats) idle() bool {
 	for _, queue := range p.queues {
 		if queue.Len() > 0 {
@@ -34,7 +34,7 @@ func (p *Seats) idle() bool {
 	return true
 }
 
-// next returns the group with the next turn, nil if no request waits for free seats only.
+// next returns the group with the next turn, or nil if idle.
 func (p *Seats) next() *group {
 	if p.passed >= lastTurn-1 {
 		if g := p.nextOf(Last); g != nil {
@@ -49,7 +49,7 @@ func (p *Seats) next() *group {
 	return nil
 }
 
-// nextOf returns the next group of a rank. It removes groups that no longer fit their limit, because resize reduced it.
+// nextOf returns the next group of a rank. It removes groups that exceed their limit after resize has reduced it.
 func (p *Seats) nextOf(rank Rank) *group {
 	queue := p.queues[rank]
 	for e := queue.Front(); e != nil; e = queue.Front() {

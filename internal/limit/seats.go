@@ -36,7 +36,7 @@ type Seats struct {
 	free    int64               // free seats; below 0 after a reduction (resize)
 	groups  map[groupKey]*group // groups with seats in use or waiting requests
 	queues  [ranks]*list.List   // *group whose next request waits only for free seats, in the order of their turns
-	passed  int                 // seats given to other ranks since a request of rank Last waits
+	passed  int                 // seats given to other ranks while a request of rank Last waits
 	waiting census[*group]      // waiting requests by group
 }
 
@@ -71,7 +71,7 @@ type keyQueue struct {
 
 type waiter struct {
 	keyQueue *keyQueue
-	element  *list.Element // element in the queue of the key; nil once decided
+	element  *list.Element // element in the queue of the key; nil after the decision
 	seats    int64
 	granted  bool          // guarded by Seats.mu until decided is closed
 	decided  chan struct{} // closed when the request is seated or refused; nil if it never waited

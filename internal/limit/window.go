@@ -3,13 +3,13 @@ package limit
 import "time"
 
 const (
-	minWindow = 4  // any server can do as much work at a time
+	minWindow = 4  // every server can do this much work at a time
 	maxWindow = 64 // more work at a time makes no server faster
-	// tolerance is how much longer than twice the shortest time work may take. A queue of this length at the server
-	// delays others little, and scheduling and garbage collection cause such delays, too.
+	// tolerance is how much longer than twice the shortest time fast work may take. A queue of this length delays other
+	// work little, and scheduling and garbage collection cause such delays, too.
 	tolerance = 10 * time.Millisecond
-	// fastestFor is how long the shortest time counts, at least. It ends because a server can become slower for good. It
-	// is far longer than the interval between two reductions, after which work is as fast as the server permits.
+	// fastestFor is how long the shortest time counts, at least. The shortest time expires, because a server can become
+	// slower. fastestFor is far longer than the time between two reductions, which make work fast again.
 	fastestFor = time.Minute
 )
 
@@ -19,7 +19,7 @@ const (
 type window struct {
 	seats   int
 	given   uint64 // seats given away
-	reduced uint64 // value of given at the last reduction; results of earlier work cause no further one
+	reduced uint64 // value of given at the last reduction; results of earlier work cause no further reduction
 
 	// The current round ends when as many pieces of work are answered as there are seats.
 	fast, slow int
@@ -81,7 +81,7 @@ func (w *window) reduce() {
 // begin begins a round.
 func (w *window) begin() { w.fast, w.slow, w.used = 0, 0, false }
 
-// fastest is the shortest time of work during the last one to two periods of fastestFor. The zero value has seen none.
+// fastest is the shortest time of work during the last one to two periods of fastestFor. The zero value has no time.
 type fastest struct {
 	before, current time.Duration // 0 if there was none
 	since           time.Time     // start of the current period

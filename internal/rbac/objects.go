@@ -16,8 +16,8 @@ import (
 	"github.com/listfacade/listfacade/internal/serviceaccount"
 )
 
-// settle is how long a watch must be open before it counts as current. In that time it catches up with the changes
-// since the last one.
+// settle is how long a watch must be open before it counts as current. During this time it sends the changes since the
+// previous watch.
 const settle = time.Second
 
 // Objects watches the UIDs of all objects of one resource of the core group.
@@ -54,8 +54,8 @@ func (o *Objects) Run(ctx context.Context) { run(ctx, o.all) }
 // Current reports whether a watch shows each object now, apart from the delay of the network.
 func (o *Objects) Current() bool { return o.all.informer.HasSynced() && o.opened.last(settle) }
 
-// Find returns an object by its key, which is its namespace, if it has one, a slash and its name. The result is false
-// if the object does not exist. The result is that of the last watch if the watch is not Current.
+// Find returns an object by its key: "namespace/name", or "name" without a namespace. It returns false if the object
+// does not exist. While Current returns false, the result may be outdated.
 func (o *Objects) Find(key string) (serviceaccount.Object, bool) {
 	found, ok, err := o.all.informer.GetStore().GetByKey(key)
 	if err != nil || !ok {

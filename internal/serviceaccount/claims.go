@@ -25,14 +25,14 @@ type Claims struct {
 	Issuer, KeyID, ID  string // ID is empty if the token has none
 	Audiences          []string
 	Expiry             time.Time
-	NotBefore          time.Time // zero if the token has no such claim, like IssuedAt
-	IssuedAt           time.Time
+	NotBefore          time.Time // zero if the token has no such claim
+	IssuedAt           time.Time // zero if the token has no such claim
 	Namespace          string
 	Account, Pod, Node Reference // Pod and Node are zero if the token does not name them
 }
 
-// leeway is how early a token is accepted, because clocks differ. kube-apiserver accepts a token for as long after its
-// expiry, and an object after the time of its deletion. This package does not: kube-apiserver decides at the margin.
+// leeway is how early a token is accepted, because clocks differ. kube-apiserver also accepts a token for this time
+// after its expiry, and an object after its deletion is due. This package leaves these cases to kube-apiserver.
 const leeway = jwt.DefaultLeeway
 
 // ValidAt reports whether a token with these claims is valid at a time.
@@ -60,7 +60,7 @@ type payload struct {
 	} `json:"kubernetes.io"`
 }
 
-// The names that claims of the usual form may have. A token that is bound to a secret or a webhook has more.
+// The names that claims of the usual form may have. A token that is bound to a secret or a webhook has further names.
 var (
 	publicNames     = nameSet("iss", "sub", "aud", "exp", "nbf", "iat", "jti", "kubernetes.io")
 	kubernetesNames = nameSet("namespace", "serviceaccount", "pod", "node", "warnafter")

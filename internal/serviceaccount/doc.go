@@ -4,7 +4,7 @@
 //
 // It promises:
 //   - Verify accepts only tokens that kube-apiserver signed with a published key, for the published issuer.
-//   - A token in any other than the usual form is ErrUnusual, even if kube-apiserver may accept it.
+//   - A token in any other than the usual form gets ErrUnusual, even if kube-apiserver may accept it.
 //   - Claims are read with the packages that kube-apiserver uses, so both read the same from the same bytes.
 //   - Errors contain no part of a token.
 //

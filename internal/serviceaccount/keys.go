@@ -91,7 +91,7 @@ var ErrUnknownKey = errors.New("token was signed with an unknown key")
 // errSignature is returned for a token whose signature is wrong.
 var errSignature = errors.New("token has a wrong signature")
 
-// Unverified is the part of a token that tells whether its signature can be verified.
+// Unverified is a parsed token whose signature is not verified.
 type Unverified struct {
 	token *jwt.JSONWebToken
 	*Claims
@@ -118,7 +118,7 @@ func Parse(token string) (*Unverified, error) {
 	return &Unverified{token: parsed, Claims: claims}, nil
 }
 
-// compact are the characters of a token in compact form. The library ignores white space, and reads another form.
+// compact are the characters of a token in compact form. The library also accepts white space and the JSON form.
 const compact = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
 
 // isUsualHeader reports whether a header is like those of tokens that kube-apiserver signs.

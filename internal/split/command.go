@@ -13,7 +13,7 @@ func Command() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "split --kube-apiserver URL --facade URL",
 		Short: "Serve reads of a facade and writes of kube-apiserver at one address",
-		Long: "Serve one address for clients that read and write. GET, LIST and WATCH of cached resources and discovery are sent to a\n" +
+		Long: "Serve one address for clients that read and write. Discovery, and GET, LIST and WATCH of cached resources, are sent to a\n" +
 			"facade, all other requests to kube-apiserver. Requests keep the caller's bearer token; the proxy has no credentials.\n" +
 			"Client certificates cannot be passed on, and are refused.",
 		Args:          cobra.NoArgs,

@@ -13,8 +13,8 @@
 //     other reads for a facade get 429 with Retry-After.
 //   - After the context of Serve ends, Serve returns when all requests have ended or are cut off.
 //
-// Goroutines: Serve owns one for each check of a target, for the certificate, for each listener and for the shutdown.
-// net/http owns those of requests.
+// Goroutines: Serve owns one for the checks of each target, for the certificate, for each listener and for the
+// shutdown. net/http owns the goroutines of requests.
 //
 // The package stores nothing, does not parse objects, and does not cache decisions.
 package split

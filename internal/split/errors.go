@@ -41,7 +41,7 @@ func (x *exchange) refuse(w http.ResponseWriter, status metav1.Status) {
 	refuse(w, x.request, status)
 }
 
-// waitSeconds is the Retry-After, in seconds, of a request that fails for the moment.
+// waitSeconds is the Retry-After, in seconds, of a temporary failure.
 const waitSeconds = 1
 
 func tooMany(why string) metav1.Status {
@@ -63,8 +63,8 @@ func loop() metav1.Status {
 	return status
 }
 
-// unreachable is the answer for a request that kube-apiserver did not answer. Clients repeat a request after a pause if
-// the answer names one. A write that may have been executed must not be repeated without a decision of its client.
+// unreachable is the answer for a request that kube-apiserver did not answer. Clients repeat a request if the answer
+// has a Retry-After. It has none for a write that may have been executed: only the client may decide to repeat it.
 func unreachable(r *http.Request, err error) metav1.Status {
 	if !unsent(err) && r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return apierrors.NewServiceUnavailable(textLost).ErrStatus

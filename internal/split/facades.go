@@ -38,7 +38,7 @@ func (f *facades) RoundTrip(r *http.Request) (*http.Response, error) {
 	if last == nil {
 		return nil, errNoFacade
 	}
-	answer, err := f.send(r, last) // its address may be that of a Service, which leads to another replica
+	answer, err := f.send(r, last) // again, because the address may be a Service that now leads to another replica
 	if !unsent(err) || r.Context().Err() != nil {
 		return answer, err
 	}

@@ -14,22 +14,22 @@ import (
 )
 
 const (
-	// fallbackWait is the maximum time that a read waits for its turn at kube-apiserver, and fallbackTime the maximum
-	// duration of its answer, as of requests at kube-apiserver.
+	// fallbackWait is the maximum time that a read waits for its turn at kube-apiserver. fallbackTime is the maximum
+	// duration of its answer: kube-apiserver's default --request-timeout.
 	fallbackWait = 10 * time.Second
 	fallbackTime = time.Minute
-	// fallbackWatch is the minimum lifetime of a watch at kube-apiserver, and half of the maximum. Watches then return to
-	// a facade, and do not all do so at once.
+	// Watches at kube-apiserver live for a random time from fallbackWatch to twice that. They then return to a facade,
+	// but not all at once.
 	fallbackWatch = 5 * time.Minute
 	// Waiting reads, per token and in total.
 	fallbackQueue, fallbackQueues = 32, 1024
 )
 
-// fallback bounds the reads that kube-apiserver answers while no facade is ready. Source addresses take turns, then
-// their tokens. Safe for concurrent use.
+// fallback bounds the reads that kube-apiserver answers while no facade is ready. Source addresses take turns, and so
+// do the tokens of an address. Safe for concurrent use.
 type fallback struct {
-	reads   *limit.Seats            // nil if there are none
-	watches *limit.ConcurrencyLimit // nil if there are none
+	reads   *limit.Seats            // nil if no reads are admitted
+	watches *limit.ConcurrencyLimit // nil if no watches are admitted
 }
 
 // newFallback returns a fallback with maximum numbers of concurrent reads and of open watches; 0 means none. A source
@@ -49,7 +49,7 @@ func newFallback(reads, watches int) fallback {
 }
 
 // enter admits a read with a small answer. It returns the request to send, and a function that must be called after the
-// answer; ok is false if there are too many.
+// answer; ok is false if the limit is reached.
 func (f fallback) enter(r *http.Request, d Decision) (admitted *http.Request, leave func(), ok bool) {
 	source := auth.SourceOf(r.RemoteAddr).One
 	switch {

@@ -15,7 +15,7 @@ func (s *Split) servers() []*server {
 }
 
 // health answers the proxy's own probes in kube-apiserver's format. The process is live while it answers. It is ready
-// from the first check of all targets until its shutdown, while any target is ready: without facades it still forwards
+// if all targets have been checked, any target is ready, and no shutdown has begun. Without facades it still forwards
 // writes, and without kube-apiserver it still forwards reads.
 func (s *Split) health(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -34,7 +34,7 @@ func (s *Split) health(w http.ResponseWriter, r *http.Request) {
 }
 
 // readiness returns a line for each target and the shutdown, and whether the proxy is ready. No line contains an
-// address, since any client may read it.
+// address, because any client may read the lines.
 func (s *Split) readiness() (lines string, ready bool) {
 	var b strings.Builder
 	checked := true

@@ -56,8 +56,8 @@ func newForwarder(transport http.RoundTripper, address func(*httputil.ProxyReque
 	return forwarder{answers: proxy(answerBuffer), watches: proxy(watchBuffer)}
 }
 
-// forward adds the client's address to X-Forwarded-For, which kube-apiserver's audit log shows, as the proxies of
-// kube-apiserver do. Other forwarding headers of the client are passed on unchanged.
+// forward adds the client's address to X-Forwarded-For, as kube-apiserver's own proxies do. kube-apiserver's audit log
+// shows this header. Other forwarding headers of the client are passed on unchanged.
 func forward(p *httputil.ProxyRequest) {
 	for _, name := range []string{"Forwarded", "X-Forwarded-Host", "X-Forwarded-Proto"} {
 		if values, ok := p.In.Header[name]; ok {
@@ -71,7 +71,7 @@ func forward(p *httputil.ProxyRequest) {
 	p.Out.Header.Set("X-Forwarded-For", strings.Join(append(p.In.Header.Values("X-Forwarded-For"), client), ", "))
 }
 
-// exchange is a request with what its error handler needs. The context of the request contains it.
+// exchange is a request with the data for its error handler. The context of the request contains the exchange.
 type exchange struct {
 	request *http.Request // as received
 	fail    func(w http.ResponseWriter, x *exchange, err error)

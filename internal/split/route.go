@@ -96,7 +96,7 @@ func (rules Rules) decideRead(r *http.Request, info *request.RequestInfo) Decisi
 		d.Reason = Other
 	case info.Subresource != "":
 		d.Reason = Subresource
-		d.Watch = d.Watch || info.Subresource == "log" // the answer may last as long
+		d.Watch = d.Watch || info.Subresource == "log" // a followed log may last as long as a watch
 	case rules.names(info.APIGroup, info.Resource), rules.Gets == KubeAPIServer && info.Verb == "get":
 		d.Reason = ByRule
 	default:
@@ -124,8 +124,8 @@ func isSmall(r *http.Request, info *request.RequestInfo) bool {
 	return version != "" && version != "0" && (initial == "" || initial == "false")
 }
 
-// upgrades reports whether a client wants another protocol on the connection. A request with only one of the two
-// headers is no valid upgrade, and kube-apiserver answers it.
+// upgrades reports whether a client wants another protocol on the connection. It also returns true with only one of the
+// headers Upgrade and Connection: kube-apiserver then answers the invalid request.
 func upgrades(header http.Header) bool {
 	return header.Get("Upgrade") != "" || strings.Contains(strings.ToLower(header.Get("Connection")), "upgrade")
 }

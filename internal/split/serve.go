@@ -94,8 +94,8 @@ func (s *Split) listenMetrics() (net.Listener, error) {
 	return listener, nil
 }
 
-// serveMetrics serves /metrics without TLS and authentication until the context ends: the proxy has no credential with
-// which it could ask who a caller is.
+// serveMetrics serves /metrics without TLS and authentication until the context ends. The proxy cannot authenticate
+// callers, because it has no credentials for a TokenReview.
 func (s *Split) serveMetrics(ctx context.Context, listener net.Listener) error {
 	if listener == nil {
 		return nil

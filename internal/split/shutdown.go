@@ -14,7 +14,7 @@ import (
 // cutOffTime is how long handlers may take to return after their requests were cut off.
 const cutOffTime = 5 * time.Second
 
-// shutdown is the staged shutdown of the proxy, like that of a facade. The proxy stops being ready, serves on so that
+// shutdown is the staged shutdown of the proxy, like the shutdown of a facade. The proxy fails /readyz, waits until
 // load balancers notice, ends watches, lets other requests and sessions finish, and cuts off the rest.
 type shutdown struct {
 	begun, draining, cutOff context.Context
@@ -94,7 +94,7 @@ func (s *shutdown) startDrain(period time.Duration) <-chan struct{} {
 	return idle
 }
 
-// finish shuts the server down. inOrder is false after the failure of a part; there is no delay then.
+// finish shuts the server down. inOrder is false if a part has failed: the shutdown then begins without a delay.
 func (s *Split) finish(inOrder bool) {
 	s.shutdown.begin()
 	c := s.options.Serving

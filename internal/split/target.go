@@ -40,9 +40,9 @@ type server struct {
 	base *url.URL
 	// many sends many requests on a connection, with HTTP/2. kube-apiserver ends such a connection when any request on
 	// it is anonymous or has a wrong token. The transport then repeats requests that were not processed, which is
-	// impossible for those with a body. So many is for GET only.
+	// impossible for requests with a body. Therefore only GETs use the field many.
 	//
-	// one sends one request at a time on a connection, with HTTP/1.1: writes, upgrades, which need it, and checks.
+	// one sends one request at a time on a connection, with HTTP/1.1. It is for writes, checks and upgrades.
 	many, one tracked
 	ready     atomic.Bool
 	checked   chan struct{} // closed after the first check
@@ -126,7 +126,7 @@ func (s *server) watchHealth(ctx context.Context) {
 }
 
 // note sets whether the server is ready, and logs changes. A ready server becomes unready with the second failed check
-// in a row: the first may have reached a replica that is ending, from a Service with others.
+// in a row: the first may have reached a replica that shuts down, behind a Service with other replicas.
 func (s *server) note(err error) {
 	began := !isClosed(s.checked)
 	if err == nil {
@@ -146,8 +146,8 @@ func (s *server) note(err error) {
 	}
 }
 
-// check reads /readyz on a new connection, since a Service leads new connections to ready replicas. A healthy server
-// may answer 401 or 403 without credentials.
+// check reads /readyz on a new connection, because a Service leads new connections to ready replicas. A healthy server
+// may answer a request without credentials with 401 or 403.
 func (s *server) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
