@@ -73,8 +73,14 @@ func (s *Self) Authorize(ctx context.Context, a Attributes) (Decision, error) {
 	if ok && time.Since(known.made) < decisionTTL {
 		return decisionIf(known.allowed, key)
 	}
-	if ok && known.allowed || s.trouble.isRefusal() {
+	switch {
+	case ok && known.allowed:
 		return s.confirm(ctx, a, hash)
+	case s.trouble.isRefusal():
+		if s.trouble.mayAsk() {
+			s.ask(ctx, a, hash)
+		}
+		return Decision{}, &DeniedError{}
 	}
 	select {
 	case result := <-s.ask(ctx, a, hash):
@@ -87,8 +93,8 @@ func (s *Self) Authorize(ctx context.Context, a Attributes) (Decision, error) {
 	}
 }
 
-// confirm reviews an expired permission again, or any question while the upstream refuses reviews. It does not wait for
-// an upstream that is known to be down. Otherwise it waits for at most reviewPatience.
+// confirm reviews an expired permission again. It does not wait for an upstream that is known to be down. Otherwise it
+// waits for at most reviewPatience.
 func (s *Self) confirm(ctx context.Context, a Attributes, hash [sha256.Size]byte) (Decision, error) {
 	if s.trouble.isOn() || s.upstream.Silent() > 0 {
 		if s.trouble.mayAsk() {
@@ -112,7 +118,8 @@ func (s *Self) confirm(ctx context.Context, a Attributes, hash [sha256.Size]byte
 	return s.stale(a)
 }
 
-// stale returns a decision from an earlier permission, or an error if the upstream was silent or refused for too long.
+// stale returns the decision of an expired permission, or an error if the upstream was silent or refused for too long.
+// The caller must have found that permission.
 func (s *Self) stale(a Attributes) (Decision, error) {
 	silent := max(s.trouble.unansweredFor(), s.upstream.Silent())
 	switch {

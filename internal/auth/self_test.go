@@ -71,6 +71,39 @@ func (u *upstream) isDown() {
 	u.does(func(context.Context) (int, string, error) { return 0, "", errDown })
 }
 
+// interrupted is an upstream that fails a review while another request reads how long it has been silent.
+type interrupted struct {
+	*upstream
+	fail func()
+}
+
+// Silent implements Upstream.
+func (i *interrupted) Silent() time.Duration {
+	i.fail()
+	return 0
+}
+
+// While the upstream refuses reviews, a question without a permission is denied, even if a review of another request
+// fails in the same moment. Then the refusal is over, but the question still has no permission.
+func TestRefusalThatEndsAllowsNothing(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		u := &interrupted{upstream: &upstream{}}
+		u.says(http.StatusForbidden, "")
+		s := NewSelf(u, time.Hour)
+		u.fail = func() { s.trouble.recordNoAnswer(time.Now()) }
+		for range 2 {
+			s.trouble.recordRefusal()
+			<-time.After(refusalGrace)
+		}
+		s.trouble.recordRefusal()
+		var denied *DeniedError
+		if decision, err := s.Authorize(t.Context(), pods); !errors.As(err, &denied) {
+			t.Errorf("got %+v, %v, want a denial", decision, err)
+		}
+		synctest.Wait()
+	})
+}
+
 func TestSelfAuthorizesByResponseOfUpstream(t *testing.T) {
 	for name, c := range map[string]struct {
 		code int
