@@ -60,7 +60,7 @@ func New(sources Sources) *Metrics {
 		watches:  newWatchMetrics(), reads: newReadMetrics(), upstream: newUpstreamMetrics(), access: newAccessMetrics(),
 	}
 	m.relists = counter("upstream_relists_total",
-		"Times that a lane was listed again because the upstream no longer had its next events."+laneHelp,
+		"Times that a lane was listed again, for example because the upstream no longer had its next events."+laneHelp,
 		"group", "resource")
 	m.contradictions = counter("upstream_contradictions_total",
 		"Times that the objects of a lane differed from the upstream's at the same resourceVersion."+laneHelp, "group", "resource")

@@ -57,7 +57,6 @@ func (a *accounts) receive(ctx context.Context) {
 	defer look.Stop()
 	defer keep.Stop()
 	a.lanes.log.Info("Started account watches: consistent reads need the versions of resources without a lane")
-	defer a.lanes.log.Info("Stopped account watches: no consistent read needs them")
 	for a.lanes.checkers.WantedSince(time.Now().Add(-accountsFor)) {
 		a.adjust(ctx, open, &watches)
 		for again := false; !again; {
@@ -73,6 +72,7 @@ func (a *accounts) receive(ctx context.Context) {
 			}
 		}
 	}
+	a.lanes.log.Info("Stopped account watches: no consistent read needs them")
 }
 
 // adjust opens missing watches, and ends those of resources that have a lane now or may no longer be watched.

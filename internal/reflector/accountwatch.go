@@ -43,14 +43,13 @@ func (a *accountWatch) run(ctx context.Context) {
 	defer a.subscription.Interrupted()
 	pause := newBackoff(a.client.Silent)
 	for ctx.Err() == nil {
-		began := time.Now()
-		err := a.watch(ctx)
+		uptime, err := a.watch(ctx)
 		if err == nil {
 			continue
 		}
 		a.subscription.Interrupted()
 		a.last = 0
-		pause.noteUptime(time.Since(began))
+		pause.noteUptime(uptime)
 		atLeast := retryAfter(err)
 		if errors.Is(err, fresh.ErrUnsupported) || upstream.HasCode(err, http.StatusForbidden, http.StatusNotFound,
 			http.StatusMethodNotAllowed, http.StatusNotAcceptable) {
@@ -60,12 +59,12 @@ func (a *accountWatch) run(ctx context.Context) {
 	}
 }
 
-// watch reads one watch to its end. It returns nil if the watch ended at its timeout.
-func (a *accountWatch) watch(ctx context.Context) error {
+// watch reads one watch to its end. It returns how long the watch was open, and a nil error if it ended at its timeout.
+func (a *accountWatch) watch(ctx context.Context) (uptime time.Duration, err error) {
 	select {
 	case a.opening <- struct{}{}:
 	case <-ctx.Done():
-		return ctx.Err()
+		return 0, ctx.Err()
 	}
 	seconds := 300 + rand.IntN(300) // as for the watches of lanes
 	until := time.Now().Add(time.Duration(seconds) * time.Second)
@@ -74,16 +73,17 @@ func (a *accountWatch) watch(ctx context.Context) error {
 	body, err := a.open(ctx, seconds)
 	<-a.opening
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer body.Close()
+	opened := time.Now()
 	for frames := (wire.Prefixed{}).Reader(body, wire.FrameLimit); err == nil; {
 		err = a.next(frames)
 	}
 	if errors.Is(err, io.EOF) && time.Until(until) < earlyEnd {
-		return nil
+		err = nil
 	}
-	return err
+	return time.Since(opened), err
 }
 
 // open opens a watch from the last version, or from the upstream's current version.
