@@ -31,7 +31,8 @@ memory: 3Gi
 cpu: "1"
 preload: [pods, deployments.apps]
 preloadEncodings: [json, protobuf]
-config: {historyBytes: 1073741824, idleTimeout: 1h, resources: [{resource: leases.coordination.k8s.io, cached: false}]}
+journal: {enabled: true, size: 24Gi}
+config: {journalMaxBytes: 20Gi, historyBytes: 1073741824, idleTimeout: 1h, resources: [{resource: leases.coordination.k8s.io, cached: false}]}
 extraArgs: [--log-level=debug]
 service: {type: LoadBalancer, trafficDistribution: PreferSameZone, annotations: {a: b}}
 autoscaling: {enabled: true}
@@ -81,6 +82,7 @@ func tryRender(t testing.TB, values string) ([]byte, error) {
 var charts = map[string]string{
 	"overlays/authority":   "",
 	"overlays/certificate": "certificate: {secretName: listfacade-serving}",
+	"overlays/journal":     "journal: {enabled: true}",
 	"overlays/impersonate": "certificate: {secretName: listfacade-serving}\nimpersonate: {enabled: true}",
 }
 

@@ -29,7 +29,7 @@ var manifestsDir = filepath.Join("..", "..", "deploy", "kubernetes")
 
 // kustomizations are the kustomizations of deploy/kubernetes with a facade, each complete. The base has no certificate
 // for clients.
-var kustomizations = []string{"base", "overlays/authority", "overlays/certificate", "overlays/impersonate"}
+var kustomizations = []string{"base", "overlays/authority", "overlays/certificate", "overlays/impersonate", "overlays/journal"}
 
 // splitOverlay is the kustomization with the splitting proxy, which is applied in addition to another one.
 const splitOverlay = "overlays/split"

@@ -25,6 +25,7 @@ import (
 type podSpec struct {
 	program   string
 	args, env []string
+	volumes   map[string]string // directories by the names of volumes
 }
 
 // servingAt matches the address in the line that the program prints when it serves.
@@ -35,11 +36,13 @@ func podOf(t *testing.T, m manifests, flags ...string) podSpec {
 	t.Helper()
 	deployment := of[appsv1.Deployment](t, m, "Deployment")[0]
 	container := facadeContainer(t, m)
+	spec := podSpec{program: testkit.Program(t), env: os.Environ(), volumes: map[string]string{}}
 	var places []string
 	for _, mount := range container.VolumeMounts {
 		for _, volume := range deployment.Spec.Template.Spec.Volumes {
 			if volume.Name == mount.Name {
-				places = append(places, mount.MountPath, t.TempDir())
+				spec.volumes[volume.Name] = t.TempDir()
+				places = append(places, mount.MountPath, spec.volumes[volume.Name])
 			}
 		}
 	}
@@ -56,7 +59,6 @@ func podOf(t *testing.T, m manifests, flags ...string) podSpec {
 			}
 		}
 	}
-	spec := podSpec{program: testkit.Program(t), env: os.Environ()}
 	for _, arg := range container.Args {
 		spec.args = append(spec.args, local.Replace(arg))
 	}

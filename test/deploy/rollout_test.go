@@ -46,14 +46,14 @@ func TestRolloutKeepsClients(t *testing.T) {
 func rolloutOf(t *testing.T, cluster *testkit.Cluster, m manifests, config *rest.Config, watches int, flags ...string) {
 	t.Helper()
 	kubeconfig := testkit.WriteKubeconfig(t, cluster.ConfigWithToken(cluster.Token(t, namespace, account, testkit.TokenOptions{})))
-	spec := podOf(t, m, append(flags, "--kubeconfig="+kubeconfig, "--bind-address=127.0.0.1", "--secure-port=0")...)
-	rollout(t, suite.NewFixture(t, cluster), spec, config, watches)
+	flags = append(flags, "--kubeconfig="+kubeconfig, "--bind-address=127.0.0.1", "--secure-port=0")
+	rollout(t, suite.NewFixture(t, cluster), func() *pod { return podOf(t, m, flags...).start(t) }, config, watches)
 }
 
-func rollout(t *testing.T, s *suite.Fixture, spec podSpec, config *rest.Config, watches int) {
+func rollout(t *testing.T, s *suite.Fixture, start func() *pod, config *rest.Config, watches int) {
 	t.Helper()
 	front := startService(t)
-	pods := []*pod{spec.start(t), spec.start(t)}
+	pods := []*pod{start(), start()}
 	for _, p := range pods {
 		p.readiness(t, true)
 		front.add(p)
@@ -64,7 +64,7 @@ func rollout(t *testing.T, s *suite.Fixture, spec podSpec, config *rest.Config, 
 	begun, _ := clients.sum()
 	stop := clients.read(t, config.BearerToken)
 	for round, old := range pods[:settings.Amount(1, len(pods))] {
-		next := spec.start(t)
+		next := start()
 		next.readiness(t, true)
 		front.add(next)
 		// Every client must have a version that the next pod has watched, because the pod does not know older

@@ -49,6 +49,10 @@ objects by the values, so that each object has one source.
 {{- $_ := set $files "60-impersonate.yaml"
   (include "listfacade.text" (list . "kubernetes/overlays/impersonate/60-impersonate.yaml")) -}}
 {{- end -}}
+{{- if .Values.journal.enabled -}}
+{{- $_ := set $files "70-journal.yaml"
+  (include "listfacade.text" (list . "kubernetes/overlays/journal/70-journal.yaml")) -}}
+{{- end -}}
 {{- if .Values.preload -}}
 {{- $preload := dict "preload" .Values.preload "preloadEncodings" .Values.preloadEncodings -}}
 {{- $_ := set $files "80-preload.yaml" (toYaml (merge $preload $header)) -}}
