@@ -4,5 +4,8 @@
 // share its record of one stack (golang/go issue 78156): SIGSEGV in three of ten runs of internal/reflector. Go 1.27
 // does not crash. Remove the package when the module requires Go 1.27. Tests outside of bubbles keep all processors.
 //
-// The package starts no goroutine. It never changes what a test sees, except for the number of processors.
+// A bubble that does not end also ends the process, after settings.Patience in real time.
+//
+// The package starts no goroutine, except for that end. It never changes what a test sees, except for the number of
+// processors.
 package bubble
