@@ -90,7 +90,7 @@ func (c *Clients) Run(ctx context.Context) {
 
 // collect counts the cost of requests in flight since the last call.
 func (c *Clients) collect() {
-	for _, p := range c.inflight.All() {
+	for p := range c.inflight.All() {
 		if e, cost, ok := p.Charge(); ok {
 			c.add(e, cost)
 		}

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"iter"
 	"math/rand/v2"
 	"sync"
 )
@@ -58,23 +59,30 @@ func (i *Inflight) Done(e *Event) {
 	p.previous, p.next = nil, nil
 }
 
-// All returns the requests in flight, in no order. Some may end before the caller reads them.
-func (i *Inflight) All() []*Progress {
-	if i == nil {
-		return nil
+// All yields the requests in flight, in no order. Some may have ended already. It copies one shard at a time, so 100,000
+// watches need no list of their own, and a shard is locked for microseconds.
+func (i *Inflight) All() iter.Seq[*Progress] {
+	return func(yield func(*Progress) bool) {
+		if i == nil {
+			return
+		}
+		var some []*Progress
+		for s := range i.shards {
+			some = i.shards[s].appendTo(some[:0])
+			for _, p := range some {
+				if !yield(p) {
+					return
+				}
+			}
+		}
 	}
-	var all []*Progress
-	for s := range i.shards {
-		all = i.shards[s].appendTo(all)
-	}
-	return all
 }
 
-func (s *inflightShard) appendTo(all []*Progress) []*Progress {
+func (s *inflightShard) appendTo(some []*Progress) []*Progress {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for p := s.first; p != nil; p = p.next {
-		all = append(all, p)
+		some = append(some, p)
 	}
-	return all
+	return some
 }

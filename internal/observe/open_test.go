@@ -3,6 +3,7 @@ package observe
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -222,7 +223,7 @@ func TestInflightConcurrently(t *testing.T) {
 				}
 				inflight.Requests("age", 5)
 				inflight.Watches("lag", 5)
-				for _, p := range inflight.All() {
+				for p := range inflight.All() {
 					if _, cost, ok := p.Charge(); ok {
 						charge(cost)
 					}
@@ -259,7 +260,7 @@ func TestInflightConcurrently(t *testing.T) {
 	if charged.Bytes != at*each*3*bytes || charged.Events != at*each*3 || charged.CPU < 0 || charged.CPU > all {
 		t.Errorf("got charges of %+v in %s", charged, all)
 	}
-	if left := inflight.All(); len(left) != 0 {
+	if left := slices.Collect(inflight.All()); len(left) != 0 {
 		t.Errorf("got %d requests in flight, want none", len(left))
 	}
 }

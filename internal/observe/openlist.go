@@ -34,7 +34,7 @@ func (i *Inflight) Watches(by string, most int) OpenList { return i.list(true, b
 
 func (i *Inflight) list(watches bool, by string, most int) OpenList {
 	var all []candidate
-	for _, p := range i.All() {
+	for p := range i.All() {
 		if p.isWatch() == watches {
 			all = append(all, p.candidate(by))
 		}
