@@ -59,8 +59,8 @@ func (i *Inflight) Done(e *Event) {
 	p.previous, p.next = nil, nil
 }
 
-// All yields the requests in flight, in no order. Some may have ended already. It copies one shard at a time, so 100,000
-// watches need no list of their own, and a shard is locked for microseconds.
+// All yields the requests in flight, in no order. Some may have ended already. It copies one shard at a time, so the
+// number of watches does not change its memory, and each shard is locked only briefly.
 func (i *Inflight) All() iter.Seq[*Progress] {
 	return func(yield func(*Progress) bool) {
 		if i == nil {
