@@ -109,7 +109,7 @@ func (f *Filling) judge() {
 	}
 }
 
-// keep moves the bytes of an object that is packed already. No other goroutine reads it yet.
+// keep moves the bytes of an object that is packed already into a block of f.by. No other goroutine reads it yet.
 func (f *Filling) keep(o *Object) {
 	item := o.Item()
 	f.known.note(item)

@@ -48,9 +48,9 @@ func (l *Lane) Known() ([]RV, error) {
 	return append([]RV{s.rv}, s.epoch.vouched.above(s.rv)...), nil
 }
 
-// settle returns the lane to the content of the visible State, if events were applied after that State was vouched for.
-// Later events must have cancelled these events out, but the lane did not receive the later ones. It returns the
-// written State and the visible State. Afterwards both have the same events, except that the written State may have
+// settle restores the content of the visible State, if events were applied after that State was vouched for. Other
+// events, which the lane did not receive, must have cancelled them out before the RV of the visible State. It returns
+// the written State and the visible State. Afterwards both have the same events, except that the written State may have
 // more deletions at its RV.
 func (l *Lane) settle() (s, shown *State, err error) {
 	s, shown, err = l.replayable()

@@ -12,7 +12,8 @@ const maxValueSets = 4
 
 // valueSet contains the hashes of the values of one property in a full segment of history. Like an anchor, it only
 // proposes segments; the predicate decides (I9). A watch from an old version therefore compares few events with its
-// predicate. With 128 objects in 4096 bits, 3 % of the segments without the value pass.
+// predicate. A full segment has 128 objects, before and after each event: 4096 bits then let 3 % of the segments
+// without the value pass.
 type valueSet struct {
 	keys     bool               // whether the values are the keys of objects
 	property selectors.Property // property of the values, unless they are keys

@@ -9,7 +9,7 @@ import (
 // Selection iterates over the objects of a State that a predicate selects, page by page. When the predicate selects
 // everything in its span, it yields complete pages without comparing objects. It is used by one goroutine.
 type Selection struct {
-	// Looked is the number of candidates compared so far, Selected the number of candidates selected.
+	// Looked is the number of candidates passed so far, Selected the number of candidates selected.
 	Looked, Selected int
 
 	state      *State

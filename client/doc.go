@@ -1,4 +1,4 @@
-// Package client makes a program that uses client-go read from a listfacade and write to kube-apiserver. It is a
+// Package client sends the reads of a client-go program to a listfacade, and its writes to kube-apiserver. It is a
 // separate module. It needs client-go 0.30 or later, and nothing else.
 //
 //	config, err := rest.InClusterConfig()

@@ -14,7 +14,8 @@
 //	              the caller's seats when the client delays the response
 //
 // It promises:
-//   - Each request is parsed once. After resolve, only the reply uses the *http.Request.
+//   - Each request is parsed once. After resolve, only authenticate, the readers of review bodies
+//     and discovery, and the reply use the *http.Request.
 //   - Before the authorizer has allowed exactly the requested attributes, nothing is read from the cache. Not even the
 //     existence of an object is revealed. authorize.go has the only reference to the set of lanes.
 //   - If the cache cannot answer, or cannot be confirmed fresh, the upstream answers (forward.go). A step returns
@@ -24,7 +25,8 @@
 //     allowed it (credentials.go).
 //   - A watch sends no event after its authorization is known to have ended. This applies to cached watches (watch.go)
 //     and to forwarded ones (forwarded_watch.go).
-//   - Only reads are served. All other requests get kube-apiserver's 405.
+//   - Only reads are served, self reviews, and the methods of the facade's own paths (Server.allowsMethod). All other
+//     requests get kube-apiserver's 405.
 //   - Only errors.go converts an error to a metav1.Status.
 //   - Each request fills one observe.Event, which Observers receive at each stage of the request.
 //   - Each request records its state in its Progress. /debug/clients, /debug/requests, /debug/watches (debug.go) and

@@ -39,8 +39,8 @@ const (
 // own reports whether a request is about the facade itself. Such a request is never forwarded.
 func (s subject) own() bool { return s == aboutHealth || s == aboutFacade }
 
-// Request is one request after the resolve step. From then on only the reply uses the *http.Request. A Request is
-// immutable, except for the fields that later steps set (such as Caller and Predicate) and the Event.
+// Request is one request after the resolve step. It replaces the *http.Request, except for credentials, bodies and the
+// reply. It is immutable, except for the fields that later steps set (such as Caller and Predicate) and the Event.
 type Request struct {
 	Event      *observe.Event
 	Caller     *auth.Caller // set by the authenticate step

@@ -147,8 +147,8 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 
 func journalFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.StringVar(&c.JournalDir, "journal-dir", c.JournalDir,
-		"Path of the `directory` for the journal: the cached resources and each of their events. A restarted process continues from it and does "+
-			"not list these resources again, also after a crash. One process writes it. Objects are not encrypted. Secrets are not written. If "+
+		"Path of the `directory` for the journal: the cached resources and each of their changes. A restarted process continues from it and does "+
+			"not list these resources again, also after a crash. One process writes it. Objects are not encrypted. Secrets and Events are not written. If "+
 			"empty, there is no journal.")
 	f.DurationVar(&c.JournalMaxAge, "journal-max-age", c.JournalMaxAge,
 		"Time for which the journal is kept. 0 means no limit.")

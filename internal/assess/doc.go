@@ -10,8 +10,8 @@
 //   - Each request counts once: at its ResponseComplete, and watches also by the time for which they were open.
 //   - Each estimate has a range, because no log contains the encoding, the compression and the objects that a selector
 //     matches, and because machines differ.
-//   - Memory is bounded, whatever the log contains: at most 16,384 kinds of requests are kept, and the sums of cheaper
-//     ones. Totals are exact.
+//   - Memory is bounded, whatever the log contains: at most 16,384 kinds of requests are kept, and of cheaper ones
+//     only their sums. Totals are exact.
 //   - Texts that clients sent are made printable before they are reported.
 //   - kube-apiserver receives only GETs of its metrics and of the dump of requests, one a second.
 //

@@ -4,7 +4,8 @@
 // Authenticator identifies the caller. It promises:
 //   - A credential is accepted only if a TokenReview of the upstream, or kube-apiserver's own certificate verification,
 //     accepts it. A bound service account token is also accepted if a published key signed it and current watches show
-//     its objects (docs/adr/0034-bound-tokens-are-verified.md). Only a TokenReview refuses a token.
+//     its objects (docs/adr/0034-bound-tokens-are-verified.md). Only a TokenReview refuses a token,
+//     unless it is too long or not UTF-8.
 //   - A request with an invalid credential is refused. It never becomes anonymous.
 //   - An unavailable upstream is reported as UnavailableError, never as a refusal.
 //   - Tokens are not stored, and appear in no error and no log message.

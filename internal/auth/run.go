@@ -83,8 +83,8 @@ func (r *Reviews) followNext(ctx context.Context, of turn) {
 	}
 }
 
-// takeDue ends the wait for a seat. If there is a seat, takeDue returns the next decision and the current epoch. The
-// decision is nil if none is due any longer.
+// takeDue ends the wait for a seat. If there is a seat, takeDue returns the next decision, and the number of changes of
+// permissions so far. The decision is nil if none is due any longer.
 func (r *Reviews) takeDue(of turn, seated bool) (*sharedDecision, uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

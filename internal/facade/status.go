@@ -15,7 +15,7 @@ import (
 	"github.com/listfacade/listfacade/internal/zpages"
 )
 
-// Limits of the lists on the operator's page. Other paths serve the complete lists.
+// Limits of the lists on the operator's page. Paths below /debug list more clients and open requests.
 const (
 	shownClients  = 12
 	shownOpen     = 20

@@ -83,9 +83,9 @@ func (r *rolls) postpone(err error) {
 }
 
 // checkByRollCall makes a roll call, and waits a moment until the lane contains the same objects, because events may be
-// in transit. held is the lane's version before the call. After the wait it compares the lane once more, because a
-// deletion at the lane's own version ends no wait (semantics 4.4). If the lane has other objects at the same version as
-// the roll call, the lane is wrong and has to be listed again.
+// in transit. held is the lane's version before the call. After the wait it compares the lane once more, because some
+// deletions do not raise the lane's version, and so do not end the wait (semantics 4.4). If the lane has other objects
+// at the same version as the roll call, the lane is wrong and has to be listed again.
 func (c *Checker) checkByRollCall(ctx context.Context, held cache.RV, answer Answer) (*cache.State, error) {
 	asked := time.Now()
 	call, err := c.rolls.questions.get(ctx, answer.price())

@@ -111,8 +111,8 @@ func (d *Documents) begin(ctx context.Context, now time.Time) error {
 // Close closes the open segment.
 func (d *Documents) Close() error { return d.writer.Close() }
 
-// DocumentsAt returns the documents that were valid at a time, sorted by path and Accept header. A document of the same
-// segment that was first recorded later is included, with its first content.
+// DocumentsAt returns the documents that were valid at a time, sorted by path and Accept header. A document that was
+// first recorded after that time, in the same segment, is included with its first content.
 func DocumentsAt(ctx context.Context, dir string, at time.Time) ([]Document, error) {
 	all, _, err := documents(ctx, dir, func(t time.Time) bool { return !t.After(at) })
 	return all, err

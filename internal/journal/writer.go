@@ -16,7 +16,8 @@ const (
 	leastEvents = 4 << 20
 	// eventsPerCheckpoint is the size of a segment's events, as a multiple of its checkpoint, after which it ends.
 	eventsPerCheckpoint = 8
-	// segmentsPerLimit is the least number of segments into which the limits on bytes and age are divided.
+	// segmentsPerLimit divides the limits on bytes and age. A segment ends at the quotient, so that Retain removes a
+	// small part of the journal at a time.
 	segmentsPerLimit = 8
 )
 

@@ -14,7 +14,7 @@ type causedWork struct {
 	// The mutex of savedCollector guards the fields below. fill and events keep the cost of ended lanes.
 	last         map[laneID]laneCounts
 	fill, events float64
-	// averages of the objects of all lanes, for the self-audit
+	// numbers of objects in all lanes, and of their bytes in JSON, for the self-audit
 	objects, bytes float64
 }
 

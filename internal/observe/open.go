@@ -45,7 +45,7 @@ type OpenWatch struct {
 	Events int64 `json:"events"` // sent, bookmarks included; 0 if the upstream answers
 	// At is the resourceVersion up to which the watch has received all events; 0 if the upstream answers.
 	At uint64 `json:"atResourceVersion,omitempty"`
-	// LagEvents is the approximate number of pending events, and LagSeconds the time since no event was pending.
+	// LagEvents is the approximate number of pending events, and LagSeconds how long there have been pending events.
 	LagEvents  int64   `json:"lagEvents"`
 	LagSeconds float64 `json:"lagSeconds"`
 }

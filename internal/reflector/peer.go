@@ -79,7 +79,7 @@ var (
 	errOtherCluster  = errors.New("the peer reads another cluster")
 	errNoPeerVersion = errors.New("the version of the peer's kube-apiserver is unknown")
 	errOtherVersion  = errors.New("the peer's kube-apiserver has another version")
-	errOtherLists    = errors.New("the peer's lists have another style")
+	errOtherLists    = errors.New("the lists of the peer have another kind than those of the upstream")
 )
 
 // agrees returns the version of the peer's lane. It returns an error if the peer's cluster, version or list style

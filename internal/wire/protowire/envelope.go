@@ -50,7 +50,7 @@ func (e envelope) open(body []byte) ([]byte, error) {
 	return message, err
 }
 
-// unwrap opens an envelope of any kind. It returns the bytes before the message, and the message.
+// unwrap opens an envelope of any kind. It returns the bytes before the field of the message, and the message.
 func unwrap(body []byte) (head envelope, message []byte, err error) {
 	if !bytes.HasPrefix(body, magic) {
 		return nil, nil, malformed("body does not begin with the envelope of a Kubernetes object")
