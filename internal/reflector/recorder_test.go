@@ -109,6 +109,22 @@ func TestLastEventsAreWritten(t *testing.T) {
 	})
 }
 
+// TestRestoredLaneIsWrittenAtOnce: the first visit of a restored lane writes all events since the end of its journal,
+// although they are many and not packed. A process that is killed soon therefore does not leave them to the next one.
+func TestRestoredLaneIsWrittenAtOnce(t *testing.T) {
+	whileRecording(t, func(c *Config) { c.Packing.After = time.Hour }, func(t *testing.T, r *rig, config Config) {
+		r.stop()
+		want := []string{"-- 2", "has ns/a@2", "== 2", "has ns/a@2"}
+		for i := range 2 * fewEvents {
+			want = append(want, fmt.Sprintf("upsert ns/b@%d", r.Put("ns/b", fmt.Sprint(i))))
+		}
+		r.start(t, config)
+		r.synced(t)
+		elapse(2 * recordEvery)
+		wantWritten(t, config, want...)
+	})
+}
+
 // TestSteadyEventsAreWritten: with the packing of production, each event is written some seconds later, although others
 // follow it. The reported lag is that of the oldest event that is not written.
 func TestSteadyEventsAreWritten(t *testing.T) {

@@ -105,7 +105,11 @@ func (r *recording) advance(ctx context.Context, now time.Time, last bool) (hole
 	}
 	switch {
 	case r.by == nil:
-		return "", ignoreClosed(r.begin(ctx, id, by))
+		restored := r.lane.resumed.Load() != nil
+		if err = r.begin(ctx, id, by); err == nil && restored && r.by != nil {
+			err = r.catchUp(ctx, now)
+		}
+		return "", ignoreClosed(err)
 	case r.by != by:
 		hole = holeRelisted
 	default:
@@ -195,6 +199,16 @@ func (r *recording) begin(ctx context.Context, id journal.Identity, by *listWatc
 	r.lane.resumed.Store(nil)
 	r.by, r.tail, r.upTo = by, *tail, start.Time
 	return nil
+}
+
+// catchUp writes all that a restored lane has received since the end of its journal. If the process is killed soon, the
+// next one then begins where this one did, and not where the journal ended: after several such processes, the upstream
+// would no longer have the events.
+func (r *recording) catchUp(ctx context.Context, now time.Time) error {
+	if err := r.write(ctx, now, (*cache.Tail).Rest); !errors.Is(err, cache.ErrLost) {
+		return err
+	}
+	return nil // the next visit finds the same loss
 }
 
 // renew writes a segment that continues the open one.
