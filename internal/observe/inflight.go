@@ -59,8 +59,8 @@ func (i *Inflight) Done(e *Event) {
 	p.previous, p.next = nil, nil
 }
 
-// All yields the requests in flight, in no order. Some may have ended already. It copies one shard at a time, so the
-// number of watches does not change its memory, and each shard is locked only briefly.
+// All yields the requests in flight, in no order. Some may have ended already. It copies one shard at a time:
+// that is a small part of the memory of a list of all, and each shard is locked only briefly.
 func (i *Inflight) All() iter.Seq[*Progress] {
 	return func(yield func(*Progress) bool) {
 		if i == nil {
