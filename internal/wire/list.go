@@ -222,7 +222,9 @@ func (l *listWriter) end() error {
 	}
 	*l.piece = l.style.AppendTail(*l.piece, l.list.Meta, l.content)
 	err := l.send()
-	release(l.piece)
+	if err == nil { // after an error, HTTP/2 may still read the buffer
+		release(l.piece)
+	}
 	return err
 }
 

@@ -2,10 +2,12 @@ package wire_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
 	"iter"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -141,6 +143,55 @@ func TestBodiesReturnWriteErrors(t *testing.T) {
 		if !errors.Is(err, gone) {
 			t.Errorf("%s: got %v, want %v", name, err, gone)
 		}
+	}
+}
+
+// incompressible returns text that is more than half as long when compressed, and is compressed in a list.
+func incompressible() string {
+	random := make([]byte, pieceSize)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(random) // never fails
+	return base64.StdEncoding.EncodeToString(random)[:pieceSize]
+}
+
+// keeping is a writer that fails and, as HTTP/2 may, still reads what it was given.
+type keeping struct{ given [][]byte }
+
+func (k *keeping) Write(p []byte) (int, error) {
+	k.given = append(k.given, p)
+	return 0, errors.New("the stream was reset")
+}
+
+// A buffer that the writer of a failed response may still read is not used for another response.
+func TestBuffersOfFailedResponsesAreNotReused(t *testing.T) {
+	const secret = "secret"
+	others := listOf(whole(page{itemOf(t, strings.Repeat(secret, pieceSize))}))
+	for name, o := range map[string]wire.BodyOptions{"plain": {}, "gzip": {AcceptEncoding: "gzip", Announce: func() {}}} {
+		t.Run(name, func(t *testing.T) {
+			for range 20 { // a pool may drop a buffer
+				var failed keeping
+				body := wire.NewBody(&failed, o)
+				list := listOf(whole(page{itemOf(t, "x")}))
+				if name == "gzip" {
+					list = listOf(whole(page{itemOf(t, incompressible())}))
+				}
+				if err := errors.Join(body.WriteList(list), body.Close()); err == nil {
+					t.Fatal("got no error")
+				}
+				var before [][]byte
+				for _, p := range failed.given {
+					before = append(before, bytes.Clone(p))
+				}
+				other := wire.NewBody(io.Discard, o)
+				if err := errors.Join(other.WriteList(others), other.Close()); err != nil {
+					t.Fatal(err)
+				}
+				for i, p := range failed.given {
+					if !bytes.Equal(p, before[i]) {
+						t.Fatal("another response changed the buffer of a failed response")
+					}
+				}
+			}
+		})
 	}
 }
 

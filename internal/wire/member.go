@@ -155,8 +155,10 @@ func (m *member) Close() error {
 	if _, err := m.out.Write(m.sum.appendTo(m.out.AvailableBuffer())); err != nil {
 		return err
 	}
-	err := m.out.Flush()
+	if err := m.out.Flush(); err != nil {
+		return err // HTTP/2 may still read the buffer, so it is not reused
+	}
 	m.out.Reset(io.Discard)
 	outs.Put(m.out)
-	return err
+	return nil
 }
