@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -157,6 +158,40 @@ func TestTextsArePrintable(t *testing.T) {
 		o.output = format
 		if got := logged(t, o, "configmaps/web"); strings.ContainsAny(got, "\x1b\u009b\u2028\x7f") {
 			t.Errorf("%s: got control characters: %q", format, got)
+		}
+	}
+}
+
+// An entry that cannot be printed ends the log, also if it was found at the end of a checkpoint.
+func TestLogEndsWhenAnEntryCannotBePrinted(t *testing.T) {
+	j, dir := tempJournal(t)
+	l := newLane(t, j, "configmaps..v1.json", configMaps, "ConfigMapList")
+	l.put(configMap("shop", "web", "1", 92, ``), configMap("shop", "other", "2", 93, ``))
+	l.begin(100, journal.Position{})
+	delete(l.objects, "shop/web")
+	l.begin(110, journal.Position{})
+	l.upsert(configMap("shop", "other", "2", 111, `"a":"1"`))
+	l.upsert(configMap("shop", "other", "2", 112, `"a":"2"`))
+	o := shopLog(dir, "", "now")
+	p, _, err := o.open(t.Context(), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spans, err := p.spans()
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := errors.New("the output is closed")
+	for stop := 1; stop <= 3; stop++ { // web existed, a hole, and web was deleted in it
+		shown := 0
+		err := p.log(t.Context(), &spans[0], "shop/web", func(*Entry) error {
+			if shown++; shown == stop {
+				return closed
+			}
+			return nil
+		})
+		if !errors.Is(err, closed) || shown != stop {
+			t.Errorf("got %v after %d entries, want the error after %d", err, shown, stop)
 		}
 	}
 }

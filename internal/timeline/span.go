@@ -181,8 +181,8 @@ func (w *walk) record(r journal.Record, of *source) (goesOn bool, err error) {
 		w.end()
 		return false, nil
 	}
-	if !w.end() || r.Kind == journal.Progress {
-		return true, nil
+	if goesOn := w.end(); !goesOn || r.Kind == journal.Progress {
+		return goesOn, nil
 	}
 	return w.yield(&step{kind: event, Record: r, of: of, within: w.index > 0 || r.RV > w.from}, nil), nil
 }
