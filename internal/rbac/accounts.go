@@ -41,15 +41,15 @@ func accountsOf(all *Objects, pods PodExists) *Accounts {
 func (a *Accounts) Failure() error { return a.all.state() }
 
 // Exists reports whether a user exists. A service account exists if its name and UID exist in the cluster. If its token
-// is bound to a pod, that pod must exist, too. All other users exist. The result may be false for a moment after a
-// service account was created.
+// is bound to a pod, that pod must exist, too. All other users exist. While service accounts cannot be watched, all of
+// them exist. The result may be false for a moment after a service account was created.
 func (a *Accounts) Exists(identity user.Info) bool {
 	namespace, name, ok := serviceaccount.Split(identity.GetName())
 	return !ok || a.hasAccount(namespace, name, identity.GetUID()) && a.hasPod(namespace, identity.GetExtra())
 }
 
 func (a *Accounts) hasAccount(namespace, name, uid string) bool {
-	if !a.all.informer.HasSynced() {
+	if !a.Current() { // accounts created since then are unknown
 		return true
 	}
 	account, ok := a.Find(namespace + "/" + name)

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"go.uber.org/zap/zaptest"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -55,7 +56,7 @@ func TestExists(t *testing.T) {
 				defer wait.Wait()
 				defer cancel()
 				wait.Go(func() { a.Run(ctx) })
-				synctest.Wait()
+				<-time.After(settle)
 				if got := a.Exists(&c.identity); got != c.want || a.Failure() != nil {
 					t.Errorf("got %t, %v, want %t", got, a.Failure(), c.want)
 				}
@@ -80,5 +81,38 @@ func TestAllAccountsExistWhileUnreadable(t *testing.T) {
 		if !a.Exists(&user.DefaultInfo{Name: "system:serviceaccount:ns:gone"}) || a.Failure() == nil {
 			t.Error("got false or no failure while service accounts cannot be read")
 		}
+	})
+}
+
+// Accounts that were created while service accounts cannot be watched exist.
+func TestNewAccountsExistWhileTheWatchIsRefused(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		from := newSource(t)
+		from.Add(account("ns", "here", "1"))
+		source := &cuttable{ListerWatcher: from}
+		a, err := newAccounts(source, nil, zaptest.NewLogger(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var wait sync.WaitGroup
+		defer wait.Wait()
+		defer cancel()
+		wait.Go(func() { a.Run(ctx) })
+		exists := func(name string, want bool) {
+			t.Helper()
+			if got := a.Exists(&user.DefaultInfo{Name: "system:serviceaccount:ns:" + name}); got != want {
+				t.Errorf("%s: got %t, want %t", name, got, want)
+			}
+		}
+		<-time.After(settle)
+		exists("here", true)
+		exists("new", false)
+		source.set(true)
+		<-time.After(time.Hour) // the permission is lost for longer than a failure is remembered
+		exists("new", true)
+		source.set(false)
+		<-time.After(time.Minute) // the informer pauses before it watches again
+		exists("new", false)
 	})
 }
