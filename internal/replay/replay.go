@@ -66,6 +66,7 @@ func (r *Replay) assemble() error {
 		Authenticator: self, Authorizer: self, Observer: observe.Observers{oplog.NewRequestLog(r.log)},
 		Metrics: http.NotFoundHandler(), Log: r.log, RequestTimeout: requestTimeout, MinWatch: minWatch,
 		BookmarkInterval: bookmarkInterval, WriteTimeout: writeTimeout, Draining: draining,
+		Shards: upstream.NewShards(client), ShardSelectors: handlers.ServeShards,
 	})
 	r.recorded = &recorded{documents: r.documents, lanes: r.lanes, reviews: reviewCodecs(), handlers: r.handler}
 	return nil
