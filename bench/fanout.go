@@ -74,7 +74,7 @@ func (s *stage) fanOut(ctx context.Context, of *server, watches int, pods []stri
 	}
 	sent, err := patch(watching, s.direct, pods, fanOutRate)
 	if err == nil {
-		err = awaitEvents(watching, of, all, sent)
+		err = all.await(watching, of, int64(sent*watches))
 	}
 	after, _, cpuErr := s.cpu(of)
 	m, memoryErr := of.process.Memory()
@@ -105,13 +105,11 @@ func (all fanWatches) bytes() (sum int64) {
 	return sum
 }
 
-// least returns the smallest number of events that any watch has received.
-func (all fanWatches) least() int {
-	least := int64(1 << 40)
+func (all fanWatches) events() (sum int64) {
 	for _, w := range all {
-		least = min(least, w.events.Load())
+		sum += w.events.Load()
 	}
-	return int(least)
+	return sum
 }
 
 // watchAll opens n watches of all pods. The goroutines of the group read them until its context ends.
@@ -122,41 +120,50 @@ func (s *server) watchAll(ctx context.Context, group *errgroup.Group, n int) (fa
 	}
 	var all fanWatches
 	for range n {
-		client, err := s.visitor(http2)
+		w, err := s.watchOne(ctx, group, q)
 		if err != nil {
 			return nil, err
 		}
-		response, err := s.ask(ctx, client, q)
-		if err != nil {
-			return nil, err
-		}
-		w := new(fanWatch)
 		all = append(all, w)
-		group.Go(func() error {
-			defer client.CloseIdleConnections()
-			defer response.Body.Close()
-			_, err := io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{response.Body}, make([]byte, 64<<10))
-			if ctx.Err() != nil {
-				return nil
-			}
-			return &endedError{server: s.name, after: int(w.events.Load()), cause: err}
-		})
 	}
 	return all, nil
 }
 
-// awaitEvents waits until every watch has received the given number of events.
-func awaitEvents(ctx context.Context, s *server, all fanWatches, sent int) error {
+// watchOne opens a watch on its own connection. A goroutine of the group reads it until its context ends.
+func (s *server) watchOne(ctx context.Context, group *errgroup.Group, q question) (*fanWatch, error) {
+	client, err := s.visitor(http2)
+	if err != nil {
+		return nil, err
+	}
+	response, err := s.ask(ctx, client, q)
+	if err != nil {
+		return nil, err
+	}
+	w := new(fanWatch)
+	group.Go(func() error {
+		defer client.CloseIdleConnections()
+		defer response.Body.Close()
+		_, err := io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{response.Body}, make([]byte, 64<<10))
+		if ctx.Err() != nil {
+			return nil
+		}
+		return &endedError{server: s.name, after: int(w.events.Load()), cause: err}
+	})
+	return w, nil
+}
+
+// await waits until the watches have received the given number of events together.
+func (all fanWatches) await(ctx context.Context, s *server, want int64) error {
 	ctx, cancel := context.WithTimeout(ctx, arriveWithin)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for all.least() < sent {
+	for all.events() < want {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return &answerError{server: s.name, question: "watch",
-				what: fmt.Sprintf("%d of %d events arrived", all.least(), sent)}
+				what: fmt.Sprintf("%d of %d events arrived", all.events(), want)}
 		}
 	}
 	return nil

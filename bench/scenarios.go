@@ -66,6 +66,7 @@ func apart() []scenario {
 		one("self-audit", "all pods are compared with kube-apiserver", 12*time.Minute, measureSelfAudit),
 		one(assessName, "twelve clients, predicted by listfacade assess and measured", 2*time.Minute, measureAssess),
 		one("journal", "a journal of all pods, and a start from it", 6*time.Minute, measureJournal),
+		one("shards", "lists of four shards, and events with watches of shards", 4*time.Minute, measureShards),
 		one("soak", "everything at once, for as long as -for says", 15*time.Minute, measureSoak),
 		one("stalled", "GETs beside stalled answers of others", 40*time.Second, measureStalled),
 		one("split", "what listfacade split adds to GETs and events of 64 clients", 110*time.Second, measureSplit),
