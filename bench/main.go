@@ -13,7 +13,7 @@
 // on this machine.
 //
 // With -node-watches it measures watches of as many nodes (nodescale.go), also in front of a simulated kube-apiserver.
-// The clients are those of internal/agents.
+// The clients are those of internal/agents. With -replay-events it measures replays of a journal (replay.go).
 //
 // The scenarios are data in scenarios.go; internal/report writes the results. The command fails when a response is
 // wrong, never because it is slow. Goroutines: those of net/http, and those that send requests, watch or write during
@@ -50,6 +50,7 @@ type options struct {
 	profiles  string        // directory for profiles of the facade; empty: no profiles
 	sizes     sizes         // numbers of pods of simulated upstreams; empty: measure scenarios
 	nodes     nodeScale     // watches of nodes; none: measure scenarios
+	recording recording     // journal for replays; no events: measure scenarios
 }
 
 func parse() options {
@@ -75,6 +76,7 @@ func parse() options {
 		"compile the cluster's programs as for releases; false: as for tests, which makes kube-apiserver slower")
 	flag.Var(&o.sizes, "sizes", "comma-separated `numbers` of pods; measure the facade in front of simulated upstreams of these sizes instead of scenarios; results of other sizes stay in the documents")
 	o.nodes.addFlags()
+	o.recording.addFlags()
 	flag.Parse()
 	o.pods = o.pods.Like(dataset.D1)
 	given := map[string]bool{}
@@ -129,6 +131,9 @@ func dispatch(ctx context.Context) error {
 	}
 	if o.nodes.watches > 0 {
 		return o.nodes.run(ctx, o, os.Stdout)
+	}
+	if o.recording.events > 0 {
+		return o.recording.run(ctx, o, os.Stdout)
 	}
 	chosen, err := choose(scenarios(o.pods), o.only)
 	if err != nil {

@@ -6,14 +6,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/listfacade/listfacade/bench/internal/agents"
-	"github.com/listfacade/listfacade/bench/internal/report"
 )
 
 // nodeScale describes watches of many nodes, one for each.
@@ -56,24 +54,11 @@ func (n nodeScale) run(ctx context.Context, o options, w io.Writer) error {
 	if _, ok := nodeEncodings[n.encoding]; !ok {
 		return fmt.Errorf("-encoding %q: must be json or protobuf", n.encoding)
 	}
-	began := time.Now()
-	dir, err := os.MkdirTemp("", "listfacade-bench-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // nothing in it is needed afterwards
-	if err := buildFacade(ctx, dir); err != nil {
-		return err
-	}
-	t := new(table)
-	err = n.measure(ctx, dir, o, t)
-	results := report.Results{
-		Machine: machine(ctx, ""), Command: command(os.Args[1:]), Took: time.Since(began),
-		Data: fmt.Sprintf("%d pods, %d watches of a node each in %s, %d to a connection, %d updates/s.", n.pods,
-			n.watches, n.encoding, n.perConnection, n.updates),
-		Results: []report.Result{{Name: "node-scale", Title: "watches of nodes", Rows: t.rows}},
-	}
-	return errors.Join(err, results.Markdown(w)) // partial results are still useful
+	data := fmt.Sprintf("%d pods, %d watches of a node each in %s, %d to a connection, %d updates/s.", n.pods, n.watches,
+		n.encoding, n.perConnection, n.updates)
+	return alone(ctx, w, "watches of nodes", data, func(ctx context.Context, dir string, t *table) error {
+		return n.measure(ctx, dir, o, t)
+	})
 }
 
 // measure starts the servers and takes the steps.

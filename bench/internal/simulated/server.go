@@ -94,11 +94,12 @@ func (s *Server) nothing(w http.ResponseWriter, r *http.Request) {
 
 // documents are the responses of discovery and probes.
 var documents = map[string]string{
-	"/version": `{"major":"1","minor":"37","emulationMajor":"1","emulationMinor":"37","gitVersion":"v1.37.1"}`,
-	"/livez":   "ok",
-	"/healthz": "ok",
-	"/api":     `{"kind":"APIVersions","versions":["v1"]}`,
-	"/apis":    `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
+	"/version":                       `{"major":"1","minor":"37","emulationMajor":"1","emulationMinor":"37","gitVersion":"v1.37.1"}`,
+	"/api/v1/namespaces/kube-system": `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":"6b2f7c1e-57c5-4c0e-9d5a-0f3f6a1f2d10"}}`,
+	"/livez":                         "ok",
+	"/healthz":                       "ok",
+	"/api":                           `{"kind":"APIVersions","versions":["v1"]}`,
+	"/apis":                          `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
 	"/api/v1": `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods","singularName":"pod","namespaced":true,"kind":"Pod",` +
 		`"verbs":["get","list","watch"]}]}`,
 	"/apis/apiregistration.k8s.io/v1/apiservices": `{"kind":"APIServiceList","apiVersion":"apiregistration.k8s.io/v1","metadata":{},"items":[` +
