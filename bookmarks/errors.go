@@ -4,7 +4,7 @@ import "fmt"
 
 // MalformedError is returned by Learn for bytes that are not a bookmark.
 type MalformedError struct {
-	// Reason describes the fault, for logs.
+	// Reason is for logs.
 	Reason string
 	cause  error
 }

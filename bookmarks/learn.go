@@ -44,7 +44,7 @@ func Learn(object []byte) (*Template, error) {
 	return t, nil
 }
 
-// styleOf derives the style from the first key, and checks the type meta.
+// styleOf derives the style from the first key. It rejects an object without kind or apiVersion.
 func styleOf(top []member) (Style, error) {
 	for _, key := range []string{"kind", "apiVersion"} {
 		m, ok := find(top, key)
@@ -62,11 +62,10 @@ func styleOf(top []member) (Style, error) {
 	}
 }
 
-// learned is the content of a bookmark's metadata.
 type learned struct {
 	rv      uint64
 	kind    Kind
-	between string   // the member that old servers add; see parts
+	between string   // the member that old servers add (parts.between)
 	extra   []string // annotations other than endKey
 }
 
@@ -101,8 +100,8 @@ func inspect(metadata string) (learned, error) {
 	return seen, nil
 }
 
-// annotated reads the annotations. The annotation of InitialEventsEnd sets the kind. Other annotations come from the
-// kind's conversion, which adds them to every empty object.
+// annotated reads the annotations. Annotations other than endAnnotation come from the kind's conversion, which adds
+// them to every empty object.
 func (l *learned) annotated(value string) error {
 	members, err := membersOf(value)
 	if err != nil {
@@ -124,7 +123,6 @@ func (l *learned) annotated(value string) error {
 	return nil
 }
 
-// isText reports whether a JSON value is a non-empty string.
 func isText(value string) bool {
 	return len(value) > len(`""`) && value[0] == '"'
 }

@@ -15,7 +15,7 @@ type member struct {
 }
 
 // membersOf returns the members of a JSON object in order. The argument raw must be valid, compact JSON. membersOf
-// rejects duplicate keys, because readers disagree about which value counts.
+// rejects duplicate keys, because JSON parsers disagree about which value counts.
 func membersOf(raw string) ([]member, error) {
 	if !strings.HasPrefix(raw, "{") {
 		return nil, malformed("got %.20q, want a JSON object", raw)

@@ -6,21 +6,22 @@ import "time"
 const DefaultInterval = time.Minute
 
 const (
-	// beforeDeadline is the time between the last bookmark of a watch and its deadline (semantics 4.3).
+	// beforeDeadline is the time between the last scheduled bookmark of a watch and its deadline (semantics 4.3).
 	beforeDeadline = 2 * time.Second
-	// afterInitialEvents is the delay of the extra bookmark after a streaming list's initial events. The upstream sends
-	// it at the next tick of a timer of 1 s to 1.25 s that all watches share. Here each watch has its own timer.
+	// afterInitialEvents is the delay of the extra bookmark after a streaming list's initial events. kube-apiserver
+	// sends this bookmark at the next tick of a timer of 1 s to 1.25 s that all watches share. Here each watch has its
+	// own timer.
 	afterInitialEvents = time.Second
 )
 
-// InitialEvents says whether a watch starts with the full state.
+// InitialEvents says whether an InitialEventsEnd bookmark must follow the initial events of a watch.
 type InitialEvents int
 
 const (
 	// NoInitialEventsEnd is for a watch that gets only changes, or whose client did not request bookmarks after initial
 	// events.
 	NoInitialEventsEnd InitialEvents = iota
-	// SendInitialEventsEnd is for a streaming list: an InitialEventsEnd bookmark must follow the initial events.
+	// SendInitialEventsEnd is for a streaming list.
 	SendInitialEventsEnd
 )
 
@@ -32,14 +33,12 @@ type Options struct {
 	Deadline time.Time
 	// Interval is the time between bookmarks; zero or less means DefaultInterval.
 	Interval time.Duration
-	// InitialEvents says whether the watch starts as a streaming list.
+	// InitialEvents says whether the watch is a streaming list.
 	InitialEvents InitialEvents
-	// Floor is the higher of the requested resourceVersion and that of the last replayed event. The client has both, so
-	// plain bookmarks are above it. After the initial-events-end bookmark, Floor is the resourceVersion of that bookmark.
+	// Floor is the highest resourceVersion that needs no bookmark, usually that at which the watch starts.
 	Floor uint64
 }
 
-// phase says which bookmarks of a watch are still due.
 type phase int
 
 const (
@@ -55,7 +54,7 @@ type Schedule struct {
 	interval time.Duration
 	floor    uint64
 	phase    phase
-	next     time.Time // time of the next bookmark; zero if no more bookmarks are due
+	next     time.Time // zero if no more bookmarks are due
 }
 
 // NewSchedule returns the schedule of one watch.
@@ -79,10 +78,10 @@ func (s *Schedule) Next() (due time.Time, ok bool) {
 	return s.next, !s.next.IsZero()
 }
 
-// Take must be called at or after Next, and schedules the bookmark after this one. Its arguments are the current time,
-// and the resourceVersion up to which every matching event has been written to the watch (I4). If send is true, the
-// caller must write a bookmark of that kind at rv before anything else. It is false when nothing is due yet. It is also
-// false when rv is not above the floor: such a bookmark is skipped, not delayed.
+// Take schedules the next bookmark when one is due. Its arguments are the current time, and the resourceVersion up to
+// which every matching event has been written to the watch (I4). If send is true, the caller must write a bookmark of
+// the returned kind at rv before anything else. send is false when nothing is due yet. It is also false when rv is not
+// above the floor: such a bookmark is skipped, not delayed.
 //
 // While the initial-events-end bookmark is due, call Take only after all initial events were written. That bookmark is
 // sent at any rv and however near the deadline (semantics 10.3).
@@ -108,7 +107,6 @@ func (s *Schedule) Last(rv uint64) (send bool) {
 	return s.phase != endOwed && rv > s.floor
 }
 
-// settle schedules the next bookmark in the steady phase.
 func (s *Schedule) settle(now time.Time) {
 	s.phase = steady
 	s.next = now.Add(s.interval)

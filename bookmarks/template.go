@@ -26,7 +26,7 @@ const (
 // Template renders the bookmarks of one kind in one version. It is immutable and safe for concurrent use. The zero
 // value is unusable: use Learn or Minimal.
 type Template struct {
-	kinds [2]ends // texts of the bookmarks, indexed by Kind
+	kinds [2]ends // indexed by Kind
 }
 
 // ends contains a bookmark's text before and after the digits of its resourceVersion.
@@ -34,8 +34,8 @@ type ends struct {
 	head, tail string
 }
 
-// Minimal makes a template with only type meta and metadata, for an upstream that sends no bookmark to learn from. This
-// is complete for custom resources. For a built-in kind, the other fields of an empty object are missing.
+// Minimal makes a template with only type meta and metadata, for an upstream that sends no bookmark to learn from. Such
+// a bookmark is complete for custom resources. For a built-in kind, the other fields of an empty object are missing.
 func Minimal(style Style, apiVersion, kind string) *Template {
 	p := parts{style: style, after: `}`}
 	if style == Custom {
@@ -55,13 +55,12 @@ func (t *Template) Append(dst []byte, rv uint64, kind Kind) []byte {
 	return append(dst, f.tail...)
 }
 
-// parts is the input of a template.
 type parts struct {
 	style         Style
 	before, after string // text around the value of metadata
 	between       string // member that servers before 1.34 add, `"creationTimestamp":null`, or empty
-	// extra is the annotations of both kinds, each as `"key":"value"`. The upstream adds some when it converts even an
-	// empty object (a DaemonSet's deprecated.daemonset.template.generation).
+	// extra contains the annotations of both kinds of bookmarks, each as `"key":"value"`. The upstream adds some
+	// annotations when it converts an empty object (a DaemonSet's deprecated.daemonset.template.generation).
 	extra []string
 }
 
@@ -72,7 +71,7 @@ func (p *parts) template() *Template {
 	}}
 }
 
-// annotations returns metadata.annotations, with sorted keys in either style. It is empty without annotations.
+// annotations returns metadata.annotations, with sorted keys in either style, or "" if there are none.
 func annotations(all []string) string {
 	if len(all) == 0 {
 		return ""
@@ -96,7 +95,6 @@ func (p *parts) ends(annotated string) ends {
 	}
 }
 
-// followed and preceded add the comma between an optional member and its neighbour.
 func followed(member string) string {
 	if member == "" {
 		return ""

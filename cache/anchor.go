@@ -6,14 +6,14 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// anchor is the rarest requirement of a feed's predicate (sample.anchor), and is used to find the feeds that an event
-// may concern. An event concerns only feeds whose anchor its object matches or matched, so no other feeds are compared
-// with it. Like an index, an anchor only proposes feeds; the predicate decides (I9).
+// anchor is the rarest requirement of a feed's predicate (sample.anchor). An event is compared with a feed only if its
+// object matches the feed's anchor before or after the event. An anchor only proposes feeds; the predicate decides
+// (I9).
 type anchor struct {
 	by       anchorKind
-	property selectors.Property // property of the anchors byValue and byPresence
+	property selectors.Property // for byValue and byPresence
 	shards   selectors.ShardKey // byShard: the field that is hashed
-	// byKey: the key; byValue: each accepted value, none if nothing can match; byShard: each prefix of a hash.
+	// byKey: the key; byValue: the accepted values, none if nothing can match; byShard: beginnings (shard_anchor.go).
 	values []string
 }
 
@@ -24,14 +24,13 @@ const (
 	byKey                        // one object
 	byValue                      // one of some values of a property
 	byPresence                   // a label with any value
-	byShard                      // some shards (shard_anchor.go)
+	byShard                      // some shards
 )
 
-// mostValues is the maximum number of values in an anchor. A feed that accepts more values is anchored at the presence
-// of the label.
+// mostValues is the maximum number of values in an anchor. A feed that accepts more values of a label is anchored at
+// the presence of the label.
 const mostValues = 32
 
-// anchors finds the feeds of an epoch by their anchors.
 type anchors struct {
 	without posting // feeds without an anchor
 	keys    map[string]*posting
@@ -40,15 +39,13 @@ type anchors struct {
 	shards  [selectors.ShardKeys]map[string]*posting
 }
 
-// anchored contains the feeds that are anchored at one property.
 type anchored struct {
 	property selectors.Property
 	values   map[string]*posting
 	present  posting
 }
 
-// posting is a linked list of the feeds with the same anchor value, with one filing for each. Feeds may be added and
-// removed while the dispatcher iterates over it.
+// posting is a list of the feeds with the same anchor value. Feeds may be added and removed during an iteration.
 type posting struct {
 	first *filing
 }
@@ -87,7 +84,6 @@ func newAnchors() anchors {
 	return a
 }
 
-// file adds a feed to the postings of its anchor.
 func (a *anchors) file(d *feed) {
 	d.filings = make([]filing, d.anchor.postings())
 	for i := range d.filings {
@@ -96,12 +92,10 @@ func (a *anchors) file(d *feed) {
 	a.visit(d, (*posting).add)
 }
 
-// unfile removes a feed from the postings of its anchor.
 func (a *anchors) unfile(d *feed) {
 	a.visit(d, (*posting).remove)
 }
 
-// postings returns the number of postings that contain a feed with the anchor.
 func (at *anchor) postings() int {
 	if at.by == byValue || at.by == byShard {
 		return len(at.values)
@@ -109,8 +103,7 @@ func (at *anchor) postings() int {
 	return 1
 }
 
-// For each filing of the feed, visit calls the function do once, with the posting that the filing belongs to. It
-// creates missing postings and drops empty ones.
+// visit calls the function do for each filing of the feed. It creates missing postings and drops empty postings.
 func (a *anchors) visit(d *feed, do func(*posting, *filing)) {
 	switch at := &d.anchor; at.by {
 	case byNothing:
@@ -146,7 +139,7 @@ func visitIn(postings map[string]*posting, value string, f *filing, do func(*pos
 	}
 }
 
-// at returns the feeds anchored at a property, creating an empty entry if there is none.
+// at returns the feeds anchored at a property. If there are none, it adds an empty entry.
 func (a *anchors) at(property selectors.Property) *anchored {
 	key, isLabel := property.Label()
 	if of := a.labels[key]; isLabel && of != nil {
@@ -182,8 +175,8 @@ func (a *anchors) dropEmpty(of *anchored) {
 	}
 }
 
-// of appends the postings of all feeds that have an anchor and may select an object, except those already in the slice.
-// It looks up the object's own values, so its cost depends on labels and postings, not on the number of feeds.
+// of appends the postings of the anchored feeds that may select the object, without duplicates. Its cost does not
+// depend on the number of feeds.
 func (a *anchors) of(o *Object, to []*posting) []*posting {
 	to = more(to, a.keys[o.Key()])
 	for _, of := range a.fields {
@@ -202,7 +195,6 @@ func (a *anchors) of(o *Object, to []*posting) []*posting {
 	return to
 }
 
-// with appends the postings of feeds that accept a value of the property.
 func (of *anchored) with(value string, to []*posting) []*posting {
 	if of.present.first != nil {
 		to = more(to, &of.present)

@@ -2,20 +2,18 @@ package cache
 
 import "github.com/listfacade/listfacade/internal/wire"
 
-// gatherAt limits the memory in partly unused blocks to an eighth of the lane's memory. Above that, the remaining
-// objects of these blocks are moved to new blocks.
+// gatherAt makes gather run when partly unused blocks take an eighth of the memory of the State's objects.
 const gatherAt = 8
 
-// leaves records that neither the State nor history contains an object any more. The object's bytes may share a block
-// of memory with other objects, and one remaining object keeps the complete block alive.
+// leaves records that neither the State nor history contains the object any more. Its bytes may share a block of memory
+// with other objects, and one remaining object keeps the complete block alive.
 func (l *Lane) leaves(o *Object) {
 	if o.Item().Leave() {
 		l.counters.sparse.Add(1)
 	}
 }
 
-// gather moves the objects of the State and of history out of partly unused blocks into new ones. Unused bytes
-// therefore take at most a quarter of the memory in blocks, plus an eighth of the lane's memory. It visits all objects,
+// gather moves objects out of partly unused blocks into new blocks. It visits all objects of the State and of history,
 // but only after many objects have left.
 func (l *Lane) gather() {
 	s := l.state.Load()
@@ -61,7 +59,6 @@ func (s *State) withHistory(yield func(*Object) bool) {
 	}
 }
 
-// move copies the packed bytes of objects to another block.
 func (l *Lane) move(objects []*Object) {
 	moved := make([]wire.Item, len(objects))
 	for i, o := range objects {
@@ -71,13 +68,13 @@ func (l *Lane) move(objects []*Object) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	for i, o := range objects {
-		item := moved[i] // a pointer into moved would keep all of them alive
+		item := moved[i] // a pointer into moved would keep all items alive
 		verifyPacked(o.Item(), &item, l.verifying)
 		o.item.Store(&item)
 	}
 }
 
-// alone gives the objects of a comparison their own memory, because most of the list that they came with is dropped.
+// alone copies packed objects out of the blocks of their list, because most objects of the list are dropped.
 func (c *comparison) alone() {
 	for _, d := range c.changes {
 		if !d.now.Item().Packed() {

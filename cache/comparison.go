@@ -11,12 +11,12 @@ import (
 var (
 	// ErrSetBack is returned when the list's RV is below an RV that readers have seen.
 	ErrSetBack = errors.New("cache: list is older than the lane")
-	// ErrOtherPast is returned when the list contradicts the State at or below the State's RV. The upstream's history
-	// then differs from the events that the lane received.
+	// ErrOtherPast is returned when no sequence of writes leads from the State to the list. The upstream's history then
+	// differs from the events that the lane received.
 	ErrOtherPast = errors.New("cache: list contradicts the history of the lane")
-	// ErrManyChanges is returned when there are more changes than history keeps for watchers (semantics 4.1). Most
-	// watchers would lose their position.
-	ErrManyChanges = errors.New("cache: list has more changes than the history window")
+	// ErrManyChanges is returned when there are more changes than kube-apiserver's watch cache keeps (semantics 4.1).
+	// Most watchers would lose their position.
+	ErrManyChanges = errors.New("cache: list has more changes than kube-apiserver's watch cache keeps")
 )
 
 // comparison contains the differences between a State and a later list. The deletions are the objects that the list
@@ -27,16 +27,15 @@ type comparison struct {
 	changes   []difference
 }
 
-// difference is one event of a lost window. before is nil for a new object, now is nil for a deleted one.
 type difference struct {
 	rv          RV
 	before, now *Object
 	audience    audience
 }
 
-// compare finds the differences between s and a list at rv. Readers have seen every event up to the RV from. Objects
-// without a difference are equal byte for byte. A client that has the content of s and receives all differences
-// therefore has the content of the list, whatever happened upstream in between.
+// compare finds the differences between s and a list at rv. If the RV of a list's object is not above from, the object
+// must be equal to that in s, byte for byte. A client that has the content of s and receives all differences therefore
+// has the content of the list, whatever happened upstream in between.
 func (s *State) compare(from, rv RV, list []*Object) (*comparison, error) {
 	if rv < from {
 		return nil, ErrSetBack
@@ -69,7 +68,6 @@ func (c *comparison) created(now *Object) {
 	c.changes = append(c.changes, difference{now.RV, nil, now, toAll})
 }
 
-// both compares an object of the State with the object of the list that has the same key.
 func (c *comparison) both(from RV, was, now *Object) error {
 	switch {
 	case was == now:
@@ -86,8 +84,8 @@ func (c *comparison) both(from RV, was, now *Object) error {
 	return nil
 }
 
-// verify rejects differences that the upstream cannot have written after the RV from. Each write has its own RV, except
-// the deletions when an etcd lease ends.
+// verify rejects differences that the upstream cannot have written between the RVs from and rv. Each write has its own
+// RV, except the deletions when an etcd lease ends.
 func (c *comparison) verify(from, rv RV) error {
 	last := from
 	for _, d := range c.changes {
@@ -102,15 +100,14 @@ func (c *comparison) verify(from, rv RV) error {
 	return nil
 }
 
-// exact reports whether the window between the RVs from and rv contains no events except those found, because there was
-// at most one write.
+// exact reports whether at most one write happened between the RVs from and rv. A difference is then its event.
 func (c *comparison) exact(from, rv RV) bool {
 	return rv-from <= 1 && len(c.deletions)+len(c.changes) <= 1
 }
 
 // events returns the differences in the order in which watchers receive them. The RV at which an object was deleted or
-// left a selector is unknown, because the list may show a later change. Deletions therefore precede changes, and all
-// deletions have the same RV, the argument first. A client that received a change has then received every deletion.
+// left a selector is unknown, because the list may show a later change. All deletions therefore have one RV and come
+// before the changes. A client that received a change has then received every deletion.
 func (c *comparison) events(from, first, rv RV) []difference {
 	if c.exact(from, rv) {
 		if len(c.deletions) > 0 {
@@ -136,7 +133,7 @@ func (c *comparison) events(from, first, rv RV) []difference {
 	return all
 }
 
-// mayLeave reports whether some predicates may select the object before the change and not after it.
+// mayLeave reports whether a predicate may select the object before the change but not after the change.
 func (d *difference) mayLeave() bool {
 	return d.before != nil && d.before.Attributes != d.now.Attributes
 }

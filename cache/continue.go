@@ -1,7 +1,6 @@
 package cache
 
-// Oldest returns the smallest RV from which a watch can start: the start of the history window. It returns false when
-// the lane has no State.
+// Oldest returns the smallest RV from which a watch can start. It returns false when the lane has no State.
 func (l *Lane) Oldest() (RV, bool) {
 	s, err := l.State()
 	if err != nil {
@@ -10,8 +9,8 @@ func (l *Lane) Oldest() (RV, bool) {
 	return s.epoch.history.oldest(), true
 }
 
-// Continues reports whether a watch can start at an RV: history has every event above it, and it is not inside a lost
-// window. A watch may also start at an RV that the lane has not reached.
+// Continues reports whether a watch can start at an RV: history has every event above the RV, and the RV is not inside
+// a lost window. A watch may also start at an RV that the lane has not reached.
 func (l *Lane) Continues(rv RV) bool {
 	s, err := l.State()
 	if err != nil {
@@ -21,6 +20,5 @@ func (l *Lane) Continues(rv RV) bool {
 	return err == nil
 }
 
-// Epochs returns the number of epochs that have begun. While it does not change, no upstream list has replaced the
-// lane's content.
+// Epochs returns the number of epochs that have begun.
 func (l *Lane) Epochs() uint64 { return l.counters.relists.Load() }

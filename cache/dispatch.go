@@ -1,10 +1,9 @@
 package cache
 
-// The dispatcher is a goroutine of an epoch that runs while feeds lack events that history has. Only the dispatcher
-// evaluates the predicates of feeds. The writer only wakes the dispatcher, so the writer's work does not depend on the
-// number of feeds and their selectors.
+// The dispatcher is a goroutine of an epoch that runs while feeds lack events that history has. The writer only starts
+// the dispatcher, so the writer's work does not depend on the number of feeds and their selectors.
 
-// written makes the dispatcher bring the feeds up to s. Only the writer calls it.
+// written starts the dispatcher, unless it is running. The caller holds Lane.writing.
 func (e *epoch) written(s *State) {
 	e.newest.Store(s)
 	if e.dispatching.CompareAndSwap(false, true) {

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// draft is an index that is not in a State yet. It contains the events of its epoch before position seq.
+// draft is an index that is not in a State yet. The events before position seq are applied to it.
 type draft struct {
 	index
 	epoch *epoch
 	seq   int64
 }
 
-// catchUp applies events to the draft until few are missing. adopt applies the rest, while the writer waits. catchUp
-// returns false when the epoch ended or history has dropped events that the draft lacks.
+// catchUp applies events until few are missing. It returns false if events come too fast or were dropped, or if the
+// epoch has ended.
 func (d *draft) catchUp() bool {
 	const near, attempts = 16, 32
 	for range attempts {
@@ -28,21 +28,20 @@ func (d *draft) catchUp() bool {
 	return false
 }
 
-// follow applies the events before a position.
 func (d *draft) follow(upTo int64) bool {
 	for ; d.seq < upTo; d.seq++ {
 		e := d.epoch.history.at(d.seq)
 		if e == nil || d.epoch.end() != nil {
 			return false
 		}
-		if e.audience != toFormerSelectors { // another event has the change itself
+		if e.audience != toFormerSelectors { // else the change follows again, toOtherSelectors
 			d.index = d.after(e.before, e.now)
 		}
 	}
 	return d.epoch.end() == nil
 }
 
-// adopt adds a draft to the newest State and removes the index of the demand drop, which may be nil. States in history
+// adopt adds a draft to the newest State. If drop is not nil, adopt removes the index of this demand. States in history
 // keep the indexes that they were written with.
 func (l *Lane) adopt(made *draft, drop *demand) {
 	l.writing.Lock()
@@ -56,7 +55,7 @@ func (l *Lane) adopt(made *draft, drop *demand) {
 	l.verifyIfEnabled()
 }
 
-// dropUnneeded drops indexes that the lane built and that are no longer worth their cost. Only a writer calls it.
+// dropUnneeded drops lane-built indexes that are no longer worth their cost. The caller holds Lane.writing.
 func (l *Lane) dropUnneeded(s *State, now time.Time) {
 	indexes := s.indexes
 	for _, d := range l.indexer.unneeded(s, now) {
@@ -68,13 +67,11 @@ func (l *Lane) dropUnneeded(s *State, now time.Time) {
 	}
 }
 
-// without returns a copy of the indexes without the index of a demand, which may be nil.
 func without(indexes []index, d *demand) []index {
 	return slices.DeleteFunc(slices.Clone(indexes), func(i index) bool { return d != nil && i.demand == d })
 }
 
-// reindex replaces the indexes of the written State s. If the State that readers see has the same content, reindex
-// replaces its indexes, too.
+// reindex replaces the indexes of the written State s, and of the State that readers see if it has the same content.
 func (l *Lane) reindex(s *State, indexes []index) {
 	next := *s
 	next.indexes = indexes

@@ -2,7 +2,6 @@ package cache
 
 import "slices"
 
-// put returns the tree with o. An object at the same position is replaced.
 func (t tree) put(o *Object) tree {
 	if len(t.chunks) == 0 {
 		return newTree(t.value, []*Object{o})
@@ -21,7 +20,7 @@ func (t tree) put(o *Object) tree {
 	return t.withPages(at.chunk, at.page, at.page+1, pagesOf(objects))
 }
 
-// behindLast returns the spot at the end of the last page. An object that sorts after all others is inserted there.
+// behindLast returns the spot at the end of the last page, where an object that sorts after all others is inserted.
 func (t tree) behindLast() spot {
 	ci := len(t.chunks) - 1
 	pages := t.chunks[ci].pages
@@ -29,7 +28,6 @@ func (t tree) behindLast() spot {
 	return spot{ci, pi, pages[pi].Len()}
 }
 
-// without returns a tree without the object at o's position.
 func (t tree) without(o *Object) tree {
 	at, found := t.find(t.positionOf(o))
 	if !found {
@@ -42,8 +40,8 @@ func (t tree) without(o *Object) tree {
 	return t.withPages(at.chunk, from, to, pagesOf(objects))
 }
 
-// withPages returns the tree with the pages from..to of one chunk replaced; the caller updates the count. The
-// precompressed representations of the old pages are dropped, because few readers still use older States.
+// withPages returns the tree with the pages from..to of one chunk replaced; the caller updates the count. It drops the
+// precompressed representations of the old pages, because few readers still use older States.
 func (t tree) withPages(ci, from, to int, with []*Page) tree {
 	for _, page := range t.chunks[ci].pages[from:to] {
 		page.dropPrecompressed()
@@ -75,8 +73,7 @@ func spliced[T any](s []T, from, to int, with ...T) []T {
 	return append(out, s[to:]...)
 }
 
-// halves returns the items as runs: none, one, or two if one run cannot contain them. The two halves are copies,
-// because they are freed separately.
+// halves returns the items as at most two runs. Two runs are copies, because they are freed separately.
 func halves[T any](items []T) [][]T {
 	switch {
 	case len(items) == 0:
@@ -89,9 +86,9 @@ func halves[T any](items []T) [][]T {
 	}
 }
 
-// joined returns the new content of a run. items is the content of the run with the index at, and count is the number
-// of runs. If items are few, they are merged with a neighbour, provided that the result fits into one run with free
-// space. The result replaces the runs from..to.
+// joined merges items, the new content of a run, with a neighbouring run if the items are few and the result leaves
+// space. It returns the merged items, and the range from..to of the runs that these replace. The arguments at and count
+// are the run's index and the number of runs.
 func joined[T any](items []T, at, count int, run func(int) []T) (all []T, from, to int) {
 	const room = most - most/4
 	if len(items) == 0 || len(items) >= fewest {

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 )
 
-// epoch is the life of a lane between two upstream lists (I11).
 type epoch struct {
 	options  Options
 	keep     retention
@@ -19,11 +18,11 @@ type epoch struct {
 
 	newest      atomic.Pointer[State] // newest written State, to which the dispatcher brings the feeds
 	packed      atomic.Int64          // position in history up to which objects were packed
-	lostWindows atomic.Int64          // number of replayed windows; counted before watchers receive a window's first event
+	lostWindows atomic.Int64          // number of replays; counted before their events are readable
 	vouched     vouchedFor            // vouched RVs above the written State; guarded by Lane.writing
 	dispatching atomic.Bool           // whether dispatch is running
 	running     *sync.WaitGroup       // the lane's wait group for dispatchers
-	indexer     *indexer              // the lane's indexer
+	indexer     *indexer
 }
 
 func newEpoch(l *Lane) *epoch {
@@ -31,15 +30,15 @@ func newEpoch(l *Lane) *epoch {
 	return &epoch{options: l.options, keep: keep, counters: &l.counters, running: &l.running, indexer: &l.indexer}
 }
 
-// begin prepares the feeds for events after s, the first State that readers will see.
+// begin prepares the feeds for events after s, the first State of the epoch that readers will see.
 func (e *epoch) begin(s *State) {
 	e.feeds.init(s, &e.counters.feeds)
 	e.newest.Store(s)
 }
 
-// finish ends the epoch after its last State. Readers may continue to use its States. A relist also clears the history:
-// slow watchers must not send events that the new epoch may contradict. The reason is stored first, so a watcher that
-// finds the history cleared also finds the epoch ended.
+// finish ends the epoch after its last State. Readers may continue to use its States. A relist also clears the history,
+// because slow watchers must not send events that the new epoch may contradict. The reason is stored first, so a
+// watcher that finds the history cleared also finds the epoch ended.
 func (e *epoch) finish(last *State, reason error) {
 	e.ended.Store(&reason)
 	var relisted *ExpiredError
@@ -50,7 +49,7 @@ func (e *epoch) finish(last *State, reason error) {
 }
 
 // wholeAt returns the RV up to which the lane is complete after an event at rv. With ReadFromEtcd, more deletions may
-// follow at rv itself.
+// follow at rv.
 func (e *epoch) wholeAt(rv RV) RV {
 	if e.options.ReadFromEtcd && rv > 0 {
 		return rv - 1

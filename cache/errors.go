@@ -9,7 +9,7 @@ var (
 	// ErrNotReady is returned before the lane has its first list (semantics 2.1: "storage is (re)initializing").
 	ErrNotReady = errors.New("cache: lane has no list yet")
 
-	// ErrClosed is returned after the lane was closed.
+	// ErrClosed is returned after Lane.Close.
 	ErrClosed = errors.New("cache: lane is closed")
 
 	// ErrOutOfOrder is returned for a change whose RV is not above the lane's RV. Another upstream stream has already
@@ -19,16 +19,16 @@ var (
 	// ErrLost is returned by a Tail when events after its position are missing. The reader begins again with a State.
 	ErrLost = errors.New("cache: events were lost")
 
-	// ErrLateDeletion is returned for a deletion at an RV up to which the lane already has every event. The server that
-	// sent the change is a facade that has replayed a lost window (Replay). The lane's content does not change.
+	// ErrLateDeletion is returned for a deletion at an RV up to which the lane already has every event. The upstream is
+	// then a facade that has replayed a lost window. The lane's content does not change.
 	ErrLateDeletion = errors.New("cache: deletion at a resourceVersion at which the lane is already complete")
 )
 
-// ExpiredError is returned when history no longer has the events after an RV (I6), and to watchers when a new epoch
-// begins (I11).
+// ExpiredError is returned when a lane cannot send the events after an RV: the RV is below the history window (I6), in
+// a lost window (I12) or in a past epoch (I11).
 type ExpiredError struct {
 	Requested RV // RV where the reader wanted to start, or which it had reached
-	Oldest    RV // smallest RV that would have been accepted
+	Oldest    RV // RV that the lane would have accepted
 }
 
 // Error returns the upstream's message in the ERROR event of a watch (semantics 4.1).

@@ -5,7 +5,7 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// EventType is the type of an event for one watcher. The same change may enter one selector and leave another.
+// EventType is the type of an event for one watcher. One change may be Added for one selector and Deleted for another.
 type EventType uint8
 
 const (
@@ -15,12 +15,12 @@ const (
 	Modified
 	// Deleted means that the object was deleted or left the watcher's selector (I7).
 	Deleted
-	// InitialEventsEnd follows the last initial event. It comes once, only in a watch that starts with InitialEvents, and
-	// has no Object. A streaming list sends the annotated bookmark for it (semantics 4.3).
+	// InitialEventsEnd follows the last initial event. It comes once, only in a watch that starts with InitialEvents,
+	// and has no Object. A streaming list sends it as the annotated bookmark (semantics 4.3).
 	InitialEventsEnd
 )
 
-// String returns the type as a watch frame spells it.
+// String returns the type as in a watch frame.
 func (t EventType) String() string {
 	switch t {
 	case Added:
@@ -34,17 +34,16 @@ func (t EventType) String() string {
 	}
 }
 
-// Event is one event for a watcher. Object already has the content and resourceVersion that the watcher's predicate
-// requires (semantics 4.4).
+// Event is one event for a watcher. Object has the content and RV that the watcher receives (semantics 4.4).
 type Event struct {
 	Type   EventType
 	Object *Object
 	RV     RV
 }
 
-// SelectedBy returns the event as a watch with predicate p receives it; false if the watch does not receive it (I7). e
-// is the event of a watch without a predicate. before is the object before the event, or nil. SelectedBy is for events
-// that are not in history.
+// SelectedBy converts e, an event of a watch without a predicate, to the event that a watch with predicate p receives.
+// It returns false if that watch does not receive the event (I7). The argument before is the object as it was before
+// the event, or nil. SelectedBy is for events that are not in history.
 func (e Event) SelectedBy(p *selectors.Predicate, before *Object, shape wire.Shape) (Event, bool) {
 	was := before != nil && p.Matches(&before.Attributes)
 	is := e.Type != Deleted && p.Matches(&e.Object.Attributes)

@@ -12,11 +12,11 @@ type feed struct {
 	predicate *selectors.Predicate
 	anchor    anchor
 	follower  *follower
-	filings   []filing                  // entries in the postings of its anchor; guarded by feeds.mu
-	evaluated int64                     // position after the last event compared with the predicate; guarded by feeds.mu
+	filings   []filing                  // guarded by feeds.mu
+	evaluated int64                     // position after the last event compared; guarded by feeds.mu
 	watchers  int                       // guarded by feeds.mu
 	tail      atomic.Pointer[feedChunk] // last chunk; stored under feeds.mu
-	signalled bool                      // whether its watchers are to be woken; guarded by feeds.mu
+	signalled bool                      // whether feeds.grown contains the feed; guarded by feeds.mu
 	shared    atomic.Bool               // whether it has several watchers
 	grown     signal
 }
@@ -27,20 +27,18 @@ type occurrence uint64
 func (o occurrence) seq() int64      { return int64(o >> 2) }
 func (o occurrence) kind() EventType { return EventType(o & 3) }
 
-// feedChunkSize is the number of entries in a chunk. A chunk takes only about half a kilobyte, because a large cluster
-// has one feed per node.
+// feedChunkSize keeps a chunk below half a kilobyte, because a large cluster has one feed per node.
 const feedChunkSize = 44
 
-// feedChunk is a piece of a feed. The dispatcher fills it, then links the next.
+// feedChunk is a piece of a feed. When it is full, the dispatcher links the next.
 type feedChunk struct {
 	base    int64 // number of entries in earlier chunks
 	entries [feedChunkSize]occurrence
-	filled  atomic.Int32 // number of entries in this chunk; stored after the entry is in place
+	filled  atomic.Int32 // stored after the entry is in place
 	next    atomic.Pointer[feedChunk]
 }
 
-// offer appends an event to the feed if it concerns the predicate, and reports whether it does. It runs once per event
-// and feed, under feeds.mu (semantics 4.4).
+// offer appends an event to the feed if it concerns the predicate (semantics 4.4). feeds.mu must be held.
 func (f *feed) offer(seq int64, e *entry) bool {
 	t, ok := e.meaning(f.predicate)
 	if ok {
@@ -50,7 +48,7 @@ func (f *feed) offer(seq int64, e *entry) bool {
 	return ok
 }
 
-// meaning returns the type of an event for watchers with predicate p, and whether it concerns them (I7).
+// meaning returns the type of the event for watchers with predicate p, and whether the event concerns them (I7).
 func (e *entry) meaning(p *selectors.Predicate) (t EventType, concerned bool) {
 	was := e.before != nil && p.Matches(&e.before.Attributes)
 	is := e.now != nil && p.Matches(&e.now.Attributes)
@@ -83,13 +81,12 @@ func (f *feed) append(o occurrence) {
 	f.tail.Store(c)
 }
 
-// offered returns the number of entries that were appended to the feed so far. It is safe for concurrent use.
+// offered returns the number of entries that were ever appended to the feed. It is safe for concurrent use.
 func (f *feed) offered() int64 {
 	tail := f.tail.Load()
 	return tail.base + int64(tail.filled.Load())
 }
 
-// feedCursor is a position in a feed.
 type feedCursor struct {
 	chunk *feedChunk
 	index int32
@@ -101,7 +98,6 @@ func (f *feed) end() feedCursor {
 	return feedCursor{tail, tail.filled.Load()}
 }
 
-// passed returns the number of the feed's entries before the cursor.
 func (c *feedCursor) passed() int64 { return c.chunk.base + int64(c.index) }
 
 func (c *feedCursor) next() (occurrence, bool) {

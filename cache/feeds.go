@@ -7,17 +7,16 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// feeds contains all feeds of an epoch. A new watcher's feed is found by predicate. The feeds that an event may concern
-// are found by anchor.
+// feeds contains all feeds of an epoch.
 type feeds struct {
 	open *atomic.Int64 // number of feeds in all epochs of the lane
 
 	mu          sync.Mutex // guards all fields below, and the number of watchers of each feed
 	byPredicate map[string]*feed
 	anchors     anchors
-	anchored    follower // brings events to the feeds that have an anchor
-	unanchored  follower // brings events to the feeds without an anchor
-	grown       []*feed  // feeds whose watchers are to be woken
+	anchored    follower
+	unanchored  follower
+	grown       []*feed
 	ended       bool
 }
 
@@ -31,7 +30,6 @@ func (f *feeds) init(first *State, open *atomic.Int64) {
 	}
 }
 
-// of returns the follower that brings events to feeds with a given anchor.
 func (f *feeds) of(a *anchor) *follower {
 	if a.by == byNothing {
 		return &f.unanchored
@@ -39,14 +37,13 @@ func (f *feeds) of(a *anchor) *follower {
 	return &f.anchored
 }
 
-// membership is a watcher's position in a feed.
 type membership struct {
 	feed *feed
 	end  feedCursor
 	seq  int64 // position in history up to which the feed is filled, or is being filled
 }
 
-// join makes the caller a watcher of p's feed. History before the returned position and the feed after the returned end
+// join makes the caller a watcher of p's feed. History before the returned seq and the feed after the returned end
 // together contain every event. The feed may repeat the event that is being offered at that moment (I5). ok is false
 // when the epoch has ended.
 func (e *epoch) join(p *selectors.Predicate) (j membership, ok bool) {
@@ -72,7 +69,7 @@ func (e *epoch) join(p *selectors.Predicate) (j membership, ok bool) {
 	return d.join(), true
 }
 
-// share joins the feed with a key. It returns no feed if there is none. ok is false when the epoch has ended.
+// share joins the feed with a key, if the feed exists. ok is false when the epoch has ended.
 func (f *feeds) share(key string) (j membership, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,7 +86,6 @@ func (d *feed) join() membership {
 	return membership{d, d.end(), d.follower.next}
 }
 
-// leave removes a watcher from a feed. If it was the last watcher, leave also removes the feed.
 func (f *feeds) leave(d *feed) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -123,7 +119,7 @@ func (f *feeds) wakeAll() {
 	}
 }
 
-// grew records that the watchers of a feed are to be woken. They are woken once for several events.
+// grew marks a feed. The next call of wake notifies its watchers.
 func (f *feeds) grew(d *feed) {
 	if !d.signalled {
 		d.signalled = true
@@ -131,7 +127,6 @@ func (f *feeds) grew(d *feed) {
 	}
 }
 
-// wake wakes the watchers of the feeds that grew.
 func (f *feeds) wake() {
 	for i, d := range f.grown {
 		d.signalled = false

@@ -2,11 +2,11 @@ package cache
 
 import "sync/atomic"
 
-// follower brings the events of history to feeds, in order and after the writer. There are two: for feeds with an
-// anchor and for those without. An event concerns few feeds with an anchor, so these feeds must not wait for feeds
-// without one. Fields that are not atomic are guarded by feeds.mu.
+// follower brings the events of history to feeds, in order. There is one for feeds with an anchor and one for feeds
+// without. An event concerns few feeds with an anchor, so these feeds must not wait for feeds without an anchor. Fields
+// that are not atomic are guarded by feeds.mu.
 type follower struct {
-	feeds    int           // number of feeds
+	feeds    int
 	next     int64         // position after the last event that was offered to the feeds, or is being offered
 	complete atomic.Uint64 // RV up to which the feeds have every event; stored after the events are in the feeds (I4)
 
@@ -17,14 +17,13 @@ type follower struct {
 }
 
 // Limits of one round. After a round, the watchers of feeds that grew are woken, and feeds.mu is free for opening and
-// closing watchers. A round takes about a tenth of a millisecond.
+// closing watchers. A round takes about 0.1 ms.
 const (
 	eventsAtOnce    = 16  // events offered in a round
 	evaluatedAtOnce = 128 // feeds evaluated in a round
 )
 
-// follow offers the follower's feeds some of the events before a position that they have not received. It reports
-// whether more are left.
+// follow runs one round for the events before position upTo. It reports whether events are left.
 func (f *feeds) follow(w *follower, h *history, upTo int64) (more bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -49,7 +48,7 @@ func (f *feeds) follow(w *follower, h *history, upTo int64) (more bool) {
 // offering reports whether the current event has feeds still to evaluate.
 func (w *follower) offering() bool { return w.at != nil || len(w.postings) > 0 }
 
-// lag returns the number of events before a position that were not offered to the feeds yet.
+// lag returns the number of events before position upTo that were not offered to the feeds yet.
 func (f *feeds) lag(upTo int64) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -66,7 +65,6 @@ func (w *follower) skip(upTo int64) {
 	w.next, w.event, w.at, w.postings = max(w.next, upTo), nil, nil, w.postings[:0]
 }
 
-// begin finds the feeds that the next event may concern.
 func (f *feeds) begin(w *follower, h *history) {
 	e := h.at(w.next)
 	if e == nil {
@@ -86,8 +84,8 @@ func (f *feeds) begin(w *follower, h *history) {
 	}
 }
 
-// lose continues at the argument first, which is the first position that history still has. Each feed gets an entry for
-// the dropped position before the argument first. A slow watcher that reads this entry finds its position expired (I6).
+// lose moves the follower to position first, the oldest in history. Its feeds get an entry for position first-1. A
+// watcher that reads this entry finds its position expired (I6).
 func (f *feeds) lose(w *follower, first int64) {
 	for _, d := range f.byPredicate {
 		if d.follower == w {
@@ -98,14 +96,13 @@ func (f *feeds) lose(w *follower, first int64) {
 	w.next = first
 }
 
-// offer evaluates the next feeds for the event, at most as many as the argument most, and returns their number. It
-// evaluates each feed once, even when the feed matches both the old and the new object.
+// offer evaluates feeds for the event, none twice, in at most the given number of steps. It returns the steps taken.
 func (f *feeds) offer(w *follower, most int) (evaluated int) {
 	for ; evaluated < most && w.offering(); evaluated++ {
 		if w.at == nil {
 			last := len(w.postings) - 1
 			w.at, w.postings = w.postings[last].first, w.postings[:last]
-			continue // counts towards the limit, because there may be many empty postings
+			continue // counts as a step, because there may be many empty postings
 		}
 		d := w.at.feed
 		w.at = w.at.next
@@ -123,7 +120,7 @@ func (f *feeds) offer(w *follower, most int) (evaluated int) {
 	return evaluated
 }
 
-// leave removes a feed from the follower, before it is unfiled.
+// leave removes a feed from the follower. Call it before unfile.
 func (w *follower) leave(d *feed) {
 	w.feeds--
 	for i := range d.filings {

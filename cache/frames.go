@@ -8,24 +8,20 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// Frame is an encoded event frame that watchers share. Its bytes are read-only. It can be shared while any watcher
-// references it.
+// Frame is the encoding of an event, shared by watchers. Its bytes are read-only.
 type Frame struct{ Bytes []byte }
 
-// frames caches the frames of an epoch's last events, for the next watchers that send them. The references are weak: a
-// frame that no watcher is about to send is garbage. Memory is therefore bounded by one frame for each watcher that is
-// sending.
+// frames caches the frames of an epoch's last events. The references are weak, so memory is bounded by one frame for
+// each watcher that is sending.
 type frames struct {
 	slots [frameSlots]atomic.Pointer[frameSlot]
 }
 
-// frameSlots is the number of frames that can be shared at a time. Each event has one slot for each of two
-// representations. Watchers therefore share frames when they are less than frameSlots/2 events apart.
+// frameSlots is the maximum number of frames that can be shared at a time.
 const frameSlots = 64
 
 // frameSlot is a frame and the event that it encodes. It is immutable. The fields seq, kind and representation identify
-// the bytes. An event of one type has one object for all watchers (history.deleted), and an epoch encodes with one
-// wire.Shape.
+// the bytes: an event of one type has one object for all watchers (history.deleted). An epoch has one wire.Shape.
 type frameSlot struct {
 	seq            int64
 	kind           EventType
@@ -33,10 +29,10 @@ type frameSlot struct {
 	frame          weak.Pointer[Frame]
 }
 
-// Frame returns the frame of the event that Next just returned. The first watcher that sends the event encodes it for
-// all watchers, whatever their predicates. Frame returns nil when no other watcher receives the event, and for initial
-// events. It also returns nil for rows of a Table, which contain the age at the time of sending. All framers of a
-// representation must write the same bytes.
+// Frame returns the frame of the event that Next just returned. Watchers that send the event at about the same time
+// share one frame, whatever their predicates. Frame returns nil when no other watcher receives the event, and for
+// initial events. It also returns nil for rows of a Table, which contain the age at the time of sending. All framers of
+// a representation must write the same bytes.
 func (w *Watcher) Frame(event Event, representation wire.Representation, framer wire.Framer) *Frame {
 	if w.snapshot != nil || event.Object == nil || representation.Kind == wire.Row || !w.sharesEvent() {
 		return nil
@@ -62,7 +58,7 @@ func (w *Watcher) Frame(event Event, representation wire.Representation, framer 
 const frameMargin = 256
 
 // sharesEvent reports whether other watchers receive the event that Next just returned, through the same feed or
-// another. For events that a watcher reads from history itself, only its own feed counts.
+// another. If the watcher read the event from history, only its own feed counts.
 func (w *Watcher) sharesEvent() bool {
 	if w.feed.shared.Load() {
 		return true
@@ -81,11 +77,9 @@ func positionOf(seq int64, kind EventType, representation wire.Representation) i
 	return slot % frameSlots
 }
 
-// kindsApart is the distance between the slots of two types of one event: about a third of the slots. It rarely
-// matters, because most events have the same type for all watchers.
+// kindsApart is the distance between the slots of two types of one event: about a third of frameSlots for three types.
 const kindsApart = 22
 
-// verifyFrame panics when a shared frame differs from the frame that this watcher would write.
 func verifyFrame(f *Frame, event Event, framer wire.Framer) {
 	if verifyEverything && !bytes.Equal(f.Bytes, framer.AppendEvent(nil, event.Type.String(), event.Object.Item())) {
 		panic("BUG: cache: shared frame differs from the frame of its event")

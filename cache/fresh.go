@@ -14,8 +14,8 @@ func (l *Lane) State() (*State, error) {
 	return nil, l.absence()
 }
 
-// Latest returns a State for Vouch. It is the State that readers see, or a newer written State, which may lack
-// deletions at its RV. The caller compares it with the upstream, and must never send it to a client.
+// Latest returns a State for Vouch: the State that readers see, or a newer written State, which may lack deletions at
+// its RV. The caller compares this State with the upstream, and must never send it to a client.
 func (l *Lane) Latest() (*State, error) {
 	shown, err := l.State()
 	if written := l.state.Load(); err == nil && written != nil && written.rv > shown.rv {
@@ -35,7 +35,7 @@ func (l *Lane) Position() (RV, error) {
 }
 
 // Complete returns the RV up to which the writers have applied every event. It is below Position while more deletions
-// may come at that RV.
+// may come at Position.
 func (l *Lane) Complete() (RV, error) {
 	if s := l.state.Load(); s != nil {
 		return s.whole(), nil
@@ -43,8 +43,8 @@ func (l *Lane) Complete() (RV, error) {
 	return 0, l.absence()
 }
 
-// WaitFor returns a State at or above rv for a NotOlderThan read, and waits at most the duration wait. It returns
-// *TooLargeError when the lane does not reach rv within this time (semantics 2.2), and ctx's error when ctx ends first.
+// WaitFor returns a State at or above rv for a NotOlderThan read. It returns *TooLargeError if the lane does not reach
+// rv within the duration wait (semantics 2.2), and the cause of ctx if ctx ends first.
 func (l *Lane) WaitFor(ctx context.Context, rv RV, wait time.Duration) (*State, error) {
 	if s, err := l.reached(rv); s != nil || wait <= 0 || !notYet(err) {
 		return s, err
@@ -95,7 +95,6 @@ func (l *Lane) reached(rv RV) (*State, error) {
 	return s, err
 }
 
-// notYet reports whether the lane may still reach the requested RV.
 func notYet(err error) bool {
 	var tooLarge *TooLargeError
 	return errors.As(err, &tooLarge)

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// history keeps an epoch's events in order, as far back as retention keeps them. One writer appends. Readers take no
-// lock and keep only positions. A position is the number of earlier events of the epoch. Dropped segments are therefore
-// garbage immediately, and a late reader finds its position expired (I6).
+// history keeps an epoch's events in order, as long as retention says. A position is the number of earlier events of
+// the epoch. One writer appends. Readers take no lock and keep only positions. Dropped segments are therefore garbage
+// immediately, and a late reader finds its position expired (I6).
 type history struct {
 	keep    retention
 	forgets func(*Object) // called for each object that neither an event nor the State contains any more
@@ -18,7 +18,6 @@ type history struct {
 	bytes atomic.Int64
 }
 
-// window is the content of history at a time. It is immutable, except that the last segment fills up.
 type window struct {
 	// oldest State to serve: the State before the first event, or after the lost window that contains this event
 	base        *State
@@ -27,10 +26,11 @@ type window struct {
 	lostWindows []lostWindow // replayed windows that end above base, in order
 }
 
-// segmentSize is the number of events that history drops together. The open segment can exceed the retention by at most
-// 64 objects (1.5 MiB each, etcd's limit). A larger segment also makes copies of the list of segments rarer.
+// segmentSize is the number of events that history drops together. Larger segments make copies of the list of segments
+// rarer, but history then keeps more events than the retention requires.
 const segmentSize = 64
 
+// segment is a piece of history. A segment of a compressed list is something else (segment.go).
 type segment struct {
 	entries [segmentSize]entry
 	newest  time.Time // time of the last event; for the writer only
@@ -38,20 +38,18 @@ type segment struct {
 	values  [maxValueSets]atomic.Pointer[valueSet] // in the order in which watches needed them
 }
 
-// entry is one event. before is nil for a new object, now is nil for a deleted one.
 type entry struct {
 	rv          RV // RV that orders the events; watchers receive the event at version()
 	before, now *Object
 	state       *State                 // State after the event, or after the lost window that the event is in
 	lostAfter   RV                     // RV where the event's lost window begins; 0 if the event is in none
 	deleted     atomic.Pointer[Object] // object of DELETED events, nil until one is needed
-	charged     atomic.Int64           // bytes that were charged for the event
+	charged     atomic.Int64           // bytes of the event in history.bytes
 	at          int64                  // time of the event, in milliseconds since 1970
 	notified    atomic.Int32           // number of watchers that the feeds notified so far
-	audience    audience               // which of the watchers that the event concerns receive it
+	audience    audience
 }
 
-// object returns the object of the event: its content after the event, or before its deletion.
 func (e *entry) object() *Object {
 	if e.now != nil {
 		return e.now
@@ -65,8 +63,8 @@ func newHistory(base *State, keep retention, forgets func(*Object)) *history {
 	return h
 }
 
-// audience says which watchers receive an event. A change inside a lost window is two events. Predicates that select
-// the object only before the change get a deletion where the window begins. All other predicates get the change itself.
+// audience says which watchers receive an event. A change inside a lost window may be two events. Predicates that
+// select the object only before the change get a deletion where the window begins. All others get the change itself.
 type audience uint8
 
 const (
@@ -119,7 +117,7 @@ func (h *history) put(c change) {
 	h.end.Store(end + 1)
 }
 
-// cost returns the bytes that only history keeps alive for the event, with the current packing.
+// cost returns the bytes that only history keeps alive for the event.
 func (e *entry) cost() int64 {
 	cost := int64(0)
 	if e.lostAfter == 0 { // all events of a lost window lead to one State
@@ -135,7 +133,7 @@ func (e *entry) cost() int64 {
 func (e *entry) own(yield func(*Object) bool) {
 	before := e.before
 	if e.audience == toFormerSelectors {
-		before = nil // freed with the event toOtherSelectors
+		before = nil // freed with the change's second event, toOtherSelectors
 	}
 	for _, o := range []*Object{before, e.deleted.Load()} {
 		if o != nil && !yield(o) {
@@ -144,7 +142,6 @@ func (e *entry) own(yield func(*Object) bool) {
 	}
 }
 
-// recharge updates the cost of an event after its objects were packed.
 func (h *history) recharge(seq int64) {
 	w := h.held.Load()
 	if seq < w.first {
@@ -155,8 +152,7 @@ func (h *history) recharge(seq int64) {
 	h.charge(w.segments[(seq-w.first)/segmentSize], cost-e.charged.Swap(cost))
 }
 
-// trim drops full segments in which no event is to be kept. A reader whose position is in such a segment finds it
-// expired.
+// trim drops full segments in which no event is to be kept.
 func (h *history) trim(now time.Time) { h.trimTo(h.keep, now) }
 
 func (h *history) trimTo(keep retention, now time.Time) {
@@ -181,8 +177,7 @@ func (h *history) trimTo(keep retention, now time.Time) {
 	h.held.Store(&window{base, w.first + int64(drop)*segmentSize, rest, lostWindowsAbove(w.lostWindows, base.rv)})
 }
 
-// clear drops everything but the last State, at the end of an epoch. A reader of this history finds its position
-// expired or reads that State.
+// clear drops everything but the last State, at the end of an epoch.
 func (h *history) clear(last *State) {
 	h.held.Store(&window{base: last, first: last.seq})
 	h.bytes.Store(0)
@@ -218,7 +213,6 @@ func (w *window) at(seq int64) *entry {
 	return &w.segments[i/segmentSize].entries[i%segmentSize]
 }
 
-// holds reports whether history has every event from a position on.
 func (h *history) holds(seq int64) bool {
 	return seq >= h.held.Load().first
 }
@@ -229,7 +223,7 @@ func (h *history) oldest() RV {
 }
 
 // before returns the newest State at or below rv. A watch from rv starts after this State, and an Exact read at rv has
-// its content. It returns *ExpiredError below the window and inside a lost window.
+// its content. It returns *ExpiredError for an rv below the window or inside a lost window.
 func (h *history) before(rv RV) (*State, error) {
 	end := h.end.Load() // loaded before the window, which then reaches at least to this position
 	w := h.held.Load()

@@ -6,22 +6,20 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// Index names a property by which a lane also orders its objects. A list whose selector requires exactly one value of
-// the property reads only the objects with this value. A lane also builds indexes when lists need them (indexer). An
-// index only proposes candidates; the predicate decides (I9).
+// Index names a property by which a lane also orders its objects. A list that requires exactly one value of this
+// property can read only the objects with this value. An index only proposes candidates; the predicate decides (I9).
 type Index struct{ property selectors.Property }
 
-// FieldIndex returns an index of a selectable field at a location (Kind.Location).
+// FieldIndex returns an index of the selectable field at a location (Kind.Location).
 func FieldIndex(at selectors.Location) Index { return Index{selectors.FieldProperty(at)} }
 
-// LabelIndex returns an index of the values of one label key.
+// LabelIndex returns an index of one label key.
 func LabelIndex(key string) Index { return Index{selectors.LabelProperty(key)} }
 
-// index contains the objects of a State that have a property, ordered by its value.
 type index struct {
 	Index
 	tree   tree
-	demand *demand // demand for an index that the lane has built; nil for an index of Options.Indexes
+	demand *demand // nil for an index of Options.Indexes
 }
 
 // newIndex returns an index of objects, which are in key order.
@@ -63,7 +61,7 @@ func (i Index) exact(p *selectors.Predicate) (value string, ok bool) {
 	return "", false
 }
 
-// after returns the index after one event: before (nil when new) replaced by now (nil when deleted).
+// after returns the index after one event: before (nil if the object is new) replaced by now (nil if it is deleted).
 func (i index) after(before, now *Object) index {
 	var was, is string
 	var had, has bool
@@ -93,11 +91,10 @@ func reindexed(indexes []index, before, now *Object) []index {
 	return next
 }
 
-// pageBytes is the estimated cost in bytes of an index page without its entries: the struct, the slice's rounding, and
-// its slot.
+// pageBytes is the estimated cost in bytes of an index page without its entries.
 const pageBytes = 96
 
-// bytes returns about how many bytes of memory the index takes. Its objects belong to the State and are not counted.
+// bytes returns about how many bytes of memory the index takes without its objects, which belong to the State.
 func (i *index) bytes() int64 {
 	const pointer = 8
 	pages := 0
@@ -108,7 +105,7 @@ func (i *index) bytes() int64 {
 }
 
 // indexed returns p's candidates in a span. It uses the first index of Options.Indexes by which p selects. Otherwise it
-// uses the lane-built index with the fewest candidates, or none if the span does not have more objects.
+// uses the lane-built index with the fewest candidates, if these are fewer than the objects of the span.
 func (s *State) indexed(p *selectors.Predicate, span Span) (t *tree, in interval, by *demand) {
 	t, in = &s.objects, span.keys()
 	fewest := -1

@@ -8,21 +8,21 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// indexer builds the indexes that a lane needs, and drops those it no longer needs (ADR 16). Readers report how many
-// objects they compared without a match. A reader that finds the indexer locked drops its report, so no reader waits
-// for another.
+// indexer builds the indexes that a lane needs, and drops those that it no longer needs (ADR 16). Readers report how
+// many objects they compared without a match. A reader that finds the indexer locked drops its report, so no reader
+// waits for another.
 type indexer struct {
 	lane  *Lane
 	terms indexTerms
 
-	mu       sync.Mutex // guards all fields below; if Lane.writing is also needed, that lock is taken first
+	mu       sync.Mutex // guards all fields below; if Lane.writing is also needed, it is taken first
 	demands  map[selectors.Property]*demand
 	writes   meter // number of recent events, each of which costs an edit per index
 	applied  uint64
 	building bool
 	resting  time.Time // time before which nothing is built
 	closed   bool
-	running  sync.WaitGroup // goroutines that build
+	running  sync.WaitGroup
 }
 
 // indexTerms says when an index is worth its cost. Costs are in objects compared.
@@ -30,11 +30,11 @@ type indexTerms struct {
 	scans  float64       // cost of building an index, per object
 	fixed  float64       // fixed cost of an index
 	write  float64       // cost of updating the index for one event
-	least  int           // a list with fewer comparisons without a match is not reported
+	least  int           // minimum number of comparisons without a match that a list reports
 	rest   time.Duration // minimum time between two builds
 	pause  time.Duration // minimum time between builds, as a multiple of a build's duration; 100: at most 1% of a CPU
 	most   int           // maximum number of indexes that the lane builds
-	budget int64         // these indexes may take the memory of the objects divided by budget
+	budget int64         // the lane-built indexes take at most the memory of the objects divided by budget
 }
 
 var defaultIndexTerms = indexTerms{
@@ -47,8 +47,7 @@ type demand struct {
 	saved    meter // comparisons without a match that an index saves or would save
 }
 
-// mostDemands is the maximum number of properties whose demand is measured. A new property replaces the property with
-// the least demand.
+// mostDemands is the maximum number of properties whose demand is measured.
 const mostDemands = 64
 
 func (x *indexer) init(l *Lane) {
@@ -56,7 +55,8 @@ func (x *indexer) init(l *Lane) {
 	x.demands = map[selectors.Property]*demand{}
 }
 
-// missed reports that a list with the predicate p compared this many objects of the State s without a match.
+// missed reports that a list with the predicate p compared this many objects of s without a match. It may start a
+// build.
 func (x *indexer) missed(s *State, p *selectors.Predicate, looked int) {
 	if looked < x.terms.least {
 		return
@@ -92,7 +92,6 @@ func (x *indexer) used(s *State, d *demand, spared int) {
 	d.saved.add(float64(spared), now, 16*x.price(s.Len(), now))
 }
 
-// demandOf returns the demand for a property. It forgets the smallest demand when there are too many.
 func (x *indexer) demandOf(property selectors.Property, now time.Time) *demand {
 	if d := x.demands[property]; d != nil {
 		return d
@@ -111,8 +110,7 @@ func (x *indexer) demandOf(property selectors.Property, now time.Time) *demand {
 	return d
 }
 
-// price returns how many comparisons an index of this many objects must save to be worth its cost. A meter counts the
-// comparisons, so older ones count less.
+// price returns how many recent comparisons an index of this many objects must save to be worth its cost.
 func (x *indexer) price(objects int, now time.Time) float64 {
 	if applied := x.lane.counters.applied.Load(); applied != x.applied {
 		x.writes.add(float64(applied-x.applied), now, maxEvents)
@@ -121,11 +119,10 @@ func (x *indexer) price(objects int, now time.Time) float64 {
 	return x.terms.fixed + x.terms.scans*float64(objects) + x.terms.write*x.writes.at(now)
 }
 
-// maxEvents bounds the value of a meter of events.
 const maxEvents = 1e9
 
-// admits reports whether another index may be built, and which existing one it replaces, if any. An index is replaced
-// only if its demand is less than half of d.
+// admits reports whether another index may be built, and which index it replaces, if any. An index is replaced only if
+// it saves less than half of what d saves.
 func (x *indexer) admits(s *State, d *demand, now time.Time) (drop *demand, ok bool) {
 	const entry = pageBytes/fill + 8
 	bytes, count := int64(entry*s.Len()), 1
@@ -144,7 +141,7 @@ func (x *indexer) admits(s *State, d *demand, now time.Time) (drop *demand, ok b
 	return drop, drop != nil && 2*drop.saved.at(now) < d.saved.at(now)
 }
 
-// build makes an index while the writer continues, applies the events since, and adds it to the lane.
+// build makes an index while the writer continues.
 func (x *indexer) build(d, drop *demand) {
 	start := time.Now()
 	if s := x.lane.state.Load(); s != nil {
@@ -164,8 +161,7 @@ func (x *indexer) build(d, drop *demand) {
 	x.resting = time.Now().Add(max(x.terms.rest, x.terms.pause*time.Since(start)))
 }
 
-// unneeded returns the demands of the State's indexes that the lane has built and that save less than an eighth of
-// their price.
+// unneeded returns the demands of the lane-built indexes in the State that save less than an eighth of their price.
 func (x *indexer) unneeded(s *State, now time.Time) (drop []*demand) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -178,7 +174,6 @@ func (x *indexer) unneeded(s *State, now time.Time) (drop []*demand) {
 	return drop
 }
 
-// close prevents new builds and waits for the running one.
 func (x *indexer) close() {
 	x.mu.Lock()
 	x.closed = true
@@ -186,7 +181,6 @@ func (x *indexer) close() {
 	x.running.Wait()
 }
 
-// has reports whether the State has an index of a property.
 func (s *State) has(property selectors.Property) bool {
 	return slices.ContainsFunc(s.indexes, func(i index) bool { return i.property == property })
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// Options configures a lane. The zero value is a namespaced kind without indexes, with the default window.
+// Options configures a lane. The zero value is for a namespaced kind, without indexes and with the default window.
 type Options struct {
 	// Scope says whether the lane's objects are namespaced.
 	Scope selectors.Scope
@@ -23,9 +23,8 @@ type Options struct {
 	// compactions of the upstream (semantics 2.3).
 	HistoryWindow time.Duration
 	// HistoryBytes limits the memory that only history keeps alive, in bytes. The default is 256 MiB. Events that
-	// kube-apiserver would keep are kept in any case. These are the events of the last 75 s, up to 102,400, and the last
-	// 100 events, however old they are (semantics 4.1). A lane with 1,000 events a second of 15 KB objects can therefore
-	// take 1.1 GB.
+	// kube-apiserver would keep are kept in any case: the events of the last 75 s, up to 102,400, and the last 100
+	// events (semantics 4.1). A lane with 1,000 events a second of 15 KB objects can therefore take 1.1 GB.
 	HistoryBytes int64
 	// Packing says which objects are kept compressed. By default none are.
 	Packing Packing
@@ -49,8 +48,8 @@ const (
 type Lane struct {
 	options  Options
 	floor    floor
-	state    atomic.Pointer[State] // newest written State; nil before the first Replace and after Close
-	shown    atomic.Pointer[State] // State that readers see: older than a partial state, or newer if vouched for
+	state    atomic.Pointer[State] // newest written State; nil before the first epoch and after Close
+	shown    atomic.Pointer[State] // State that readers see; older than a partial written State, or newer if vouched
 	closed   chan struct{}         // closed by Close
 	waiters  waiters
 	counters counters
@@ -62,12 +61,12 @@ type Lane struct {
 	packer     packer                  // guarded by packing
 
 	writing    sync.Mutex // held by every writer, and by readers in Vouch
-	expecting  bool       // whether a list is expected: see Expect
-	verifying  bool       // whether to check the lane after writes: see verifyAfterEvent
-	unverified int        // events since the last check
+	expecting  bool       // whether a list is expected (Expect)
+	verifying  bool
+	unverified int // events since the last verify
 }
 
-// NewLane returns a lane without content. It is not ready before the first list.
+// NewLane returns a lane without content.
 func NewLane(o Options) *Lane {
 	if o.HistoryWindow <= 0 {
 		o.HistoryWindow = DefaultHistoryWindow
@@ -90,7 +89,7 @@ func (l *Lane) Replace(rv RV, shape wire.Shape, objects []*Object) {
 	l.begin(s)
 }
 
-// begin publishes the newest State of a new epoch. After Close it does nothing and returns false.
+// begin publishes the first State of a new epoch. After Close it does nothing and returns false.
 func (l *Lane) begin(s *State) bool {
 	s.epoch.begin(s)
 	saved := s.saved() // computed before taking the lock, because it visits all objects
@@ -114,12 +113,12 @@ func (l *Lane) begin(s *State) bool {
 
 // Apply applies one upstream event. It returns ErrOutOfOrder for an event that is not newer than the lane. It returns
 // ErrLateDeletion for the Delete of an existing key at the lane's own RV, at which the lane is already complete. A
-// Delete of a key that does not exist only advances the RV.
+// newer Delete of a key that does not exist only advances the RV.
 //
 // A lane with ReadFromEtcd accepts more Deletes of existing keys at its own RV. When a lease ends, etcd deletes several
-// objects in one transaction (semantics 4.4). Watchers receive each immediately. The last one cannot be recognised, so
-// readers see the content before the first, at the previous RV. This ends when the lane advances, or when a caller
-// vouches for the RV (I10).
+// objects in one transaction (semantics 4.4). Watchers receive each deletion immediately. Apply cannot know which
+// deletion is the last, so readers see the content before the first one, at the previous RV. This ends when the lane
+// advances, or when a caller vouches for the RV (I10).
 func (l *Lane) Apply(c Change) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -151,9 +150,8 @@ func (l *Lane) Apply(c Change) error {
 	return nil
 }
 
-// advance applies one event. It writes history first: a reader of the new State must find the event that led to it.
-// Then it publishes the State. Last, the dispatcher updates the feeds and the RV up to which watchers are complete
-// (I4).
+// advance applies one event. It writes history first, because a reader of the new State must find the event that led to
+// this State. The dispatcher comes last (I4).
 func (l *Lane) advance(s *State, rv RV, before, now, deletion *Object) {
 	next := s.record(change{rv: rv, before: before, now: now, deletion: deletion, at: time.Now()})
 	l.countSaved(before, now)
@@ -162,14 +160,12 @@ func (l *Lane) advance(s *State, rv RV, before, now, deletion *Object) {
 	s.epoch.written(next)
 }
 
-// record appends an event after the newest State to history and returns the State that it leads to.
 func (s *State) record(c change) *State {
 	c.state = s.after(c.rv, c.before, c.now)
 	s.epoch.history.append(c)
 	return c.state
 }
 
-// countSaved updates the number of bytes that packing saves in the State, when now replaces before. Either may be nil.
 func (l *Lane) countSaved(before, now *Object) {
 	if before != nil {
 		l.counters.saved.Add(-before.saved())
@@ -193,8 +189,7 @@ func (l *Lane) Progress(rv RV) {
 	l.verifyAfterEvent()
 }
 
-// Trim drops events that history no longer has to keep, as every write does, and indexes that the lane built and no
-// longer needs. Call it periodically.
+// Trim drops events and lane-built indexes that are no longer needed. Call it periodically.
 func (l *Lane) Trim() {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -205,7 +200,7 @@ func (l *Lane) Trim() {
 	}
 }
 
-// Shorten drops all events that kube-apiserver would not keep, and returns the number of bytes freed. Watchers whose
+// Shorten drops the events that kube-apiserver would not keep, and returns the number of bytes freed. Watchers whose
 // position is lost end with *ExpiredError, as after Trim.
 func (l *Lane) Shorten() (bytes int64) {
 	l.writing.Lock()
@@ -227,7 +222,7 @@ func (l *Lane) progress(s *State) {
 	s.epoch.written(s)
 }
 
-// Close stops the lane. Watchers end with io.EOF; other calls return ErrClosed. No goroutine of the lane runs when
+// Close stops the lane. Watchers end with io.EOF; reads and Apply return ErrClosed. No goroutine of the lane runs when
 // Close returns. Close is idempotent.
 func (l *Lane) Close() {
 	l.close()
@@ -249,8 +244,8 @@ func (l *Lane) close() {
 	l.running.Wait()
 }
 
-// publish makes s the written State. When s is partial, readers see the content before the first deletion at the RV of
-// s. This content is complete at the previous RV.
+// publish makes s the written State. When s is partial, readers see the content before the first deletion, which is
+// complete at the previous RV.
 func (l *Lane) publish(s *State) {
 	last := l.state.Swap(s)
 	switch {
@@ -278,7 +273,6 @@ func (l *Lane) isClosed() bool {
 	}
 }
 
-// absence returns the reason why there is no State.
 func (l *Lane) absence() error {
 	if l.isClosed() {
 		return ErrClosed

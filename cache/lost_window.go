@@ -5,13 +5,12 @@ import (
 	"sort"
 )
 
-// lostWindow is a range of RVs of an epoch, above after and up to upTo, for which the lane received no events. The
-// States at both ends are known, and so are the differences between them (comparison). The order and number of the
-// changes between are unknown, so no read is served and no watch starts inside (I12).
+// lostWindow is a range of an epoch's RVs for which the lane received no events: after < RV <= upTo. The States at both
+// ends are known, and so are the differences between them (comparison). The order and number of the changes between the
+// two States are unknown, so no read is served and no watch starts inside (I12).
 type lostWindow struct{ after, upTo RV }
 
-// lostWindowAt returns the lost window that contains an RV. The windows are sorted and do not overlap. The
-// State at upTo is known, so upTo itself is not inside.
+// lostWindowAt returns the lost window that contains an RV. upTo is not inside, because the State at upTo is known.
 func lostWindowAt(lost []lostWindow, rv RV) (found lostWindow, ok bool) {
 	i := sort.Search(len(lost), func(i int) bool { return lost[i].upTo > rv })
 	if i == len(lost) || rv <= lost[i].after {
@@ -46,8 +45,7 @@ func lostWindowsBetween(known ...RV) []lostWindow {
 const maxLostWindows = 1024
 
 // addLostWindows adds lost windows above all others. Call it before appending their events, because a reader that finds
-// the event must also find the window. When there are too many, the oldest are merged into one, and the States between
-// them can no longer be served.
+// an event must also find its window. If there are too many windows, it merges the oldest.
 func (h *history) addLostWindows(lost []lostWindow) {
 	w := h.held.Load()
 	all := slices.Concat(w.lostWindows, lost)
@@ -58,12 +56,10 @@ func (h *history) addLostWindows(lost []lostWindow) {
 	h.held.Store(&window{w.base, w.first, w.segments, all})
 }
 
-// lostWindowAt returns the lost window that contains an RV.
 func (h *history) lostWindowAt(rv RV) (lostWindow, bool) {
 	return lostWindowAt(h.held.Load().lostWindows, rv)
 }
 
-// lastLostWindow returns the newest lost window that ends above an RV.
 func (h *history) lastLostWindow(rv RV) (found lostWindow, ok bool) {
 	lost := lostWindowsAbove(h.held.Load().lostWindows, rv)
 	if len(lost) == 0 {
@@ -72,14 +68,13 @@ func (h *history) lastLostWindow(rv RV) (found lostWindow, ok bool) {
 	return lost[len(lost)-1], true
 }
 
-// mostVouched is the maximum number of vouched RVs that are remembered.
 const mostVouched = 256
 
 // vouchedFor lists the vouched RVs that are above the RV of the written State and have its content. Clients may have
 // read at these RVs and may watch from them. The next event clears the list. Guarded by Lane.writing.
 type vouchedFor []RV
 
-// add inserts an RV. When there are too many, the oldest are dropped.
+// add inserts an RV. When there are too many, the smallest are dropped.
 func (v *vouchedFor) add(rv, written RV) {
 	at, found := slices.BinarySearch(*v, rv)
 	if found {
@@ -93,7 +88,6 @@ func (v *vouchedFor) add(rv, written RV) {
 	*v = slices.Insert(*v, at, rv)
 }
 
-// above returns the RVs above rv.
 func (v vouchedFor) above(rv RV) vouchedFor {
 	at, found := slices.BinarySearch(v, rv)
 	if found {

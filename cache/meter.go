@@ -13,7 +13,6 @@ type meter struct {
 
 const halfForgotten = 5 * time.Minute
 
-// add adds the argument more. The sum is at most the argument most.
 func (m *meter) add(more float64, now time.Time, most float64) {
 	m.value, m.last = min(m.at(now)+more, most), now
 }

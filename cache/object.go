@@ -24,13 +24,11 @@ func NewObject(attributes selectors.Attributes, rv RV, item wire.Item) *Object {
 	return o
 }
 
-// Item returns the object as the upstream encoded it. The content is always the same, but a later Item may take less
-// memory.
+// Item returns the object as the upstream encoded it. A later Item has the same content, but may take less memory.
 func (o *Object) Item() *wire.Item { return o.item.Load() }
 
 // objectOverhead is the estimated cost of an Object in bytes, without its item's bytes and its attributes' own bytes.
-// It covers the structs, the slots in pages and indexes, the rounding of allocations, and a part of the strings shared
-// by similar pods. Labels that no other object has take more memory, which is not counted.
+// It includes a part of the strings shared by similar pods, but no labels that only this object has.
 const objectOverhead = int(unsafe.Sizeof(Object{})+unsafe.Sizeof(wire.Item{})) + 48
 
 // Size returns about how many bytes of memory the object would take without packing. It never changes.
@@ -43,11 +41,10 @@ func (o *Object) memory() int {
 	return o.Item().Memory() + o.OwnBytes() + objectOverhead
 }
 
-// saved returns the number of bytes that packing the object saves.
 func (o *Object) saved() int64 { return int64(o.Size() - o.memory()) }
 
-// at returns a copy of the object with another RV. It is for the last content that a selector matched, at the RV of the
-// event that ended the match (semantics 4.4).
+// at returns a copy of the object with another RV. The copy is the last content that a selector matched, at the RV of
+// the event that ended the match (semantics 4.4).
 func (o *Object) at(rv RV, shape wire.Shape) *Object {
 	return NewObject(o.Attributes, rv, shape.WithResourceVersion(o.Item(), rv.String()))
 }

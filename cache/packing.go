@@ -10,20 +10,18 @@ import (
 type Packing struct {
 	// From is the minimum total size in bytes of a lane's objects for packing them; 0 disables packing.
 	From int64
-	// After is how long an object stays unpacked. Objects that change again soon, or are read because they just
+	// After is how long a changed object stays unpacked. Objects that change again soon, or are read because they just
 	// changed, are not worth packing.
 	After time.Duration
 }
 
-// DefaultPacking packs lanes that are large enough. A dictionary and its packer take half a megabyte, and more while in
-// use.
+// DefaultPacking packs lanes of at least 4 MiB, because a dictionary and its packer take half a megabyte or more.
 var DefaultPacking = Packing{From: 4 << 20, After: 5 * time.Second}
 
 const (
-	// sampled is the number of objects that a dictionary is made from.
+	// sampled is the maximum number of objects that a dictionary is made from.
 	sampled = 300
-	// packedAtOnce is the number of objects whose items are exchanged under the writers' lock at a time. Each needs one
-	// search in the State.
+	// packedAtOnce is about how many items are exchanged under the writers' lock at a time.
 	packedAtOnce = 16
 )
 
@@ -35,7 +33,7 @@ type packer struct {
 	epoch  *epoch // epoch whose history was packed up to position upTo
 	upTo   int64
 	by     *wire.Packer // packer for the lane's dictionary; nil while there is nothing to pack
-	count  int64        // number of objects that were processed
+	count  int64
 }
 
 // learned is a dictionary of a lane's objects. It is immutable.
@@ -57,15 +55,15 @@ type Filling struct {
 	known shrinkage
 }
 
-// Fill returns a Filling, to which the caller adds each object of one list on arrival. The complete list is then never
-// in memory uncompressed.
+// Fill returns a Filling, to which the caller adds each object of one list on arrival. Most objects of a large list are
+// then packed before the list is complete.
 func (l *Lane) Fill() *Filling {
 	l.counters.filling.Store(0)
 	return &Filling{lane: l}
 }
 
-// Drop discards a list that is not to become the lane's content, and the dictionary made from it. It is only for a lane
-// without a State.
+// Drop discards a list that is not to become the lane's content, and the dictionary made from the list. It is only for
+// a lane without a State.
 func (f *Filling) Drop() {
 	f.lane.counters.filling.Store(0)
 	if f.made != nil {
@@ -76,14 +74,13 @@ func (f *Filling) Drop() {
 // Memory returns the bytes of memory that the objects take, with the history and indexes of a Restoration.
 func (f *Filling) Memory() int64 { return f.taken }
 
-// count adds bytes to the memory taken.
 func (f *Filling) count(bytes int64) {
 	f.taken += bytes
 	f.lane.counters.filling.Store(f.taken)
 }
 
-// Add packs an object that no other goroutine reads yet, if the lane packs and the list is large enough. It counts the
-// object's memory.
+// Add counts the memory of an object that no other goroutine reads yet. If the lane packs and the list is large enough,
+// Add packs the object.
 func (f *Filling) Add(o *Object) {
 	f.taken += int64(o.memory())
 	f.pack(o)
@@ -100,7 +97,7 @@ func (f *Filling) Adopt(d *wire.Dictionary) {
 	}
 }
 
-// judge sets the ratio of an adopted dictionary, which is known only after its objects were added.
+// judge sets the ratio of an adopted dictionary. The ratio is known only after the objects were added.
 func (f *Filling) judge() {
 	if f.made != nil && f.known.objects > 0 {
 		judged := *f.made
@@ -109,7 +106,7 @@ func (f *Filling) judge() {
 	}
 }
 
-// keep moves the bytes of an object that is packed already into a block of f.by. No other goroutine reads it yet.
+// keep moves the bytes of a packed object that no other goroutine reads yet, if possible into a block of f.by.
 func (f *Filling) keep(o *Object) {
 	item := o.Item()
 	f.known.note(item)
@@ -134,7 +131,7 @@ func (f *Filling) pack(o *Object) {
 	}
 	f.loose = append(f.loose, o)
 	// If the objects have nothing in common, more of them do not help. Each attempt therefore waits for about twice as
-	// many objects as the previous one.
+	// many objects as the previous attempt.
 	if f.bytes += int64(o.Size()); f.bytes < from<<f.tries {
 		return
 	}
@@ -148,7 +145,7 @@ func (f *Filling) pack(o *Object) {
 	f.loose, f.bytes = nil, 0
 }
 
-// lay packs an object in place. No other goroutine reads it yet, and a new Item would waste the memory of the old one.
+// lay packs an object in place, because no other goroutine reads it yet and a new Item would waste memory.
 func (f *Filling) lay(o *Object) {
 	item := o.Item()
 	packed := f.by.Lay(item)
@@ -190,8 +187,8 @@ func (l *Lane) exchange(o *Object, packed wire.Item) (saved int64) {
 	return saved
 }
 
-// Pack packs the objects that have become old enough. Writers and readers continue in the meantime. Call it
-// periodically; a call returns immediately while another one runs.
+// Pack packs the objects that have become old enough. Call it periodically. It returns immediately while another call
+// runs.
 func (l *Lane) Pack(now time.Time) {
 	if l.options.Packing.From == 0 || !l.packing.TryLock() {
 		return
@@ -228,7 +225,6 @@ func (l *Lane) pack(s *State, now time.Time) {
 	l.gather()
 }
 
-// sample returns objects from all parts of the State.
 func (s *State) sample() []*Object {
 	step := max(1, (s.Len()+sampled-1)/sampled)
 	var samples []*Object
@@ -242,7 +238,6 @@ func (s *State) sample() []*Object {
 	return samples
 }
 
-// packState packs every object of a State.
 func (l *Lane) packState(s *State) {
 	batch := make([]*Object, 0, packedAtOnce)
 	for o := range s.Objects(Span{}) {
@@ -260,7 +255,7 @@ func (l *Lane) packState(s *State) {
 	l.packObjects(batch, (*wire.Packer).Lay)
 }
 
-// matured returns the position before which all events came at or before a time.
+// matured returns the position after the last event at or before a time.
 func (l *Lane) matured(e *epoch, before time.Time) int64 {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -278,8 +273,7 @@ func (l *Lane) matured(e *epoch, before time.Time) int64 {
 	return upTo
 }
 
-// packHistory packs the objects of events before a position: the object after the event, which the State may still
-// have, and the deletion object.
+// packHistory packs the objects of events before position upTo, including deletion objects.
 func (l *Lane) packHistory(e *epoch, upTo int64) {
 	p := &l.packer
 	batch := make([]*Object, 0, 2*packedAtOnce)
@@ -299,11 +293,10 @@ func (l *Lane) packHistory(e *epoch, upTo int64) {
 	}
 }
 
-// loose appends the unpacked objects that an event produced.
 func (e *entry) loose(to []*Object) []*Object {
 	now := e.now
 	if e.audience == toFormerSelectors {
-		now = nil // another event has the change itself
+		now = nil // packed with the change's second event, toOtherSelectors
 	}
 	for _, o := range []*Object{now, e.deleted.Load()} {
 		if o != nil && !o.Item().Packed() {
@@ -313,7 +306,6 @@ func (e *entry) loose(to []*Object) []*Object {
 	return to
 }
 
-// packObjects packs objects and counts the bytes that this saves in the State.
 func (l *Lane) packObjects(objects []*Object, pack func(*wire.Packer, *wire.Item) wire.Item) {
 	if len(objects) == 0 {
 		return
@@ -342,7 +334,6 @@ func (l *Lane) packObjects(objects []*Object, pack func(*wire.Packer, *wire.Item
 	}
 }
 
-// keepPacker ensures that the packer uses the lane's dictionary.
 func (l *Lane) keepPacker() {
 	if d := l.dictionary.Load(); !l.packer.by.Of(d.Dictionary) {
 		l.packer.by = d.Packer()

@@ -6,23 +6,23 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// Page is a run of neighbouring objects, immutable (I2). Every State uses the same *Page until one of its objects
-// changes. Work done once for a page therefore serves many responses. It implements wire.Page.
+// Page is a sequence of neighbouring objects, immutable (I2). States share a *Page until a write replaces it, so work
+// that is done once for a page serves many responses. It implements wire.Page.
 type Page struct {
 	objects       []*Object
 	bytes         atomic.Int64 // size of the items; 0 until the first call of Bytes, because computing it is expensive
 	precompressed wire.PrecompressedPage
-	segment       atomic.Pointer[joint] // segment that begins here and ends on another page; nil until a response has one
+	segment       atomic.Pointer[joint] // segment that begins here and ends on another page; nil if not needed yet
 	// kept replaces precompressed on a page that was joined for one response; nil on pages of a tree.
 	kept *wire.PrecompressedPage
 }
 
-// Len returns the number of objects in the page: 1 to 128, about 64.
+// Len returns the number of objects in the page: 1 to 128.
 func (p *Page) Len() int {
 	return len(p.objects)
 }
 
-// Item returns the object at an index from 0 to Len-1, for encoding responses.
+// Item returns the object at an index from 0 to Len-1.
 func (p *Page) Item(at int) *wire.Item {
 	return p.objects[at].Item()
 }
@@ -35,7 +35,6 @@ func (p *Page) Precompressed() *wire.PrecompressedPage {
 	return &p.precompressed
 }
 
-// dropPrecompressed drops the representations of a page that the newest State no longer has.
 func (p *Page) dropPrecompressed() {
 	p.precompressed.Drop()
 	if joint := p.segment.Load(); joint != nil {
@@ -43,7 +42,7 @@ func (p *Page) dropPrecompressed() {
 	}
 }
 
-// Bytes returns the total size of the page's items. Only the first call visits the objects.
+// Bytes returns the total size of the page's items.
 func (p *Page) Bytes() int64 {
 	bytes := p.bytes.Load()
 	if bytes == 0 {

@@ -11,8 +11,7 @@ const (
 	judged = 512
 	// lasting is the minimum lifetime of a dictionary.
 	lasting = 10 * time.Minute
-	// fallen is a factor. Packed bytes divided by plain bytes is a ratio. When this ratio has grown by the factor since
-	// the dictionary was made, another dictionary is made.
+	// fallen is the growth factor of the ratio of packed to plain bytes at which another dictionary is made.
 	fallen = 2
 )
 
@@ -22,7 +21,6 @@ type shrinkage struct {
 	plain, packed int64
 }
 
-// note counts a packed object.
 func (s *shrinkage) note(packed *wire.Item) {
 	if s.objects == 2*judged {
 		s.objects, s.plain, s.packed = s.objects/2, s.plain/2, s.packed/2
@@ -32,7 +30,7 @@ func (s *shrinkage) note(packed *wire.Item) {
 	s.packed += int64(packed.Memory())
 }
 
-// ratio returns packed bytes divided by plain bytes; 1 when there are none.
+// ratio returns packed bytes divided by plain bytes; 1 if there are none.
 func (s *shrinkage) ratio() float64 {
 	if s.plain == 0 {
 		return 1
@@ -40,7 +38,7 @@ func (s *shrinkage) ratio() float64 {
 	return float64(s.packed) / float64(s.plain)
 }
 
-// hasFallen reports whether objects shrink much less than when the dictionary was made. Another dictionary is then due.
+// hasFallen reports whether objects shrink much less than when the dictionary was made.
 func (s *shrinkage) hasFallen(d *learned, now time.Time) bool {
 	return s.objects >= judged && now.Sub(d.at) >= lasting && s.ratio() > fallen*d.ratio
 }

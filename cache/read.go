@@ -7,8 +7,7 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// Runs yields a span's objects page by page, in key order. It allocates nothing per object or page. Lists use a
-// Selection, which yields the same runs when the predicate selects everything.
+// Runs yields a span's objects page by page, in key order. It allocates nothing per object or page.
 func (s *State) Runs(span Span) iter.Seq[Run] {
 	return s.objects.runs(span.keys())
 }
@@ -18,13 +17,13 @@ func (s *State) Objects(span Span) iter.Seq[*Object] {
 	return flat(s.Runs(span))
 }
 
-// Count returns the number of objects in a span, in O(pages). remainingItemCount is Count from the first key of the
-// next page (semantics 2.6).
+// Count returns the number of objects in a span without visiting them. remainingItemCount is Count from the first key
+// of the next chunk (semantics 2.6).
 func (s *State) Count(span Span) int {
 	return s.objects.countIn(span.keys())
 }
 
-// Bytes returns the total size of the items in a span, in O(pages).
+// Bytes returns the total size of the items in a span.
 func (s *State) Bytes(span Span) int64 {
 	bytes := int64(0)
 	for run := range s.Runs(span) {
@@ -33,13 +32,13 @@ func (s *State) Bytes(span Span) int64 {
 	return bytes
 }
 
-// Chunk is one page of a client's list with a limit.
+// Chunk is the part of a list that one request with a limit returns.
 type Chunk struct {
 	Runs    []Run
 	Len     int  // number of objects in the runs
-	Looked  int  // number of candidates that were compared
+	Looked  int  // as in Selection
 	More    bool // whether candidates follow the last object (semantics 2.6)
-	Indexed bool // whether the candidates come from an index, so objects outside it may follow
+	Indexed bool // whether the candidates come from an index, so objects outside the index may follow
 }
 
 // Last returns the last object. The chunk must not be empty.
@@ -57,8 +56,8 @@ func (c *Chunk) Bytes() int64 {
 	return bytes
 }
 
-// Chunk returns the first objects that p matches, at or after the key from. The argument limit is their maximum number.
-// It costs O(limit) when p selects everything in its namespace. The limit must be at least 1.
+// Chunk returns the first objects that p matches, at or after the key from. The limit is their maximum number, at least
+// 1. Chunk costs O(limit) when p selects everything in its namespace.
 func (s *State) Chunk(p *selectors.Predicate, from string, limit int) Chunk {
 	selection := s.Selection(p, from)
 	selection.limit = limit
@@ -67,7 +66,7 @@ func (s *State) Chunk(p *selectors.Predicate, from string, limit int) Chunk {
 		Indexed: selection.indexed}
 }
 
-// narrow chooses where to look for p's matches: at one key, in an index, or in p's namespace. The demand by is nil
+// narrow chooses where to look for p's matches: at one key, in an index, or in p's namespace. The result by is nil
 // unless the lane has built that index.
 func (s *State) narrow(p *selectors.Predicate, from string) (t *tree, in interval, by *demand) {
 	span := spanOf(p, from)
@@ -77,7 +76,6 @@ func (s *State) narrow(p *selectors.Predicate, from string) (t *tree, in interva
 	return s.indexed(p, span)
 }
 
-// spanOf returns the span of p's matches at or after the key from.
 func spanOf(p *selectors.Predicate, from string) Span {
 	span := Span{From: from}
 	if p.Namespace() != "" {

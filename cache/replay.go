@@ -11,10 +11,10 @@ import (
 // its own RV. An object with another UID is deleted and added. Inside the lost window no read is served and no watch
 // starts.
 //
-// It returns ErrSetBack, ErrOtherPast or ErrManyChanges when the list cannot be replayed, ErrNotReady before the first
-// Replace, and ErrClosed after Close. On an error the lane does not take the content of the list. The objects must have
-// the encoding of the State's objects, because the State keeps its shape. The caller must have called Expect before it
-// requested the list, and no other goroutine may write in the meantime. The caller keeps the slice.
+// It returns ErrSetBack, ErrOtherPast or ErrManyChanges when the list cannot be replayed. On an error the lane does not
+// take the content of the list. The objects must have the encoding of the State's objects, because the State keeps its
+// shape. The caller must have called Expect before it requested the list, and no other goroutine may write in the
+// meantime. The caller keeps the slice.
 func (l *Lane) Replay(rv RV, objects []*Object) error {
 	s, shown, err := l.settle()
 	if err != nil {
@@ -48,10 +48,10 @@ func (l *Lane) Known() ([]RV, error) {
 	return append([]RV{s.rv}, s.epoch.vouched.above(s.rv)...), nil
 }
 
-// settle restores the content of the visible State, if events were applied after that State was vouched for. Other
-// events, which the lane did not receive, must have cancelled them out before the RV of the visible State. It returns
-// the written State and the visible State. Afterwards both have the same events, except that the written State may have
-// more deletions at its RV.
+// settle makes the content of the written State equal to the content of the visible State. The two differ if the
+// visible State was vouched for and the lane then applied events below its RV. Later events, which the lane did not
+// receive, must have cancelled these events. settle returns the written State and the visible State. The written State
+// may still have more deletions at its own RV.
 func (l *Lane) settle() (s, shown *State, err error) {
 	s, shown, err = l.replayable()
 	if err != nil || shown.rv <= s.rv || shown.seq == s.seq {
@@ -68,8 +68,7 @@ func (l *Lane) settle() (s, shown *State, err error) {
 	return l.replayable()
 }
 
-// replayable returns the written State and the visible State. Only their indexes can change, because nothing is vouched
-// for while a list is expected.
+// replayable returns the written State and the visible State. Only their indexes can change while a list is expected.
 func (l *Lane) replayable() (written, shown *State, err error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -83,10 +82,9 @@ func (l *Lane) replayable() (written, shown *State, err error) {
 	return s, l.shown.Load(), nil
 }
 
-// replayWindow replays a lost window: it brings the lane from s to the differences found. It builds the final State
-// without the writers' lock, because readers may wait for that lock (Vouch). Building takes 10 microseconds per event,
-// and the work under the lock 0.1 microseconds. Indexes may change in the meantime; then replayWindow builds the State
-// again.
+// replayWindow applies the differences to the written State s. It builds the final State without the writers' lock,
+// because readers may wait for that lock (Vouch). Building takes 10 microseconds per event, and the work under the lock
+// 0.1 microseconds. If indexes change in the meantime, replayWindow builds the State again.
 func (l *Lane) replayWindow(s *State, found *comparison, events []difference, lost lostWindow) error {
 	if int64(len(events)) > watchCacheFloor.most {
 		return ErrManyChanges
@@ -102,8 +100,8 @@ func (l *Lane) replayWindow(s *State, found *comparison, events []difference, lo
 	}
 }
 
-// finishReplay publishes the final State, unless the written State has changed since it was built. It returns the
-// written State that it found.
+// finishReplay publishes the final State, unless the written State is no longer s. It returns the written State that it
+// found.
 func (l *Lane) finishReplay(s, final *State, found *comparison, events []difference, lost lostWindow) (*State, error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -119,9 +117,8 @@ func (l *Lane) finishReplay(s, final *State, found *comparison, events []differe
 	return now, nil
 }
 
-// writeReplay writes the differences in the same order as advance. The lost windows come first, so no watch starts from
-// an event inside them. Then it appends the events to history and publishes the final State in one step. Last, the
-// dispatcher updates the feeds.
+// writeReplay writes the lost windows first, so no watch starts from an event inside them. It appends all events to
+// history before it publishes the final State. Last, the dispatcher updates the feeds.
 func (l *Lane) writeReplay(s, final *State, found *comparison, events []difference, lost lostWindow) {
 	from, rv := lost.after, lost.upTo
 	e, now := s.epoch, time.Now()
@@ -131,12 +128,12 @@ func (l *Lane) writeReplay(s, final *State, found *comparison, events []differen
 	case found.exact(from, rv):
 		begins = 0
 	case len(windows) == 0 && rv > from:
-		windows = []lostWindow{lost} // has no RV inside, but more than one event
+		windows = []lostWindow{lost} // the window has no RV inside, but several events
 	}
 	e.history.addLostWindows(windows)
 	e.lostWindows.Add(1)
 	e.history.trim(now)
-	for _, d := range events { // no event may be dropped before the last is recorded
+	for _, d := range events { // no event may be dropped before the last event is recorded
 		e.history.put(change{rv: d.rv, before: d.before, now: d.now, audience: d.audience, state: final, lostAfter: begins,
 			at: now})
 		if d.audience != toFormerSelectors {
@@ -149,7 +146,6 @@ func (l *Lane) writeReplay(s, final *State, found *comparison, events []differen
 	e.feeds.wakeAll()
 }
 
-// afterLostWindow returns the State at the end of a lost window. No reader sees the States in between.
 func (s *State) afterLostWindow(events []difference, rv RV) *State {
 	final := s
 	for _, e := range events {
@@ -158,12 +154,11 @@ func (s *State) afterLostWindow(events []difference, rv RV) *State {
 	return final.at(rv)
 }
 
-// afterDifference returns the State after one event of a lost window.
 func (s *State) afterDifference(d difference) *State {
 	if d.audience != toFormerSelectors {
 		return s.after(d.rv, d.before, d.now)
 	}
 	same := *s
-	same.seq++ // a later event has the change itself
+	same.seq++ // the change follows again, toOtherSelectors
 	return &same
 }

@@ -15,8 +15,8 @@ type Restoration struct {
 }
 
 // Restore starts a Restoration with the content at rv. The objects must have been added to f; they may be in any order,
-// and the caller keeps the slice. The lane must not be ReadFromEtcd, because then the RV up to which a past is complete
-// is unknown.
+// and the caller keeps the slice. The lane must not be ReadFromEtcd, because then the RV up to which the content is
+// complete is unknown.
 func (f *Filling) Restore(rv RV, shape wire.Shape, objects []*Object) *Restoration {
 	e := newEpoch(f.lane)
 	base := newState(e, rv, shape, objects)
@@ -25,8 +25,8 @@ func (f *Filling) Restore(rv RV, shape wire.Shape, objects []*Object) *Restorati
 	return &Restoration{filling: f, last: base}
 }
 
-// Apply adds the object of the next event and applies the event, as Lane.Apply does. History then drops events that are
-// too old at the time of this event. It returns ErrOutOfOrder for an event that is not newer than the last.
+// Apply adds the object of the next event and applies the event, as Lane.Apply does. History drops events that are too
+// old at the time of this event. It returns ErrOutOfOrder for an event that is not newer than the last.
 func (r *Restoration) Apply(c Change, at time.Time) error {
 	s, rv := r.last, c.Object.RV
 	if rv <= s.rv {
@@ -41,7 +41,7 @@ func (r *Restoration) Apply(c Change, at time.Time) error {
 		r.record(change{rv: rv, before: before, deletion: c.Object, at: at})
 	default:
 		r.last = s.at(rv)
-		r.filling.count(-int64(c.Object.memory())) // nothing references it
+		r.filling.count(-int64(c.Object.memory())) // neither the State nor history contains the object
 	}
 	return nil
 }
@@ -59,13 +59,13 @@ func (r *Restoration) record(c change) {
 	r.filling.count(h.bytes.Load() - counted + r.last.indexBytes() - indexed)
 }
 
-// Objects yields the objects after the last event, in the order of their keys.
+// Objects yields the objects after the last event, in key order.
 func (r *Restoration) Objects(yield func(*Object) bool) { r.last.Objects(Span{})(yield) }
 
-// Show makes the restored content the content of the lane in one step, complete up to rv. Readers see the State after
-// the last event; watches may start after any of the events. It starts a new epoch, as Replace does. It returns
-// ErrOutOfOrder when rv is below the last event, and then changes nothing. It returns ErrClosed after Close. Unless it
-// returned ErrOutOfOrder, the Restoration must not be used again.
+// Show makes the restored content the content of the lane, complete up to rv, and starts a new epoch, as Replace does.
+// Readers see the State after the last event; watches may start after any event in history. It returns ErrOutOfOrder
+// when rv is below the last event, and then changes nothing. It returns ErrClosed after Close. Unless it returned
+// ErrOutOfOrder, the Restoration must not be used again.
 func (r *Restoration) Show(rv RV) error {
 	if r.last == nil {
 		panic("BUG: cache: second call of Restoration.Show")

@@ -2,9 +2,9 @@ package cache
 
 import "time"
 
-// retention says which events history keeps. The bounds of age and bytes are the lane's options. The floor below both
-// is not configurable: it is what kube-apiserver's watch cache keeps (semantics 4.1). If kube-apiserver would let a
-// client resume its watch, the facade therefore does, too.
+// retention says which events history keeps. The bounds of age and bytes are the lane's options. The floor is not
+// configurable: it is what kube-apiserver's watch cache keeps (semantics 4.1), so that clients can resume watches as at
+// kube-apiserver.
 //
 // The floor can keep every object in memory that changed within floor.age. As in kube-apiserver, only the number of
 // events limits this memory.
@@ -24,11 +24,9 @@ type floor struct {
 // watchCacheFloor has kube-apiserver's numbers. 75 s is 1.25 times the bookmark interval.
 var watchCacheFloor = floor{age: 75 * time.Second, most: 100 << 10, fewest: 100}
 
-// least returns a retention that keeps only the floor.
 func (r *retention) least() retention { return retention{floor: r.floor} }
 
-// keeps reports whether history keeps an event of the given age. The argument behind is the number of later events, and
-// bytes is the size of all events.
+// keeps reports whether history keeps an event. behind is the number of later events, bytes the size of all events.
 func (r *retention) keeps(age time.Duration, behind, bytes int64) bool {
 	return age <= r.age && bytes <= r.bytes || age <= r.floor.age && behind < r.floor.most || behind < r.floor.fewest
 }

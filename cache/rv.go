@@ -18,7 +18,7 @@ func ParseRV(s string) (RV, error) {
 	return RV(n), nil
 }
 
-// String returns the RV in the notation of metadata.resourceVersion.
+// String returns the RV as in metadata.resourceVersion.
 func (r RV) String() string {
 	return strconv.FormatUint(uint64(r), 10)
 }

@@ -7,22 +7,20 @@ import (
 )
 
 // sample contains some objects of an epoch, used to estimate how rare a value is. One half changed recently, because
-// feeds are compared with events; the other half is random. All watches use the same sample until sampleLife events
-// have come.
+// feeds are compared with events; the other half is random.
 type sample struct {
 	seq     int64 // position in history when the sample was taken
 	objects []*Object
 }
 
 const (
-	sampleSize = 64  // maximum; a value that is missing in the sample occurs in about one event in 64, or fewer
-	sampleLife = 512 // in events
+	sampleSize = 64  // maximum number of objects
+	sampleLife = 512 // number of events after which another sample is taken
 )
 
 // mostRequirements is the maximum number of a predicate's requirements that are compared with the sample.
 const mostRequirements = 16
 
-// sample returns a recent sample of the epoch.
 func (e *epoch) sample() *sample {
 	now := e.newest.Load()
 	last := e.sampled.Load()
@@ -56,9 +54,9 @@ func (t *tree) some(most int) []*Object {
 	return objects
 }
 
-// anchor chooses the anchor of p's feed: its rarest requirement, unless more than half of the sample fulfils it. In
-// that case the feed has no anchor and is compared with every event. That costs little more, and feeds with an anchor
-// do not wait for this feed.
+// anchor chooses the anchor of p's feed: its rarest requirement. If more than half of the sample fulfils this
+// requirement, the feed gets no anchor and is compared with every event. That costs little more, and feeds with an
+// anchor do not wait for this feed.
 func (s *sample) anchor(p *selectors.Predicate) anchor {
 	if p.Name() != "" && p.Namespace() != "" {
 		return anchor{by: byKey, values: []string{p.Namespace() + "/" + p.Name()}}
@@ -78,7 +76,7 @@ func (s *sample) anchor(p *selectors.Predicate) anchor {
 	return best
 }
 
-// rarestValue returns the property, other than the namespace, of which p requires the rarest single value.
+// rarestValue returns the property whose single required value is the rarest in the sample, without namespaces.
 func (s *sample) rarestValue(p *selectors.Predicate) (property selectors.Property, ok bool) {
 	least, looked := len(s.objects)+1, 0
 	for r := range p.Requirements() {
@@ -94,7 +92,7 @@ func (s *sample) rarestValue(p *selectors.Predicate) (property selectors.Propert
 	return property, ok
 }
 
-// count returns how many objects of the sample fulfil a requirement, at most upTo.
+// count returns about how many objects of the sample fulfil a requirement. It may stop counting at upTo.
 func (s *sample) count(r *selectors.Requirement, upTo int) int {
 	if r.Shards != nil && r.Shards.Key() == selectors.ByUID {
 		at := shardAnchor(r.Shards) // the share of all hashes is more exact than a count in the sample

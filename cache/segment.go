@@ -8,17 +8,16 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// A segment is a run of objects in a response that shows a part of a tree: one namespace, or one value of an index. The
-// boundaries of pages depend on all objects of the tree. In a compressed response, a client could see these boundaries
-// and learn about objects that it must not read. The boundaries of segments depend only on the keys of the response's
-// own objects.
+// A segment is a sequence of objects in a response that shows a part of a tree: one namespace, or one value of an
+// index. The boundaries of pages depend on all objects of the tree. In a compressed response, a client could see these
+// boundaries and learn about objects that it must not read. The boundaries of segments depend only on the keys of the
+// response's own objects.
 const (
 	shortestSegment = 16   // in objects
-	longestSegment  = most // in objects; the same limit as that of pages, which precompression can handle
+	longestSegment  = most // in objects; the maximum of a page
 	segmentCut      = 48   // one key in this many begins a segment, which gives segments about the size of pages
 )
 
-// segments yields the segments of an interval, in order.
 func (t *tree) segments(in interval) iter.Seq[Run] {
 	return func(yield func(Run) bool) {
 		for c := t.cursor(in); !c.done(); {
@@ -29,8 +28,7 @@ func (t *tree) segments(in interval) iter.Seq[Run] {
 	}
 }
 
-// nextSegment returns the objects up to the start of the next segment, and moves the cursor there. The caller checks
-// done first.
+// nextSegment returns the objects up to the start of the next segment, and advances. The caller checks done first.
 func (c *cursor) nextSegment() Run {
 	first := c.at
 	length := 0
@@ -48,7 +46,7 @@ func (c *cursor) nextSegment() Run {
 	return Run{Page: c.tree.join(first, length), To: length}
 }
 
-// beginsSegment reports whether a segment begins at the object with a key. The hash is FNV-1a.
+// beginsSegment reports whether a segment may begin at the object with this key. The hash is FNV-1a.
 func beginsSegment(key string) bool {
 	hash := uint32(2166136261)
 	for i := range len(key) {
@@ -57,8 +55,8 @@ func beginsSegment(key string) bool {
 	return hash>>8%segmentCut == 0
 }
 
-// join returns a page with length objects of several pages. Its precompressed representations are stored at the first
-// of these pages, for later responses with the same segment.
+// join copies a segment of several pages into one new page. The precompressed representations of the new page are
+// stored at the first of the old pages, for later responses with the same segment.
 func (t *tree) join(first spot, length int) *Page {
 	joined := &Page{objects: make([]*Object, 0, length)}
 	var following []weak.Pointer[Page]
@@ -88,8 +86,8 @@ func (j *joint) is(from, to int, following []weak.Pointer[Page]) bool {
 	return j != nil && j.from == from && j.to == to && slices.Equal(j.following, following)
 }
 
-// joint returns the representations of the segment that begins at the object with the index from in the page and ends
-// on another page. Only lists with a limit have several such segments on one page; then the last one is kept.
+// joint returns the representations of a segment that begins at p.objects[from]. Only lists with a limit have several
+// such segments on one page; the page then keeps the last one.
 func (p *Page) joint(from, to int, following []weak.Pointer[Page]) *wire.PrecompressedPage {
 	kept := p.segment.Load()
 	if kept.is(from, to, following) {

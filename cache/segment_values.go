@@ -6,14 +6,12 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// maxValueSets is the maximum number of properties for which a segment has a valueSet. Clients can select by any number
-// of labels.
+// maxValueSets is the maximum number of valueSets of a segment. Clients can select by any number of labels.
 const maxValueSets = 4
 
-// valueSet contains the hashes of the values of one property in a full segment of history. Like an anchor, it only
-// proposes segments; the predicate decides (I9). A watch from an old version therefore compares few events with its
-// predicate. A full segment has 128 objects, before and after each event: 4096 bits then let 3 % of the segments
-// without the value pass.
+// valueSet contains the hashes of the values of one property in segmentSize events of history. Like an anchor, it only
+// proposes events; the predicate decides (I9). A watch from an old version therefore compares few events with its
+// predicate. With 128 hashes in 4096 bits, 3 % of the segments without a value seem to have it.
 type valueSet struct {
 	keys     bool               // whether the values are the keys of objects
 	property selectors.Property // property of the values, unless they are keys
@@ -30,7 +28,7 @@ func (s *valueSet) has(value string) bool {
 	return s.bits[hash>>6&63]&(1<<(hash&63)) != 0
 }
 
-// hashOf returns the FNV-1a hash. Clients who write values that collide only make replays slower.
+// hashOf returns the FNV-1a hash. Collisions that a client provokes only slow down watches from old versions.
 func hashOf(value string) uint64 {
 	hash := uint64(14695981039346656037)
 	for i := range len(value) {
@@ -39,7 +37,7 @@ func hashOf(value string) uint64 {
 	return hash
 }
 
-// lacks reports whether the full segment that begins at a position has no event for feeds with the given anchor.
+// lacks reports whether the full segment that begins at position seq has no event for feeds with the given anchor.
 func (h *history) lacks(seq int64, at *anchor) bool {
 	w := h.held.Load()
 	if seq < w.first || at.by != byKey && at.by != byValue {
@@ -52,8 +50,7 @@ func (h *history) lacks(seq int64, at *anchor) bool {
 	return !slices.ContainsFunc(at.values, set.has)
 }
 
-// valuesOf returns the set for an anchor, made on first use. It is nil if the segment already has maxValueSets sets of
-// other properties. The segment is full.
+// valuesOf returns the set for an anchor, or nil if there are too many sets already. The segment must be full.
 func (s *segment) valuesOf(at *anchor) *valueSet {
 	for i := range s.values {
 		set := s.values[i].Load()

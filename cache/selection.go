@@ -6,8 +6,8 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// Selection iterates over the objects of a State that a predicate selects, page by page. When the predicate selects
-// everything in its span, it yields complete pages without comparing objects. It is used by one goroutine.
+// Selection iterates over the objects of a State that a predicate selects. When the predicate selects everything in its
+// span, no object is compared. A Selection is used by one goroutine.
 type Selection struct {
 	// Looked is the number of candidates passed so far, Selected the number of candidates selected.
 	Looked, Selected int
@@ -22,9 +22,8 @@ type Selection struct {
 	more       bool    // whether candidates follow after the limit
 }
 
-// Selection returns an iteration over the objects that p matches, in key order, at or after the key from. The
-// candidates include all objects that p can match. An index, or p's key range, excludes most other objects. The
-// predicate decides (I9).
+// Selection returns an iteration over the objects that p matches, in key order, at or after the key from. An index only
+// proposes candidates; p decides (I9).
 func (s *State) Selection(p *selectors.Predicate, from string) *Selection {
 	t, in, by := s.narrow(p, from)
 	indexed := t != &s.objects
@@ -35,8 +34,7 @@ func (s *State) Selection(p *selectors.Predicate, from string) *Selection {
 	return &Selection{state: s, predicate: p, from: from, candidates: walk(in), by: by, indexed: indexed}
 }
 
-// Candidates yields the objects that p may select, for an estimate of a Selection's cost. It does not count as a
-// comparison.
+// Candidates yields the objects that p may select, for an estimate of a Selection's cost.
 func (s *State) Candidates(p *selectors.Predicate, from string) iter.Seq[Run] {
 	t, in, _ := s.narrow(p, from)
 	return t.runs(in)
@@ -75,7 +73,7 @@ func (s *Selection) report() {
 	}
 }
 
-// Selects reports whether a candidate is selected, and counts it.
+// Selects reports whether the candidate p.Item(at) is selected, and counts it.
 func (s *Selection) Selects(p *Page, at int) bool {
 	s.Looked++
 	selects := s.predicate.Matches(&p.objects[at].Attributes)

@@ -6,12 +6,12 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// A feed of shards is anchored at the first bits of the hashes that it selects. A range of hashes is the union of few
-// sets of hashes with a common beginning, as a range of addresses is the union of subnets. For an event, each beginning
-// of its object's hash is looked up, so the cost does not depend on the number of shards.
+// A feed of shards is anchored at prefixes of the hashes that it selects, called beginnings. A range of hashes consists
+// of few sets with a common prefix, as a range of IP addresses consists of subnets. For an event, each prefix of its
+// object's hash is looked up, so the cost does not depend on the number of shards.
 
-// shardBits is the maximum length of a beginning. The end of a range that is not a multiple of 2^52 is rounded to one:
-// about one event in 4096 is then also compared with the feed of the neighbouring shard.
+// shardBits is the maximum length of a beginning. The end of a range is rounded to a multiple of 2^52: about one event
+// in 4096 is then also compared with the feed of the neighbouring shard.
 const shardBits = 12
 
 // beginning is a prefix of a hash: the number of its bits, then the bits.
@@ -22,8 +22,8 @@ func beginningOf(hash uint64, bits int) beginning {
 	return beginning{byte(bits), byte(first >> 8), byte(first)}
 }
 
-// beginnings returns the beginnings of all hashes in the ranges of shards. To get at most mostValues of them, it rounds
-// the ranges further. Beginnings of two ranges may overlap or be equal.
+// beginnings returns the beginnings of all hashes of shards. It rounds the ranges further while there are more than
+// mostValues beginnings. Beginnings of two ranges may overlap or be equal.
 func beginnings(shards *selectors.Shards) (texts []string) {
 	for bits := shardBits; ; bits -= shardBits / 3 {
 		texts = texts[:0]
@@ -36,7 +36,7 @@ func beginnings(shards *selectors.Shards) (texts []string) {
 	}
 }
 
-// appendBeginnings appends the beginnings of one range, of at most the given number of bits.
+// appendBeginnings appends the beginnings of one range, each of at most the given number of bits.
 func appendBeginnings(texts []string, r selectors.HashRange, bits int) []string {
 	add := func(block uint64, bits int) {
 		text := beginningOf(block<<(64-bits), bits)
@@ -61,7 +61,6 @@ func appendBeginnings(texts []string, r selectors.HashRange, bits int) []string 
 	return texts
 }
 
-// shardAnchor returns the anchor of a feed of shards.
 func shardAnchor(shards *selectors.Shards) anchor {
 	return anchor{by: byShard, shards: shards.Key(), values: beginnings(shards)}
 }

@@ -2,8 +2,8 @@ package cache
 
 import "sync/atomic"
 
-// signal wakes all goroutines that wait on it. Firing costs one atomic swap when none waits. To wait without missing a
-// wake-up, call armed, then check for work, then wait.
+// signal wakes all goroutines that wait on it. Firing costs one atomic swap when no goroutine waits. To wait without
+// missing a wake-up, call armed, then check for work, then wait.
 type signal struct {
 	waiting atomic.Pointer[chan struct{}]
 }

@@ -5,21 +5,21 @@ import "iter"
 // Span is a range of a State's keys: those with a prefix, at or after a key in bytewise order. The zero Span is all
 // keys.
 type Span struct {
-	// Prefix is "" for all objects or "namespace/" for those of a namespace. The characters '-' and '.' sort before
-	// '/', so this order differs from a sort by (namespace, name) (semantics 2.7).
+	// Prefix is "" for all objects or "namespace/" for the objects of a namespace. The characters '-' and '.' sort
+	// before '/', so this order differs from a sort by (namespace, name) (semantics 2.7).
 	Prefix string
 	// From is the first key. A key followed by "\x00" means to start after that key, as in continue tokens (semantics
 	// 2.5).
 	From string
 }
 
-// interval is a range of positions in a tree, from inclusive and to exclusive. An open interval has no end.
+// interval contains the positions of a tree with from <= position < to. An open interval has no end.
 type interval struct {
 	from, to position
 	open     bool
 }
 
-// keys returns the interval of span in a tree without values.
+// keys returns the interval of span in a State's own tree.
 func (span Span) keys() interval {
 	in := interval{from: position{key: max(span.Prefix, span.From)}}
 	in.to.key, in.open = successor(span.Prefix)
@@ -38,13 +38,12 @@ func (span Span) of(value string) interval {
 	return in
 }
 
-// only returns the interval of one key in a tree without values. It is empty when the key sorts before the argument
-// from.
+// only returns the interval of one key in a State's own tree. It is empty when key < from.
 func only(key, from string) interval {
 	return interval{from: position{key: max(key, from)}, to: position{key: key + "\x00"}}
 }
 
-// successor returns the first string after all strings that begin with prefix. open means that there is none.
+// successor returns the first string after all strings that begin with prefix. open means that there is no such string.
 func successor(prefix string) (end string, open bool) {
 	for n := len(prefix); n > 0; n-- {
 		if last := prefix[n-1]; last < 0xff {
@@ -54,7 +53,6 @@ func successor(prefix string) (end string, open bool) {
 	return "", true
 }
 
-// bounds returns the spots of an interval's ends.
 func (t *tree) bounds(in interval) (from, to spot) {
 	from, to = t.seek(in.from), t.end()
 	if !in.open {
@@ -68,7 +66,6 @@ func (t *tree) countIn(in interval) int {
 	return max(0, t.rank(to)-t.rank(from))
 }
 
-// runs yields the parts of pages that an interval covers, in order.
 func (t *tree) runs(in interval) iter.Seq[Run] {
 	return func(yield func(Run) bool) {
 		for c := t.cursor(in); !c.done(); {
@@ -79,7 +76,6 @@ func (t *tree) runs(in interval) iter.Seq[Run] {
 	}
 }
 
-// cursor iterates over an interval of a tree.
 type cursor struct {
 	tree   *tree
 	at, to spot
@@ -127,15 +123,13 @@ func (c *cursor) nextRun() Run {
 	return run
 }
 
-// settle moves a cursor after a page's last object to the first object of the next page, because each location must
-// have only one spot.
+// settle moves a cursor that is at the end of a page to the next page, because each location must have only one spot.
 func (c *cursor) settle() {
 	if c.at.object == c.tree.page(c.at).Len() {
 		c.at = c.tree.following(c.at)
 	}
 }
 
-// following returns the spot of the first object after a spot's page.
 func (t *tree) following(at spot) spot {
 	if at.page+1 < len(t.chunks[at.chunk].pages) {
 		return spot{at.chunk, at.page + 1, 0}

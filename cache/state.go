@@ -13,17 +13,16 @@ import (
 type State struct {
 	epoch   *epoch
 	rv      RV
-	seq     int64 // number of the epoch's events up to this State: the position in history of the next one
+	seq     int64 // number of the epoch's events up to this State: the position in history of the next event
 	shape   wire.Shape
 	size    int64 // bytes of all objects
 	vouched bool  // whether rv is above the written RV (Lane.Vouch)
 	partial bool  // whether more deletions may come at rv; false in all States that readers see (Lane.Apply)
 	objects tree
-	indexes []index // indexes of Options.Indexes, then those that the lane has built
+	indexes []index // indexes of Options.Indexes, then lane-built indexes
 }
 
-// newState returns the first State of an epoch. A paginated upstream list may contain several objects with the same
-// key; the newest is kept.
+// newState returns the first State of an epoch. Of several objects with one key, it keeps the newest.
 func newState(e *epoch, rv RV, shape wire.Shape, objects []*Object) *State {
 	sorted := slices.Clone(objects)
 	slices.SortFunc(sorted, func(a, b *Object) int {
@@ -40,7 +39,6 @@ func newState(e *epoch, rv RV, shape wire.Shape, objects []*Object) *State {
 	return s
 }
 
-// saved returns the number of bytes that packing the State's objects saves.
 func (s *State) saved() (bytes int64) {
 	for o := range s.Objects(Span{}) {
 		bytes += o.saved()
@@ -54,7 +52,7 @@ func (s *State) RV() RV { return s.rv }
 // Shape returns the shape of responses for the lane's kind.
 func (s *State) Shape() wire.Shape { return s.shape }
 
-// Len returns the number of objects in the State.
+// Len returns the number of objects.
 func (s *State) Len() int { return s.objects.count }
 
 // Get returns the object with a key, and whether there is one.
@@ -66,7 +64,7 @@ func (s *State) Get(key string) (*Object, bool) {
 	return s.objects.object(at), true
 }
 
-// after returns the State after one event: before (nil when new) replaced by now (nil when deleted).
+// after returns the State after one event: before (nil if the object is new) replaced by now (nil if it is deleted).
 func (s *State) after(rv RV, before, now *Object) *State {
 	next := *s
 	next.rv = rv
@@ -103,8 +101,7 @@ func (s *State) whole() RV {
 	return s.rv
 }
 
-// pathBytes returns about how many bytes one edit copies: in each tree the slice of chunks, a chunk and a page, and
-// their headers.
+// pathBytes returns about how many bytes one edit copies.
 func (s *State) pathBytes() int64 {
 	const pointer, headers = 8, 160
 	bytes := int64(headers)

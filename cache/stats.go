@@ -2,8 +2,7 @@ package cache
 
 import "sync/atomic"
 
-// Stats contains the numbers of a lane. Gauges have the value at the time of the call; counters count since the lane
-// was created.
+// Stats contains the numbers of a lane. Counters count since the lane was created.
 type Stats struct {
 	RV           RV
 	Objects      int
@@ -21,7 +20,7 @@ type Stats struct {
 	Applied      uint64 // upstream events applied
 	Relists      uint64 // epochs begun
 	Replayed     uint64 // lists that were replayed within an epoch
-	Expired      uint64 // watchers that ended because history dropped their position
+	Expired      uint64 // watchers that ended because history had dropped their position, or at a lost window
 	Indexed      uint64 // indexes that the lane has built so far
 }
 
@@ -30,7 +29,7 @@ type counters struct {
 	applied, relists, expired atomic.Uint64
 	replayed                  atomic.Uint64
 	saved                     atomic.Int64 // bytes that packing saves in the State; written while Lane.writing is held
-	sparse                    atomic.Int64 // blocks that became sparse since the last call of gather
+	sparse                    atomic.Int64 // blocks that became sparse since gather last moved objects
 	filling                   atomic.Int64 // bytes of a list that is arriving
 	indexed                   atomic.Uint64
 }
@@ -69,7 +68,6 @@ func (l *Lane) Stats() Stats {
 	return stats
 }
 
-// indexBytes returns the bytes of all indexes.
 func (s *State) indexBytes() (bytes int64) {
 	for i := range s.indexes {
 		bytes += s.indexes[i].bytes()

@@ -6,7 +6,7 @@ import (
 )
 
 // Tail reads a lane's events in order, once. It is a position in history and keeps no object in memory. A reader that
-// is too slow finds its position lost, and never delays the lane. Used by one goroutine.
+// is too slow finds its position lost, and never delays the lane. A Tail is used by one goroutine.
 type Tail struct {
 	lane  *Lane
 	epoch *epoch
@@ -20,7 +20,7 @@ type Happened struct {
 	At time.Time
 }
 
-// Tail returns a Tail from the RV of the last event or bookmark on, and the State at that RV.
+// Tail returns a Tail that starts at the RV of the last event or bookmark, and the State at that RV.
 func (l *Lane) Tail() (*Tail, *State, error) {
 	s := l.state.Load()
 	if s == nil {
@@ -53,8 +53,7 @@ func (t *Tail) State() (*State, error) {
 	return w.at(t.seq - 1).state.at(t.rv), nil
 }
 
-// Ready returns how many events are ready for Next, which may find that some are missing. It returns 0 if history has
-// dropped some.
+// Ready returns how many events are ready for Next. It returns 0 if history has dropped some.
 func (t *Tail) Ready() int {
 	written, err := t.written()
 	if err != nil || !t.epoch.history.holds(t.seq) {
@@ -63,7 +62,8 @@ func (t *Tail) Ready() int {
 	return int(max(0, t.ready(written)-t.seq))
 }
 
-// Waiting returns the time of the first event that was not read, whether it is ready or not; zero if there is none.
+// Waiting returns the time of the first event that was not read, whether it is ready or not. It returns the zero time
+// if every event was read.
 func (t *Tail) Waiting() time.Time {
 	written, err := t.written()
 	if err != nil {
@@ -77,7 +77,6 @@ func (t *Tail) Waiting() time.Time {
 	return time.UnixMilli(w.at(seq).at)
 }
 
-// ready returns the position before which events are ready.
 func (t *Tail) ready(written *State) int64 {
 	if t.lane.dictionary.Load() == nil {
 		return written.seq
@@ -86,7 +85,7 @@ func (t *Tail) ready(written *State) int64 {
 }
 
 // Next appends the next events that are ready, at most the given number. If the lane packs objects, an event is ready
-// when its objects were packed. It returns ErrLost when events are missing: history has dropped them, a new epoch has
+// when its objects were packed. Next returns ErrLost when events are missing: history has dropped them, a new epoch has
 // begun, a lost window was replayed, or the next event cannot be repeated from its object alone. It returns ErrClosed
 // after Close.
 func (t *Tail) Next(events []Happened, most int) ([]Happened, error) {
@@ -120,8 +119,8 @@ func (t *Tail) written() (*State, error) {
 	return s, nil
 }
 
-// read appends the next events whose position is below ready, and stops after most events. If no event of the written
-// State is left and no lost window follows, the RV advances to the version up to which that State is whole.
+// read appends the next events whose position is below ready, at most the given number. After the last event of the
+// written State, the RV becomes the RV at which this State is complete, unless a lost window follows.
 func (t *Tail) read(events []Happened, most int, written *State, ready int64) ([]Happened, error) {
 	w := t.epoch.history.held.Load()
 	if t.seq < w.first {
@@ -150,7 +149,7 @@ func (t *Tail) read(events []Happened, most int, written *State, ready int64) ([
 	return events, nil
 }
 
-// lostUnless returns ErrLost, unless events were read. The next call then returns it.
+// lostUnless returns ErrLost, unless events were read. The next call of Next or Rest then returns ErrLost.
 func lostUnless(read bool) error {
 	if read {
 		return nil
@@ -158,8 +157,8 @@ func lostUnless(read bool) error {
 	return ErrLost
 }
 
-// repeatable reports whether Restoration.Apply can repeat the event after an RV. It cannot repeat events that
-// are in a lost window, share an RV, or differ from the RV of their object.
+// repeatable reports whether Restoration.Apply can repeat the event if the previous event was at the given RV. It
+// cannot repeat events in a lost window, events that share an RV, and events with another RV than their object.
 func (e *entry) repeatable(after RV) bool {
 	return e.rv > after && e.lostAfter == 0 && (e.now == nil || e.now.RV == e.rv)
 }

@@ -10,19 +10,19 @@ import (
 //
 //	tree -> chunks (about 64 pages each) -> pages (about 64 objects each) -> objects
 //
-// The order is by (value, key). A State's own tree has no values, so it is in storage key order. An index's tree sorts
-// by the indexed value first. Trees are values: an edit returns another tree that shares all but one path (edit.go).
+// The order is by (value, key). A State's own tree has no values, so its order is that of the storage keys. An index's
+// tree sorts by the indexed value first. Trees are values: an edit returns another tree that shares all but one path
+// (edit.go).
 //
-// Three levels suffice: 150,000 objects make 37 chunks, a million make 250. Copying a slice of that many pointers
-// costs less than one cache miss per level of a deeper tree.
+// Three levels suffice: a million objects make about 250 chunks. Copying 250 pointers costs less than the CPU cache
+// misses of more levels.
 type tree struct {
 	value  func(*Object) string // returns the value of an object; nil if all values are empty
 	chunks []*chunk
 	count  int
 }
 
-// chunk is a run of neighbouring pages. It stores its number of objects, which makes ranks cost O(chunks + pages of one
-// chunk).
+// chunk is a sequence of neighbouring pages. It stores its number of objects, because rank must not visit all pages.
 type chunk struct {
 	pages []*Page
 	count int
@@ -83,7 +83,6 @@ func (t *tree) compare(a, b *Object) int {
 	return strings.Compare(a.Key(), b.Key())
 }
 
-// reaches reports whether o is at or after p.
 func (t *tree) reaches(o *Object, p position) bool {
 	if t.value != nil {
 		if v := t.value(o); v != p.value {
@@ -130,7 +129,6 @@ func (t *tree) object(at spot) *Object {
 	return t.page(at).objects[at.object]
 }
 
-// rank returns the number of objects before a spot.
 func (t *tree) rank(at spot) int {
 	n := at.object
 	for _, c := range t.chunks[:at.chunk] {

@@ -10,12 +10,10 @@ import (
 // verifyEverything enables the check of lanes after writes (doc.go).
 var verifyEverything = os.Getenv("LISTFACADE_VERIFY") == "1"
 
-// verifiedPerEvent is the average number of objects and events that are checked for each event. A smaller lane is
-// checked after every event, a larger one after several. Checking 10,000 objects after each of 10,000 events would take
-// minutes.
+// verifiedPerEvent is the average number of objects and events that are checked for each event. A larger lane is not
+// checked after every event, because 10,000 checks of 10,000 objects would take minutes.
 const verifiedPerEvent = 200
 
-// verifyAfterEvent checks the lane after an event or a bookmark, or after several if the lane is large.
 func (l *Lane) verifyAfterEvent() {
 	if !l.verifying {
 		return
@@ -29,7 +27,7 @@ func (l *Lane) verifyAfterEvent() {
 	l.verifyIfEnabled()
 }
 
-// verifyIfEnabled checks the complete lane after a rare write: a list, a replayed lost window, an index.
+// verifyIfEnabled checks the complete lane. Rare writes call it directly: a list, a replayed lost window, an index.
 func (l *Lane) verifyIfEnabled() {
 	if !l.verifying {
 		return
@@ -92,7 +90,6 @@ func (s *State) verify() error {
 	return nil
 }
 
-// verify checks order, sizes and counts.
 func (t *tree) verify() error {
 	count, last := 0, (*Object)(nil)
 	for ci, c := range t.chunks {
@@ -122,7 +119,6 @@ func (t *tree) verify() error {
 	return nil
 }
 
-// sameAs checks that an index has exactly the State's objects that have its property.
 func (i *index) sameAs(s *State) error {
 	count := 0
 	for o := range s.Objects(Span{}) {
@@ -178,7 +174,6 @@ func (h *history) verify(newest *State) error {
 	return nil
 }
 
-// verifyLostWindows checks that lost windows are sorted and that each ends above the base.
 func (w *window) verifyLostWindows() error {
 	last := RV(0)
 	for _, lost := range w.lostWindows {
@@ -191,7 +186,6 @@ func (w *window) verifyLostWindows() error {
 	return nil
 }
 
-// verifyPacked panics when a packed item differs from the original.
 func verifyPacked(was, packed *wire.Item, enabled bool) {
 	if enabled && !was.Equal(packed) {
 		panic("BUG: cache: packing changed an object")

@@ -2,7 +2,6 @@ package cache
 
 import "fmt"
 
-// verify checks that the feeds have every event up to a State, and that each feed is found by predicate and by anchor.
 func (f *feeds) verify(s *State) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -40,7 +39,6 @@ func (w *follower) verify(s *State) error {
 	return nil
 }
 
-// filed returns the number of filings of each feed.
 func (a *anchors) filed() (map[*feed]int, error) {
 	counts := map[*feed]int{}
 	count := func(p *posting) {

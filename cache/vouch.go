@@ -1,18 +1,19 @@
 package cache
 
 // Vouch advances the RV that readers see to rv without changing objects, and returns the State at rv. The State s comes
-// from Latest, and rv is not below its RV. The caller has confirmed by other means than events that the upstream's
-// content at rv equals s. Readers see this State until events reach rv.
+// from Latest. The caller has confirmed by other means than events that the upstream's content at rv equals s. Readers
+// see the vouched State until events reach rv.
 //
-// Events between the two RVs may have cancelled each other out. The writers still apply them, and watchers receive
-// them, except watchers that start from the State at rv (I5).
+// Events between the RV of s and rv may have cancelled each other out. The writers still apply them, and watchers
+// receive them, except watchers that start from the State at rv (I5).
 //
-// When readers already see rv or more, Vouch changes nothing for them. Vouch returns nil in these cases:
+// If s is already complete at rv, Vouch returns s. If readers already see rv or more, Vouch changes nothing for them.
+// Vouch returns nil in these cases:
 //
 //   - the State is of a past epoch, or a list is expected (Expect): readers might later see a lower RV (I1)
 //   - rv is inside a lost window that was replayed in the meantime
-//   - rv is below the RV of another vouched State, which has other content and is ahead of the events: a watch from rv
-//     might miss events that led to it
+//   - rv is below the RV of a vouched State that is ahead of the events and has other content: a watch from rv
+//     might miss the events that led to that content
 func (l *Lane) Vouch(s *State, rv RV) *State {
 	if rv <= s.whole() {
 		return s

@@ -14,7 +14,6 @@ type waiters struct {
 	byRV   map[RV]*awaited // guarded by mu
 }
 
-// awaited is one RV that readers wait for.
 type awaited struct {
 	rv      RV
 	reached chan struct{} // closed when the lane reaches rv
@@ -53,7 +52,6 @@ func (w *waiters) leave(a *awaited) {
 	}
 }
 
-// reached wakes all readers whose RV is at or below rv.
 func (w *waiters) reached(rv RV) {
 	if uint64(rv) < w.lowest.Load() {
 		return

@@ -12,7 +12,7 @@ type WatchOptions struct {
 	Exact bool
 }
 
-// Start is where a watch begins: AfterRV, InitialEvents or FromNow. The zero Start is FromNow (semantics 4.1).
+// Start is where a watch begins. The zero Start is FromNow (semantics 4.1).
 type Start struct {
 	rv      RV
 	after   bool
@@ -30,8 +30,8 @@ func InitialEvents(s *State) Start { return Start{initial: s} }
 // FromNow starts after the newest State that readers see.
 func FromNow() Start { return Start{} }
 
-// Watch opens a watcher, which the caller must close. It returns *ExpiredError when the start is below the window or in
-// a past epoch (I6, I11). It returns ErrNotReady or ErrClosed when the lane has no State.
+// Watch opens a watcher, which the caller must close. It returns *ExpiredError when the start is below the window, in a
+// lost window or in a past epoch (I6, I11, I12). It returns ErrNotReady or ErrClosed when the lane has no State.
 func (l *Lane) Watch(o WatchOptions) (*Watcher, error) {
 	for {
 		s, err := l.State()

@@ -32,7 +32,7 @@ type Watcher struct {
 	skip        RV    // events up to this RV are dropped, because the watch started after it
 	ahead       bool  // whether the watch started at skip and the lane may still be below it
 	exact       bool  // whether the watch ends at a replayed lost window
-	lostWindows int64 // number of the epoch's lost windows that were checked and do not end the watch
+	lostWindows int64 // epoch.lostWindows at the last check, which did not end the watch
 	endOfReplay RV    // end of the last event's lost window; 0 if it was in none
 	feed        *feed
 	cursor      feedCursor
@@ -48,19 +48,19 @@ type Watcher struct {
 	passed   atomic.Int64  // entries of the feed that the watcher has read
 }
 
-// Next returns the next event. It does not block: false means that there is none now, or that the watch has ended
-// (Err).
+// Next returns the next event. It does not block: false means that there is no event now, or that the watch has ended.
+// See Err.
 func (w *Watcher) Next() (Event, bool) {
 	if w.err != nil || w.closed.Load() {
 		return Event{}, false
 	}
-	// Loaded before the search for events. All events up to this RV are already in history or in the feed. If none of them
-	// is left, every matching event up to this RV was returned (I4).
+	// Loaded before the search for events. All events up to this RV are already in history or in the feed. If none of
+	// them is left, every matching event up to this RV was returned (I4).
 	complete := RV(w.feed.follower.complete.Load())
 	event, ok := w.look()
 	switch {
 	case w.err != nil:
-	// Checked after reading the event and complete: if either belongs to a lost window, that window is already counted.
+	// Checked last: a replay is counted in lostWindows before its events and their RVs are readable.
 	case w.endsAtLostWindow(complete):
 		return w.lose()
 	case ok:
@@ -68,21 +68,21 @@ func (w *Watcher) Next() (Event, bool) {
 	case w.endOfReplay > 0: // nothing is complete before the end of the window
 		w.progress = max(w.progress, complete)
 	default:
-		// Possibly, complete does not include the last returned event yet, so its RV counts, too.
+		// complete may not include the last returned event yet, so the RV of this event counts, too.
 		w.progress = max(w.progress, complete, w.epoch.wholeAt(w.seen))
 	}
 	w.notified.Store(uint64(w.position()))
 	return event, ok
 }
 
-// Position returns the RV of the last event that Next returned, or, if none was left, the RV up to which the watch is
-// complete. It is safe for concurrent use.
+// Position returns the RV that the watch has reached: the RV of the last event that Next returned, or the RV up to
+// which the watch is complete, whichever is higher. It is safe for concurrent use.
 func (w *Watcher) Position() uint64 { return w.notified.Load() }
 
 // Behind returns about how many existing events Next has not returned yet, without initial events. Events from before
 // the watch began count even if they are not selected. It is safe for concurrent use.
 func (w *Watcher) Behind() int64 {
-	passed := w.passed.Load() // loaded before the number offered, because that number only grows
+	passed := w.passed.Load() // loaded first, because offered may grow in the meantime
 	return max(w.feed.offered()-passed, 0) + w.replay.Load()
 }
 
@@ -104,8 +104,8 @@ func (w *Watcher) endsAtLostWindow(complete RV) bool {
 }
 
 // EndOfReplay returns the end of the last event's lost window, or 0 if the event was in none or at its end. A client
-// whose last RV is inside the window could not resume, or would receive the same events again. Send it a bookmark as
-// soon as Progress is at EndOfReplay.
+// whose last RV is inside the window could not resume, or would receive the same events again. Send the client a
+// bookmark as soon as Progress is at EndOfReplay.
 func (w *Watcher) EndOfReplay() RV {
 	if w.seen >= w.endOfReplay {
 		return 0
@@ -114,8 +114,8 @@ func (w *Watcher) EndOfReplay() RV {
 }
 
 // NextInitial returns the next initial events as a run of objects that are all ADDED, for callers that send many at a
-// time. It returns false when no initial event is left, when the predicate does not select every object, or when the
-// watch has ended. The caller must then use Next.
+// time. When it returns false, the caller must use Next: no initial event is left, the predicate does not select every
+// object, or the watch has ended.
 func (w *Watcher) NextInitial() (Run, bool) {
 	over := w.err != nil || w.closed.Load() || !w.epoch.history.holds(w.seq)
 	if over || w.snapshot == nil || w.initial.done() || !w.predicate.Everything() {
@@ -156,7 +156,6 @@ func (w *Watcher) nextInitial() (Event, bool) {
 	return Event{Type: InitialEventsEnd, RV: rv}, true
 }
 
-// nextReplayed reads history up to the position where the feed continues.
 func (w *Watcher) nextReplayed() (Event, bool) {
 	for w.seq < w.joined {
 		seq := w.seq
@@ -220,8 +219,8 @@ func (w *Watcher) Wait() <-chan struct{} {
 	return grown
 }
 
-// Err returns why the watch ended, or nil while it continues. It is *ExpiredError when history dropped the watcher's
-// position or a relist began a new epoch, and io.EOF after Lane.Close or Close.
+// Err returns why the watch ended, or nil while it continues. It is *ExpiredError when the lane can no longer continue
+// the watch or a relist began a new epoch, and io.EOF after Lane.Close or Close.
 func (w *Watcher) Err() error {
 	if w.err != nil {
 		return w.err
@@ -239,7 +238,7 @@ func (w *Watcher) Err() error {
 }
 
 // Progress returns the RV up to which Next has returned every matching event, which a bookmark may carry (I4). It was
-// computed when Next last returned false. Later events are above it.
+// computed when Next last returned false.
 func (w *Watcher) Progress() RV {
 	return w.progress
 }
@@ -256,7 +255,7 @@ func (w *Watcher) Close() {
 	w.epoch.counters.watchers.Add(-1)
 }
 
-// lose ends the watch because history has dropped its position (I6).
+// lose ends the watch. If no reason is known yet, history no longer has the watch's position (I6).
 func (w *Watcher) lose() (Event, bool) {
 	w.epoch.counters.expired.Add(1)
 	if w.Err() == nil {
@@ -269,7 +268,6 @@ func (w *Watcher) expired(rv RV) *ExpiredError {
 	return &ExpiredError{Requested: rv, Oldest: w.epoch.history.oldest()}
 }
 
-// position returns the RV that the watcher has reached.
 func (w *Watcher) position() RV {
 	return max(w.seen, w.progress)
 }

@@ -3,10 +3,10 @@ package selectors
 import "unique"
 
 // Attributes contains the data of an object that a Predicate compares. It is immutable and made by its Kind. A cluster
-// has millions of Attributes with similar content. Therefore data that many objects have in common has one copy in
-// memory, which all of them point to (package unique). Each object's own data is one string.
+// has millions of Attributes with similar content. Data that many objects have in common therefore has one copy in
+// memory (package unique). Each object's own data is one string.
 type Attributes struct {
-	own      string                  // key, position of the name in the key, hash of the UID, and the object's own fields
+	own      string                  // key, position of the name in the key, hash of the UID, the object's own fields
 	template unique.Handle[template] // data common to objects of one template; zero when empty
 	placed   unique.Handle[string]   // values shared across templates; zero when empty
 }
@@ -26,7 +26,7 @@ type Identity struct {
 }
 
 // Attributes returns the attributes of one object of the kind. The labels are sorted bytewise by key, without duplicate
-// keys. The fields are parallel to Fields, with "" for missing ones. The result keeps none of the arguments' memory.
+// keys. The fields are parallel to Fields, with "" for missing values. The result keeps none of the arguments' memory.
 func (k *Kind) Attributes(of Identity, labels []Label, fields []string) Attributes {
 	a := Attributes{own: k.ownText(of, fields)}
 	var few [fewBytes]byte
@@ -43,8 +43,8 @@ func (k *Kind) Attributes(of Identity, labels []Label, fields []string) Attribut
 // fewBytes is the buffer size for most objects' labels, which are then collected without allocating.
 const fewBytes = 512
 
-// ownText returns the data that no other object shares: the key, the position of the name in it, the hash of the UID,
-// and the object's own fields. The UID itself would take 28 bytes more, and no request selects by it.
+// ownText returns the data that no other object shares (Attributes.own). It stores the hash of the UID, because the UID
+// would take 28 bytes more, and no request selects by it.
 func (k *Kind) ownText(of Identity, fields []string) string {
 	var few [fewBytes]byte
 	own, at := few[:0], 0
@@ -59,7 +59,6 @@ func (k *Kind) ownText(of Identity, fields []string) string {
 	return string(k.appendFields(own, Own, fields))
 }
 
-// appendFields appends the values of the fields with a given spread.
 func (k *Kind) appendFields(dst []byte, spread Spread, fields []string) []byte {
 	for i := range min(len(k.fields), len(fields)) {
 		if k.fields[i].Spread == spread {
@@ -96,13 +95,11 @@ func (a *Attributes) Key() string {
 	return a.longKey()
 }
 
-// longKey is Key for long keys.
 func (a *Attributes) longKey() string {
 	key, _ := cutLongText(a.own)
 	return key
 }
 
-// split returns the key, the position of the name in it, the hash of the UID, and the object's own fields.
 func (a *Attributes) split() (key string, name int, uid, fields string) {
 	if a.own == "" { // the zero Attributes
 		return "", 0, "", ""
@@ -112,7 +109,6 @@ func (a *Attributes) split() (key string, name int, uid, fields string) {
 	return key, name, rest[:hashBytes], rest[hashBytes:]
 }
 
-// uidHash returns the hash of metadata.uid.
 func (a *Attributes) uidHash() (h uint64) {
 	_, _, uid, _ := a.split()
 	for i := range len(uid) {

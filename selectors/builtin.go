@@ -7,14 +7,13 @@ import (
 )
 
 // builtin lists the selectable fields of one built-in kind in kube-apiserver 1.37, for kinds with their own field
-// table. Fields that an existing kind got after 1.19 have a release; the facade tests whether the upstream supports
-// them. The sources in kube-apiserver are AddFieldLabelConversionFunc (labels) and the registry's GetAttrs (values).
+// table. The sources in kube-apiserver are AddFieldLabelConversionFunc (labels) and the registry's GetAttrs (values).
 // Semantics 5.3 combines them.
 type builtin struct {
 	group    string
 	kind     string
 	versions []string // other versions have the default table
-	metadata []string // metadata.name, metadata.namespace or both: the ones that selectors may use
+	metadata []string // metadata.name, metadata.namespace or both: those that selectors may use
 	fields   []offer
 	aliases  map[string]string // additional labels of requests -> canonical label
 	refuse   refusal
@@ -24,18 +23,18 @@ type builtin struct {
 type offer struct {
 	request string
 	field   Field
-	release string // release that added the field to an existing kind; empty if 1.19 has it
+	release string // release that added the field to an existing kind; empty if 1.19 has the field
 }
 
 // at returns an offer of the value whose JSON path is its label.
 func at(label string) offer { return from(label, label) }
 
-// from returns an offer of a value with a canonical label, found at the first path that has a value.
+// from returns an offer of a value with a canonical label. The value is at the first path that has a value.
 func from(label string, paths ...string) offer {
 	return offer{request: label, field: Field{Label: label, Paths: paths, Spread: OfTemplate}}
 }
 
-// renamed returns an offer of a value for which requests and JSON use another label than the server's field set.
+// renamed returns an offer of a value for which requests and JSON use another name than the server's field set.
 func renamed(request, label string) offer {
 	return offer{request: request, field: Field{Label: label, Paths: []string{request}, Spread: OfTemplate}}
 }
@@ -52,13 +51,12 @@ func (o offer) spread(s Spread) offer {
 	return o
 }
 
-// since sets the first release that certainly has the field. An older kube-apiserver may reject a selector with it.
+// since sets the first release that certainly has the field. The facade tests whether its upstream has the field.
 func (o offer) since(release string) offer {
 	o.release = release
 	return o
 }
 
-// kindOf returns the Kind of one served version.
 func (b *builtin) kindOf(gvk schema.GroupVersionKind, scope Scope) *Kind {
 	k := &Kind{gvk: gvk, scope: scope, accepted: identity(b.metadata...), later: map[string]bool{}, refuse: b.refuse}
 	for _, o := range b.fields {
@@ -85,7 +83,6 @@ func FieldKinds() []schema.GroupVersionKind {
 	return kinds
 }
 
-// lookupBuiltin returns the table of a kind in a version, if there is one.
 func lookupBuiltin(gvk schema.GroupVersionKind) (*builtin, bool) {
 	for i := range builtins {
 		b := &builtins[i]

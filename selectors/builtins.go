@@ -1,6 +1,5 @@
 package selectors
 
-// Abbreviations for the table below.
 var (
 	nameOnly         = []string{nameLabel}
 	nameAndNamespace = []string{nameLabel, namespaceLabel}
@@ -8,8 +7,7 @@ var (
 
 // builtins is the table of built-in kinds. It is read-only. kube-apiserver has these peculiarities:
 //
-//   - Node, Namespace and PodCertificateRequest reject metadata.namespace, although PodCertificateRequest is
-//     namespaced.
+//   - PodCertificateRequest rejects metadata.namespace like some cluster-scoped kinds, although it is namespaced.
 //   - Pod accepts status.podIPs, but no object has a value for it.
 //   - Requests cannot select by some members of the server's field sets: ReplicaSet status.replicas, LeaseCandidate
 //     spec.leaseName, Namespace name.
@@ -18,7 +16,7 @@ var builtins = []builtin{
 		kind: "Pod", versions: []string{"v1"}, metadata: nameAndNamespace, refuse: refusePlainly,
 		fields: []offer{
 			at("spec.nodeName").spread(OfPlacement),
-			at("status.phase"), // first because it is used most
+			at("status.phase"), // before other fields of its Spread, because it is used most
 			at("spec.restartPolicy"),
 			at("spec.schedulerName"),
 			at("spec.serviceAccountName"),

@@ -3,8 +3,8 @@
 //
 // # Grammar
 //
-// This package uses apimachinery's parsers of both. It therefore accepts and rejects exactly the same selectors as
-// kube-apiserver (semantics 5.1, 5.2):
+// Label selectors and field selectors are parsed by apimachinery. The package therefore accepts and rejects exactly the
+// same selectors as kube-apiserver (semantics 5.1, 5.2):
 //
 //	labelSelector = requirement { "," requirement }
 //	requirement   = key | "!" key | key ("=" | "==" | "!=" | ">" | "<") value | key ("in" | "notin") "(" values ")"
@@ -12,8 +12,8 @@
 //	term          = label ("=" | "==" | "!=") value          with the escapes \\ \, \= in value
 //
 // A shardSelector (KEP-5866) is written in a part of CEL. kube-apiserver parses it with a library that is too large for
-// this program. shard_syntax.go has the grammar that this package parses instead. It covers all valid selectors except
-// unusual notations, such as escapes.
+// this program. The parser of this package (shard_syntax.go) accepts all valid selectors except unusual notations, such
+// as escapes.
 //
 // # From text to a Predicate
 //
@@ -25,24 +25,22 @@
 //
 // # Promises
 //
-// A Predicate matches exactly the objects that kube-apiserver's selectors match. Tests compare it with apimachinery's
-// Matches over an exhaustively generated grammar. Matching never allocates. Its time is proportional to the number of
-// the object's labels, however many requirements and values a client sends. Error texts are kube-apiserver's, word for
-// word.
+// A Predicate matches exactly the objects that kube-apiserver's selectors match. Matching never allocates. Its time
+// depends on the number of the object's labels and fields, and hardly on the number of requirements and values that a
+// client sends. Error texts are kube-apiserver's, word for word, except ShardSyntaxError.
 //
-// Every value of this package is immutable and safe for concurrent use. Attributes are the field and label values of
-// one object. Data that many Attributes have in common is in memory once, and is freed with the last of them.
-// Attributes keep none of the memory that they were made from.
+// Every exported value of this package is immutable and safe for concurrent use. Attributes are the field and label
+// values of one object. Data that many Attributes have in common is in memory once, and is freed with the last of them.
 //
 // The key range of a Predicate (Namespace, Name), its index hint (Exact) and its Requirements only propose candidates;
 // Matches always decides (I9 in cache/doc.go).
 //
 // # To add a selectable field
 //
-// Add it to its kind's entry in builtins.go. Give the path of its value in the kind's versioned JSON, and the release
-// that added it. Also give the distribution of its values over objects (Spread), which decides how the values are
-// stored. Extraction and indexes then follow from Kind.Fields.
+// Add the field to its kind's entry in builtins.go. Give the path of its value in the kind's versioned JSON, and the
+// release that added it. Also give the distribution of its values over objects (Spread). Extraction and indexes then
+// follow from Kind.Fields.
 //
-// The package starts no goroutine, takes no lock and reads no object: the caller has scanned the values from the
-// object's bytes before (Attributes).
+// The package starts no goroutine and reads no object: the caller passes the field and label values of an object to
+// Kind.Attributes.
 package selectors

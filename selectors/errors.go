@@ -9,7 +9,6 @@ var ErrNameMismatch = errors.New("fieldSelector metadata.name doesn't match requ
 // InvalidError is returned for an invalid selector. Its text is the message of kube-apiserver's 400 BadRequest, word
 // for word (semantics 5.1, 5.2, 5.3).
 type InvalidError struct {
-	// Selector is the invalid selector.
 	Selector string
 	cause    error
 }
@@ -21,13 +20,12 @@ func (e *InvalidError) Error() string { return e.cause.Error() }
 func (e *InvalidError) Unwrap() error { return e.cause }
 
 // ShardSyntaxError is returned for a shardSelector outside the part of CEL that this package parses. kube-apiserver
-// refuses nearly all of these, with a message of its CEL parser.
+// refuses nearly all such selectors, with a message of its CEL parser.
 type ShardSyntaxError struct {
-	// Selector is the selector.
 	Selector string
 }
 
-// Error returns the beginning of kube-apiserver's message, which is the same for all of these selectors.
+// Error returns the common beginning of kube-apiserver's messages, then what this package accepts.
 func (e *ShardSyntaxError) Error() string {
 	return "invalid shard selector: CEL parse error: " + errShardSyntax.Error()
 }

@@ -7,20 +7,18 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// fieldTerm is one compiled requirement of a field selector. It has the location of the value, so matching builds no
-// map.
+// fieldTerm is one compiled requirement of a field selector.
 type fieldTerm struct {
 	label    string
 	location Location
-	// equal is true if the object's value must be equal to value, false if it must not be in not.
+	// If equal is true, the object's value must be value, else none of the values in the set not.
 	equal bool
-	value string // required value, if equal is true
+	value string
 	not   valueSet
 }
 
 // compileFields compiles a converted selector. All excluded values of a field become one term. Each required value is a
-// term; two different required values of one field match nothing. The result possible is false when no object can
-// match.
+// term. The result possible is false when no object can match.
 func (k *Kind) compileFields(selector fields.Selector) (terms []fieldTerm, possible bool) {
 	if selector == nil || selector.Empty() {
 		return nil, true

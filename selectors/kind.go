@@ -31,9 +31,9 @@ type Field struct {
 	// Paths are dotted JSON paths, with array indexes as numbers ("status.podIPs.0.ip"). The first value that is
 	// neither missing, null nor empty counts. Booleans and numbers count as their JSON text.
 	Paths []string
-	// Default is the value when no path has one: the text of the field's zero value in Go.
+	// Default is the value when no path has a value: the text of the field's zero value in Go.
 	Default string
-	// Spread says how Attributes store the value.
+	// Spread says how the values are distributed over objects.
 	Spread Spread
 }
 
@@ -43,12 +43,12 @@ type Kind struct {
 	scope    Scope
 	fields   []Field
 	accepted map[string]string // field label of a request -> canonical label
-	later    map[string]bool   // accepted labels that not every release supports
+	later    map[string]bool   // accepted labels that not every release of kube-apiserver supports
 	refuse   refusal
 }
 
-// ForBuiltin returns the selectable fields of a built-in kind. Other kinds get the server's default table:
-// metadata.name and metadata.namespace, the latter even for cluster-scoped kinds (semantics 5.3).
+// ForBuiltin returns the selectable fields of a built-in kind. A kind without its own table gets the server's default
+// table: metadata.name and metadata.namespace, the latter even for cluster-scoped kinds (semantics 5.3).
 func ForBuiltin(gvk schema.GroupVersionKind, scope Scope) *Kind {
 	if b, ok := lookupBuiltin(gvk); ok {
 		return b.kindOf(gvk, scope)
@@ -63,7 +63,7 @@ func ForBuiltin(gvk schema.GroupVersionKind, scope Scope) *Kind {
 
 // ForCustom returns the selectable fields of a custom resource. The argument has the jsonPaths of the version's
 // selectableFields in its CustomResourceDefinition (".spec.color"). The server allows neither array notation nor
-// metadata in them, so each one without its leading dot is both label and path. Only namespaced kinds accept
+// metadata in a jsonPath, so the jsonPath without its leading dot is both label and path. Only namespaced kinds accept
 // metadata.namespace (semantics 5.3).
 func ForCustom(gvk schema.GroupVersionKind, scope Scope, selectableFields []string) *Kind {
 	k := &Kind{gvk: gvk, scope: scope, accepted: identity(nameLabel), refuse: refusePlainly}
@@ -78,13 +78,12 @@ func ForCustom(gvk schema.GroupVersionKind, scope Scope, selectableFields []stri
 	return k
 }
 
-// Fields returns the fields whose values the caller passes to Attributes, in this order. They do not include
-// metadata.name and metadata.namespace. The caller must not change the result.
+// Fields returns the fields whose values the caller passes to Attributes, in this order, without metadata.name and
+// metadata.namespace. The caller must not change the result.
 func (k *Kind) Fields() []Field { return k.fields }
 
 // Later returns the labels of a request's selector, before conversion, that only some releases of kube-apiserver
-// support. The caller must test whether its upstream does. The result is nil for custom resources, because their
-// definitions list all fields.
+// support. The caller must test whether its upstream supports them.
 func (k *Kind) Later(f fields.Selector) []string {
 	if f == nil || len(k.later) == 0 {
 		return nil
@@ -98,7 +97,6 @@ func (k *Kind) Later(f fields.Selector) []string {
 	return labels
 }
 
-// identity returns a map from each label to itself.
 func identity(labels ...string) map[string]string {
 	m := make(map[string]string, len(labels))
 	for _, label := range labels {

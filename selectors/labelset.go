@@ -10,8 +10,8 @@ type Label struct {
 // LabelSet contains an object's labels, sorted bytewise by key, without duplicate keys. It implements labels.Labels of
 // apimachinery. Objects have about a dozen labels, for which a linear search is faster than a binary search.
 type LabelSet struct {
-	keys   string // label keys, a list of texts (texts.go)
-	values string // label values, a list of texts parallel to keys
+	keys   string // a list of texts (texts.go)
+	values string // a list of texts parallel to keys
 }
 
 // All yields the labels in key order.

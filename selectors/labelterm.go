@@ -8,8 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// labelOp is the operator of a labelTerm. Several operators of the syntax have the same meaning: = and == mean "in"
-// with one value, != means "notin" with one value.
+// labelOp is the operator of a labelTerm. The operators =, == and != are labelIn and labelNotIn with one value.
 type labelOp int
 
 const (
@@ -19,8 +18,7 @@ const (
 	labelAbsent
 	labelGreater
 	labelLess
-	// labelNever is an operator that apimachinery does not support either; nothing matches it.
-	labelNever
+	labelNever // matches nothing: the operator is unknown, or a bound is not a number
 )
 
 // labelTerm is one compiled requirement of a label selector. The Requirement of apimachinery is not used because its >
@@ -107,7 +105,6 @@ func (t *labelTerm) appendTo(dst []byte) []byte {
 	return t.values.appendTo(dst)
 }
 
-// labelOpNames is read-only.
 var labelOpNames = [...]string{
 	labelIn: "in", labelNotIn: "notin", labelExists: "exists", labelAbsent: "absent",
 	labelGreater: ">", labelLess: "<", labelNever: "never",

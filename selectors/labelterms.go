@@ -6,7 +6,7 @@ import "k8s.io/apimachinery/pkg/labels"
 // a match depends on the number of the object's labels, not on the number of requirements and values.
 type labelTerms struct {
 	all      []labelTerm
-	byKey    map[string][]*labelTerm // nil if there are few terms, which look up their keys in the object's labels
+	byKey    map[string][]*labelTerm // nil if there are at most fewTerms terms
 	required int                     // number of terms that need their key; only with byKey
 }
 
@@ -30,7 +30,6 @@ func compileLabels(selector labels.Selector) (terms labelTerms, possible bool) {
 	return terms, true
 }
 
-// mergedTerms compiles requirements, and merges terms with the same key and operator.
 func mergedTerms(requirements labels.Requirements) []labelTerm {
 	type termKey struct {
 		key string
@@ -53,7 +52,7 @@ func mergedTerms(requirements labels.Requirements) []labelTerm {
 	return merged
 }
 
-// mergedTerm returns a term that matches when all given terms match. They have the same key and operator.
+// mergedTerm returns a term that matches when all given terms match. These have the same key and operator.
 func mergedTerm(terms []labelTerm) labelTerm {
 	merged := terms[0]
 	var excluded []string

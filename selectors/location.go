@@ -1,13 +1,13 @@
 package selectors
 
-// Spread says how the values of a field are distributed over the objects of a kind. It only affects how much memory
-// they take.
+// Spread says how the values of a field are distributed over the objects of a kind. It only affects how much memory the
+// values take.
 type Spread int
 
 const (
-	// Own is for fields whose values differ between objects, or may differ.
+	// Own is for fields whose values mostly differ between objects, and for fields of unknown distribution.
 	Own Spread = iota
-	// OfTemplate is for fields that are mostly equal in objects with the same labels, which have one template.
+	// OfTemplate is for fields that are mostly equal in objects with the same labels, such as the pods of a ReplicaSet.
 	OfTemplate
 	// OfPlacement is for fields whose values recur in many objects, but independently of their labels, such as a node's
 	// name.
@@ -21,7 +21,6 @@ type Location struct {
 	position int
 }
 
-// part is the part of Attributes that a Location refers to.
 type part int
 
 const (
@@ -33,7 +32,6 @@ const (
 	ofPlacement
 )
 
-// partOf is read-only.
 var partOf = [...]part{Own: ofOwn, OfTemplate: ofTemplate, OfPlacement: ofPlacement}
 
 // Location returns where Attributes store the value of a field with a canonical label.
@@ -44,7 +42,7 @@ func (k *Kind) Location(label string) Location {
 	case namespaceLabel:
 		return Location{part: ofNamespace}
 	}
-	var before [len(partOf)]int // number of fields by spread
+	var before [len(partOf)]int // number of earlier fields, by Spread
 	for i := range k.fields {
 		spread := k.fields[i].Spread
 		if k.fields[i].Label == label {

@@ -15,10 +15,10 @@ func ParseLabels(s string) (labels.Selector, error) {
 	return selector, nil
 }
 
-// ParseFields parses the syntax of a fieldSelector parameter; "" selects everything. It does not convert the labels.
-// kube-apiserver converts them only after it has validated the other list options. Callers keep this order, so that a
-// request with several errors gets the same message (semantics 1.1). ParseFields returns *InvalidError for an invalid
-// selector (semantics 5.2).
+// ParseFields parses the syntax of a fieldSelector parameter; "" selects everything. It returns *InvalidError for an
+// invalid selector (semantics 5.2). kube-apiserver converts the field labels only after it has validated the other list
+// options. Callers must do the same with ConvertFields, so that a request with several errors gets the same message
+// (semantics 1.1).
 func ParseFields(s string) (fields.Selector, error) {
 	selector, err := fields.ParseSelector(s)
 	if err != nil {
@@ -41,7 +41,6 @@ func (k *Kind) ConvertFields(f fields.Selector) (fields.Selector, error) {
 	return converted, nil
 }
 
-// convert is the kind's fields.TransformFunc.
 func (k *Kind) convert(label, value string) (newLabel, newValue string, err error) {
 	canonical, ok := k.accepted[label]
 	if !ok {

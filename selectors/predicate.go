@@ -15,8 +15,8 @@ type Predicate struct {
 	name      string
 	labels    labelTerms
 	fields    []fieldTerm
-	shards    *Shards // nil if the request does not select shards
-	possible  bool    // false if one of the selectors can match nothing
+	shards    *Shards
+	possible  bool // false if one of the selectors can match nothing
 	canonical string
 }
 
@@ -33,8 +33,7 @@ func (k *Kind) Predicate(namespace string, l labels.Selector, f fields.Selector)
 	return p
 }
 
-// Within returns the predicate of the objects that p matches and that are in the given shards. It returns p if the
-// argument is nil.
+// Within returns the predicate of the objects that p matches and that are in the given shards. For nil it returns p.
 func (p *Predicate) Within(shards *Shards) *Predicate {
 	if shards == nil {
 		return p
@@ -45,7 +44,7 @@ func (p *Predicate) Within(shards *Shards) *Predicate {
 	return &within
 }
 
-// Shards returns the shards that the request selects; nil if it does not.
+// Shards returns the shards that the request selects; nil if it has no shardSelector.
 func (p *Predicate) Shards() *Shards { return p.shards }
 
 // narrow derives the key range from exact metadata fields, under kube-apiserver's conditions (semantics 5.4, 5.5).
@@ -74,11 +73,11 @@ func (p *Predicate) Matches(a *Attributes) bool {
 }
 
 // Namespace returns the namespace of every match, from the path or from an exact metadata.namespace requirement
-// (semantics 5.4). Empty means all.
+// (semantics 5.4). It is empty if matches may be in any namespace.
 func (p *Predicate) Namespace() string { return p.namespace }
 
-// Name returns the name of every match, from an exact metadata.name requirement (semantics 5.5). Empty means any. A
-// name that no object can have, such as "a/b", is not returned; Matches rejects each object.
+// Name returns the name of every match, from an exact metadata.name requirement (semantics 5.5). It is empty if matches
+// may have any name, and for a name that no object can have, such as "a/b".
 func (p *Predicate) Name() string { return p.name }
 
 // Everything reports whether there are no selectors. Namespace may still be set.
@@ -109,8 +108,8 @@ func (p *Predicate) Exact(field string) (value string, ok bool) {
 }
 
 // String returns the canonical text. Predicates of one Kind with equal texts match the same objects. The text does not
-// depend on the order, repetition and notation (=, ==, in) of requirements. Watchers with equal texts share a feed. The
-// text is not selector syntax: every name and value is quoted, so a value cannot be mistaken for syntax.
+// depend on the order, repetition and notation (=, ==, in) of requirements. The text is not selector syntax: every name
+// and value is quoted, so a value cannot be mistaken for syntax.
 func (p *Predicate) String() string { return p.canonical }
 
 func (p *Predicate) describe() string {

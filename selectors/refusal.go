@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// refusal returns the error text for a field label that a kind does not offer. The server has four texts. Clients see
-// them, so all four are reproduced (semantics 5.3).
+// refusal returns the error text for a field label that a kind does not offer. kube-apiserver has four such texts, and
+// clients may see any of them (semantics 5.3).
 type refusal func(gvk schema.GroupVersionKind, label string) string
 
 func refusePlainly(_ schema.GroupVersionKind, label string) string {

@@ -7,8 +7,8 @@ import (
 
 // Property is a label or a selectable field, of which an object has at most one value. Properties compare with ==.
 type Property struct {
-	label string   // label key; empty for a field
-	field Location // location of a field
+	label string // empty for a field
+	field Location
 }
 
 // LabelProperty returns the property of a label key.
@@ -26,8 +26,8 @@ func NamespaceProperty() Property { return FieldProperty(Location{part: ofNamesp
 // Label returns the label key of the property; ok is false for a field.
 func (p Property) Label() (key string, ok bool) { return p.label, p.label != "" }
 
-// Of returns the value that an object has, and whether it has one. Every object has every field, with an empty value if
-// it lacks the field (semantics 5.2). An object may lack a label.
+// Of returns the value of the property in an object. has is false if the object lacks the label. A field that the
+// object lacks has the value "" (semantics 5.2).
 func (p Property) Of(a *Attributes) (value string, has bool) {
 	if p.label != "" {
 		return a.Labels().Lookup(p.label)
@@ -39,12 +39,12 @@ func (p Property) Of(a *Attributes) (value string, has bool) {
 // is in one of some shards.
 type Requirement struct {
 	Property Property
-	// Values are the accepted values, sorted, without duplicates. It is empty when nothing matches. The slice is shared
-	// and read-only.
+	// Values are the accepted values, sorted, without duplicates. If Any is false and Values is empty, nothing matches.
+	// The slice is shared and read-only.
 	Values []string
 	// Any means that every value is accepted, but the label must exist. Values is then unused.
 	Any bool
-	// Shards are the accepted shards; nil if the condition is about a property. If set, the other fields are unused.
+	// Shards are the accepted shards. If Shards is not nil, the other fields are unused.
 	Shards *Shards
 }
 
@@ -60,8 +60,8 @@ func (r *Requirement) Fulfilled(a *Attributes) bool {
 	return slices.Contains(r.Values, value)
 }
 
-// Requirements yields necessary conditions for a match; Matches may require more. There are none for a predicate that
-// selects everything or only excludes values. Names and other fields come first, then labels, shards and namespace.
+// Requirements yields necessary conditions for a match; Matches may require more. Names and other fields come first,
+// then labels, shards and namespace.
 func (p *Predicate) Requirements() iter.Seq[Requirement] {
 	return func(yield func(Requirement) bool) {
 		if !p.possible {
@@ -88,7 +88,7 @@ func (p *Predicate) Requirements() iter.Seq[Requirement] {
 	}
 }
 
-// requirement returns the condition that labels fulfil when the term matches. The term needs its key.
+// requirement returns the condition that labels fulfil when the term matches. The term must need its key (needsKey).
 func (t *labelTerm) requirement() Requirement {
 	r := Requirement{Property: LabelProperty(t.key)}
 	if r.Any = t.op != labelIn; !r.Any {

@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-// errShardSyntax is the cause of a *ShardSyntaxError.
 var errShardSyntax = errors.New("the expression must consist of shardRange() calls joined with ||")
 
 // A shardSelector is an expression in CEL (KEP-5866). kube-apiserver parses all of CEL and then refuses all but a small
@@ -41,13 +40,11 @@ const shardOr = "_||_"
 // deepestShard is the maximum depth of nested expressions. CEL allows more.
 const deepestShard = 16
 
-// shardParser reads an expression from left to right. The first error ends it.
 type shardParser struct {
 	rest  string
 	depth int
 }
 
-// parseShardExpression returns the tree of an expression.
 func parseShardExpression(text string) (*shardNode, error) {
 	if !utf8.ValidString(text) {
 		return nil, errShardSyntax
@@ -66,7 +63,7 @@ func (p *shardParser) space() string {
 	return p.rest
 }
 
-// take reports whether a token comes next, and skips it.
+// take skips a token if it comes next, and reports whether it did.
 func (p *shardParser) take(token string) bool {
 	rest, found := strings.CutPrefix(p.space(), token)
 	p.rest = rest
@@ -141,7 +138,6 @@ func (p *shardParser) name() (string, error) {
 
 func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' }
 
-// call reads the arguments of a function.
 func (p *shardParser) call(function string) (*shardNode, error) {
 	call := &shardNode{kind: shardCall, text: function}
 	if p.take(")") {
@@ -162,7 +158,6 @@ func (p *shardParser) call(function string) (*shardNode, error) {
 	}
 }
 
-// path reads the fields after a name.
 func (p *shardParser) path(name string) (*shardNode, error) {
 	node := &shardNode{kind: shardName, text: name}
 	for p.take(".") {
@@ -175,7 +170,7 @@ func (p *shardParser) path(name string) (*shardNode, error) {
 	return node, nil
 }
 
-// keywordsInCEL cannot be names. reservedInCEL can only be names of fields. Both are read-only.
+// keywordsInCEL cannot be names. reservedInCEL can only be names of fields.
 var (
 	keywordsInCEL = map[string]bool{"in": true, "true": true, "false": true, "null": true}
 	reservedInCEL = map[string]bool{"as": true, "break": true, "const": true, "continue": true, "else": true, "for": true,

@@ -19,10 +19,9 @@ const (
 	ShardKeys // number of values
 )
 
-// shardPaths are the paths of the fields in selectors.
 var shardPaths = [ShardKeys]string{ByUID: "object.metadata.uid", ByNamespace: "object.metadata.namespace"}
 
-// Hash returns the hash of an object's field.
+// Hash returns the hash of the field in an object.
 func (k ShardKey) Hash(a *Attributes) uint64 {
 	if k == ByUID {
 		return a.uidHash()
@@ -39,10 +38,8 @@ func hash(text string) uint64 {
 	return h
 }
 
-// hashBytes is the length of a stored hash.
 const hashBytes = 8
 
-// appendHash appends the hash of a UID.
 func appendHash(dst []byte, uid string) []byte {
 	return binary.LittleEndian.AppendUint64(dst, hash(uid))
 }
@@ -72,7 +69,6 @@ func newShards(calls []shardRange) *Shards {
 	return s
 }
 
-// merged returns the same hashes in the fewest ranges, sorted.
 func merged(ranges []HashRange) []HashRange {
 	slices.SortFunc(ranges, func(a, b HashRange) int { return cmp.Compare(a.First, b.First) })
 	all := ranges[:1]

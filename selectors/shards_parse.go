@@ -11,9 +11,8 @@ import (
 // errEmptyShards is kube-apiserver's error for a selector of white space.
 var errEmptyShards = errors.New("empty shard selector is not allowed; omit the parameter for unfiltered lists")
 
-// ParseShards parses a shardSelector parameter (KEP-5866); "" selects everything and returns nil. It returns
-// *InvalidError with kube-apiserver's message for an invalid selector, and *ShardSyntaxError where that message is
-// unknown.
+// ParseShards parses a shardSelector parameter (KEP-5866); "" selects everything and returns nil. For an invalid
+// selector, it returns *InvalidError with kube-apiserver's message, or *ShardSyntaxError if that message is unknown.
 func ParseShards(s string) (*Shards, error) {
 	if s == "" {
 		return nil, nil
@@ -70,7 +69,6 @@ func (n *shardNode) calls(to []shardRange) (_ []shardRange, err error) {
 	return append(to, call), err
 }
 
-// shardRange checks the arguments of a call.
 func (n *shardNode) shardRange() (r shardRange, err error) {
 	if len(n.args) != 3 {
 		return r, fmt.Errorf("shardRange() requires exactly 3 arguments, got %d", len(n.args))

@@ -27,7 +27,6 @@ func cutText(texts string) (first, others string) {
 	return texts[1:n], texts[n:]
 }
 
-// cutLongText is cutText for a list that begins with a long text.
 func cutLongText(texts string) (first, others string) {
 	n, rest := cutLength(texts)
 	return rest[:n], rest[n:]
@@ -62,7 +61,6 @@ func textAt(texts string, position int) string {
 	return ""
 }
 
-// longTextAt is textAt for a list that begins with a long text.
 func longTextAt(texts string, position int) string {
 	for range position {
 		_, texts = cutText(texts)

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// valueSet contains the values of a requirement. A client may send tens of thousands, and every event looks up one.
+// valueSet contains the values of a requirement. A client may send tens of thousands of values.
 type valueSet struct {
 	sorted []string            // values in order, without duplicates
 	lookup map[string]struct{} // the same values; nil if there are few, which are faster to compare than to hash
@@ -35,7 +35,6 @@ func (s *valueSet) has(value string) bool {
 	return ok
 }
 
-// intersection returns the values that both sets have.
 func (s *valueSet) intersection(other *valueSet) valueSet {
 	return newValueSet(slices.DeleteFunc(slices.Clone(s.sorted), func(value string) bool { return !other.has(value) }))
 }

@@ -4,8 +4,7 @@ import (
 	"crypto/tls"
 )
 
-// Conn is a server's TLS connection for HTTP/2, as the HTTP/2 server uses it. One goroutine may read while another
-// writes.
+// Conn is a TLS connection for Go's HTTP/2 server. One goroutine may read while another writes.
 type Conn struct {
 	*tls.Conn
 	greeting greeting
@@ -20,7 +19,7 @@ func NewConn(c *tls.Conn) *Conn {
 	return conn
 }
 
-// Read implements net.Conn. It returns the client's first SETTINGS with a larger maximum frame size.
+// Read implements net.Conn. It enlarges the maximum frame size in the client's first SETTINGS.
 func (c *Conn) Read(p []byte) (int, error) {
 	if c.greeting.over() {
 		return c.Conn.Read(p)

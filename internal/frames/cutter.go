@@ -17,11 +17,11 @@ const (
 // cutter splits large DATA frames into frames that every client accepts. All other frames are unchanged.
 type cutter struct {
 	head      [headerLen]byte
-	have      int  // bytes of a header that have been written; the next write continues it
+	have      int  // bytes of an incomplete header in head; the next write continues this header
 	left      int  // remaining bytes of a frame that is not split
 	cut       int  // remaining payload of a DATA frame that is split
-	remaining int  // remaining bytes of the current part of that frame
-	flags     byte // flags of the frame that is split
+	remaining int  // remaining bytes of the current part of this DATA frame
+	flags     byte // flags of this DATA frame
 }
 
 // next returns the next bytes to send, which may be empty, and the unprocessed rest of p.
@@ -73,7 +73,6 @@ func (c *cutter) payload(p []byte) (part, rest []byte) {
 	return p[:n], p[n:]
 }
 
-// length returns the length of the payload after a header.
 func length(head []byte) int {
 	return int(head[0])<<16 | int(binary.BigEndian.Uint16(head[1:]))
 }

@@ -8,15 +8,13 @@ import (
 const (
 	// preface is the length in bytes of the client's connection preface before its SETTINGS (RFC 9113, 3.4).
 	preface = 24
-	// longest is the maximum length in bytes of the first SETTINGS that are parsed: ten times all known settings.
-	longest = 64 * settingLen
-	// settingLen is the length in bytes of one setting.
+	// longest is the maximum length in bytes of a first SETTINGS frame that is parsed: ten times all known settings.
+	longest    = 64 * settingLen
 	settingLen = 6
-	// enlarged is the maximum payload in bytes that is announced to the server. The server keeps a buffer of its largest
-	// written frame for the life of the connection. With the header that is 64 KiB.
+	// enlarged is the maximum payload in bytes that is announced to the server. The server keeps a buffer of its
+	// largest written frame for the life of the connection: at most 64 KiB with the header.
 	enlarged = 64<<10 - headerLen
-	// most is the largest valid maximum frame size in bytes.
-	most = 1<<24 - 1
+	most     = 1<<24 - 1
 )
 
 // greeting is the start of a client's data, up to its first SETTINGS.
@@ -45,7 +43,7 @@ func (g *greeting) read(from io.Reader, p []byte) (int, error) {
 	return n, nil
 }
 
-// settings reads the SETTINGS and changes the maximum frame size.
+// settings reads the SETTINGS into ready and changes the maximum frame size.
 func (g *greeting) settings(from io.Reader) error {
 	frame := make([]byte, headerLen, headerLen+longest+settingLen)
 	if n, err := io.ReadFull(from, frame); err != nil {
@@ -73,7 +71,7 @@ func (g *greeting) broken(frame []byte, err error) error {
 	return nil
 }
 
-// enlarge sets the maximum frame size in SETTINGS to enlarged. Repeated or invalid settings are unchanged.
+// enlarge sets the maximum frame size in SETTINGS to the constant enlarged. Repeated or invalid settings are unchanged.
 func enlarge(frame []byte) []byte {
 	for s := frame[headerLen:]; len(s) > 0; s = s[settingLen:] {
 		if binary.BigEndian.Uint16(s) != maxFrameSize {

@@ -20,7 +20,7 @@ func ConfigureServer(server *http.Server) error {
 //
 //nolint:staticcheck // see above
 func configure(server *http.Server, wrap func(*tls.Conn) net.Conn) error {
-	// The default scheduler examines every stream for data to send: hundreds of watches for one event. This scheduler
+	// For each event, the default scheduler examines every stream, which may be hundreds of watches. This scheduler
 	// keeps only the streams with data.
 	h2 := &http2.Server{NewWriteScheduler: http2.NewRandomWriteScheduler}
 	if err := http2.ConfigureServer(server, h2); err != nil {

@@ -19,7 +19,7 @@ func (l listener) Accept() (net.Conn, error) {
 	return &socket{Conn: conn}, nil
 }
 
-// socket is the connection below TLS. Before a record is written, Conn calls hold to set whether another record
+// socket is the connection below TLS. Before Conn writes a TLS record, it calls hold to say whether another record
 // follows.
 type socket struct {
 	net.Conn
@@ -35,7 +35,7 @@ var together = sync.Pool{New: func() any {
 }}
 
 // keepTogether is the maximum capacity in bytes of a buffer that is used again. Buffers become larger only if a client
-// repeats the setting and allows larger frames.
+// sends SETTINGS_MAX_FRAME_SIZE again and allows larger frames.
 const keepTogether = 2 * enlarged
 
 // hold sets whether records are held until a later record or flush.
@@ -62,7 +62,6 @@ func (s *socket) Write(p []byte) (int, error) {
 	return len(p), s.send()
 }
 
-// flush writes the held records.
 func (s *socket) flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -37,19 +37,19 @@ func accountsOf(all *Objects, pods PodExists) *Accounts {
 	return &Accounts{Objects: all, pods: pods}
 }
 
-// Failure returns nil while service accounts are watched. Before the first list it returns an error.
+// Failure returns an error before the first list of service accounts, and while they cannot be watched.
 func (a *Accounts) Failure() error { return a.all.state() }
 
-// Exists reports whether a user exists. A service account exists if its name and UID exist in the cluster. If its token
-// is bound to a pod, that pod must exist, too. All other users exist. While service accounts cannot be watched, all of
-// them exist. The result may be false for a moment after a service account was created.
+// Exists reports whether a user exists. It checks only service accounts: their name and UID, and the pod of a token
+// that is bound to a pod. While service accounts cannot be watched, every account counts as existing. Exists may return
+// false for a moment after a service account was created.
 func (a *Accounts) Exists(identity user.Info) bool {
 	namespace, name, ok := serviceaccount.Split(identity.GetName())
 	return !ok || a.hasAccount(namespace, name, identity.GetUID()) && a.hasPod(namespace, identity.GetExtra())
 }
 
 func (a *Accounts) hasAccount(namespace, name, uid string) bool {
-	if !a.Current() { // accounts created since then are unknown
+	if !a.Current() { // new accounts may be unknown
 		return true
 	}
 	account, ok := a.Find(namespace + "/" + name)

@@ -4,7 +4,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// binding is a RoleBinding or a ClusterRoleBinding.
 type binding struct {
 	namespace string // empty for a ClusterRoleBinding
 	subjects  []rbacv1.Subject
@@ -22,7 +21,6 @@ func bindingOf(object any) binding {
 	}
 }
 
-// byRole is the index of bindings by role.
 const byRole = "role"
 
 func indexByRole(object any) ([]string, error) { return []string{bindingOf(object).role}, nil }
@@ -35,7 +33,6 @@ func roleName(ref rbacv1.RoleRef, namespace string) string {
 	return namespace + "/" + ref.Name
 }
 
-// role is a Role or a ClusterRole.
 type role struct {
 	name  string // key in the index byRole
 	rules []rbacv1.PolicyRule

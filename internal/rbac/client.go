@@ -11,8 +11,8 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// NewClient returns a client for NewRules. Its scheme contains only rbac.authorization.k8s.io/v1. The client of the
-// clientset would link all types of Kubernetes, which makes a process a third larger.
+// NewClient returns a client for NewRules. Its scheme contains only rbac.authorization.k8s.io/v1. A client of
+// client-go's Clientset would link all types of Kubernetes, which makes a process a third larger.
 func NewClient(config *rest.Config) (toolscache.Getter, error) {
 	scheme := runtime.NewScheme()
 	if err := rbacv1.AddToScheme(scheme); err != nil {

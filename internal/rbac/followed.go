@@ -14,22 +14,19 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// failsFor is the time after a failure during which Failure returns it. It is longer than an informer's pause between
-// two attempts.
+// failsFor is how long state returns a failure. It is longer than an informer's pause between two attempts.
 const failsFor = 90 * time.Second
 
-// followed is an informer for one kind, with its last failure.
 type followed struct {
 	resource string
 	informer toolscache.SharedIndexInformer
 	log      *zap.Logger
 
 	mu       sync.Mutex // guards the fields below
-	failure  error      // last failure
+	failure  error
 	failedAt time.Time
 }
 
-// kind describes the informer of one kind.
 type kind struct {
 	resource string
 	example  runtime.Object
@@ -67,7 +64,7 @@ func (f *followed) failed(_ context.Context, _ *toolscache.Reflector, err error)
 	f.failure, f.failedAt = err, time.Now()
 }
 
-// state returns nil while the objects are watched.
+// state returns an error before the first list, and for failsFor after a failed list or watch.
 func (f *followed) state() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -81,7 +78,6 @@ func (f *followed) state() error {
 	}
 }
 
-// run runs the informers until the context ends, and waits for them.
 func run(ctx context.Context, all ...*followed) {
 	var wait sync.WaitGroup
 	for _, f := range all {

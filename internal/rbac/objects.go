@@ -51,7 +51,7 @@ func newObjects(from toolscache.ListerWatcher, resource string, log *zap.Logger)
 // Run watches the objects until the context ends.
 func (o *Objects) Run(ctx context.Context) { run(ctx, o.all) }
 
-// Current reports whether a watch shows each object now, apart from the delay of the network.
+// Current reports whether Find returns what the upstream has now, apart from the delay of the network.
 func (o *Objects) Current() bool { return o.all.informer.HasSynced() && o.opened.last(settle) }
 
 // Find returns an object by its key: "namespace/name", or "name" without a namespace. It returns false if the object
@@ -69,7 +69,6 @@ func (o *Objects) Find(key string) (serviceaccount.Object, bool) {
 	return object, true
 }
 
-// trimToUID returns an object with only the metadata that Find and the informer need.
 func trimToUID(object any) (any, error) {
 	full, ok := object.(*metav1.PartialObjectMetadata)
 	if !ok {
@@ -84,14 +83,14 @@ func trimToUID(object any) (any, error) {
 // openings records since when an informer has an open watch.
 type openings struct{ since atomic.Int64 } // Unix nanoseconds; 0 while no watch is open
 
-// last reports whether a watch has been open for at least that time.
+// last reports whether a watch has been open for at least the given time.
 func (o *openings) last(least time.Duration) bool {
 	since := o.since.Load()
 	return since != 0 && time.Since(time.Unix(0, since)) >= least
 }
 
-// noted is a ListerWatcher that records its open watches. It supports no streaming lists: during one, a watch is open,
-// but the informer still has its previous objects.
+// noted is a ListerWatcher that records its open watches. It supports no streaming lists: during a streaming list, a
+// watch is open, but the informer still has its previous objects.
 type noted struct {
 	opened *openings
 	toolscache.ListerWatcher

@@ -14,12 +14,12 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// Rights receives the users whose permissions may have changed. affected reports whether a user is one of them. It may
-// be called at any time and from any goroutine.
+// Rights receives the users whose permissions may have changed. affected(user) reports whether a user is one of them.
+// It may be called at any time and from any goroutine.
 type Rights interface {
-	// Gained reports that permissions can only have been added.
+	// Gained is called when permissions were only added.
 	Gained(affected func(user.Info) bool)
-	// Lost reports that permissions may have been removed. Other permissions may have been added.
+	// Lost is called when permissions may have been removed. The same change may have added other permissions.
 	Lost(affected func(user.Info) bool)
 }
 
@@ -30,7 +30,6 @@ type Rules struct {
 	bindings, clusterBindings *followed
 }
 
-// sources are the list-watchers of the four kinds.
 type sources struct {
 	roles, clusterRoles, bindings, clusterBindings toolscache.ListerWatcher
 }
@@ -63,7 +62,7 @@ func (r *Rules) Run(ctx context.Context) {
 	run(ctx, r.bindings, r.clusterBindings, r.roles, r.clusterRoles)
 }
 
-// Failure returns nil while all four kinds are watched. Before their first lists it returns an error.
+// Failure returns an error before the first list of each kind, and while one of the kinds cannot be watched.
 func (r *Rules) Failure() error {
 	return errors.Join(r.bindings.state(), r.clusterBindings.state(), r.roles.state(), r.clusterRoles.state())
 }
@@ -74,7 +73,7 @@ func (r *Rules) bindingDeleted(object any) { r.lost(subjectsOf(bindingOf(object)
 
 func (r *Rules) bindingChanged(before, after any) {
 	old, now := bindingOf(before), bindingOf(after)
-	if old.role != now.role { // deleted and created again
+	if old.role != now.role { // the binding was deleted and created again
 		r.bindingDeleted(before)
 		r.bindingAdded(after)
 		return
@@ -98,8 +97,7 @@ func (r *Rules) roleChanged(before, after any) {
 	}
 }
 
-// contains reports whether each rule in some has an equal rule in others. Equivalent rules that are written differently
-// are not equal.
+// contains reports whether the first list has each rule of the second list, written in the same way.
 func contains(others, some []rbacv1.PolicyRule) bool {
 	return !slices.ContainsFunc(some, func(rule rbacv1.PolicyRule) bool {
 		return !slices.ContainsFunc(others,
@@ -173,7 +171,6 @@ func (h handler) OnDelete(object any) {
 	h.deleted(object)
 }
 
-// trim removes metadata that the package does not use.
 func trim(object any) (any, error) {
 	if accessor, err := meta.Accessor(object); err == nil {
 		accessor.SetManagedFields(nil)

@@ -10,15 +10,14 @@ import (
 	"github.com/listfacade/listfacade/internal/serviceaccount"
 )
 
-// subjects is a set of users and groups. The zero value is empty.
 type subjects struct {
 	users, groups map[string]bool
 }
 
-// allUsers is the affected function for changes whose subjects are unknown.
+// allUsers selects every user. It is used for a change whose subjects are unknown.
 func allUsers(user.Info) bool { return true }
 
-// add adds the subjects of a binding. namespace is that of the binding; empty for a ClusterRoleBinding.
+// add adds the subjects of a binding. namespace is the namespace of the binding; empty for a ClusterRoleBinding.
 func (s *subjects) add(of []rbacv1.Subject, namespace string) {
 	if s.users == nil {
 		s.users, s.groups = map[string]bool{}, map[string]bool{}
@@ -43,7 +42,6 @@ func (s *subjects) include(u user.Info) bool {
 	return s.users[u.GetName()] || slices.ContainsFunc(u.GetGroups(), func(group string) bool { return s.groups[group] })
 }
 
-// without returns the elements of the slice all that are not in the slice others.
 func without(all, others []rbacv1.Subject) []rbacv1.Subject {
 	return slices.DeleteFunc(slices.Clone(all), func(s rbacv1.Subject) bool { return slices.Contains(others, s) })
 }
