@@ -18,9 +18,9 @@ import (
 )
 
 // WrapConfig returns a copy of a configuration that sends reads to the facade at an https URL, and everything else to
-// kube-apiserver, as the package comment says. ca contains the facade's authorities in PEM. If it is empty, the
-// machine's authorities are used. The configuration must not have a Transport, because its credentials could not be
-// used for the facade. Nothing is connected before the first request.
+// kube-apiserver (see the package comment). ca contains the CA certificates that verify the facade, in PEM; if it is
+// empty, those of the system are used. The configuration must not have a Transport, because WrapConfig could not use
+// that Transport's credentials for the facade. No connection is opened before the first request.
 func WrapConfig(cfg *rest.Config, facadeURL string, ca []byte) (*rest.Config, error) {
 	if cfg.Transport != nil {
 		return nil, errors.New("wrap rest.Config: it has a Transport: set TLSClientConfig, Dial or WrapTransport instead")
@@ -47,7 +47,7 @@ func WrapConfig(cfg *rest.Config, facadeURL string, ca []byte) (*rest.Config, er
 	return split, nil
 }
 
-// parseFacade returns the https URL of a facade. Any other scheme would show the token to the network.
+// parseFacade returns the URL of a facade, which must have the scheme https, because requests contain tokens.
 func parseFacade(text string) (*url.URL, error) {
 	facade, err := url.Parse(text)
 	if err != nil {
@@ -60,7 +60,7 @@ func parseFacade(text string) (*url.URL, error) {
 	return facade, nil
 }
 
-// authorities returns the authorities in PEM. It returns nil, which means the machine's authorities, if ca is empty.
+// authorities parses CA certificates in PEM. If ca is empty, it returns nil, which selects those of the system.
 func authorities(ca []byte) (*x509.CertPool, error) {
 	if len(ca) == 0 {
 		return nil, nil
@@ -72,7 +72,7 @@ func authorities(ca []byte) (*x509.CertPool, error) {
 	return roots, nil
 }
 
-// splitter is a wrapped configuration.
+// splitter is shared by all clients of a wrapped configuration.
 type splitter struct {
 	facade       *url.URL
 	roots        *x509.CertPool
@@ -82,7 +82,7 @@ type splitter struct {
 	uncompressed bool
 
 	mu     sync.Mutex
-	shared http.RoundTripper // to the facade, of clients without a certificate; nil before the first read
+	shared http.RoundTripper // to the facade, for clients without a certificate; nil before the first read
 }
 
 // wrap is a transport.WrapperFunc. Its argument is the transport to kube-apiserver.
@@ -94,7 +94,7 @@ func (s *splitter) wrap(base http.RoundTripper) http.RoundTripper {
 
 // transport returns a client's transport to the facade. It takes the client's certificate from the transport to
 // kube-apiserver and not from the configuration, because a copy of the configuration may have another certificate. It
-// takes that transport's dialer, because client-go closes the dialer's connections when a certificate is rotated.
+// also uses that transport's dialer, because client-go closes the dialer's connections when a certificate is rotated.
 func (s *splitter) transport(base http.RoundTripper) (http.RoundTripper, error) {
 	own, err := utilnet.TLSClientConfig(base)
 	if err != nil {
@@ -114,7 +114,6 @@ func (s *splitter) transport(base http.RoundTripper) (http.RoundTripper, error) 
 	return s.shared, err
 }
 
-// connect returns a transport with client-go's settings.
 func (s *splitter) connect(base http.RoundTripper, config *tls.Config) (http.RoundTripper, error) {
 	dial, err := utilnet.DialerFor(base)
 	if err != nil {
@@ -126,7 +125,7 @@ func (s *splitter) connect(base http.RoundTripper, config *tls.Config) (http.Rou
 	}), nil
 }
 
-// splitTransport sends the requests of a client to either server. Safe for concurrent use.
+// splitTransport sends the requests of a client to either server. It is safe for concurrent use.
 type splitTransport struct {
 	*splitter
 	base  http.RoundTripper
@@ -162,7 +161,8 @@ func (t *splitTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.base.RoundTrip(r)
 }
 
-// isRead reports whether a facade can answer the request, if it serves the path. A facade refuses impersonation.
+// isRead reports whether a facade can answer the request, if the facade serves the path. A facade refuses
+// impersonation.
 func isRead(r *http.Request) bool {
 	if r.Method != http.MethodGet || r.Header.Get("Upgrade") != "" || (r.Body != nil && r.Body != http.NoBody) {
 		return false
@@ -175,7 +175,6 @@ func isRead(r *http.Request) bool {
 	return true
 }
 
-// redirect returns a copy of a request with the facade's address.
 func (t *splitTransport) redirect(r *http.Request, requested string) *http.Request {
 	to := *r.URL
 	to.Scheme, to.Host, to.Path = t.facade.Scheme, t.facade.Host, requested
@@ -185,7 +184,7 @@ func (t *splitTransport) redirect(r *http.Request, requested string) *http.Reque
 	return r
 }
 
-// fallsBack reports whether a read goes to kube-apiserver after the facade's answer.
+// fallsBack reports whether a read goes to kube-apiserver after the facade's answer or error.
 func fallsBack(to destination, response *http.Response, err error) bool {
 	var untrusted *tls.CertificateVerificationError
 	switch {
@@ -205,8 +204,8 @@ type destination int
 
 const (
 	direct      destination = iota // kube-apiserver
-	facadeOnly                     // the facade; large, or open for long
-	facadeFirst                    // the facade, or kube-apiserver if no facade answers; small
+	facadeOnly                     // the facade; the response is large, or lasts long
+	facadeFirst                    // the facade, or kube-apiserver if the facade cannot answer; the response is small
 )
 
 // destinationOf returns where a GET of a path goes. An ambiguous path, such as one with "..", goes to kube-apiserver.
@@ -234,7 +233,7 @@ func destinationOf(requested string) destination {
 // the resource, and optionally a name and a subresource.
 func destinationIn(group string, parts []string) destination {
 	if group == "metrics.k8s.io" || strings.HasSuffix(group, ".metrics.k8s.io") {
-		return direct // an adapter answers, and the values change all the time
+		return direct // a metrics adapter answers, and the values change all the time
 	}
 	if len(parts) < 2 {
 		return facadeFirst // discovery

@@ -22,7 +22,6 @@ type Authenticator interface {
 	Authenticate(r *http.Request) (*auth.Caller, error)
 }
 
-// authenticate finds out who the caller is.
 func (s *Server) authenticate(out *reply, q *Request, r *http.Request) error {
 	defer q.Event.Waited(observe.Authenticating, q.Event.Waiting(observe.Authenticating))
 	token, spaced := bearerToken(r.Header), isSpaced(r.Header)
@@ -30,7 +29,7 @@ func (s *Server) authenticate(out *reply, q *Request, r *http.Request) error {
 	if err != nil && q.subject == aboutHealth && r.Header.Get("Authorization") == "" {
 		caller, err = auth.Anonymous(), nil // probes of a kubelet have no credentials, and health concerns this process only
 	}
-	// Close HTTP/2 connections of unauthenticated callers after this response, because their abuse is cheap.
+	// Like kube-apiserver, close HTTP/2 connections of unauthenticated callers (UnauthenticatedHTTP2DOSMitigation).
 	if r.ProtoMajor == 2 && (errors.Is(err, auth.ErrUnauthenticated) || err == nil && isAnonymous(caller)) {
 		out.header().Set("Connection", "close")
 	}
@@ -52,7 +51,7 @@ func isAnonymous(c *auth.Caller) bool {
 }
 
 // impersonates reports whether a request impersonates another user (KEP-5284, or the older headers). Such a request is
-// refused. A response in the caller's own name would mislead a caller that tests what another user may see.
+// refused, because a caller that tests what another user may see must not get a response about itself.
 func impersonates(header http.Header) bool {
 	for name := range header {
 		if strings.HasPrefix(name, "Impersonate-") {
@@ -71,11 +70,12 @@ func isSpaced(header http.Header) bool {
 	return len(parts) == 3 && strings.EqualFold(parts[0], "bearer") && parts[1] == ""
 }
 
-// protocolToken is the prefix of a websocket protocol that contains a token. Browsers cannot send a token otherwise.
+// protocolToken is the prefix of a websocket protocol that contains a token. Browsers have no other way to send a
+// token.
 const protocolToken = "base64url.bearer.authorization.k8s.io."
 
-// bearerToken returns the token in the Authorization header. It returns "" if there is none. It also returns "" if a
-// websocket protocol contains a token, because the authenticator may have reviewed that token instead.
+// bearerToken returns the token in the Authorization header; "" if there is none. If a websocket protocol contains a
+// token, it also returns "", because the authenticator may have reviewed that token instead.
 func bearerToken(header http.Header) string {
 	if strings.Contains(strings.Join(header.Values("Sec-Websocket-Protocol"), ","), protocolToken) {
 		return ""

@@ -16,23 +16,23 @@ type Authorizer interface {
 	// Authorize returns a decision for exactly these attributes. It returns an *auth.DeniedError for a denied request.
 	// Any other error, such as auth.ErrStale or *auth.BusyError, means that there is no decision.
 	Authorize(ctx context.Context, a auth.Attributes) (auth.Decision, error)
-	// AuthorizeWatch keeps the decision under review for the lifetime of a watch. The caller releases the returned
-	// authorization.
+	// AuthorizeWatch reviews the decision for these attributes regularly, until the end of a watch. The caller must
+	// release the returned authorization at the end of the watch.
 	AuthorizeWatch(a auth.Attributes) *auth.WatchAuthorization
 }
 
 // authorizationCheck has the only reference to the lanes. A request gets a lane only after a decision that covers
-// exactly its attributes.
+// exactly the request's attributes.
 type authorizationCheck struct {
 	authorizer Authorizer
 	catalog    *upstream.Catalog
 	lanes      Lanes
 	waiting    *limit.ConcurrencyLimit // limits requests that wait for lanes
-	draining   context.Context         // ends when the server begins to shut down
+	draining   context.Context         // ends when watches must end
 }
 
 // authorize checks whether the request is allowed. If the caller acts as the kubeconfig's user, a denied request is
-// forwarded. The upstream then refuses it with its own message for the same user.
+// forwarded: the upstream refuses it for the same user, with its own message.
 func (g *authorizationCheck) authorize(ctx context.Context, q *Request) (route, error) {
 	defer q.Event.Waited(observe.Authorizing, q.Event.Waiting(observe.Authorizing))
 	decision, err := g.authorizer.Authorize(ctx, q.Attributes)
@@ -55,7 +55,6 @@ func (g *authorizationCheck) authorize(ctx context.Context, q *Request) (route, 
 	}
 }
 
-// decided records the authorizer's decision in the Event.
 func (q *Request) decided(decision auth.Decision, denied *auth.DeniedError, err error) {
 	e := q.Event
 	e.PassedThrough = q.Attributes.PassedThrough
@@ -69,8 +68,8 @@ func (q *Request) decided(decision auth.Decision, denied *auth.DeniedError, err 
 	}
 }
 
-// open returns the lane that an authorized request may read, or nil if no lane serves it. While the upstream may still
-// serve an older definition, a read of the newest state gets both the lane and the route to the upstream (forward).
+// open returns the lane that an authorized request may read, or nil if no lane serves the request. While the lane is
+// Settling, a read of the newest state gets both the lane and a route to the upstream (see forward).
 func (g *authorizationCheck) open(ctx context.Context, q *Request) (Lane, route, error) {
 	switch {
 	case q.reason != "":
@@ -104,7 +103,6 @@ func (g *authorizationCheck) open(ctx context.Context, q *Request) (Lane, route,
 	return lane, route{}, nil
 }
 
-// refused returns the route or the error for a request whose lane cannot be filled.
 func (g *authorizationCheck) refused(q *Request, failure *reflector.Failure) (route, error) {
 	switch {
 	case failure.NoMemory():

@@ -12,16 +12,16 @@ const (
 	// fillWait is how long a request waits for a lane that is being filled. It is long, because forwarding costs the
 	// upstream as much as filling the lane, and many clients treat a 429 as a failure.
 	fillWait = 10 * time.Second
-	// cheapWait is the wait of requests that cost the upstream little. Most resources sync in a few milliseconds.
+	// cheapWait is how long a cheap request (isCheap) waits for a lane. Most resources sync in a few milliseconds.
 	cheapWait = time.Second
 )
 
-// waitBounds are the maximum numbers of requests that wait for one lane and for all lanes. A waiting request takes 9 to
-// 16 KiB in addition to its connection: an 8 KiB stack, the request and a timer. That is up to 32 MiB per lane and 128
-// MiB in total.
+// waitBounds are the maximum numbers of requests that wait for one lane and for all lanes. Cheap requests for a lane
+// are counted separately. A waiting request takes 9 to 16 KiB in addition to its connection: an 8 KiB stack, the
+// request and a timer. All waiting requests take up to 128 MiB.
 var waitBounds = limit.ConcurrencyBounds{Each: 2048, All: 8192}
 
-// await waits until the lane has a State, has failed, or the wait has lasted long enough. The caller must check which
+// await waits until the lane has a State or has failed, or the time for the wait is over. The caller must check which
 // of these happened. Except for cheap requests, await returns an error if the request's context ends, too many requests
 // wait, or the server shuts down.
 func (g *authorizationCheck) await(ctx context.Context, q *Request, lane Lane) error {
@@ -61,17 +61,16 @@ func (g *authorizationCheck) await(ctx context.Context, q *Request, lane Lane) e
 }
 
 // isCheap reports whether a request costs the upstream little if it is forwarded while the lane is not ready. Cheap
-// requests are gets, refusals, and pages (isPage) of lists without selectors.
+// requests are gets, malformed requests, and pages (isPage) of lists without selectors.
 func (q *Request) isCheap() bool {
 	return q.malformed != nil || q.verb() == verbGet || q.readsEtcdWhileUnready() && q.isPage()
 }
 
-// wantsMostRecent reports whether a request reads the newest state, even if the request is malformed.
+// wantsMostRecent reports whether a request reads the newest state. The request may be malformed.
 func (q *Request) wantsMostRecent() bool {
 	return q.verb() != verbWatch && q.query.Get("resourceVersion") == "" && q.query.Get("continue") == ""
 }
 
-// awaitShortly waits for the part of the lane that a cheap request needs.
 func (q *Request) awaitShortly(ctx context.Context, lane Lane) {
 	if q.malformed != nil {
 		lane.AwaitKind(ctx, cheapWait)
@@ -80,8 +79,8 @@ func (q *Request) awaitShortly(ctx context.Context, lane Lane) {
 	lane.AwaitSync(ctx, cheapWait)
 }
 
-// fillPatience returns how long the request waits for a lane. A watch does not wait longer than its timeoutSeconds. Its
-// lifetime begins after the wait.
+// fillPatience returns how long the request waits for a lane. A watch waits no longer than its timeoutSeconds. The
+// lifetime of the watch begins after this wait.
 func (q *Request) fillPatience() time.Duration {
 	if seconds := q.Options.TimeoutSeconds; q.isWatch() && seconds != nil && *seconds > 0 &&
 		*seconds < int64(fillWait/time.Second) {

@@ -8,8 +8,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// body prepares a response with code 200. Its body is written in pieces, indented on request, and compressed if it is
-// large. Nothing is sent before the first Write.
+// body prepares a response with code 200. Nothing is sent before the first Write.
 func (o *reply) body(m media) *wire.Body {
 	o.progress.Answering()
 	header := o.header()

@@ -9,8 +9,8 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// Limits of one request, because the facade stores these values, compares them with objects and forwards them.
-// kube-apiserver only limits headers, to 1 MiB. Real clients stay far below these limits.
+// Limits of one request. The facade stores these values, compares them with objects and forwards them. kube-apiserver
+// limits only headers, to 1 MiB. Real clients stay far below these limits.
 const (
 	maxURL          = 64 << 10 // bytes
 	maxParameters   = 100
@@ -23,7 +23,6 @@ const (
 // each.
 const shortestExcess = 2*maxRequirements + 1
 
-// withinBounds returns an error if the URL exceeds a limit.
 func withinBounds(uri string, u *url.URL) error {
 	if len(uri) > maxURL {
 		return errURITooLong
@@ -54,8 +53,9 @@ func boundSelectors(query url.Values) error {
 	return nil
 }
 
-// sizeOf counts the requirements and values of a selector. It returns 0 for a selector that does not parse, which is
-// refused later with another message. It also returns 0 for shards: maxSelector bytes can name at most 218.
+// sizeOf counts the requirements and values of a selector. For a selector that does not parse it returns 0, because
+// such a selector is refused later with another message. For shards it returns 0, because maxSelector bytes can name at
+// most 218 shards.
 func sizeOf(parameter, selector string) (requirements, values int) {
 	switch parameter {
 	case "shardSelector":
@@ -77,15 +77,14 @@ func sizeOf(parameter, selector string) (requirements, values int) {
 	return len(required), values
 }
 
-// upgrades reports whether a request has an Upgrade header. Only watches over a websocket are supported. After any
-// other upgrade, the facade could not check the bytes on the connection.
+// upgrades reports whether a request has an Upgrade header. Only a watch over a websocket may have it. After any other
+// upgrade, the facade could not check the bytes on the connection.
 func upgrades(header http.Header) bool { return len(header.Values("Upgrade")) > 0 }
 
 // overWebsocket reports whether a client wants the events of a watch as websocket messages (semantics 4.7). The rest of
-// its handshake may be invalid.
+// the handshake may be invalid.
 func (q *Request) overWebsocket() bool {
 	return q.isWatch() && strings.EqualFold(q.header.Get("Upgrade"), "websocket")
 }
 
-// errUpgrade refuses a request to switch to another protocol.
 var errUpgrade = badRequest("the connection cannot be upgraded: only a watch is served over a websocket")

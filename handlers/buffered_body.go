@@ -10,13 +10,13 @@ import (
 const (
 	// bufferedOfOne is the maximum number of bytes of one response that are read ahead of its client.
 	bufferedOfOne = 4 << 20
-	// bufferedOverall is the maximum for all responses together. More bytes are only copied as the client reads them.
+	// bufferedOverall is the maximum number of bytes that are read ahead for all responses together. Above it, bytes are
+	// read at the speed of the client.
 	bufferedOverall = 128 << 20
-	// bufferedShare is the maximum part of the memory budget for bytes that are read ahead.
+	// bufferedShare is the maximum share of the memory budget for bytes that are read ahead.
 	bufferedShare = 0.05
 )
 
-// bufferedBody is a response body whose first bytes were read ahead.
 type bufferedBody struct {
 	io.ReadCloser
 	pieces    net.Buffers
@@ -25,7 +25,6 @@ type bufferedBody struct {
 	taken     int64 // bytes acquired from admission
 }
 
-// newBufferedBody reads ahead as much of a body as the limits allow.
 func newBufferedBody(body io.ReadCloser, admission *semaphore.Weighted) *bufferedBody {
 	const least, most = 4 << 10, 256 << 10 // most objects are smaller than 4 KiB, and lists larger than 256 KiB
 	b := &bufferedBody{ReadCloser: body, admission: admission}
@@ -37,7 +36,6 @@ func newBufferedBody(body io.ReadCloser, admission *semaphore.Weighted) *buffere
 	return b
 }
 
-// piece reads size bytes, or fewer at the end of the body.
 func (b *bufferedBody) piece(size int64) []byte {
 	piece := make([]byte, 0, size)
 	for len(piece) < cap(piece) && b.ended == nil {
@@ -48,7 +46,6 @@ func (b *bufferedBody) piece(size int64) []byte {
 	return piece
 }
 
-// Read implements io.Reader.
 func (b *bufferedBody) Read(p []byte) (int, error) {
 	if n, _ := b.pieces.Read(p); n > 0 || len(p) == 0 {
 		return n, nil

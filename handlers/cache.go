@@ -16,7 +16,7 @@ import (
 // cache serves a read from its lane.
 func (s *Server) cache(ctx context.Context, out *reply, q *Request, lane Lane) (route, error) {
 	if q.malformed != nil {
-		if lane.Kind() == nil { // a refusal contains the lane's warnings, which the lane gets with its kind
+		if lane.Kind() == nil { // a refusal needs the lane's warnings, which the lane gets with its kind
 			return forwardFor(observe.NotReady), nil
 		}
 		warn(out.header(), lane)
@@ -39,7 +39,6 @@ func (s *Server) cache(ctx context.Context, out *reply, q *Request, lane Lane) (
 	return to, err
 }
 
-// read serves the request according to its verb.
 func (s *Server) read(ctx context.Context, out *reply, q *Request, lane Lane) (route, error) {
 	if q.verb() == verbGet {
 		return s.get(ctx, out, q, lane)
@@ -62,9 +61,9 @@ func (s *Server) read(ctx context.Context, out *reply, q *Request, lane Lane) (r
 	return s.list(ctx, out, q, lane)
 }
 
-// unready returns the route or the error for a request whose lane has no State, or is too old (Config.MaxStaleness). It
-// forwards gets, and lists that kube-apiserver reads from etcd while its cache is not initialized. Every other request
-// gets the cause, so that its client retries (semantics 2.1).
+// unready returns the route or the error for a request whose lane has no State, or is too old (Config.MaxStaleness).
+// Gets are forwarded, and also lists that kube-apiserver reads from etcd while its cache is not initialized. Every
+// other request gets the cause as its error, so that its client retries (semantics 2.1).
 func unready(q *Request, cause error) (route, error) {
 	if q.verb() == verbGet || q.readsEtcdWhileUnready() {
 		return forwardFor(observe.NotReady), nil
@@ -72,7 +71,8 @@ func unready(q *Request, cause error) (route, error) {
 	return route{}, cause
 }
 
-// noMemory returns the route or the error for a resource that does not fit into memory. after is when to retry.
+// noMemory returns the route or the error for a resource that does not fit into memory. after is the time until the
+// client's retry.
 func noMemory(q *Request, after time.Duration) (route, error) {
 	if q.malformed != nil || q.verb() == verbGet || q.readsEtcdWhileUnready() {
 		return forwardFor(observe.NoMemory), nil
@@ -80,47 +80,45 @@ func noMemory(q *Request, after time.Duration) (route, error) {
 	return route{}, &notReadyError{cause: reflector.ErrNoMemory, after: after}
 }
 
-// isReady reports whether a lane has a State.
 func isReady(lane Lane) bool {
 	_, err := lane.Store().State()
 	return err == nil
 }
 
 // readsEtcdWhileUnready reports whether kube-apiserver reads a list from etcd while its cache is not initialized. Such
-// lists have a limit and no selectors. A limit without effect, as at version 0, also counts.
+// a list has a limit and no selectors. This includes limits that have no effect, as at version 0.
 func (q *Request) readsEtcdWhileUnready() bool {
 	limit := q.query.Get("limit")
 	paged := limit != "" && limit != "0" && q.query.Get("labelSelector") == "" && q.query.Get("fieldSelector") == ""
 	return q.verb() == verbList && paged && !q.shardsHere
 }
 
-// warnAfter is how long the upstream must be silent before responses have a warning. Resuming a watch takes less time.
+// warnAfter is how long the upstream is silent before responses get a warning. Resuming a lane's watch takes less time.
 const warnAfter = 5 * time.Second
 
-// warn adds the upstream's warnings about a deprecated API. Refusals have them too.
+// warn adds the upstream's warnings about a deprecated API. Refusals get these warnings, too.
 func warn(header http.Header, lane Lane) {
 	for _, warning := range lane.Warnings() {
 		header.Add("Warning", warning)
 	}
 }
 
-// warnOfAge adds the facade's own warning if the State is old, to a response from it or to an error. It is called after
-// all waits, because the upstream may have responded during them.
+// warnOfAge adds the facade's own warning if the upstream has been silent for too long. It is called after all waits,
+// because the upstream may have responded during a wait.
 func warnOfAge(header http.Header, lane Lane) {
 	if stale := lane.StaleFor(); stale > warnAfter {
-		header.Add("Warning", fmt.Sprintf("299 - \"the upstream kube-apiserver has not responded for %s\"",
+		header.Add("Warning", fmt.Sprintf("299 - \"the cache has received nothing from the upstream kube-apiserver for %s\"",
 			stale.Round(time.Second)))
 	}
 }
 
-// printedTogether are the resources whose Table rows depend on the other objects of the list. Rows of flowschemas are
-// sorted by precedence. One storageclass in the list is marked as the default.
+// printedTogether are the resources whose Table rows depend on the other objects of the list. The rows of flowschemas
+// are sorted by precedence. In a list of storageclasses, one row is marked as the default.
 var printedTogether = map[schema.GroupResource]bool{
 	{Group: "flowcontrol.apiserver.k8s.io", Resource: "flowschemas"}: true,
 	{Group: "storage.k8s.io", Resource: "storageclasses"}:            true,
 }
 
-// printable reports whether the cache can print the same Table as kube-apiserver.
 func printable(resource schema.GroupResource, shape wire.Shape) bool {
 	return shape.Prints() && !printedTogether[resource]
 }

@@ -18,18 +18,18 @@ import (
 // Limits are the maximum work for all callers together and for each caller (auth.Caller.Share). In each field, 0 means
 // unlimited. Requests about the facade itself, such as health and metrics, do not count.
 type Limits struct {
-	// Maximum number of requests in flight that are not long-running, in total and per caller. Excess requests are
-	// queued per caller: --max-requests-inflight and --max-requests-inflight-per-user.
+	// Requests in flight that are not long-running, in total and per caller. Excess requests are queued per caller. Flags:
+	// --max-requests-inflight and --max-requests-inflight-per-user.
 	Requests, RequestsPerUser int
-	// Maximum number of bytes of lists and initial events in flight, before compression. Each caller may use a quarter.
+	// Bytes of lists and initial events in flight, before compression. Each caller may use a quarter. Flag:
 	// --max-list-bytes-inflight.
 	ListBytes int64
-	// Maximum number of open watches and logs, in total and per caller. If all seats are taken, a new watch ends a
-	// watch of the callers with the most (ADR 29). --max-watches and --max-watches-per-user.
+	// Open watches and logs, in total and per caller. If all seats are taken, a new watch may end a watch of the group of
+	// callers with the most watches (ADR 29). Flags: --max-watches and --max-watches-per-user.
 	Watches, WatchesPerUser int
-	// Maximum number of watches and logs that may begin in a second. The burst is 2.5 seconds in total, and ten seconds
-	// per caller. Beyond the total, requests are queued per caller. Beyond a caller's rate, they are refused.
-	// --watch-rate and --watch-rate-per-user.
+	// Watches and logs that may begin in a second, in total and per caller. The bursts are 2.5 seconds of the total rate,
+	// and ten seconds of a caller's rate. Above the total rate, requests are queued per caller. Above a caller's rate, its
+	// requests are refused. Flags: --watch-rate and --watch-rate-per-user.
 	WatchRate, WatchRatePerUser int
 }
 
@@ -41,26 +41,26 @@ func DefaultLimits() Limits {
 	}
 }
 
-// Maximum number of queued requests: per caller, and in total.
+// Maximum number of queued requests: of one caller, and in total.
 const (
 	maxWaiting    = 1024
 	maxWaitingAll = 8192
 )
 
-// stallBounds are the maximum numbers of responses whose clients read slowly or not at all. A caller may have as many
-// as an HTTP/2 connection has streams. All callers may have five times the number of requests in flight.
+// stallBounds limit the responses whose clients read slowly or not at all. A caller may have 100, the number of streams
+// of an HTTP/2 connection. All callers together may have five times the default number of requests in flight.
 var stallBounds = limit.StallBounds{One: 100, All: 2000, Bytes: 512 << 20}
 
-// stallShare is the maximum part of the memory budget for responses that clients read slowly.
+// stallShare is the maximum share of the memory budget for stalled responses.
 const stallShare = 0.1
 
 // shares enforces the Limits. A nil field means unlimited.
 type shares struct {
 	requests, bytes *limit.Seats // each seat of bytes represents 1 MiB
 	watches         *limit.Streams
-	refused         *limit.Streams // watches and logs that the upstream is about to refuse
-	begins          *limit.Rates   // per caller
-	pace            *limit.Pace    // for all callers
+	refused         *limit.Streams // for watches and logs that the upstream is about to refuse
+	begins          *limit.Rates   // limits how many watches and logs a caller begins per second
+	pace            *limit.Pace    // limits how many watches and logs all callers begin per second
 }
 
 func newShares(l Limits) shares {
@@ -72,15 +72,15 @@ func newShares(l Limits) shares {
 		begins: limit.NewRates(limit.Rate{PerSecond: float64(l.WatchRatePerUser), Burst: 10 * l.WatchRatePerUser}),
 	}
 	if l.WatchRate > 0 {
-		queue := orUnlimited(l.Watches) // a refusal costs more than a waiting watch, because its client comes back
+		queue := orUnlimited(l.Watches) // a refusal costs more than a wait, because the client comes back
 		s.pace = limit.NewPace(limit.Rate{PerSecond: float64(l.WatchRate), Burst: l.WatchRate * 5 / 2}, queue, queue)
 	}
 	return s
 }
 
-// newSeats returns seats for all callers with a maximum for each caller. All callers of a group get at most half of the
-// seats, or the maximum of one caller if that is more. A maximum of 0 means unlimited. If both are 0, newSeats returns
-// nil.
+// newSeats returns seats with a maximum for all callers and a maximum for each caller; 0 means unlimited. All callers
+// of a group get at most half of the seats, or a caller's maximum if it is more. If both maximums are 0, newSeats
+// returns nil.
 func newSeats(all, each int64) *limit.Seats {
 	if all == 0 && each == 0 {
 		return nil
@@ -95,8 +95,8 @@ func newSeats(all, each int64) *limit.Seats {
 		QueueAll: maxWaitingAll})
 }
 
-// enter admits a request, after a wait if necessary. For a long-running request it checks only the caller's own rate.
-// The limits for all callers follow after the authorization (open).
+// enter admits a request, after a wait if necessary. For a long-running request, enter checks only the caller's own
+// rate. open checks the other limits after the authorization.
 func (l *limiter) enter(ctx context.Context, out *reply, q *Request) error {
 	switch {
 	case q.subject.own():
@@ -113,8 +113,8 @@ func (l *limiter) enter(ctx context.Context, out *reply, q *Request) error {
 	return nil
 }
 
-// open takes a seat for an authorized, long-running request, when it is its caller's turn. It may end the stream of
-// another caller.
+// open takes a seat for an authorized, long-running request. Before that, it waits until the rate of all callers allows
+// the request. The new seat may end another stream.
 func (l *limiter) open(ctx context.Context, out *reply, q *Request) error {
 	if err := l.awaitPace(ctx, out, q); err != nil {
 		return err
@@ -125,8 +125,8 @@ func (l *limiter) open(ctx context.Context, out *reply, q *Request) error {
 	return l.occupy(out, q, l.shares.watches)
 }
 
-// openRefused takes a seat for a long-running request that the upstream is about to refuse. It does not end streams of
-// authorized callers, and does not count against the rate of all callers.
+// openRefused takes a seat for a long-running request that the upstream is about to refuse. The request does not end
+// streams of authorized callers, and does not count for the rate of all callers.
 func (l *limiter) openRefused(out *reply, q *Request) error {
 	return l.occupy(out, q, l.shares.refused)
 }
@@ -149,8 +149,8 @@ func (l *limiter) occupy(out *reply, q *Request, pool *limit.Streams) error {
 	return nil
 }
 
-// awaitPace waits until the rate of all callers allows another long-running request of this caller. The request's turn
-// ends before this wait. Waiting requests would otherwise keep all turns, and requests of new callers could not begin.
+// awaitPace waits until the rate of all callers allows another long-running request of this caller. It first ends the
+// request's turn. Otherwise waiting requests would keep all turns, and requests of new callers could not begin.
 func (l *limiter) awaitPace(ctx context.Context, out *reply, q *Request) error {
 	if l.shares.pace == nil {
 		return nil
@@ -170,13 +170,12 @@ func (l *limiter) awaitPace(ctx context.Context, out *reply, q *Request) error {
 	return tooMany(0)
 }
 
-// callerKey returns the key of a caller's share, and of the group that the caller belongs to.
 func callerKey(caller *auth.Caller) limit.Key {
 	return limit.Key{Group: caller.Group(), One: caller.Share()}
 }
 
-// charge takes list bytes from the caller's share, and memory if the response is large, before the response is sent.
-// leave returns both after the response. It may be called more than once.
+// charge takes list bytes from the caller's share before the response is sent. For a large response, it also takes
+// memory. leave releases both, and may be called more than once.
 func (l *limiter) charge(ctx context.Context, out *reply, q *Request, bytes int64) (leave func(), err error) {
 	leave, err = l.seats(ctx, out, q, l.shares.bytes, 1+bytes/bytesPerSeat)
 	if err != nil || bytes < largeAnswer {
@@ -187,18 +186,18 @@ func (l *limiter) charge(ctx context.Context, out *reply, q *Request, bytes int6
 }
 
 const (
-	// largeAnswer is the minimum size in bytes of a response that is refused if memory is short. A smaller response
-	// takes hardly more memory than its request.
+	// largeAnswer is the minimum size in bytes of a response that is refused if memory is short. Sending a smaller
+	// response takes hardly more memory than its request.
 	largeAnswer = 256 << 10
-	// answerMemory is the memory in bytes for sending a large response. It does not depend on the size of the response,
-	// which is written in pieces. Objects of 200 kB need 0.4 MB, larger ones more.
+	// answerMemory is the memory in bytes that is taken for sending a large response. Responses are written in pieces, so
+	// the real need depends on the size of an object: 0.4 MB for objects of 200 kB, more for larger ones.
 	answerMemory = 1 << 20
-	// watchMemory is the maximum memory in bytes of an open watch, with its part of the connection.
+	// watchMemory is the memory in bytes that is taken for an open watch and its part of the connection.
 	watchMemory = 40 << 10
 )
 
-// alsoMemory takes memory in addition to an earlier admission. The returned function releases both. If there is not
-// enough memory, leave is called.
+// alsoMemory takes memory in addition to what leave releases. The returned function releases both. If there is not
+// enough memory, alsoMemory calls leave.
 func (l *limiter) alsoMemory(purpose budget.Purpose, bytes int64, leave func()) (func(), error) {
 	give, ok := l.memory.Take(purpose, bytes)
 	if !ok {
@@ -234,16 +233,17 @@ func (l *limiter) seats(ctx context.Context, out *reply, q *Request, pool *limit
 	return nil, err
 }
 
-// spread is the number of seconds over which retries of refused requests are distributed.
+// spread is the number of seconds over which the retries of refused requests are distributed.
 const spread = 5
 
-// tooMany returns the 429 of kube-apiserver's priority and fairness. The client must wait at least for the given time.
+// tooMany returns the 429 of kube-apiserver's priority and fairness. Its Retry-After is at least the given time, but at
+// most maxRetryAfter.
 func tooMany(after time.Duration) error {
 	seconds := max(int(math.Ceil(after.Seconds())), 1+rand.IntN(spread))
 	return apierrors.NewTooManyRequests("Too many requests, please try again later.", min(seconds, maxRetryAfter))
 }
 
-// answerBytes estimates the bytes of a response. It counts all objects that the read must search.
+// answerBytes estimates the bytes of a response. It includes objects that the read searches but does not select.
 func answerBytes(q *Request, lane Lane, p plan) int64 {
 	state, err := lane.Store().State()
 	if err != nil {
@@ -260,7 +260,6 @@ func answerBytes(q *Request, lane Lane, p plan) int64 {
 	return bytes
 }
 
-// chargeInitial takes list bytes for the initial events of a watch. A watch without initial events takes none.
 func (l *limiter) chargeInitial(ctx context.Context, out *reply, q *Request, lane Lane) (leave func(), err error) {
 	p, err := planWatch(q)
 	if err != nil || !p.initial {

@@ -43,7 +43,7 @@ func TestRefusedWatchesAreLogged(t *testing.T) {
 			logged := logs.FilterMessage("Request failed").Len()
 			response, body := f.get(t, target)
 			if response.StatusCode != http.StatusTooManyRequests || response.Header.Get("Retry-After") != "1" ||
-				!strings.Contains(body, "authorization by kube-apiserver are unavailable") || strings.Contains(body, "10.0.0.1") {
+				!strings.Contains(body, "authorization by kube-apiserver is unavailable") || strings.Contains(body, "10.0.0.1") {
 				t.Errorf("%s: got %d, Retry-After %q: %s", target, response.StatusCode, response.Header.Get("Retry-After"), body)
 			}
 			if found := logs.FilterMessage("Request failed").All(); len(found) != logged+1 ||
@@ -62,7 +62,7 @@ func TestRefusedWatchesAreLogged(t *testing.T) {
 
 // Each error of authentication and authorization has its own response. No response contains the upstream's address.
 func TestErrorsOfAuthenticationAndAuthorization(t *testing.T) {
-	const unavailable = "authentication and authorization by kube-apiserver are unavailable"
+	const unavailable = "authentication or authorization by kube-apiserver is unavailable"
 	down := &auth.UnavailableError{Err: errors.New("dial tcp 10.0.0.1:443: connection refused")}
 	for name, c := range map[string]struct {
 		authenticate, authorize error
@@ -71,15 +71,15 @@ func TestErrorsOfAuthenticationAndAuthorization(t *testing.T) {
 	}{
 		"invalid credentials":                 {auth.ErrUnauthenticated, nil, 401, "Unauthorized", "Unauthorized", ""},
 		"tokens cannot be reviewed":           {down, nil, 503, "ServiceUnavailable", unavailable, "1"},
-		"too many failed logins":              {&auth.BusyError{After: 3 * time.Second}, nil, 429, "TooManyRequests", "too many requests from this caller", "3"},
+		"too many failed logins":              {&auth.BusyError{After: 3 * time.Second}, nil, 429, "TooManyRequests", "too many requests, retry later", "3"},
 		"a page of another site":              {auth.ErrNotLocal, nil, 403, "Forbidden", "loopback names", ""},
 		"a bug in the authenticator":          {errors.New("nil map"), nil, 500, "InternalError", "", ""},
 		"denied":                              {nil, &auth.DeniedError{}, 403, "Forbidden", `configmaps is forbidden: User "alice" cannot list resource "configmaps" in API group "" at the cluster scope`, ""},
 		"denied with a reason":                {nil, &auth.DeniedError{Reason: "because <b>"}, 403, "Forbidden", `at the cluster scope: because <b>`, ""},
 		"rights cannot be reviewed":           {nil, down, 503, "ServiceUnavailable", unavailable, "1"},
-		"too many questions":                  {nil, &auth.BusyError{After: time.Millisecond}, 429, "TooManyRequests", "too many requests from this caller", "1"},
+		"too many questions":                  {nil, &auth.BusyError{After: time.Millisecond}, 429, "TooManyRequests", "too many requests, retry later", "1"},
 		"a decision that covers nothing":      {nil, nil, 403, "Forbidden", `cannot list resource "configmaps"`, ""},
-		"the upstream is silent for too long": {nil, auth.ErrStale, 503, "ServiceUnavailable", "has not responded for too long", "1"},
+		"the upstream is silent for too long": {nil, auth.ErrStale, 503, "ServiceUnavailable", "the cache has received nothing from the upstream kube-apiserver for too long", "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, f *facade) {
@@ -203,7 +203,7 @@ func TestRequestsThatCannotBeForwardedGet501(t *testing.T) {
 				"with --passthrough=impersonate listfacade also forwards requests of other callers"},
 		"one that cannot be impersonated": {PassAsImpersonation, auth.NewCaller(&user.DefaultInfo{Name: "two\nlines"}, auth.ByCertificate, time.Time{}),
 			"this request is not cached, and cannot be forwarded with the caller's credentials: use a bearer token, or send it to kube-apiserver"},
-		"no forwarding": {PassNothing, alice(auth.ByToken), "this request is not cached, and listfacade does not forward requests (--passthrough=off): send it to kube-apiserver"},
+		"no forwarding": {PassNothing, alice(auth.ByToken), "this request is not cached, and listfacade does not forward it (--passthrough=off): send it to kube-apiserver"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := &Request{Caller: c.caller, method: http.MethodPost, token: "secret", info: &request.RequestInfo{}, url: &url.URL{Path: "/x"}, Event: &observe.Event{}}

@@ -17,10 +17,9 @@ import (
 
 // A path is canonical if path.Clean does not change it, except for a slash at its end. Only canonical paths are
 // forwarded. A proxy before the upstream may clean other paths, and the upstream would then serve a path that was not
-// authorized. kube-apiserver does not clean paths, so its responses to other paths are known (semantics 8.6) and given
-// here.
+// authorized. kube-apiserver does not clean paths. Its responses to other paths are known (semantics 8.6), so the
+// facade sends them itself.
 
-// isCanonical reports whether a path is canonical.
 func isCanonical(p string) bool {
 	clean := path.Clean(p)
 	return p == clean || p == clean+"/"
@@ -29,8 +28,8 @@ func isCanonical(p string) bool {
 // trimmed are the prefixes below which kube-apiserver ignores slashes at the end of a path.
 var trimmed = []string{"/api/", "/apis/", "/version/", "/.well-known/openid-configuration/", "/openid/v1/jwks/"}
 
-// spelled returns a URL in the only spelling that is forwarded. In this spelling, only the characters that need it are
-// encoded. Where kube-apiserver ignores slashes at the end, there is at most one.
+// spelled returns a URL in the only spelling that is forwarded: only characters that must be encoded are encoded, and
+// at most one slash is left at the end where kube-apiserver ignores such slashes.
 func spelled(u *url.URL) *url.URL {
 	s := *u
 	s.RawPath = ""
@@ -44,7 +43,7 @@ func spelled(u *url.URL) *url.URL {
 }
 
 // canonicalize replaces a path that kube-apiserver accepts by the canonical path with the same meaning. For other paths
-// that are not canonical it returns kube-apiserver's errors.
+// it returns kube-apiserver's errors.
 func (v *resolver) canonicalize(ctx context.Context, q *Request) error {
 	info := q.info
 	if q.subject.own() || isCanonical(q.url.Path) {
@@ -76,7 +75,8 @@ func (v *resolver) canonicalize(ctx context.Context, q *Request) error {
 	return err
 }
 
-// unrouted returns the 404 of a path that names no resource. It depends on how far kube-apiserver can route the path.
+// unrouted returns the 404 of a path that names no resource. The 404 depends on how much of the path kube-apiserver
+// routes.
 func (v *resolver) unrouted(ctx context.Context, q *Request) error {
 	p := q.url.Path
 	if strings.HasPrefix(p, "/openapi/v3/") {
@@ -132,11 +132,10 @@ func (v *resolver) checkBuiltinPath(info *request.RequestInfo, resource upstream
 	}
 }
 
-// dots are path segments that are not valid names.
 var dots = sets.New(".", "..")
 
-// checkNames refuses "." and ".." as names, like kube-apiserver's storage. Errors that kube-apiserver finds earlier
-// take precedence.
+// checkNames refuses "." and ".." as names and namespaces, like kube-apiserver's storage. It first returns the errors
+// that kube-apiserver finds before it reads from storage.
 func checkNames(q *Request, resource upstream.Resource) error {
 	info := q.info
 	if info.Verb == verbGet && dots.Has(info.Name) {
@@ -161,7 +160,7 @@ func checkNames(q *Request, resource upstream.Resource) error {
 	return &invalidKeyError{key: keyOf(info, resource)}
 }
 
-// keyOf returns an object's or collection's key in etcd, below kube-apiserver's prefix.
+// keyOf returns the key in etcd of an object or a collection, below kube-apiserver's prefix.
 func keyOf(info *request.RequestInfo, resource upstream.Resource) string {
 	parts := []string{"", resource.GVR.Resource, info.Namespace}
 	if prefix, ok := etcdPrefixes[resource.GVR.GroupResource()]; ok {
@@ -176,7 +175,7 @@ func keyOf(info *request.RequestInfo, resource upstream.Resource) string {
 	return strings.Join(parts, "/")
 }
 
-// etcdPrefixes are the etcd prefixes of namespaced resources for which they differ from the resource's name.
+// etcdPrefixes has the namespaced resources whose prefix in etcd is not the name of the resource.
 var etcdPrefixes = map[schema.GroupResource]string{
 	{Resource: "endpoints"}:                             "services/endpoints",
 	{Resource: "replicationcontrollers"}:                "controllers",
@@ -184,7 +183,6 @@ var etcdPrefixes = map[schema.GroupResource]string{
 	{Group: "networking.k8s.io", Resource: "ingresses"}: "ingress",
 }
 
-// plainPath returns the canonical path for a RequestInfo.
 func plainPath(info *request.RequestInfo, resource upstream.Resource) string {
 	at := upstream.Resource{GVR: resource.GVR}
 	if viaWatchPath(info) {

@@ -15,7 +15,7 @@ import (
 const freshWait = 3 * time.Second
 
 // stateFor returns the State that a plan reads, or the route to the upstream. answer describes the response that the
-// upstream would have to send instead.
+// upstream would have to send instead of the facade.
 func (s *Server) stateFor(
 	ctx context.Context, q *Request, lane Lane, p plan, answer fresh.Answer,
 ) (*cache.State, route, error) {
@@ -41,7 +41,6 @@ func (s *Server) stateFor(
 	}
 }
 
-// at returns the State at exactly rv.
 func (s *Server) at(ctx context.Context, q *Request, lane Lane, rv cache.RV,
 	answer fresh.Answer) (*cache.State, route, error) {
 	if _, to, err := s.reached(ctx, q, lane, rv, answer); err != nil || to.forwards() {
@@ -49,8 +48,8 @@ func (s *Server) at(ctx context.Context, q *Request, lane Lane, rv cache.RV,
 	}
 	state, err := lane.Store().At(ctx, rv, 0)
 	if inStream(err) {
-		// Forward: the upstream's window may reach further back, and its 410 contains a continue token. Also, the lane
-		// may be confirmed at a later version, but not at rv.
+		// Forward the request. The upstream's history may be longer, and its 410 contains a continue token. The lane may also
+		// have skipped rv, because only a later version was confirmed.
 		return nil, forwardFor(observe.OutsideWindow), nil
 	}
 	return state, route{}, err
@@ -66,8 +65,8 @@ func (s *Server) now(ctx context.Context, q *Request, lane Lane) (cache.RV, rout
 	return rv, route{}
 }
 
-// fills reports whether another facade reads a list to fill a lane or to make a roll call. All readers of that facade
-// share the lane, so a freshness check saves more work of the upstream than for one reader.
+// fills reports whether another facade reads a list to fill a lane or to make a roll call. The readers of that facade
+// share its lane, so a freshness check here saves the upstream more work than for one reader.
 func (q *Request) fills() bool {
 	return q.fromFacade() && !q.namesOne()
 }
@@ -76,14 +75,14 @@ func (q *Request) fills() bool {
 func (q *Request) fromFacade() bool { return q.header.Get("User-Agent") == upstream.UserAgent }
 
 // answerTo estimates the response that the upstream would have to send for a list. Clients read a continued list page
-// by page to its end, so the estimate for a later page covers all remaining pages. When the lane has the version of the
-// first page, the upstream does not have to send the rest.
+// by page to its end, so the estimate for a later page covers all remaining pages. If the lane has the version of the
+// first page, it serves all these pages.
 func answerTo(q *Request, lane Lane, p plan) fresh.Answer {
 	state, err := lane.Store().State()
 	if err != nil {
 		return fresh.Answer{}
 	}
-	if q.fills() || q.shardsHere { // shards are forwarded only if the upstream applies the selector
+	if q.fills() || q.shardsHere { // requests for shards are forwarded only if the upstream applies the selector
 		return fresh.Endless()
 	}
 	span := cache.Span{Prefix: q.keyPrefix(), From: p.from}
@@ -97,12 +96,13 @@ func answerTo(q *Request, lane Lane, p plan) fresh.Answer {
 }
 
 // reached returns a State at least as new as rv. The lane of a quiet resource does not receive the versions of other
-// resources, so a freshness check advances it. If the upstream has not reached rv either, reached waits (semantics
-// 2.2).
+// resources, so a freshness check advances the lane. If the upstream has not reached rv either, reached waits
+// (semantics 2.2).
 //
-// reached forwards the request without a wait if the response is small, if kube-apiserver reads it from etcd, or if no
-// check can confirm that the lane is at rv. Otherwise it waits for the lane, because the upstream must not send large
-// lists for all waiting requests. It forwards a small page after the wait, so that the client can finish its list.
+// A request is forwarded without a wait if no check succeeds and the upstream sends no bookmarks. The same applies to a
+// small response, or a read from etcd, if the lane is not at rv. All other requests wait for the lane, because the
+// upstream must not send large lists to all of them. After the wait, a small page may be forwarded, so that its client
+// can finish the list.
 func (s *Server) reached(ctx context.Context, q *Request, lane Lane, rv cache.RV,
 	answer fresh.Answer) (*cache.State, route, error) {
 	for deadline := time.Now().Add(freshWait); ; {
@@ -119,7 +119,7 @@ func (s *Server) reached(ctx context.Context, q *Request, lane Lane, rv cache.RV
 		switch {
 		case !isTooLarge(err):
 			return state, route{}, err
-		case left > recheckInterval: // there is time for another check
+		case left > recheckInterval: // another check is possible
 		case errors.Is(unreached, fresh.ErrUnproven) && answer.SmallPage():
 			return nil, forwardFor(observe.Unproven), nil
 		default:
@@ -128,8 +128,8 @@ func (s *Server) reached(ctx context.Context, q *Request, lane Lane, rv cache.RV
 	}
 }
 
-// recheckInterval is how long to wait for a version before the next freshness check. Without a check, the lane of a
-// quiet resource would not receive the version.
+// recheckInterval is how long to wait for a version before the next freshness check. Without another check, the lane of
+// a quiet resource would not receive the version.
 const recheckInterval = 500 * time.Millisecond
 
 func isUnreached(err error) bool {

@@ -13,20 +13,20 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// encodeToken returns the continue token for the objects after a key in a list of the prefix. It has the upstream's
-// format, so that the facade and kube-apiserver accept each other's tokens (semantics 2.5).
+// encodeToken returns the continue token for the objects after the key last. It has the upstream's format, so that the
+// facade and kube-apiserver accept each other's tokens (semantics 2.5).
 func encodeToken(rv cache.RV, last, prefix string, style upstream.ContinueStyle) string {
 	return upstream.ContinueBehind(int64(rv), strings.TrimPrefix(last, prefix), style)
 }
 
-// resumption is where a continued list begins. A negative rv means that the rest is read in its newest state.
+// resumption is where a continued list begins. A negative rv means that the rest is read at the newest version.
 type resumption struct {
 	start string // first key
 	rv    int64
 }
 
-// decodeToken parses a continue token. Its errors are kube-apiserver's. It forwards a token if only the upstream can
-// produce the error message.
+// decodeToken parses a continue token. Its errors are kube-apiserver's. The request is forwarded if only the upstream
+// can produce the error message.
 func decodeToken(s, prefix string) (resumption, route, error) {
 	fail := func(why string) (resumption, route, error) {
 		return resumption{}, route{}, badRequest("invalid continue token: continue key is not valid: " + why)
@@ -51,7 +51,7 @@ func decodeToken(s, prefix string) (resumption, route, error) {
 	case t.Start == "":
 		return fail("encoded start key empty (version " + upstream.ContinueVersion + ")")
 	}
-	// A start key outside the request's prefix would read objects that the request does not name.
+	// With a start key outside the request's prefix, the list would contain objects that the request does not name.
 	key := t.Start
 	if !strings.HasPrefix(key, "/") {
 		key = "/" + key

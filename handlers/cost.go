@@ -10,22 +10,21 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// cost is a class of work that a forwarded request causes in the upstream.
+// cost is the class of the work that a forwarded request causes in the upstream.
 type cost int
 
 const (
-	small cost = iota // one object, a page, or any request that is not a list
-	large             // all objects
+	small cost = iota // one object, a page, a list from an index, or another short request
+	large             // another list, or a watch that begins with objects
 	free              // a watch without initial objects, or another long-running request
 )
 
-// unknownSeats is the number of seats of a list with unknown size. No list takes more.
+// unknownSeats is the number of seats of a forwarded list with unknown size. No forwarded list takes more seats.
 const unknownSeats = 8
 
-// bytesPerSeat is the number of bytes that one seat represents.
+// bytesPerSeat is the number of bytes of a list that one seat represents.
 const bytesPerSeat = 1 << 20
 
-// seatsFor returns the number of seats of a list with the given size in bytes; 0 means that the size is not known.
 func seatsFor(bytes int64) int64 {
 	if bytes == 0 {
 		return unknownSeats
@@ -34,7 +33,7 @@ func seatsFor(bytes int64) int64 {
 }
 
 // costOf estimates the cost of a request from its query, as kube-apiserver does before it queues a request. It does not
-// use the parsed options, because forwarded requests may have none, or invalid ones.
+// use the parsed options, because a forwarded request may have none, or invalid options.
 func costOf(q *Request) cost {
 	switch {
 	case q.isWatch() && q.beginsWithObjects() || q.info.Verb == verbList:
@@ -49,8 +48,8 @@ func costOf(q *Request) cost {
 	}
 }
 
-// beginsWithObjects reports whether a watch first receives all objects. Such watches are streaming lists, and watches
-// without a version or at version 0 (semantics 4.1).
+// beginsWithObjects reports whether a watch first receives all objects. This is so for streaming lists, and for watches
+// without a resourceVersion or at version 0 (semantics 4.1).
 func (q *Request) beginsWithObjects() bool {
 	if asked, ok := q.query["sendInitialEvents"]; ok {
 		return asked[0] != "0" && !strings.EqualFold(asked[0], "false")
@@ -62,8 +61,9 @@ func (q *Request) beginsWithObjects() bool {
 // pageOfClients is the page size of client-go and kubectl, in objects.
 const pageOfClients = 500
 
-// isPage reports whether a list has a limit that bounds the upstream's work. The upstream ignores the limit at version
-// 0 if it reads from its cache (semantics 2.1). With a selector at an exact version, it may have to search all objects.
+// isPage reports whether a list has a limit that bounds the upstream's work. At version 0, the upstream ignores the
+// limit if it reads from its cache (semantics 2.1). For a selector at an exact version, the upstream possibly searches
+// all objects.
 func (q *Request) isPage() bool {
 	limit, err := strconv.ParseInt(q.query.Get("limit"), 10, 64)
 	if q.isWatch() || err != nil || limit <= 0 || limit > pageOfClients {
@@ -79,7 +79,6 @@ func (q *Request) selects() bool {
 	return q.query.Get("labelSelector") != "" || q.query.Get("fieldSelector") != "" || q.selectsShards()
 }
 
-// atExactVersion reports whether a list reads an exact version instead of the newest state.
 func (q *Request) atExactVersion() bool {
 	version := q.query.Get("resourceVersion")
 	return q.query.Get("continue") != "" || version != "" && version != "0" &&
@@ -96,15 +95,14 @@ func (q *Request) isIndexed() bool {
 	return byNode && indexesNode(q.groupResource())
 }
 
-// groupResource returns the group and resource in the path.
 func (q *Request) groupResource() schema.GroupResource {
 	return schema.GroupResource{Group: q.info.APIGroup, Resource: q.info.Resource}
 }
 
-// resourceName returns the key of the queue that the request shares. All requests without a resource share one queue.
+// resourceName returns the request's resource as the name of a queue. All requests without a resource share one queue.
 func (q *Request) resourceName() string { return q.groupResource().String() }
 
-// sizes stores the size of each resource at its last complete list from the upstream. It is safe for concurrent use.
+// sizes stores the size of each resource in its last complete list from the upstream. It is safe for concurrent use.
 type sizes struct {
 	mu    sync.Mutex // guards bytes
 	bytes map[schema.GroupResource]int64
@@ -112,15 +110,14 @@ type sizes struct {
 
 func newSizes() *sizes { return &sizes{bytes: map[schema.GroupResource]int64{}} }
 
-// of returns the size in bytes of the request's resource; 0 means that it is not known.
 func (s *sizes) of(q *Request) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.bytes[q.groupResource()]
 }
 
-// note stores the size of a response if it contains all objects of a resource without a transformation. It stores only
-// resources in discovery, so that their number is bounded.
+// note stores the size of a response if it contains all objects of a resource without a transformation. It ignores
+// resources that are not in discovery, because clients could send any number of other names.
 func (s *sizes) note(q *Request, bytes int64) {
 	transformed := strings.Contains(q.header.Get("Accept"), "as=")
 	if q.info.Namespace != "" || q.selects() || transformed || q.query.Get("continue") != "" || !q.Event.Discovered {

@@ -12,17 +12,17 @@ import (
 // PassThroughAs selects the upstream credentials of forwarded requests.
 type PassThroughAs int
 
-// Values of PassThroughAs. With each, the facade forwards an authorized read of cacheable objects with its own
-// credentials if it cannot use the caller's. Except with PassNothing, requests of anonymous callers are forwarded
-// without credentials (docs/adr/0012-in-whose-name.md).
+// Values of PassThroughAs. With each value, an authorized read of cacheable objects is forwarded with the facade's
+// credentials if the caller's cannot be used. Except with PassNothing, requests of anonymous callers are forwarded
+// without credentials (docs/adr/0012-credentials.md).
 const (
 	PassAsToken         PassThroughAs = iota // the caller's token, if it authenticated the caller
 	PassAsImpersonation                      // the caller's token, or else constrained impersonation (KEP-5284)
 	PassNothing                              // only reads of cacheable objects, with the facade's credentials
 )
 
-// passedThrough reports whether the upstream authorizes the request, because it is forwarded under the caller's
-// identity.
+// passedThrough reports whether the upstream authorizes the request instead of the facade, because the request is
+// forwarded under the caller's identity.
 func (v *resolver) passedThrough(q *Request) bool {
 	if q.subject.own() || answersReview(q) || !isCanonical(q.url.Path) || v.passAs == PassNothing &&
 		q.Caller.Way != auth.ByKubeconfig {
@@ -31,12 +31,12 @@ func (v *resolver) passedThrough(q *Request) bool {
 	if q.hasOwnCredentials() {
 		return q.reason != ""
 	}
-	// If the upstream does not have the resource, no permission to impersonate exists for it. The authorizer decides.
+	// For a resource that the upstream does not have, no permission to impersonate exists, so the authorizer decides.
 	return q.reason != "" && q.reason != observe.Undiscovered && v.passAs == PassAsImpersonation && !q.mayBeCached()
 }
 
-// hasOwnCredentials reports whether the request can be forwarded with the caller's own credentials. A token outside the
-// Authorization header, as browsers send it with a websocket, is not forwarded.
+// hasOwnCredentials reports whether the request can be forwarded with the caller's own credentials. A browser's
+// websocket request has its token outside the Authorization header. Such a token is not forwarded.
 func (q *Request) hasOwnCredentials() bool {
 	switch q.Caller.Way {
 	case auth.ByKubeconfig, auth.Anonymously:
@@ -48,8 +48,8 @@ func (q *Request) hasOwnCredentials() bool {
 	}
 }
 
-// mayBeCached reports whether the cache may contain the requested objects. An authorized caller may then read them with
-// the facade's credentials, as from a lane.
+// mayBeCached reports whether the cache may contain the requested objects. An authorized caller may read such objects
+// with the facade's credentials, as from a lane.
 func (q *Request) mayBeCached() bool {
 	if q.method != http.MethodGet {
 		return false
@@ -57,7 +57,7 @@ func (q *Request) mayBeCached() bool {
 	return q.subject == aboutDocument || q.resource.Cacheable
 }
 
-// credentials returns the upstream credentials of a forwarded request. If there are none, its error is the response.
+// credentials returns the upstream credentials of a forwarded request. If there are none, the error is the response.
 func (s *Server) credentials(ctx context.Context, q *Request) (upstream.Credentials, error) {
 	as := s.resolver.passAs
 	switch way := q.Caller.Way; {
@@ -84,8 +84,8 @@ func (s *Server) credentials(ctx context.Context, q *Request) (upstream.Credenti
 	}
 }
 
-// notServed returns the error for a request that is not cacheable and cannot be forwarded. If kube-apiserver does not
-// have the path either, the error is kube-apiserver's.
+// notServed returns the error for a request that is not cacheable and cannot be forwarded. It is kube-apiserver's error
+// if kube-apiserver does not have the path either.
 func (s *Server) notServed(ctx context.Context, q *Request) error {
 	switch {
 	case q.undiscovered != nil:

@@ -17,7 +17,6 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// Defaults and limits of a report's parameters.
 const (
 	defaultWindow = 5 * time.Minute
 	defaultShown  = 50
@@ -29,7 +28,6 @@ type report interface {
 	WriteText(w io.Writer) error
 }
 
-// topClients reports the clients with the highest usage.
 func (s *Server) topClients(out *reply, q *Request) error {
 	p := reportParameters{query: q.query}
 	by := p.oneOf("by", accounting.Names[:])
@@ -40,27 +38,24 @@ func (s *Server) topClients(out *reply, q *Request) error {
 	})
 }
 
-// openRequests reports the requests in flight.
 func (s *Server) openRequests(out *reply, q *Request) error {
 	p := reportParameters{query: q.query}
 	by, shown := p.oneOf("by", observe.RequestOrders), p.limit()
 	return out.report(q, p, func() report { list := s.inflight.Requests(by, shown); return &list })
 }
 
-// openWatches reports the open watches.
 func (s *Server) openWatches(out *reply, q *Request) error {
 	p := reportParameters{query: q.query}
 	by, shown := p.oneOf("by", observe.WatchOrders), p.limit()
 	return out.report(q, p, func() report { list := s.inflight.Watches(by, shown); return &list })
 }
 
-// reportParameters parses the query of a report and collects its errors.
 type reportParameters struct {
 	query url.Values
 	errs  field.ErrorList
 }
 
-// oneOf returns a parameter with a closed set of values. The first value is the default.
+// oneOf returns a parameter that has one of the given values. The first value is the default.
 func (p *reportParameters) oneOf(name string, values []string) string {
 	asked := p.query.Get(name)
 	switch {
@@ -72,7 +67,6 @@ func (p *reportParameters) oneOf(name string, values []string) string {
 	return asked
 }
 
-// window returns how far back in time the report goes.
 func (p *reportParameters) window() time.Duration {
 	asked := p.query.Get("window")
 	if asked == "" {
@@ -85,7 +79,6 @@ func (p *reportParameters) window() time.Duration {
 	return window
 }
 
-// limit returns the maximum number of rows.
 func (p *reportParameters) limit() int {
 	asked := p.query.Get("limit")
 	if asked == "" {
@@ -102,13 +95,11 @@ func (p *reportParameters) invalid(name, value, why string) {
 	p.errs = append(p.errs, field.Invalid(field.NewPath(name), shortened(value), why))
 }
 
-// shortened returns the part of a value that an error message repeats.
 func shortened(value string) string { return observe.Printable(value, 64) }
 
-// reportTypes are the media types of reports.
 var reportTypes = []string{"text/plain", "application/json"}
 
-// inJSON reports whether the report is written as JSON. The output parameter takes precedence over the Accept header.
+// inJSON reports whether to write the report as JSON. The output parameter takes precedence over the Accept header.
 func (p *reportParameters) inJSON(accept string) (bool, error) {
 	switch asked := p.query.Get("output"); asked {
 	case "json":
@@ -130,7 +121,7 @@ func (p *reportParameters) inJSON(accept string) (bool, error) {
 	return chosen == reportTypes[1], nil
 }
 
-// report writes the report that its last argument returns. It calls this function only if the query is valid.
+// report writes a report. It gets the report from the last argument, if the query is valid.
 func (o *reply) report(q *Request, p reportParameters, of func() report) error {
 	asJSON, err := p.inJSON(q.header.Get("Accept"))
 	switch {

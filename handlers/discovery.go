@@ -13,7 +13,7 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// documentHeaders are the upstream's headers that belong to a document, not to one response.
+// documentHeaders are the upstream's headers that a copy of the document keeps.
 var documentHeaders = []string{
 	"Content-Type", "Content-Encoding", "Accept-Ranges", "Etag", "Last-Modified", "Vary", "Cache-Control", "Expires",
 	"X-Content-Type-Options", "Warning",
@@ -31,9 +31,8 @@ func conditional(header http.Header) bool {
 		slices.ContainsFunc(rareConditions, func(name string) bool { return header.Get(name) != "" })
 }
 
-// describes returns the group version that a document describes. For an aggregated API, that API's own server writes
-// the document, and receives the caller's name. kube-apiserver writes the other documents, which are the same for all
-// callers.
+// describes returns the group version that a document describes. For an aggregated API, the server of that API writes
+// the document, and receives the caller's name. All other documents are the same for all callers.
 func describes(path string) (schema.GroupVersion, bool) {
 	parts := strings.Split(strings.Trim(strings.TrimPrefix(path, "/openapi/v3/"), "/"), "/")
 	if parts[0] != "apis" || len(parts) < 3 {
@@ -72,7 +71,6 @@ func (s *Server) document(ctx context.Context, out *reply, q *Request, _ Lane) (
 	return route{}, out.document(q, document)
 }
 
-// document writes a copy of the upstream's response.
 func (o *reply) document(q *Request, document *upstream.Document) error {
 	q.Event.Source = observe.FromCache
 	o.progress.Answering()

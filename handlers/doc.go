@@ -1,40 +1,41 @@
-// Package handlers serves every request to the facade. Each request passes through the same steps. Each step is in the
-// file with its name:
+// Package handlers serves every request to the facade. handler_chain.go passes each request through these steps. Each
+// step is in the file with its name:
 //
-//	drain_check   refuses requests of a server that has shut down
+//	drain_check   refuses requests in the last stage of the shutdown
 //	resolve       reads the request once into a *Request, with kube-apiserver's own decoders
-//	turns         lets few long-running requests begin at a time
-//	authenticate  finds out who the caller is; refuses unauthenticated requests and impersonation
-//	limiter       lets the request continue, queues it, or refuses it; caller_limits.go has the limits for callers
-//	authorize     calls the authorizer; only then takes the seat of a watch, opens a lane, and waits while the lane is
-//	              filled (await.go)
-//	cache, discovery, health or forward
-//	              responds from a lane, from a copy of a document, about the facade itself, or with the upstream's answer
-//	reply         writes the response in pieces, with a time limit for each piece and for the response; seat.go releases
-//	              the caller's seats when the client delays the response
+//	turns         limits how many long-running requests begin at the same time
+//	authenticate  finds out who the caller is, and refuses unauthenticated requests
+//	limiter       admits the request, queues it, or refuses it; caller_limits.go has the limits for callers
+//	authorize     calls the authorizer, and then opens the lane; await.go waits while the lane is filled
+//	reply         writes the response in pieces, with a time limit for each piece; seat.go releases the seats of a
+//	              request when its client delays the response
 //
-// It promises:
-//   - Each request is parsed once. After resolve, only authenticate, the readers of review bodies
-//     and discovery, and the reply use the *http.Request.
-//   - Before the authorizer has allowed exactly the requested attributes, nothing is read from the cache. Not even the
-//     existence of an object is revealed. authorize.go has the only reference to the set of lanes.
-//   - If the cache cannot answer, or cannot be confirmed fresh, the upstream answers (forward.go). A step returns
-//     this decision as a route (route.go), never as an error. The cache never guesses. plan.go defines what a
-//     resourceVersion means, and check_freshness.go waits for it.
-//   - The facade's own credentials forward a request only if the cache may contain the objects, and the authorizer has
-//     allowed it (credentials.go).
+// After authorize, one of four steps answers the request:
+//
+//	cache         answers from the lane
+//	discovery     answers with a copy of a document of the upstream
+//	health        answers about the facade itself; router.go has the other paths about the facade
+//	forward       lets the upstream answer
+//
+// The package promises:
+//   - Each request is parsed once. Later steps use the *Request. They use the *http.Request only for credentials, the
+//     body of a review, the media type and the reply.
+//   - Nothing is read from the cache before the authorizer has allowed exactly the requested attributes. Until then,
+//     not even the existence of an object is revealed. Only authorize.go opens lanes.
+//   - If the cache cannot answer as kube-apiserver would, the request is forwarded, or gets an error. A step returns
+//     the decision to forward as a route (route.go), never as an error. plan.go defines what a resourceVersion means,
+//     and check_freshness.go waits until a lane is fresh enough.
+//   - With authentication, a request is forwarded with the facade's credentials only if the authorizer has allowed it,
+//     and only for objects and documents that the cache may contain (credentials.go).
 //   - A watch sends no event after its authorization is known to have ended. This applies to cached watches (watch.go)
 //     and to forwarded ones (forwarded_watch.go).
-//   - Only reads are served, self reviews, and the methods of the facade's own paths (Server.allowsMethod). All other
-//     requests get kube-apiserver's 405.
+//   - Only reads, reviews, and the methods of the facade's own paths are served (Request.allowsMethod). Other methods
+//     get kube-apiserver's 405.
 //   - Only errors.go converts an error to a metav1.Status.
-//   - Each request fills one observe.Event, which Observers receive at each stage of the request.
-//   - Each request records its state in its Progress. /debug/clients, /debug/requests, /debug/watches (debug.go) and
-//     the operator's page (operator_page.go) show the Event and the Progress of requests.
+//   - Each request fills one observe.Event, which the Observer receives at each stage of the request. Its Progress
+//     shows other goroutines the state of the request (/debug/requests, /debug/watches, the operator's page).
 //
-// Goroutines: net/http has one for each request. A watch over a websocket has two more. One reads from the websocket
-// and ends before its request. The other waits for the end of the watch authorization. A forwarded watch also has one
-// for the end of its authorization. A watch ends when its client is gone, its lifetime has passed, the lane ends it, or
-// the server shuts down. Its goroutines end with it. Each write to a websocket's connection has a deadline, including
-// responses to pings and the close message (takeover.go).
+// Goroutines: net/http has one for each request. A watch over a websocket has another one that reads from the
+// websocket. A watch over a websocket and a forwarded watch have one that waits for the end of the watch authorization.
+// At shutdown, each watch gets one that ends the watch (watch_termination.go). These goroutines end with their watch.
 package handlers

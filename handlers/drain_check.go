@@ -6,14 +6,15 @@ import (
 	"net/http"
 )
 
-// drainCheck refuses requests of a server that has shut down. It comes before all other steps, as in kube-apiserver.
+// drainCheck refuses requests in the last stage of the shutdown. It is the first step, as in kube-apiserver.
 type drainCheck struct {
 	leaving context.Context // ends when the server refuses requests; nil means never
-	goaway  float64         // probability of closing a connection, from 0 to 1
+	goaway  float64         // probability of GOAWAY, from 0 to 1
 }
 
-// enter refuses requests after the server has shut down. With the probability goaway it also asks an HTTP/2 client to
-// reconnect, so that a load balancer can choose another replica. Requests in flight on the connection continue.
+// enter refuses a request in the last stage of the shutdown, except for health and metrics. With the probability goaway
+// it also asks an HTTP/2 client to reconnect, so that a load balancer can choose another replica. Requests in flight on
+// the old connection continue.
 func (d *drainCheck) enter(out *reply) error {
 	if d.leaving != nil && d.leaving.Err() != nil && !out.isProbe() {
 		return errLeft
@@ -24,7 +25,7 @@ func (d *drainCheck) enter(out *reply) error {
 	return nil
 }
 
-// writeLeft writes kube-apiserver's response with --shutdown-send-retry-after, which is text and not a Status.
+// writeLeft writes the text that kube-apiserver sends with --shutdown-send-retry-after. The response is not a Status.
 func writeLeft(w http.ResponseWriter) {
 	w.Header().Del("Cache-Control")
 	w.Header().Set("Connection", "close")

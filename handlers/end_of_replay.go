@@ -7,18 +7,18 @@ import (
 )
 
 // replayWait is how long a watch may exceed its lifetime to finish a replay of differences. All events of the replay
-// are available, and a client that reads receives them in milliseconds.
+// are available, so a client that reads receives them in milliseconds.
 const replayWait = time.Second
 
 // owesReplayBookmark reports whether the client needs a bookmark, because its last event is inside a replay of
-// differences. The client could not resume the watch after that event (docs/adr/0021-gaps-are-bridged.md).
+// differences. The client could not resume the watch after that event (docs/adr/0021-lost-windows.md).
 func (s *watchStream) owesReplayBookmark() bool {
 	return s.bookmarking && s.watcher.EndOfReplay() > s.replayed
 }
 
-// sendReplayBookmark sends the bookmark that the client needs after the last event of a replay, even if the upstream
-// does not respond. It returns false if the client needs none. Before the last event it sends nothing and returns true,
-// so that the caller sends no bookmark either: its version would precede the lost window.
+// sendReplayBookmark reports whether the client needs a bookmark after a replay. It sends the bookmark after the last
+// event of the replay, even if the upstream does not respond. Before the last event, it sends nothing, and the caller
+// must not send a bookmark either: its version would precede the lost window.
 func (s *watchStream) sendReplayBookmark() bool {
 	if !s.owesReplayBookmark() {
 		return false
@@ -30,8 +30,8 @@ func (s *watchStream) sendReplayBookmark() bool {
 	return true
 }
 
-// finishReplay sends the rest of a replay and its bookmark after the watch has ended, because the client could not
-// resume inside the replay.
+// finishReplay sends the rest of a replay and its bookmark after the watch has ended. The client could not resume
+// inside the replay.
 func (s *watchStream) finishReplay() error {
 	over := time.Now().Add(replayWait)
 	for s.watcher.EndOfReplay() > s.watcher.Progress() && time.Now().Before(over) {

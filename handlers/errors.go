@@ -34,7 +34,7 @@ func newCodecs() serializer.CodecFactory {
 	return serializer.NewCodecFactory(scheme)
 }
 
-// errMethod is the response to every request that is not a read (semantics 8.5).
+// errMethod is the 405 of all requests that allowsMethod refuses (semantics 8.5).
 var errMethod = &apierrors.StatusError{ErrStatus: metav1.Status{
 	Status: metav1.StatusFailure, Code: http.StatusMethodNotAllowed, Reason: metav1.StatusReasonMethodNotAllowed,
 	Message: "the server does not allow this method on the requested resource", Details: &metav1.StatusDetails{},
@@ -43,7 +43,6 @@ var errMethod = &apierrors.StatusError{ErrStatus: metav1.Status{
 // errUnauthenticated is kube-apiserver's 401 (semantics 8.7).
 var errUnauthenticated = apierrors.NewUnauthorized("Unauthorized")
 
-// errImpersonation refuses requests that impersonate another user.
 var errImpersonation = apierrors.NewForbidden(schema.GroupResource{}, "",
 	errors.New("listfacade does not support impersonation: send the request to kube-apiserver"))
 
@@ -56,13 +55,14 @@ var (
 	errNotServed = notServed("cannot be forwarded with the caller's credentials: use a bearer token, or send it to kube-apiserver; " +
 		"with --passthrough=impersonate listfacade also forwards requests of other callers")
 	errNotImpersonated = notServed("cannot be forwarded with the caller's credentials: use a bearer token, or send it to kube-apiserver")
-	errNothingPassed   = notServed("listfacade does not forward requests (--passthrough=off): send it to kube-apiserver")
+	errNothingPassed   = notServed("listfacade does not forward it (--passthrough=off): send it to kube-apiserver")
 	errShardsNotServed = notServed("kube-apiserver ignores shardSelector: omit it, or enable the feature gate ShardedListAndWatch")
 )
 
-// Errors for requests for shards that the cache cannot answer. kube-apiserver would answer them with all objects.
+// Errors for requests for shards that the cache cannot answer. kube-apiserver ignores the selector, and would answer
+// with all objects.
 var (
-	errShardsExpired = apierrors.NewResourceExpired("this resourceVersion is no longer cached, and kube-apiserver ignores " +
+	errShardsExpired = apierrors.NewResourceExpired("this resourceVersion is not cached, and kube-apiserver ignores " +
 		"shardSelector: list again without resourceVersion and continue")
 	errShardsNotNow = &apierrors.StatusError{ErrStatus: *unavailable("shards cannot be served at the moment, and " +
 		"kube-apiserver ignores shardSelector")}
@@ -74,14 +74,12 @@ func notServed(why string) *apierrors.StatusError {
 	}}
 }
 
-// errLoop refuses a request that has already passed through this facade, or through too many facades.
 var errLoop = &apierrors.StatusError{ErrStatus: metav1.Status{
 	Status: metav1.StatusFailure, Code: http.StatusLoopDetected,
-	Message: "this request has already passed through this listfacade, or through too many listfacades: the kubeconfig's kube-apiserver is " +
-		"this listfacade, or another listfacade that reads from it",
+	Message: "this request has already passed through this listfacade, or through too many listfacades: check that " +
+		"listfacade's kubeconfig and --upstream lead to kube-apiserver",
 }}
 
-// errLargeReview refuses a review with more than upstream.QuestionLimit bytes.
 var errLargeReview = apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", upstream.QuestionLimit))
 
 // errNoRoute is the 404 of a path below one of kube-apiserver's APIs that matches none of its routes (semantics 8.4).
@@ -90,14 +88,13 @@ var errNoRoute = &apierrors.StatusError{ErrStatus: metav1.Status{
 	Message: "the server could not find the requested resource", Details: &metav1.StatusDetails{},
 }}
 
-// errURITooLong refuses a request with a URL longer than maxURL.
 var errURITooLong = &apierrors.StatusError{ErrStatus: metav1.Status{
 	Status: metav1.StatusFailure, Code: http.StatusRequestURITooLong, Reason: metav1.StatusReasonBadRequest,
 	Message: fmt.Sprintf("the request's URL is longer than %d bytes", maxURL),
 }}
 
 // errNoPath is the 404 of a path that kube-apiserver does not serve. errNoDocument is the 404 of an OpenAPI document
-// that kube-apiserver does not have. Neither response contains a Status (semantics 8.4).
+// that kube-apiserver does not have. Neither of the two responses is a Status (semantics 8.4).
 var (
 	errNoPath     = errors.New("no such path")
 	errNoDocument = errors.New("no such document")
@@ -109,7 +106,7 @@ var errTimeUp = errors.New("the request timed out")
 // errStalled means that a stalled response was ended in favour of another request.
 var errStalled = errors.New("the client does not read the response")
 
-// errLeft refuses every request after the server has shut down. Requests in flight still finish.
+// errLeft refuses new requests in the last stage of the shutdown, except for health and metrics.
 var errLeft = errors.New("the server has shut down")
 
 // errDraining refuses requests that would end immediately, because the server shuts down.
@@ -118,7 +115,7 @@ var errDraining = errors.New("the server is shutting down")
 // errBusy means that too many requests are forwarded, or wait, at the same time.
 var errBusy = errors.New("too many concurrent requests")
 
-// errUnfilled replaces the reason why a lane is not filled. The reason itself may contain addresses and is only logged.
+// errUnfilled replaces the reason why a lane is not filled. The reason may contain addresses, so it is only logged.
 var errUnfilled = errors.New("the upstream cannot be read at the moment")
 
 // invalidRVError reports a resourceVersion that GET and WATCH cannot parse. kube-apiserver responds with a 500 without
@@ -133,7 +130,7 @@ type invalidKeyError struct{ key string }
 
 func (e *invalidKeyError) Error() string { return fmt.Sprintf("invalid key: %q", e.key) }
 
-// notReadyError means that a lane cannot serve reads yet (semantics 2.1). After the given time it may be ready.
+// notReadyError means that a lane cannot serve reads yet (semantics 2.1). after is the estimated time until it can.
 type notReadyError struct {
 	cause error
 	after time.Duration
@@ -149,10 +146,9 @@ func (e *notReadyError) Error() string {
 // maxRetryAfter is the maximum Retry-After in seconds, as in kube-apiserver.
 const maxRetryAfter = 30
 
-// retryAfter returns a Retry-After in whole seconds, rounded up, between 1 and maxRetryAfter.
 func retryAfter(d time.Duration) int { return max(1, min(int(math.Ceil(d.Seconds())), maxRetryAfter)) }
 
-// forgottenError reports that a watch begins at a version that etcd no longer has. kube-apiserver would read this watch
+// forgottenError is the error of a watch from a version that etcd no longer has, if kube-apiserver would read the watch
 // from etcd (semantics 4.1).
 type forgottenError struct{ cause *cache.ExpiredError }
 
@@ -160,17 +156,17 @@ func (e *forgottenError) Error() string {
 	return "The resourceVersion for the provided watch is too old."
 }
 
-// Unwrap returns the lane's error.
 func (e *forgottenError) Unwrap() error { return e.cause }
 
 // staleError means that the upstream has been silent for longer than the operator allows.
 type staleError struct{}
 
 func (staleError) Error() string {
-	return "the upstream kube-apiserver has not responded for too long"
+	return "the cache has received nothing from the upstream kube-apiserver for too long"
 }
 
-// statusOf converts an error to a Status. An unknown error becomes a 500 with a fixed message. Its text is only logged.
+// statusOf converts an error to a Status. An unknown error becomes a 500 with a fixed message, and its text is only
+// logged.
 func statusOf(err error) *metav1.Status {
 	var (
 		api        apierrors.APIStatus
@@ -192,9 +188,9 @@ func statusOf(err error) *metav1.Status {
 	case errors.Is(err, auth.ErrNotLocal):
 		return statusOf(errForeign)
 	case errors.As(err, &unreviewed):
-		return unavailable("authentication and authorization by kube-apiserver are unavailable")
+		return unavailable("authentication or authorization by kube-apiserver is unavailable")
 	case errors.As(err, &busy):
-		return withKind(&apierrors.NewTooManyRequests("too many requests from this caller", retryAfter(busy.After)).ErrStatus)
+		return withKind(&apierrors.NewTooManyRequests("too many requests, retry later", retryAfter(busy.After)).ErrStatus)
 	case errors.As(err, &undecided):
 		status := undecided.Answer
 		return withKind(&status)
@@ -220,15 +216,14 @@ func statusOf(err error) *metav1.Status {
 	case upstream.IsRefused(err):
 		return unavailable("kube-apiserver does not allow listfacade to make this request on behalf of a caller")
 	case upstream.IsUnreachable(err):
-		return unavailable("the upstream kube-apiserver cannot be reached")
+		return unavailable("the upstream kube-apiserver cannot be reached, or its response cannot be used")
 	case errors.Is(err, errDraining), errors.Is(err, reflector.ErrStopped), errors.Is(err, cache.ErrClosed):
-		return unavailable("the server is shutting down")
+		return unavailable("the server or its cache of the resource is stopping")
 	default:
 		return withKind(&apierrors.NewInternalError(errors.New("the request could not be answered")).ErrStatus)
 	}
 }
 
-// plain500 returns a 500 without a reason.
 func plain500(err error) *metav1.Status {
 	return withKind(&metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError,
 		Message: err.Error()})
@@ -251,9 +246,9 @@ func unavailable(message string) *metav1.Status {
 	return withKind(&status)
 }
 
-// withoutList returns the refusal of a watch, so that its client opens the watch again and sends no list. An informer
-// that still gets a 503 after ten retries lists, but after a 429 it keeps trying (semantics 9.1, 9.2). Otherwise all
-// informers would list after each interruption that lasts longer than ten seconds.
+// withoutList changes the 503 of a watch to a 429, so that its client opens the watch again and does not list. An
+// informer lists if it still gets a 503 after ten retries, but after a 429 it keeps trying to watch (semantics 9.1,
+// 9.2). With the 503, all informers would list after each interruption that lasts longer than ten seconds.
 func withoutList(refusal *metav1.Status) *metav1.Status {
 	if refusal.Code != http.StatusServiceUnavailable {
 		return refusal
@@ -266,8 +261,6 @@ func withKind(status *metav1.Status) *metav1.Status {
 	return status
 }
 
-// writeError writes the response of a failed request. The media type of an error is negotiated again without
-// transformations. A client that accepts only a Table gets indented JSON (semantics 6.3).
 func (o *reply) writeError(err error) {
 	switch {
 	case errors.Is(err, errTimeUp):
@@ -301,8 +294,9 @@ func (o *reply) writeError(err error) {
 	WriteStatus(o.w, o.r, status)
 }
 
-// WriteStatus writes a Status as the response, in the media type that the request accepts. For a Status with
-// RetryAfterSeconds it sets the header Retry-After.
+// WriteStatus writes a Status as the response, in the media type that the request accepts, without transformations. A
+// client that accepts only a Table gets indented JSON (semantics 6.3). RetryAfterSeconds also becomes the header
+// Retry-After.
 func WriteStatus(w http.ResponseWriter, r *http.Request, status *metav1.Status) {
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
@@ -317,8 +311,8 @@ func WriteStatus(w http.ResponseWriter, r *http.Request, status *metav1.Status) 
 	_, _ = w.Write(body) // the client may be gone
 }
 
-// isClients reports whether a client's request caused this error with status code 500 or above. An operator cannot fix
-// such errors.
+// isClients reports whether a client's request caused an error with status code 500 or above. Such an error is not
+// logged, because an operator cannot fix it.
 func isClients(err error) bool {
 	var (
 		invalid *invalidRVError
@@ -334,13 +328,11 @@ func isNotServed(err error) bool {
 		errors.Is(err, errShardsNotServed)
 }
 
-// negotiate returns the serializer for a response that is not from the cache.
 func (o *reply) negotiate(codecs runtime.NegotiatedSerializer) (runtime.SerializerInfo, error) {
 	_, info, err := negotiation.NegotiateOutputMediaType(o.r, codecs, negotiation.DefaultEndpointRestrictions)
 	return info, err
 }
 
-// negotiateIn returns the media type and serializer for a response that can be converted to the given kinds.
 func (o *reply) negotiateIn(codecs runtime.NegotiatedSerializer,
 	kinds negotiation.EndpointRestrictions) (negotiation.MediaTypeOptions, runtime.SerializerInfo, error) {
 	return negotiation.NegotiateOutputMediaType(o.r, codecs, kinds)
@@ -356,8 +348,8 @@ func encodeStatus(r *http.Request, status *metav1.Status) (mediaType string, bod
 	return info.MediaType, body, err
 }
 
-// writeDeadline writes the response to a request that timed out before its first byte. For kube-apiserver's response,
-// net/http detects this content type (semantics 1.1).
+// writeDeadline writes kube-apiserver's response to a request that timed out before its first byte (semantics 1.1).
+// kube-apiserver sets no content type, so net/http sends text/plain.
 func writeDeadline(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(http.StatusGatewayTimeout)
@@ -370,12 +362,10 @@ func notFound(resource schema.GroupResource, name string) error {
 	return apierrors.NewNotFound(resource, name)
 }
 
-// notSupported returns the 405 of a custom resource.
 func notSupported(resource schema.GroupResource, verb string) error {
 	return apierrors.NewMethodNotSupported(resource, verb)
 }
 
-// invalidName returns the 400 for a name that no object can have.
 func invalidName(name string) error {
 	return badRequest(fmt.Sprintf("Name parameter invalid: %q: %s", name,
 		strings.Join(content.IsPathSegmentName(name), ";")))
@@ -394,7 +384,8 @@ func forbidden(a auth.Attributes, reason string) error {
 		errors.New(why))}
 }
 
-// forbiddenError reports a denied request. Its response has a header that other 403s do not have.
+// forbiddenError reports a denied request. Its response has the header X-Content-Type-Options. Other 403s do not have
+// it.
 type forbiddenError struct{ *apierrors.StatusError }
 
 func forbiddenMessage(a auth.Attributes) string {

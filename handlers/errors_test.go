@@ -80,17 +80,17 @@ func TestErrorResponses(t *testing.T) {
 		},
 		"too old": {
 			staleError{}, 503, "1",
-			`"the upstream kube-apiserver has not responded for too long","reason":"ServiceUnavailable","details":{"retryAfterSeconds":1},"code":503}`,
+			`"the cache has received nothing from the upstream kube-apiserver for too long","reason":"ServiceUnavailable","details":{"retryAfterSeconds":1},"code":503}`,
 		},
 		"unreachable": {
 			&upstream.UnreachableError{Err: errors.New("dial tcp 10.0.0.1: secret")}, 503, "1",
-			`"the upstream kube-apiserver cannot be reached","reason":"ServiceUnavailable","details":{"retryAfterSeconds":1},"code":503}`,
+			`"the upstream kube-apiserver cannot be reached, or its response cannot be used","reason":"ServiceUnavailable","details":{"retryAfterSeconds":1},"code":503}`,
 		},
 		"stopped": {
-			reflector.ErrStopped, 503, "1", `"the server is shutting down","reason":"ServiceUnavailable","details":{"retryAfterSeconds":1},"code":503}`,
+			reflector.ErrStopped, 503, "1", `"the server or its cache of the resource is stopping","reason":"ServiceUnavailable","details":{"retryAfterSeconds":1},"code":503}`,
 		},
 		"closed": {
-			cache.ErrClosed, 503, "1", `"the server is shutting down","reason":"ServiceUnavailable","details":{"retryAfterSeconds":1},"code":503}`,
+			cache.ErrClosed, 503, "1", `"the server or its cache of the resource is stopping","reason":"ServiceUnavailable","details":{"retryAfterSeconds":1},"code":503}`,
 		},
 		"anything else": {
 			errors.New("secret detail"), 500, "",

@@ -15,7 +15,6 @@ import (
 
 // frameSink sends the frames of one watch to its client.
 type frameSink interface {
-	// begin starts the response.
 	begin() error
 	// send sends complete frames immediately.
 	send(frames []byte) error
@@ -23,8 +22,8 @@ type frameSink interface {
 	settle() error
 }
 
-// events collects the frames of one watch until flush sends them. It is used by one goroutine. Without pending frames
-// it has no buffer: thousands of watches are open at a time, and few of them send.
+// events collects the frames of one watch until flush sends them. It is used by one goroutine. It has a buffer only
+// while frames are pending, because thousands of watches are open at a time, and few of them send.
 type events struct {
 	sink           frameSink
 	shape          wire.Shape
@@ -32,7 +31,7 @@ type events struct {
 	framer         wire.Framer
 	marks          *wire.Bookmark // templates for bookmarks
 	frames         *bytes.Buffer  // nil when there are none
-	alone          *cache.Frame   // a single pending frame, sent without a copy unless others follow; nil if none
+	alone          *cache.Frame   // the single pending frame, sent without a copy; nil if frames has the pending frames
 	sent           int
 	meter          *metrics.WatchMeter // counts frames and their bytes before compression
 
@@ -41,7 +40,7 @@ type events struct {
 	maySend func() error
 }
 
-// newEvents returns the events of a watch. Its sink must be set before the first flush.
+// newEvents returns the events of a watch. The sink must be set before the first flush.
 func newEvents(q *Request, lane Lane, shape wire.Shape, maySend func() error) *events {
 	representation := q.media.representation(wire.Whole)
 	return &events{
@@ -54,7 +53,7 @@ func newEvents(q *Request, lane Lane, shape wire.Shape, maySend func() error) *e
 type bodySink struct {
 	out           *timedWriter
 	gzip          bool
-	precompressed *wire.Precompressed // of pages, for compressed streaming lists
+	precompressed *wire.Precompressed // cache of precompressed pages, for a compressed streaming list
 	owed          bool                // bytes were written but not flushed
 }
 
@@ -111,7 +110,6 @@ func (b *bodySink) send(frames []byte) error {
 	return b.out.Flush()
 }
 
-// added sends or buffers a run of initial events.
 func (e *events) added(run cache.Run) error {
 	if sink, ok := e.sink.(*bodySink); ok && sink.precompressed != nil {
 		of := wire.Run{Page: run.Page, From: run.From, To: run.To}
@@ -130,7 +128,6 @@ func (e *events) added(run cache.Run) error {
 	return nil
 }
 
-// sendPrecompressed sends precompressed frames after all frames that were added earlier.
 func (e *events) sendPrecompressed(sink *bodySink, deflated *wire.Deflated, count int) error {
 	if e.buffered() > 0 {
 		if err := e.flush(); err != nil {
@@ -150,7 +147,6 @@ func (e *events) sendPrecompressed(sink *bodySink, deflated *wire.Deflated, coun
 // flushAt is the number of buffered bytes that are sent even if more events are pending.
 const flushAt = 64 << 10
 
-// flushFull sends the pending frames if there are at least flushAt bytes.
 func (e *events) flushFull() error {
 	if e.buffered() < flushAt {
 		return nil
@@ -175,20 +171,18 @@ func (e *events) object(event cache.Event, from *cache.Watcher) {
 	}
 }
 
-// write adds an event that no other watch shares.
+// write adds an event that this watch does not share with other watches.
 func (e *events) write(eventType string, o *cache.Object) {
 	e.join()
 	frames := e.buffer()
 	e.add(frames, e.framer.AppendEvent(frames.AvailableBuffer(), eventType, o.Item()))
 }
 
-// add adds one frame and counts it.
 func (e *events) add(to *bytes.Buffer, frame []byte) {
 	to.Write(frame)
 	e.meter.Add(1, len(frame))
 }
 
-// join moves the single pending frame to the buffer, before the frames that follow.
 func (e *events) join() {
 	if e.alone != nil {
 		e.buffer().Write(e.alone.Bytes)
@@ -196,7 +190,6 @@ func (e *events) join() {
 	}
 }
 
-// bookmark adds a bookmark at a resourceVersion.
 func (e *events) bookmark(rv cache.RV, representation bookmarks.Kind) {
 	e.sent++
 	e.join()
@@ -221,13 +214,11 @@ func (e *events) buffered() int {
 	return 0
 }
 
-// frameBuffers are the buffers for pending frames. A watch has one only until its frames are sent.
 var frameBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// keepBuffer is the maximum size in bytes of a buffer that is reused. Buffers of bursts reach this size.
+// keepBuffer is the maximum size in bytes of a buffer that returns to frameBuffers.
 const keepBuffer = 2 * flushAt
 
-// buffer returns the buffer for pending frames.
 func (e *events) buffer() *bytes.Buffer {
 	if e.frames == nil {
 		e.frames = frameBuffers.Get().(*bytes.Buffer)
@@ -235,7 +226,6 @@ func (e *events) buffer() *bytes.Buffer {
 	return e.frames
 }
 
-// flush sends the pending frames.
 func (e *events) flush() error {
 	if e.buffered() == 0 {
 		e.meter.Sent() // precompressed frames
@@ -256,7 +246,7 @@ func (e *events) flush() error {
 	frames := e.frames
 	e.frames = nil
 	if err := e.sink.send(frames.Bytes()); err != nil {
-		return err // HTTP/2 may still read from the buffer, so it cannot be reused
+		return err // HTTP/2 may still read from the buffer, so it must not be used again
 	}
 	e.meter.Sent()
 	if frames.Cap() <= keepBuffer {
@@ -266,7 +256,6 @@ func (e *events) flush() error {
 	return nil
 }
 
-// fail sends an error as the last event of the stream.
 func (e *events) fail(err error) error {
 	e.join()
 	frames := e.buffer()

@@ -10,8 +10,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// formats are the media types that the cache offers: those of the encodings, and YAML. It is a
-// runtime.NegotiatedSerializer, so that kube-apiserver's code negotiates them. It is immutable.
+// formats contains the media types that the cache offers: those of the encodings, and YAML. It is a
+// runtime.NegotiatedSerializer, so that kube-apiserver's code can negotiate them. It is immutable.
 type formats struct {
 	serializer.CodecFactory
 	encodings []wire.Encoding // Config.Encodings
@@ -19,8 +19,8 @@ type formats struct {
 	infos     []runtime.SerializerInfo
 }
 
-// newFormats returns the formats of the encodings. kube-apiserver's media types come first, and in its order, because
-// the first one answers "*/*".
+// newFormats returns the formats of the encodings. kube-apiserver's media types come first, in kube-apiserver's order,
+// because the first one is chosen for "*/*".
 func newFormats(encodings []wire.Encoding, offers func(upstream.Resource, wire.Encoding) bool) *formats {
 	f := &formats{CodecFactory: codecs, encodings: encodings, offers: offers, infos: codecs.SupportedMediaTypes()}
 	for _, e := range encodings {
@@ -51,7 +51,6 @@ func (f *formats) find(mediaType string, resource upstream.Resource) (e wire.Enc
 	return nil, unconverted, false
 }
 
-// framing returns the framing of the upstream's watch with this Content-Type.
 func (f *formats) framing(contentType string) wire.Framing {
 	for _, e := range f.encodings {
 		if strings.HasPrefix(contentType, e.MediaType()) {

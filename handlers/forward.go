@@ -9,11 +9,10 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// ownHeaders are set on every response, and every response of the upstream has them too.
+// ownHeaders are headers that the facade sets on every response, as the upstream does.
 var ownHeaders = []string{"Audit-Id", "Cache-Control"}
 
-// again serves the request from the lane once more. It returns false if the upstream must answer after all, and records
-// the reason.
+// again tries once more to answer from the lane. It returns false if the upstream must answer.
 func (s *Server) again(ctx context.Context, out *reply, q *Request, lane Lane) (answered bool, err error) {
 	q.Event.Reason = ""
 	to, err := s.cache(ctx, out, q, lane)
@@ -21,11 +20,11 @@ func (s *Server) again(ctx context.Context, out *reply, q *Request, lane Lane) (
 	return !to.forwards(), err
 }
 
-// forward lets the upstream answer. lane is the lane that could not answer, or nil. A lane that becomes ready while the
-// request waits for its seat answers instead, if it can.
+// forward lets the upstream answer. lane is the lane that could not answer, or nil. If the lane becomes ready while the
+// request waits for its seat, forward tries once more to answer from the lane.
 func (s *Server) forward(ctx context.Context, out *reply, q *Request, lane Lane) error {
 	if !isCanonical(q.url.Path) {
-		return errNoRoute // a watch of a name that no object has, in a representation that the cache does not offer
+		return errNoRoute // a watch by a name that no object can have, in a representation that the cache does not offer
 	}
 	if answersReview(q) {
 		return s.review(ctx, out, q)
@@ -41,7 +40,7 @@ func (s *Server) forward(ctx context.Context, out *reply, q *Request, lane Lane)
 	seat, err := s.limiter.forwardSeat(ctx, q, cached)
 	if err == nil && q.Event.Reason == observe.NotReady && isReady(lane) {
 		seat.leave()
-		// Only one more attempt: the lane may still lack the version that the request needs.
+		// Try only once: the lane may still lack the version that the request needs.
 		if answered, err := s.again(ctx, out, q, lane); answered {
 			return err
 		}
@@ -68,7 +67,8 @@ func (s *Server) forward(ctx context.Context, out *reply, q *Request, lane Lane)
 			}
 		}
 	}
-	// The response has the upstream's values of these headers. The facade's own values would be duplicates.
+	// The response has the upstream's values of these headers. Without this deletion, the client would get these headers
+	// twice.
 	header, own := out.header(), http.Header{}
 	for _, name := range ownHeaders {
 		own[name] = header[name]

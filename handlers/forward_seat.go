@@ -7,13 +7,12 @@ import (
 	"time"
 )
 
-// forwardSeat is a seat among the requests that are forwarded at the same time.
+// forwardSeat is the seat of a forwarded request.
 //
-// It is released when the upstream's work ends, not when the client has the response. A slow client thus does not block
-// other requests. kube-apiserver's work ends when it has written its response. The first bytes are therefore read into
-// memory as fast as the upstream sends them (buffered_body.go). The rest is read at the client's speed. The seat is
-// released after the client has made the upstream wait for a second in total. A list whose client is not slow keeps its
-// seat to the end.
+// It is released when the upstream's work ends, not when the client has the response, so that a slow client does not
+// block other requests. kube-apiserver's work ends when it has written its response. Therefore the first bytes are read
+// into memory as fast as the upstream sends them (buffered_body.go), and the rest at the client's speed. When the
+// client has made the upstream wait for a second in total, the seat is released.
 type forwardSeat struct {
 	limiter *limiter
 	q       *Request
@@ -21,10 +20,10 @@ type forwardSeat struct {
 	leave   func() // may be called more than once
 }
 
-// maxUpstreamWait is how long, in total, a client may make the upstream wait before its seat is released.
+// maxUpstreamWait is how long, in total, a client may make the upstream wait before the seat is released.
 const maxUpstreamWait = time.Second
 
-// read is an upstream.BodyReader. It returns the body for the client. This body releases the seat.
+// read is an upstream.BodyReader. The returned body is for the client, and releases the seat.
 func (p *forwardSeat) read(answer *http.Response) io.ReadCloser {
 	body := &countedBody{ReadCloser: answer.Body, seat: p}
 	if p.cost == large && p.q.method == http.MethodGet && answer.StatusCode == http.StatusOK {
@@ -40,23 +39,22 @@ func (p *forwardSeat) read(answer *http.Response) io.ReadCloser {
 		return newInitialBody(body)
 	case isRead(p.q.info):
 		return newHeldBody(newBufferedBody(body, p.limiter.buffered), p.leave)
-	default: // it may be a stream of another API: no byte is held back
+	default: // the body may be a stream of another API, so no byte is held back
 		return newHeldBody(body, p.leave)
 	}
 }
 
-// gzipRatio is the approximate size of a list of kube-apiserver divided by its compressed size.
+// gzipRatio is the approximate ratio of the size of kube-apiserver's lists to their compressed size.
 const gzipRatio = 8
 
-// countedBody counts bytes. At the end of the body it releases the seat and stores the size of the resource.
+// countedBody counts its bytes. At the end, it releases the seat and stores the size of the resource.
 type countedBody struct {
 	io.ReadCloser
 	seat   *forwardSeat
-	weight int64 // bytes of the resource for each byte of the body; 0 if the size is not stored
+	weight int64 // bytes of the resource per byte of the body; 0 if the size is not to be stored
 	bytes  atomic.Int64
 }
 
-// Read implements io.Reader.
 func (c *countedBody) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
 	c.bytes.Add(int64(n))
@@ -69,14 +67,13 @@ func (c *countedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// noteSize stores the size in bytes of the requested resource; 0 means that it is not known.
 func (p *forwardSeat) noteSize(bytes int64) {
 	if bytes > 0 {
 		p.limiter.sizes.note(p.q, bytes)
 	}
 }
 
-// heldBody calls done when its reader has made the upstream wait for too long.
+// heldBody calls done when its reader has made the upstream wait for maxUpstreamWait.
 type heldBody struct {
 	io.ReadCloser
 	timer *time.Timer
@@ -84,13 +81,11 @@ type heldBody struct {
 	left  time.Duration // rest of maxUpstreamWait
 }
 
-// newHeldBody starts to measure immediately.
 func newHeldBody(body io.ReadCloser, done func()) *heldBody {
 	return &heldBody{ReadCloser: body, timer: time.AfterFunc(maxUpstreamWait, done), since: time.Now(),
 		left: maxUpstreamWait}
 }
 
-// Read implements io.Reader.
 func (b *heldBody) Read(p []byte) (int, error) {
 	b.timer.Stop()
 	b.left -= time.Since(b.since)
@@ -101,7 +96,6 @@ func (b *heldBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer.
 func (b *heldBody) Close() error {
 	b.timer.Stop()
 	return b.ReadCloser.Close()

@@ -10,22 +10,22 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// forwardedWatch ends a forwarded watch when a cached watch would end: at shutdown, at its maximum age, or when its
+// forwardedWatch ends a forwarded watch when a cached watch would end: for example at shutdown, or when its
 // authorization ends. kube-apiserver does not authorize an open watch again. The stream ends without an error, because
-// clients resume such a watch, but list again after an error.
+// after an error clients list again.
 type forwardedWatch struct {
 	ctx           context.Context
 	hold          func() *auth.WatchAuthorization
-	authorization *auth.WatchAuthorization // nil until the upstream has let the watch begin
+	authorization *auth.WatchAuthorization // nil until the upstream has accepted the watch
 	end           func()
 	stops         []func()
 	over          chan struct{}
 }
 
-// watchForwarded returns the forwardedWatch of a request. end is called by another goroutine when the watch must end.
+// watchForwarded returns the forwardedWatch of a request. When the watch must end, another goroutine calls end.
 func (s *Server) watchForwarded(ctx context.Context, q *Request, end func()) *forwardedWatch {
 	attributes := q.Attributes
-	attributes.PassedThrough = false // review the permission here, too: the upstream checks it only at the start
+	attributes.PassedThrough = false // the upstream checks the permission only at the start, so review it here
 	f := &forwardedWatch{
 		ctx: ctx, end: end,
 		hold: func() *auth.WatchAuthorization { return s.authorization.authorizer.AuthorizeWatch(attributes) },
@@ -39,7 +39,8 @@ func (s *Server) watchForwarded(ctx context.Context, q *Request, end func()) *fo
 	return f
 }
 
-// begin follows the watch's authorization from the moment when the upstream has accepted the watch.
+// begin obtains the watch authorization, after the upstream has accepted the watch. The watch ends when this
+// authorization ends.
 func (f *forwardedWatch) begin() {
 	f.authorization = f.hold()
 	if ended := f.authorization.Ended(); ended != nil {
@@ -63,8 +64,7 @@ func (f *forwardedWatch) stop() {
 	}
 }
 
-// around returns a BodyReader that sends no event after the authorization has ended. An error response is sent
-// unchanged.
+// around returns a BodyReader that sends no event after the authorization has ended. Error responses are not changed.
 func (f *forwardedWatch) around(read upstream.BodyReader) upstream.BodyReader {
 	return func(answer *http.Response) io.ReadCloser {
 		if answer.StatusCode >= http.StatusMultipleChoices {
@@ -75,13 +75,11 @@ func (f *forwardedWatch) around(read upstream.BodyReader) upstream.BodyReader {
 	}
 }
 
-// authorizedBody is a body that ends when the watch authorization has ended.
 type authorizedBody struct {
 	io.ReadCloser
 	watch *forwardedWatch
 }
 
-// Read implements io.Reader.
 func (b *authorizedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 && b.watch.authorization.Check(b.watch.ctx) != nil {

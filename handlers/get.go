@@ -10,12 +10,12 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// oneObject is the response that the upstream would have to send for a get of an object of usual size.
+// oneObject describes the upstream's response to a get of an object of usual size.
 var oneObject = fresh.Answer{Objects: 1, Bytes: 2 << 10}
 
-// get serves one object (semantics 3). A get without a resourceVersion is a linearizable read. A freshness check for it
-// alone would cost the upstream as much as the object. The get is therefore forwarded unless it can share a check with
-// other requests (ADR 8).
+// get serves one object (semantics 3). A get without a resourceVersion is a linearizable read. A freshness check for a
+// single get would cost the upstream as much as the object itself. Therefore the get is forwarded, unless it can share
+// a check with other requests (ADR 8).
 func (s *Server) get(ctx context.Context, out *reply, q *Request, lane Lane) (route, error) {
 	// kube-apiserver has another message for a name that no object can have.
 	if strings.Contains(q.Name, "%") {

@@ -11,12 +11,12 @@ import (
 	"github.com/listfacade/listfacade/internal/auth"
 )
 
-// answer is the step after authorization, such as the cache, a document or health. lane is the lane to read, or nil. It
-// writes the response, or returns the route to the upstream.
+// answer is the step after authorization, such as the cache, a document or health. It writes the response, or returns
+// the route to the upstream. lane is the lane to read; nil if the request reads no lane.
 type answer func(ctx context.Context, out *reply, q *Request, lane Lane) (route, error)
 
-// handlerChain passes each request through the same steps in the same order, and completes its Event. about is the
-// subject of the route's paths, and answer is the last step.
+// handlerChain returns the handler for paths with the given subject and last step. It passes each request through the
+// same steps in the same order, and completes its Event.
 func (s *Server) handlerChain(about subject, answer answer) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		out := newReply(w, r, s.log, s.times.write)
@@ -35,7 +35,6 @@ func (s *Server) handlerChain(about subject, answer answer) http.HandlerFunc {
 	}
 }
 
-// process passes a request through the steps until it has a response or an error.
 func (s *Server) process(out *reply, r *http.Request, about subject, answer answer) error {
 	if err := s.drainCheck.enter(out); err != nil {
 		return err
@@ -84,7 +83,7 @@ func (s *Server) process(out *reply, r *http.Request, about subject, answer answ
 	return err
 }
 
-// identify waits for the request's turn, and authenticates the request.
+// identify authenticates the request. A long-running request first waits for its turn (turns.go).
 func (s *Server) identify(ctx context.Context, out *reply, q *Request, r *http.Request) error {
 	if err := s.turns.arrive(ctx, out, q); err != nil {
 		return err
@@ -95,7 +94,7 @@ func (s *Server) identify(ctx context.Context, out *reply, q *Request, r *http.R
 	return s.turns.proceed(ctx, out, q)
 }
 
-// respond authorizes the request. Then the last step answers it, or the upstream does.
+// respond authorizes the request. Then the last step or the upstream answers the request.
 func (s *Server) respond(ctx context.Context, out *reply, q *Request, answer answer) error {
 	lane, to, err := s.enter(ctx, out, q)
 	if err == nil && !to.forwards() {
@@ -111,9 +110,9 @@ func (s *Server) respond(ctx context.Context, out *reply, q *Request, answer ans
 	return s.forward(ctx, out, q, lane)
 }
 
-// enter authorizes the request, and opens the lane that it may read, if there is one. Only authorized callers receive
-// errors about paths that are not canonical, and take seats that all callers share. If open returned a lane and also a
-// route to the upstream, the lane answers if it is ready when the request has its seat.
+// enter authorizes the request, takes the seat of a long-running request, and opens the lane, if there is one. Errors
+// about paths that are not canonical follow the authorization, because only authorized callers receive them. If open
+// returns both a lane and a route to the upstream, forward may still answer from the lane.
 func (s *Server) enter(ctx context.Context, out *reply, q *Request) (Lane, route, error) {
 	to, err := s.authorization.authorize(ctx, q)
 	if err != nil {
@@ -137,10 +136,9 @@ func (s *Server) enter(ctx context.Context, out *reply, q *Request) (Lane, route
 	return s.authorization.open(ctx, q)
 }
 
-// takeSeat takes a seat for a long-running request. A new seat may end another caller's watch, so only authorized
-// requests get one. For that purpose the facade also authorizes forwarded requests. Requests that the upstream is about
-// to refuse have separate seats. These are requests that the authorizer has routed to the upstream, or would deny. Any
-// other error of the authorizer refuses the request, because it would otherwise run without a seat.
+// takeSeat takes a seat for a long-running request. A new seat may end another caller's watch, so the facade authorizes
+// the request first, even if the request is forwarded. A request that is not allowed gets a separate seat
+// (openRefused), and the upstream refuses it. Any other error of the authorizer refuses the request.
 func (s *Server) takeSeat(ctx context.Context, out *reply, q *Request, to route) error {
 	if q.subject.own() || !q.runsLong() {
 		return nil
@@ -159,8 +157,8 @@ func (s *Server) takeSeat(ctx context.Context, out *reply, q *Request, to route)
 	return s.limiter.open(ctx, out, q)
 }
 
-// recover turns a panic into a 500. If part of the response was sent already, it closes the connection. The process
-// continues, and the stack is logged.
+// recover turns a panic into a 500 and logs the stack. If a part of the response was already sent, the response is
+// broken off. The process continues.
 func (s *Server) recover(out *reply) {
 	reason := recover()
 	if reason == nil {

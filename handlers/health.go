@@ -16,13 +16,13 @@ type Check struct {
 	Probes []string
 	// Healthy returns the reason why the check fails, or nil. The reason is logged, but no response contains it.
 	Healthy func() error
-	// Progress describes in a few words how far the check's condition is from being met; nil if that is not known. Any
-	// client may read it.
+	// Progress describes in a few words how far the check is from passing; nil if that is not known. Any client may read
+	// the text.
 	Progress func() string
 }
 
-// health serves a probe in kube-apiserver's format (semantics 8.3). The response is "ok". With ?verbose or on failure
-// it is a line for each check. A path below the probe's path selects a single check.
+// health serves a probe in kube-apiserver's format (semantics 8.3): "ok", or with ?verbose or on failure a line for
+// each check. A path below the probe's path selects a single check.
 func (s *Server) health(probe string) func(out *reply, q *Request) error {
 	return func(out *reply, q *Request) error {
 		header := out.header()
@@ -54,7 +54,6 @@ func (s *Server) health(probe string) func(out *reply, q *Request) error {
 	}
 }
 
-// chosen returns the checks of a probe, or only the one with the given name.
 func (s *Server) chosen(probe, only string, excluded []string) ([]Check, error) {
 	var chosen []Check
 	for _, check := range s.checks {
@@ -86,7 +85,7 @@ func (s *Server) run(probe string, checks []Check) (lines string, healthy bool) 
 	return b.String(), healthy
 }
 
-// progress returns the text that follows kube-apiserver's text for a failed check.
+// progress returns the facade's addition to kube-apiserver's text for a failed check.
 func (c Check) progress() string {
 	if c.Progress == nil {
 		return ""

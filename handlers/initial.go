@@ -15,11 +15,11 @@ const (
 )
 
 // initialBody releases the seat of a watch after its initial events, or when its client has delayed them for too long.
-// Later events cost the upstream no more than any watch. initialBody does not search the stream for the end of the
-// initial events. The stream may be compressed, and old servers send no bookmark there.
+// Later events cost the upstream no more than those of any watch. A pause marks the end of the initial events. Their
+// bookmark cannot be used, because the stream may be compressed, and old servers do not send it.
 type initialBody struct {
 	*countedBody
-	weight  int64 // weight of the countedBody; the size is stored after the initial events, not at the end
+	weight  int64 // weight of the countedBody, for the size of the initial events
 	held    *heldBody
 	silence *time.Timer // fires if a Read lasts too long
 	longest *time.Timer
@@ -35,13 +35,12 @@ func newInitialBody(body *countedBody) *initialBody {
 	return b
 }
 
-// end releases the seat.
 func (b *initialBody) end() {
 	b.over.Store(true)
 	b.seat.leave()
 }
 
-// silent releases the seat after all initial events, and stores their size.
+// silent is called after the pause that marks the end of the initial events.
 func (b *initialBody) silent() {
 	if b.over.CompareAndSwap(false, true) {
 		b.seat.noteSize(b.weight * b.bytes.Load())
@@ -49,7 +48,6 @@ func (b *initialBody) silent() {
 	}
 }
 
-// Read implements io.Reader.
 func (b *initialBody) Read(p []byte) (int, error) {
 	if b.over.Load() {
 		return b.countedBody.Read(p)
@@ -64,7 +62,6 @@ func (b *initialBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer.
 func (b *initialBody) Close() error {
 	b.silence.Stop()
 	b.longest.Stop()

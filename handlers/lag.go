@@ -7,31 +7,28 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// lag detects that a watch is behind its lane: its client has not accepted all sent events for some time. It is part of
-// a guard and protected by the guard's lock. It is not used while its bound is 0.
+// lag detects that a watch lags behind its lane: the client has not accepted all sent events for some time. It is part
+// of a guard, whose lock protects it. While bound is 0, it is not used.
 type lag struct {
 	bound time.Duration // how long a watch may be behind before notify is called
-	// notify receives how long the watch has been behind. It is called while a piece is being written. During that
-	// time, the goroutine of the watch changes nothing that notify reads.
+	// notify receives how long the watch has been behind. It is called while the goroutine of the watch writes a piece.
+	// During that time, this goroutine changes nothing that notify reads.
 	notify func(behind time.Duration)
-	since  time.Time // start of sending the oldest event that is not accepted; zero if all are
+	since  time.Time // when the oldest event that is not accepted was sent; zero if all events are accepted
 	again  time.Time // earliest time of the next call of notify; zero before the first call
 }
 
-// begin starts a piece.
 func (l *lag) begin(now time.Time) {
 	if l.bound > 0 && l.since.IsZero() {
 		l.since = now
 	}
 }
 
-// caughtUp means that the client has accepted all events.
 func (l *lag) caughtUp() { l.since, l.again = time.Time{}, time.Time{} }
 
-// behind reports whether some events are not accepted.
 func (l *lag) behind() bool { return !l.since.IsZero() }
 
-// first returns how long after the start of a piece to call look: at most the bound, and at most the given time.
+// first returns the time from the start of a piece to the first call of look.
 func (l *lag) first(otherwise time.Duration) time.Duration {
 	if l.bound > 0 {
 		return min(l.bound, otherwise)
@@ -39,11 +36,11 @@ func (l *lag) first(otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// lookAgain is how soon look is called again for a watch that was between two pieces.
+// lookAgain is the time until the next call of look if the watch was between two pieces.
 const lookAgain = 10 * time.Millisecond
 
-// look calls notify if the watch has been behind for longer than bound, and no more often than that. It returns when to
-// call look again.
+// look calls notify if the watch has been behind for longer than bound, and no more often than once per bound. It
+// returns the time until the next call of look.
 func (l *lag) look(now time.Time, writing bool) time.Duration {
 	if !l.behind() {
 		return math.MaxInt64
@@ -77,7 +74,7 @@ func (s *Server) lagging(event *observe.Event, stream *watchStream, lane Lane, b
 	s.observer.Lagging(event, by)
 }
 
-// notifyLag makes the guard call notify while a watch is behind for longer than the bound; 0 disables the calls.
+// notifyLag makes the guard call notify while the watch is behind for longer than bound; 0 means never.
 func (o *reply) notifyLag(bound time.Duration, notify func(behind time.Duration)) {
 	if bound == 0 {
 		return
@@ -88,7 +85,7 @@ func (o *reply) notifyLag(bound time.Duration, notify func(behind time.Duration)
 	guard.lag = lag{bound: bound, notify: notify}
 }
 
-// caughtUp records that the client has accepted all events.
+// caughtUp is called when the client has accepted all events.
 func (o *reply) caughtUp() {
 	o.endTurn()
 	guard := &o.out.guard

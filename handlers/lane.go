@@ -14,8 +14,8 @@ import (
 
 // Lanes is the set of lanes.
 type Lanes interface {
-	// Get returns the lane of a resource in an encoding. It starts the lane if there is none. It returns a
-	// *reflector.NoMemoryError, reflector.ErrAggregated or reflector.ErrStopped if there can be none.
+	// Get returns the lane of a resource in an encoding. If there is none, Get starts a lane. If a lane is impossible, it
+	// returns a *reflector.NoMemoryError, reflector.ErrAggregated or reflector.ErrStopped.
 	Get(resource upstream.Resource, e wire.Encoding) (Lane, error)
 }
 
@@ -29,25 +29,25 @@ type Lane interface {
 	laneOlder
 }
 
-// laneFilling is how far a lane is filled.
+// laneFilling describes how the lane is filled with objects.
 type laneFilling interface {
-	// AwaitSync waits until the lane has a State, and AwaitKind until it has its Kind, but not longer than wait. Both
-	// return early if the lane has failed.
+	// AwaitSync waits until the lane has a State. AwaitKind waits until it has its Kind. Both return when the lane has
+	// failed, and no later than after wait.
 	AwaitSync(ctx context.Context, wait time.Duration)
 	AwaitKind(ctx context.Context, wait time.Duration)
 	// FilledIn estimates the time until the lane has a State.
 	FilledIn() time.Duration
-	// Failure returns the reason why the lane is not filled; nil if there is none.
+	// Failure returns the reason why the lane cannot be filled; nil if there is no failure.
 	Failure() *reflector.Failure
-	// Settling reports whether the upstream may still serve the resource as it was defined earlier.
+	// Settling reports whether the upstream may still serve an older definition of the resource.
 	Settling() bool
 }
 
-// laneKind is what a lane has found out about its objects.
+// laneKind describes the kind of the lane's objects.
 type laneKind interface {
 	// Kind returns how objects are selected; nil before the upstream has described the kind.
 	Kind() *selectors.Kind
-	// Undefined reports whether the facade is not allowed to read the definition of a custom resource.
+	// Undefined reports whether the facade cannot read the definition of a custom resource.
 	Undefined() bool
 	// Warnings returns the Warning headers of the upstream's responses.
 	Warnings() []string
@@ -57,8 +57,8 @@ type laneKind interface {
 	Marked() bool
 }
 
-// laneFreshness confirms how new a lane is. answer is the response that the upstream would have to send instead. Errors
-// are those of fresh, or the context's.
+// laneFreshness makes freshness checks. answer is the response that the upstream would have to send instead of the
+// facade. The errors are those of package fresh, or the context's error.
 type laneFreshness interface {
 	// StaleFor returns for how long the upstream has not responded; 0 while it does.
 	StaleFor() time.Duration
@@ -66,20 +66,19 @@ type laneFreshness interface {
 	Recent(ctx context.Context, arrived time.Time, answer fresh.Answer) (*cache.State, fresh.Check, error)
 	// Reach advances the lane to rv.
 	Reach(ctx context.Context, rv cache.RV, answer fresh.Answer) error
-	// Now returns the current resourceVersion of the upstream. The lane has possibly not reached it.
+	// Now returns the current resourceVersion of the upstream. The lane may be at a lower version.
 	Now(ctx context.Context) (cache.RV, error)
-	// Advance begins to advance the lane to the current resourceVersion of the upstream, which it returns.
+	// Advance returns the current resourceVersion of the upstream, and begins to advance the lane to it.
 	Advance(ctx context.Context) (cache.RV, error)
 }
 
-// laneOlder has the events from before the lane's history.
 type laneOlder interface {
 	// Older returns the events after a resourceVersion, up to a version from which the lane continues. It returns a
 	// *cache.ExpiredError if the upstream no longer has the events. The caller must close the events.
 	Older(ctx context.Context, after cache.RV, s reflector.Selection, turn reflector.Turn) (*reflector.OlderEvents, error)
 }
 
-// LanesOf returns the set with the given Get method, which may return its own type of lane.
+// LanesOf returns Lanes whose Get calls get. L may be any type that implements Lane.
 func LanesOf[L Lane](get func(resource upstream.Resource, e wire.Encoding) (L, error)) Lanes {
 	return lanesOf[L](get)
 }

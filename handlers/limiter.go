@@ -12,24 +12,23 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// Maximum work of the upstream for forwarded requests at a time. A seat of a list represents 1 MiB of its response.
-// That allows eight lists of unknown size for one resource, and 24 in total. All other requests have 400 seats, which
-// is kube-apiserver's default. Resources take turns, and within each resource its callers take turns.
+// Limits of the upstream's work for forwarded requests. A list takes one seat for each MiB of its response, but at most
+// unknownSeats. With an unknown size, it takes unknownSeats. This allows eight lists of unknown size for one resource,
+// and 24 in total. Requests of the class small (cost.go) have 400 seats, as in kube-apiserver by default.
 var (
 	listBounds = limit.Bounds{One: 8 * unknownSeats, Group: 8 * unknownSeats, All: 24 * unknownSeats, Queue: 512}
 	readBounds = limit.Bounds{One: 200, Group: 200, All: 400, Queue: 1024}
-	// Each seat is a watch of the upstream that lasts at most 15 seconds, usually one or two seconds (older_events.go).
+	// Each seat is for one read of older events from the upstream: at most 15 seconds, usually one or two.
 	olderBounds = limit.Bounds{One: 128, Group: 256, All: 512, Queue: 1024, QueueAll: maxWaitingAll}
 )
 
-// limiter decides whether a request may continue now, later or not at all.
 type limiter struct {
-	draining context.Context // ends when the server begins to shut down
-	lists    *limit.Seats    // for requests whose response may have any size
-	reads    *limit.Seats    // for all other requests
-	older    *limit.Seats    // for watches of the upstream that read events from before a lane's history
+	draining context.Context // ends when watches must end
+	lists    *limit.Seats    // for requests of the class large
+	reads    *limit.Seats    // for requests of the class small
+	older    *limit.Seats    // for watches that read events from before a lane's history
 	sizes    *sizes
-	buffered *semaphore.Weighted // bytes of responses that are read ahead of their clients
+	buffered *semaphore.Weighted // bytes of responses that are read faster than their clients accept them
 	timeout  time.Duration       // of requests that are not long-running
 	shares   shares              // of each caller
 	stalls   *limit.Stalls       // responses that their clients do not read
@@ -44,8 +43,8 @@ func newLimiter(draining context.Context, timeout time.Duration) *limiter {
 	}
 }
 
-// admit accepts a request, or refuses it if a limit is exceeded. It refuses a watch that would end immediately because
-// the server shuts down. Its client would otherwise list everything again.
+// admit accepts a request, or refuses it if a limit is exceeded. While the server shuts down, it refuses watches of
+// objects, which would end immediately. After such an end, a client lists all objects again.
 func (l *limiter) admit(ctx context.Context, out *reply, q *Request) error {
 	if l.refusesNew(q) {
 		return errDraining
@@ -53,13 +52,12 @@ func (l *limiter) admit(ctx context.Context, out *reply, q *Request) error {
 	return l.enter(ctx, out, q)
 }
 
-// refusesNew reports whether a request is a watch that would end immediately.
 func (l *limiter) refusesNew(q *Request) bool {
 	return q.isWatch() && q.method == http.MethodGet && isRead(q.info) && l.draining.Err() != nil
 }
 
 // forwardSeat takes a seat for a forwarded request; the caller must release it. cached is the size in bytes of the
-// resource in the cache, or 0.
+// cached resource; 0 if it is not cached.
 func (l *limiter) forwardSeat(ctx context.Context, q *Request, cached int64) (*forwardSeat, error) {
 	p := &forwardSeat{limiter: l, q: q, leave: func() {}, cost: costOf(q)}
 	pool, seats := l.reads, int64(1)

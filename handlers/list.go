@@ -44,7 +44,6 @@ func (s *Server) list(ctx context.Context, out *reply, q *Request, lane Lane) (r
 	return route{}, out.list(q, state, p)
 }
 
-// list writes the objects of a State that a plan selects.
 func (o *reply) list(q *Request, state *cache.State, p plan) error {
 	q.Event.LaneRV = uint64(state.RV())
 	defer q.Event.Encoded(time.Now(), q.Event.Waits[observe.Writing])
@@ -64,7 +63,6 @@ func (o *reply) list(q *Request, state *cache.State, p plan) error {
 	return body.Close()
 }
 
-// writeAll writes all selected objects, page by page.
 func writeAll(body *wire.Body, list wire.List, q *Request, state *cache.State, p plan) error {
 	selection := state.Selection(q.Predicate, p.from)
 	list.Runs = written(selection.Runs())
@@ -79,8 +77,8 @@ func writeAll(body *wire.Body, list wire.List, q *Request, state *cache.State, p
 	return err
 }
 
-// candidates returns the runs in which objects may match. If no precompressed run exists for the selection, the runs'
-// selector selects the objects.
+// candidates returns the runs in which objects may match. The selector of each run selects the objects, unless a
+// precompressed run already contains the result.
 func candidates(s *cache.Selection, name unique.Handle[string]) iter.Seq[wire.Run] {
 	selector := &wire.Selector{Name: name,
 		Selects: func(p wire.Page, at int) bool { return s.Selects(p.(*cache.Page), at) }}
@@ -114,7 +112,6 @@ func writeChunk(body *wire.Body, list wire.List, q *Request, state *cache.State,
 	return body.WriteList(list)
 }
 
-// written converts runs of the cache to runs for wire.List.
 func written(runs iter.Seq[cache.Run]) iter.Seq[wire.Run] {
 	return func(yield func(wire.Run) bool) {
 		for run := range runs {
@@ -125,9 +122,9 @@ func written(runs iter.Seq[cache.Run]) iter.Seq[wire.Run] {
 	}
 }
 
-// hasMore reports whether kube-apiserver would return a continue token. kube-apiserver returns one if any object
-// remains, selected or not. For two resources in the newest state, kube-apiserver searches an index and returns a token
-// only if a selected object remains (semantics 2.6).
+// hasMore reports whether kube-apiserver would return a continue token. Normally, kube-apiserver returns one if any
+// object remains, selected or not. For two resources, kube-apiserver searches an index in the newest state, and returns
+// a token only if a selected object remains (semantics 2.6).
 func hasMore(q *Request, state *cache.State, p plan, chunk cache.Chunk) bool {
 	if !chunk.Indexed || chunk.Len < p.limit || p.kind != exactly && indexedUpstream(q.GVR.GroupResource(), q.Predicate) {
 		return chunk.More
@@ -136,7 +133,6 @@ func hasMore(q *Request, state *cache.State, p plan, chunk cache.Chunk) bool {
 	return state.Count(cache.Span{Prefix: q.keyPrefix(), From: last + "\x00"}) > 0
 }
 
-// indexedUpstream reports whether kube-apiserver has an index for the list.
 func indexedUpstream(resource schema.GroupResource, p *selectors.Predicate) bool {
 	_, byNode := p.Exact(nodeField)
 	return byNode && indexesNode(resource)

@@ -15,8 +15,8 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// readOptions decodes, defaults and validates list options in this order, which decides which one of several errors is
-// returned (semantics 1.2). Its errors are kube-apiserver's. selectBy checks what depends on the kind.
+// readOptions decodes, defaults and validates list options. The order decides which of several errors is returned. All
+// errors are kube-apiserver's (semantics 1.2). selectBy checks what depends on the kind.
 func readOptions(verb string, query url.Values) (metainternalversion.ListOptions, error) {
 	var options metainternalversion.ListOptions
 	if verb == verbGet {
@@ -41,8 +41,8 @@ func checkGet(query url.Values) error {
 	return nil
 }
 
-// selectable forwards the request if the upstream does not support one of the selected fields. The facade has the
-// fields of built-in kinds of one release, and the upstream may have another release.
+// selectable forwards the request if the upstream does not support one of the selected fields. The facade has a list of
+// the fields of built-in kinds in one release, but the upstream may have another release.
 func (s *Server) selectable(ctx context.Context, q *Request, kind *selectors.Kind) route {
 	for _, label := range kind.Later(q.Options.FieldSelector) {
 		selects, err := s.fields.Selects(ctx, q.resource, label)

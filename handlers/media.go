@@ -13,7 +13,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// transform is the conversion of an object before it is sent.
+// transform says what is sent of an object: the object, a Table row, or only its metadata.
 type transform int
 
 const (
@@ -23,7 +23,7 @@ const (
 	asPartialList // PartialObjectMetadataList, for lists
 )
 
-// conversion is the change of a body from the lane's encoding before it is sent.
+// conversion says how a body in the lane's encoding is changed before it is sent.
 type conversion int
 
 const (
@@ -32,8 +32,7 @@ const (
 	inYAML
 )
 
-// media is a representation that the cache offers: an encoding, or a conversion of an encoding. All other
-// representations need the upstream.
+// media is a representation that the cache offers. Requests for other representations are forwarded.
 type media struct {
 	encoding   wire.Encoding // of the lane to read
 	conversion conversion
@@ -42,7 +41,7 @@ type media struct {
 	include    wire.Include     // includeObject of a Table
 }
 
-// representation returns the representation of the objects in a response. Without a transformation its kind is plain.
+// representation returns the representation of objects in a response. Its kind is plain if there is no transformation.
 func (m media) representation(plain wire.RepresentationKind) wire.Representation {
 	switch m.transform {
 	case asTable:
@@ -80,8 +79,8 @@ func (offers) AllowsServerVersion(version string) bool { return version == "v1" 
 // AllowsStreamSchema implements negotiation.EndpointRestrictions.
 func (offers) AllowsStreamSchema(s string) bool { return s == "watch" }
 
-// negotiate returns the representation of a resource in which kube-apiserver would respond. ok is false if the cache
-// does not offer it, or if kube-apiserver would refuse the request.
+// negotiate returns the representation that kube-apiserver would choose for a response. ok is false if the cache does
+// not offer it, or if kube-apiserver would refuse the request.
 func (f *formats) negotiate(r *http.Request, verb string, resource upstream.Resource) (m media, ok bool) {
 	if hasWildcard(r.Header.Get("Accept")) {
 		return media{}, false
@@ -118,8 +117,9 @@ func (f *formats) negotiate(r *http.Request, verb string, resource upstream.Reso
 	}
 }
 
-// hasWildcard reports whether a clause is "*" or "application/*". Routes of built-in resources first compare complete
-// media types and refuse these (semantics 6.2). Routes of custom resources accept them.
+// hasWildcard reports whether the header contains "*" or "application/*". kube-apiserver refuses these types for
+// built-in resources, because its routes compare complete media types (semantics 6.2). It accepts them for custom
+// resources.
 func hasWildcard(accept string) bool {
 	for clause := range strings.SplitSeq(accept, ",") {
 		mediaType, _, _ := strings.Cut(clause, ";")

@@ -12,8 +12,8 @@ import (
 )
 
 // startOlder starts a watch from before the lane's history, with events that the upstream still has
-// (docs/adr/0037-older-events.md). expired is the lane's error. It is also the watch's error, unless the upstream has
-// refused the version with its own bounds.
+// (docs/adr/0037-older-watches.md). expired is the lane's error for the watch. It is returned if the events cannot be
+// read. If the upstream no longer has the events either, the error names the upstream's oldest version.
 func (s *Server) startOlder(ctx context.Context, q *Request, lane Lane, expired error) (watchStart, error) {
 	var lost *cache.ExpiredError
 	if !errors.As(expired, &lost) {
@@ -43,7 +43,7 @@ func (s *Server) startOlder(ctx context.Context, q *Request, lane Lane, expired 
 	if err != nil {
 		events.Close()
 		if inStream(err) {
-			err = expired // err contains another version than the client's
+			err = expired // err has the version of the older events, and expired has the client's version
 		}
 		return watchStart{}, err
 	}
@@ -51,18 +51,17 @@ func (s *Server) startOlder(ctx context.Context, q *Request, lane Lane, expired 
 	return watchStart{watcher: watcher, older: events, floor: events.Last()}, nil
 }
 
-// olderTurn returns the function that waits until a request's caller may cause a watch of the upstream.
 func (l *limiter) olderTurn(q *Request) reflector.Turn {
 	return func(ctx context.Context) (leave func(), err error) {
 		return l.older.Take(ctx, limit.Key{Group: q.resourceName(), One: q.Caller.Share()}, 1)
 	}
 }
 
-// olderSendWait is how long a client may take to receive the events from before the lane's history, which take memory.
-// After this time the watch ends. The client resumes it after the last event that it received.
+// olderSendWait is how long a client may take to receive the events from before the lane's history, because they take
+// memory. After this time the watch ends, and the client resumes it after the last event that it received.
 const olderSendWait = time.Minute
 
-// older are the events from before the lane's history that a stream has not sent yet.
+// older has the events from before the lane's history that a stream still has to send.
 type older struct {
 	events *reflector.OlderEvents // nil if there are none
 	began  time.Time
@@ -87,7 +86,6 @@ func (o *older) send(to *events) (complete bool, err error) {
 	return true, to.flush()
 }
 
-// close releases the memory of the events.
 func (o *older) close() {
 	if o.events != nil {
 		o.events.Close()

@@ -10,7 +10,6 @@ import (
 	"github.com/listfacade/listfacade/internal/page"
 )
 
-// operatorPage serves the operator's page and its parts.
 func (s *Server) operatorPage(out *reply, q *Request) error {
 	answer, err := answerPage(s.page, q.url.Path, q.query, q.header.Get("Accept"))
 	if err != nil {
@@ -41,7 +40,6 @@ func answerPage(p *page.Page, path string, query url.Values, accept string) (*pa
 	return answer, err
 }
 
-// limits returns the limits for callers and how much of each is used.
 func (s *Server) limits() []page.Limit {
 	l := s.limiter
 	shown := []page.Limit{}

@@ -59,7 +59,7 @@ func TestSilentUpstreamDelaysNoRead(t *testing.T) {
 			if code == http.StatusOK {
 				served = age
 			}
-			if warned := strings.Contains(warning, "has not responded for"); code == http.StatusOK && warned != (age > warnAfter+time.Second) && age > 2*warnAfter {
+			if warned := strings.Contains(warning, "has received nothing from"); code == http.StatusOK && warned != (age > warnAfter+time.Second) && age > 2*warnAfter {
 				t.Errorf("after %s: got warning %q", age, warning)
 			}
 		}
@@ -123,7 +123,7 @@ func TestRefusedCredentialsAreAnOutage(t *testing.T) {
 				f.DropWatches()
 				f.Put("ns/b", "1")
 				<-time.After(15 * time.Second)
-				if code, warning, _ := f.reads0(t); code != http.StatusOK || !strings.Contains(warning, "has not responded for") {
+				if code, warning, _ := f.reads0(t); code != http.StatusOK || !strings.Contains(warning, "has received nothing from") {
 					t.Errorf("any version: got %d %q", code, warning)
 				}
 				if response, _ := f.get(t, "/api/v1/configmaps"); response.StatusCode < 400 {

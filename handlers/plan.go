@@ -10,23 +10,21 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// readKind is the version of the objects that a read requires (semantics 2.1).
+// readKind says which version of the objects a read requires (semantics 2.1).
 type readKind int
 
 const (
 	mostRecent   readKind = iota // everything written before the request
 	anyAge                       // any version
 	notOlderThan                 // at least rv
-	exactly                      // rv; for a watch, the events after it
+	exactly                      // rv; for a watch, the events after rv
 )
 
-// String returns the kind's name in logs.
 func (k readKind) String() string {
 	return [...]string{"MostRecent", "Any", "NotOlderThan", "Exact"}[k]
 }
 
-// plan is the combined meaning of resourceVersion, resourceVersionMatch, limit, continue and sendInitialEvents for a
-// get, list or watch.
+// plan is the combined meaning of resourceVersion, resourceVersionMatch, limit, continue and sendInitialEvents.
 type plan struct {
 	kind  readKind
 	rv    cache.RV
@@ -36,7 +34,7 @@ type plan struct {
 	initial bool
 }
 
-// planGet returns the plan of a get (semantics 3). Its errors for malformed versions are kube-apiserver's (semantics
+// planGet returns the plan of a get (semantics 3). For malformed versions it returns kube-apiserver's errors (semantics
 // 1.5).
 func planGet(q *Request) (plan, error) {
 	version := q.query.Get("resourceVersion")
@@ -45,7 +43,7 @@ func planGet(q *Request) (plan, error) {
 	}
 	rv, err := parseRV(version)
 	if err != nil && q.resource.ReadFromEtcd() {
-		return plan{}, invalidVersion(version) // kube-apiserver reads this from etcd, with the error of a list
+		return plan{}, invalidVersion(version) // a get from etcd has the same error as a list
 	}
 	if err != nil || rv == 0 {
 		return plan{kind: anyAge}, err
@@ -53,8 +51,8 @@ func planGet(q *Request) (plan, error) {
 	return plan{kind: notOlderThan, rv: rv}, nil
 }
 
-// planList returns the plan of a list, or the route to the upstream. Its errors for malformed versions and tokens are
-// kube-apiserver's (semantics 1.5, 2.5).
+// planList returns the plan of a list, or the route to the upstream. For malformed versions and tokens it returns
+// kube-apiserver's errors (semantics 1.5, 2.5).
 func planList(q *Request) (plan, route, error) {
 	opts := q.Options
 	p := plan{limit: int(max(opts.Limit, 0)), from: q.keyPrefix()}
@@ -79,7 +77,7 @@ func planList(q *Request) (plan, route, error) {
 	default: // legacy: a version and a limit without a match
 		p.kind = exactly
 	}
-	// kube-apiserver's cache ignores the limit at version 0. Reads from etcd use it (semantics 2.1).
+	// kube-apiserver's cache ignores the limit at version 0. Reads from etcd do not ignore it (semantics 2.1).
 	if opts.ResourceVersion != "" && rv == 0 && !q.resource.ReadFromEtcd() {
 		p.limit = 0
 	}
@@ -89,7 +87,6 @@ func planList(q *Request) (plan, route, error) {
 	return p, route{}, nil
 }
 
-// resume completes the plan of a continued list.
 func (p *plan) resume(q *Request) (route, error) {
 	at, to, err := decodeToken(q.Options.Continue, q.keyPrefix())
 	if err != nil || to.forwards() {
@@ -103,8 +100,8 @@ func (p *plan) resume(q *Request) (route, error) {
 		p.limit = 0
 	}
 	if p.limit > 0 && q.namesOne() {
-		// kube-apiserver searches all objects for this one, and returns a token for the objects after it. No known
-		// client sends this.
+		// kube-apiserver searches all objects for the named object, and returns a token for the objects after it. No known
+		// client sends such a request.
 		return forwardFor(observe.OwnWords), nil
 	}
 	p.from = at.start
@@ -152,7 +149,6 @@ func invalidVersion(s string) error {
 	return badRequest("invalid resource version: " + versionMessage(s))
 }
 
-// versionMessage returns kube-apiserver's message for a resourceVersion that is not a number.
 func versionMessage(s string) string {
 	_, err := cache.ParseRV(s)
 	return field.Invalid(field.NewPath("resourceVersion"), s, errors.Unwrap(err).Error()).Error()

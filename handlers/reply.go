@@ -19,32 +19,32 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// reply writes one response to its client. It is the only type that uses the connection. Each piece must be accepted
-// within the write timeout, and the complete response within the request's timeout. A client that reads slowly
-// therefore cannot keep a goroutine or a State forever.
+// reply writes one response to its client. Only reply uses the connection. The client must accept each piece within the
+// write timeout, and the complete response within the request's timeout. Otherwise a slow client could keep a goroutine
+// and a State forever.
 type reply struct {
 	w             middleware.WrapResponseWriter
-	r             *http.Request // for the handshake of a websocket, and the media type of an error
+	r             *http.Request // for the handshake of a websocket, and for the media type of an error
 	event         *observe.Event
 	observer      observe.Observer
 	log           *zap.Logger
 	timeout       time.Duration       // for each piece
 	until         time.Time           // end of the request's timeout; zero for a long-running request
-	yamlSeats     *semaphore.Weighted // limit conversions to YAML
-	precompressed *wire.Precompressed // of pages in compressed lists
+	yamlSeats     *semaphore.Weighted // limits conversions to YAML
+	precompressed *wire.Precompressed // cache of precompressed pages
 	out           timedWriter
 	seat          seat
 	turn          turn
-	answers       bool // the start of a long-running response was reported
+	answers       bool // whether the start of a long-running response was reported
 
-	progress observe.Progress // of the event, for other goroutines
+	progress observe.Progress // of the event; other goroutines read it
 
 	cancel    context.CancelCauseFunc // ends a long-running request
 	watches   bool                    // the request is a watch, whose response may end at any event
-	displaced atomic.Bool             // the request must end in favour of another one
+	displaced atomic.Bool             // whether the request must end in favour of another request
 
 	rest func() error // writes the rest of a long-running response; nil if the response is complete
-	ends []func()     // called at the end of the response, the last one first
+	ends []func()     // functions to call at the end of the response, the last one first
 }
 
 // newReply starts a response with the headers of all responses (semantics 6.7), and the Event of its request.
@@ -53,7 +53,7 @@ func newReply(w http.ResponseWriter, r *http.Request, log *zap.Logger, timeout t
 	r.Header.Set("Audit-Id", id) // for the upstream, if the request is forwarded
 	w.Header().Set("Audit-Id", id)
 	w.Header().Set("Cache-Control", "no-cache, private")
-	if r.ProtoMajor == 1 { // the previous response on the connection may have left a deadline
+	if r.ProtoMajor == 1 { // a deadline of the previous response on the connection may remain
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	}
 	o := &reply{
@@ -74,17 +74,15 @@ func newReply(w http.ResponseWriter, r *http.Request, log *zap.Logger, timeout t
 // probes are the prefixes of paths that are served until the process ends.
 var probes = []string{"/readyz", "/livez", "/healthz", "/metrics"}
 
-// isProbe reports whether the request is for health or metrics.
 func (o *reply) isProbe() bool {
 	return slices.ContainsFunc(probes, func(probe string) bool { return strings.HasPrefix(o.r.URL.Path, probe) })
 }
 
-// isMultiplexed reports whether the connection can have several responses in flight.
 func (o *reply) isMultiplexed() bool { return o.r.ProtoMajor == 2 }
 
-// boundBody limits the wait for a request's body. The facade reads only bodies of reviews. Over HTTP/1, net/http reads
-// other bodies before it sends a response or reads the next request. net/http does not read them if the connection ends
-// with the response.
+// boundBody limits the wait for a request's body. The facade reads few bodies, such as those of reviews. Over HTTP/1,
+// net/http reads other bodies before it sends a response or reads the next request. It does not read them if the
+// connection ends with the response.
 func (o *reply) boundBody() {
 	if o.r.ContentLength == 0 {
 		return
@@ -95,11 +93,11 @@ func (o *reply) boundBody() {
 	}
 }
 
-// atEnd adds a function that is called at the end of the response, before those that were added earlier.
+// atEnd adds a function to call at the end of the response. Functions that were added later are called first.
 func (o *reply) atEnd(do func()) { o.ends = append(o.ends, do) }
 
-// finishLongRunning writes the rest of a long-running response. It is called with a nearly empty stack. Go shrinks a
-// stack that is hardly used, and each of thousands of watches has one.
+// finishLongRunning writes the rest of a long-running response. It is called with a nearly empty stack: thousands of
+// watches have a stack each, and Go shrinks stacks that are hardly used.
 func (o *reply) finishLongRunning() error {
 	if o.rest == nil {
 		return nil
@@ -107,10 +105,9 @@ func (o *reply) finishLongRunning() error {
 	return o.rest()
 }
 
-// leave calls the functions that were added with atEnd.
 func (o *reply) leave() { o.leaveTo(0) }
 
-// leaveTo calls the added functions immediately, except the given number of those that were added first.
+// leaveTo calls the functions that atEnd added, except the first ones, whose number is given.
 func (o *reply) leaveTo(first int) {
 	ends := o.ends[first:]
 	o.ends = o.ends[:first]
@@ -119,13 +116,12 @@ func (o *reply) leaveTo(first int) {
 	}
 }
 
-// finish completes the Event. It sets a deadline for the bytes that net/http still has to send, which remains until the
-// next request.
+// finish completes the Event. It also sets a deadline for the bytes that net/http still has to send.
 func (o *reply) finish() *observe.Event {
 	_ = o.out.end()
 	e := o.event
 	if e.LongRunning {
-		o.answering(o.w.Status()) // an error or an empty response, if no response has begun
+		o.answering(o.w.Status()) // has no effect after another report
 	}
 	if code := o.w.Status(); code != 0 {
 		e.Code = code
@@ -138,12 +134,12 @@ func (o *reply) finish() *observe.Event {
 	return e
 }
 
-// errDisplaced is the reason why a long-running response other than a watch is broken off.
+// errDisplaced is the reason why a log is broken off.
 var errDisplaced = errors.New("another request took the seat")
 
 // displace ends a long-running request, because another request took its seat. A watch ends without an error, so that
-// its client resumes it. A log is broken off, because it would otherwise look complete. displace is called by another
-// request's goroutine.
+// its client resumes it. A log is broken off, because it would otherwise look complete. The other request's goroutine
+// calls displace.
 func (o *reply) displace() {
 	o.displaced.Store(true)
 	if o.watches {
@@ -153,20 +149,19 @@ func (o *reply) displace() {
 	}
 }
 
-// answering reports the start of a long-running response. It does so once.
+// answering reports the start of a long-running response, once.
 func (o *reply) answering(code int) {
 	if o.answers {
 		return
 	}
 	o.answers = true
-	if !o.watches { // a watch keeps its turn until it has sent the events that it resumes with
+	if !o.watches { // a watch keeps its turn until the client has accepted all events for the first time
 		o.endTurn()
 	}
 	o.event.Code, o.event.Started = code, time.Since(o.event.Began)
 	o.observer.Answering(o.event)
 }
 
-// header returns the headers of the response.
 func (o *reply) header() http.Header { return o.w.Header() }
 
 // time returns a context that ends with the request's timeout, or when the client is gone.
@@ -177,28 +172,23 @@ func (o *reply) time() (context.Context, context.CancelFunc) {
 	return context.WithDeadline(o.r.Context(), o.until)
 }
 
-// chunked reports whether the stream uses HTTP/1.1's chunked transfer encoding.
 func (o *reply) chunked() bool { return o.r.ProtoMajor == 1 }
 
-// acceptEncoding returns the client's Accept-Encoding header.
 func (o *reply) acceptEncoding() string { return o.r.Header.Get("Accept-Encoding") }
 
 // pieces returns the writer for the response, which limits the time for each piece.
 func (o *reply) pieces() *timedWriter { return &o.out }
 
-// hand lets a library's handler write the response.
 func (o *reply) hand(handler http.Handler) { handler.ServeHTTP(o.paced(), o.r) }
 
-// handConnection lets a handler take over the connection.
 func (o *reply) handConnection(conn *takenConn, handler http.Handler) {
 	handler.ServeHTTP(&takeover{ResponseWriter: o.w, conn: conn}, o.r)
 }
 
-var errOrigin = errors.New("the websocket's Origin is another host")
+var errOrigin = errors.New("the websocket's Origin is not the requested host")
 
-// checkOrigin accepts only requests with an Origin that is the host which received the request. Browsers set the Origin
-// for every page. No other rule in browsers prevents a page from opening a websocket to another host and reading from
-// it.
+// checkOrigin accepts only requests whose Origin is the host that received the request. Browsers set the Origin for
+// every page. No other rule in browsers prevents a page from opening a websocket to another host and reading from it.
 func checkOrigin(config *websocket.Config, r *http.Request) (err error) {
 	if config.Origin, err = websocket.Origin(config, r); err != nil {
 		return err
@@ -218,7 +208,6 @@ func (o *reply) checkOrigin(config *websocket.Config, r *http.Request) error {
 	return err
 }
 
-// fail ends a request with an error.
 func (o *reply) fail(err error) {
 	if o.w.Status() != 0 {
 		panic(http.ErrAbortHandler) // a body that broke off must not look complete

@@ -33,14 +33,14 @@ const (
 	aboutDocument                // discovery, OpenAPI or the version
 	aboutAnything                // any other path of the upstream
 	aboutHealth                  // the facade's own health
-	aboutFacade                  // the facade's own metrics, profiles and log
+	aboutFacade                  // other paths about the facade, such as metrics and profiles
 )
 
 // own reports whether a request is about the facade itself. Such a request is never forwarded.
 func (s subject) own() bool { return s == aboutHealth || s == aboutFacade }
 
-// Request is one request after the resolve step. It replaces the *http.Request, except for credentials, bodies and the
-// reply. It is immutable, except for the fields that later steps set (such as Caller and Predicate) and the Event.
+// Request is one request after the resolve step. It replaces the *http.Request, except for credentials, bodies, the
+// media type and the reply. Later steps set the fields that need the caller or the lane, such as Caller and Predicate.
 type Request struct {
 	Event      *observe.Event
 	Caller     *auth.Caller // set by the authenticate step
@@ -53,13 +53,13 @@ type Request struct {
 	query   url.Values
 	header  http.Header   // of the client, with the Audit-Id of the response
 	timeout time.Duration // for the complete response; 0 for a long-running request
-	arrived time.Time     // before any request to the upstream on its behalf
-	upgrade bool          // a watch over a websocket
+	arrived time.Time     // before the first request to the upstream
+	upgrade bool          // the client asks for a websocket, which only a watch may have
 	// shardsHere means that the cache applies the shard selector, even if the upstream would ignore it.
 	shardsHere bool
-	token      string // of the caller, if it authenticated the caller
+	token      string // the caller's bearer token, if it authenticated the caller
 	body       []byte // of a review; nil for all other requests
-	// undiscovered is the error that discovery returned for the resource. It is the response.
+	// undiscovered is discovery's error for the resource. It is the response if the request cannot be forwarded.
 	undiscovered error
 	// reason is why the cache is not used; empty if it may be used.
 	reason observe.Reason
@@ -75,10 +75,9 @@ type Request struct {
 	byPath    bool
 	Options   metainternalversion.ListOptions // of a list or watch, defaulted and validated
 	malformed error                           // error of the options; only authorized callers receive it
-	Predicate *selectors.Predicate            // of a list or watch; set when the lane has its kind
+	Predicate *selectors.Predicate            // of a list or watch; nil until the lane knows its kind
 }
 
-// bounded returns a context that ends with the request's timeout.
 func (q *Request) bounded(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	if q.timeout == 0 {
 		return context.WithCancelCause(ctx)
@@ -87,13 +86,10 @@ func (q *Request) bounded(ctx context.Context) (context.Context, context.CancelC
 	return ctx, func(error) { cancel() }
 }
 
-// verb returns the verb of RequestInfo: get, list or watch for a read.
 func (q *Request) verb() string { return q.info.Verb }
 
-// isWatch reports whether a request is for a stream of events.
 func (q *Request) isWatch() bool { return q.info.Verb == verbWatch }
 
-// outgoing returns the request for the upstream.
 func (q *Request) outgoing(ctx context.Context) *http.Request {
 	r := &http.Request{Method: q.method, URL: q.url, Header: q.header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	if q.body != nil {
@@ -111,7 +107,8 @@ func (q *Request) prefix() string {
 }
 
 // keyPrefix returns the prefix of the keys that a list or watch can return. A field selector on metadata.namespace
-// narrows a request for all namespaces (semantics 5.4). Continue tokens are relative to the narrowed prefix.
+// narrows a request for all namespaces to the prefix of that namespace (semantics 5.4). Continue tokens are relative to
+// this prefix.
 func (q *Request) keyPrefix() string {
 	if q.Predicate.Namespace() == "" {
 		return ""
@@ -120,14 +117,14 @@ func (q *Request) keyPrefix() string {
 }
 
 // continuesNarrowed reports whether a continued list has a field selector on a namespace. kube-apiserver reads the
-// continue token relative to the complete collection, even if it created the token relative to the namespace. The list
+// continue token relative to the complete collection, although it created the token relative to the namespace. The list
 // may then start from its beginning.
 func (q *Request) continuesNarrowed() bool {
 	return q.Options.Continue != "" && q.keyPrefix() != q.prefix()
 }
 
-// pinned reports whether kube-apiserver would read a single key. limit and Exact then have another meaning (semantics
-// 2.1).
+// pinned reports whether kube-apiserver would read a single key. limit and resourceVersionMatch=Exact then have another
+// meaning (semantics 2.1).
 func (q *Request) pinned() bool { return q.namesOne() && q.Options.Continue == "" }
 
 // namesOne reports whether the selectors match a single key.
@@ -135,7 +132,7 @@ func (q *Request) namesOne() bool {
 	return q.Predicate.Name() != "" && (!q.resource.Namespaced || q.Predicate.Namespace() != "")
 }
 
-// sendsInitialEvents reports whether a watch is a streaming list.
+// sendsInitialEvents reports whether a watch is a streaming list (sendInitialEvents=true).
 func (q *Request) sendsInitialEvents() bool {
 	return q.Options.SendInitialEvents != nil && *q.Options.SendInitialEvents
 }

@@ -25,7 +25,6 @@ var paths = &request.RequestInfoFactory{
 	APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api"),
 }
 
-// resolver reads each request once.
 type resolver struct {
 	catalog    *upstream.Catalog
 	formats    *formats
@@ -37,13 +36,13 @@ type resolver struct {
 	hop        upstream.Hop
 }
 
-// resolve reads the request itself. Its errors are sent before authentication, as in kube-apiserver.
+// resolve parses the request. Its errors are sent before authentication, as in kube-apiserver.
 func (v *resolver) resolve(r *http.Request, about subject, e *observe.Event) (*Request, error) {
 	if err := withinBounds(r.RequestURI, r.URL); err != nil {
 		return nil, err
 	}
 	if about != aboutHealth && v.hop.Sees(r.Header) {
-		return nil, errLoop // before authentication, because its reviews would loop too
+		return nil, errLoop // before authentication, because reviews for authentication would loop too
 	}
 	q := &Request{
 		Event: e, subject: about, method: r.Method, url: spelled(r.URL), query: r.URL.Query(), header: r.Header,
@@ -52,13 +51,13 @@ func (v *resolver) resolve(r *http.Request, about subject, e *observe.Event) (*R
 	}
 	info, err := paths.NewRequestInfo(r)
 	if err != nil {
-		info, q.reason = &request.RequestInfo{}, observe.Unreadable // the upstream returns the error
+		info, q.reason = &request.RequestInfo{}, observe.Unreadable // the upstream answers with the error
 	}
 	q.info = info
 	describe(e, info)
 	e.LongRunning = q.runsLong()
 	q.timeout = v.timeout
-	if q.reason == "" { // an unreadable request is refused before its timeout is parsed
+	if q.reason == "" { // kube-apiserver refuses an unreadable request before it parses the timeout
 		if q.timeout, err = v.timeoutOf(q); err != nil {
 			return q, err
 		}
@@ -66,8 +65,8 @@ func (v *resolver) resolve(r *http.Request, about subject, e *observe.Event) (*R
 	return q, nil
 }
 
-// discover looks up the resource, and decides whether the cache may serve it, and in which representation. For a caller
-// with permission to read the resource, it may read the upstream's discovery. It never reads objects.
+// discover looks up the resource, and decides whether the cache may serve it, and in which representation. It may read
+// the upstream's discovery (see lookUp), but it never reads objects.
 func (v *resolver) discover(ctx context.Context, q *Request, r *http.Request) {
 	switch {
 	case q.subject == aboutResource && q.reason == "":
@@ -80,7 +79,6 @@ func (v *resolver) discover(ctx context.Context, q *Request, r *http.Request) {
 	q.Event.Selector = patternOf(q.Attributes)
 }
 
-// describe copies the path's attributes to the Event.
 func describe(e *observe.Event, info *request.RequestInfo) {
 	e.Verb, e.Group, e.Version, e.Resource = info.Verb, info.APIGroup, info.APIVersion, info.Resource
 	e.Subresource, e.Namespace, e.Name, e.Path = info.Subresource, info.Namespace, info.Name, info.Path
@@ -95,8 +93,8 @@ func describe(e *observe.Event, info *request.RequestInfo) {
 	}
 }
 
-// timeoutOf returns the server's request timeout, or a shorter one that the client requests (semantics 1.1). It returns
-// 0 for a long-running request. The timeout is checked before the method, as in kube-apiserver.
+// timeoutOf returns the server's request timeout, or a shorter timeout that the client requests (semantics 1.1). It
+// returns 0 for a long-running request. Like kube-apiserver, the facade checks the timeout before the method.
 func (v *resolver) timeoutOf(q *Request) (time.Duration, error) {
 	if q.runsLong() {
 		return 0, nil
@@ -115,14 +113,14 @@ func (v *resolver) timeoutOf(q *Request) (time.Duration, error) {
 	return min(v.timeout, wanted), nil
 }
 
-// runsLong reports whether kube-apiserver does not limit the request's duration: for watches, logs, connections and
-// profiles.
+// runsLong reports whether kube-apiserver sets no timeout for the request. Such requests are watches, logs, connections
+// and profiles.
 func (q *Request) runsLong() bool {
 	return q.isWatch() || q.info.Verb == verbProxy || q.info.Subresource == "log" ||
 		connectSubresources.Has(q.info.Subresource) || strings.HasPrefix(q.url.Path, profilesPath)
 }
 
-// connectSubresources are subresources whose GET opens a connection to a node or a container.
+// connectSubresources are subresources whose GET opens a connection to a node, a pod or a service.
 var connectSubresources = sets.New("exec", "attach", "portforward", "proxy")
 
 // allowsMethod reports whether the method is allowed. Health allows every method, as in kube-apiserver.
@@ -130,7 +128,7 @@ func (q *Request) allowsMethod() bool {
 	switch {
 	case q.subject == aboutHealth:
 		return true
-	case q.subject == aboutFacade: // a profile's reader may POST addresses to get their symbols
+	case q.subject == aboutFacade: // pprof can POST addresses to get their symbols
 		return q.method == http.MethodGet || q.method == http.MethodPost && strings.HasPrefix(q.url.Path, profilesPath) ||
 			q.method == http.MethodPut && isAboutLevel(q.url.Path)
 	case isReview(q):
@@ -142,16 +140,15 @@ func (q *Request) allowsMethod() bool {
 	}
 }
 
-// isAboutLevel reports whether a path changes the log level.
 func isAboutLevel(path string) bool {
 	return path == oplog.VerbosityPath || path == oplog.LevelPath
 }
 
-// discoverRead looks up the resource of a request for objects, or sets the reason why the cache is not used.
+// discoverRead looks up the resource of a read. If the cache must not serve the read, it sets the reason.
 func (v *resolver) discoverRead(ctx context.Context, q *Request, r *http.Request) {
 	if !isRead(q.info) || q.method != http.MethodGet {
-		// The upstream answers HEAD: it allows HEAD for custom resources and refuses it for built-in ones (semantics
-		// 8.5).
+		// A HEAD is forwarded, because the upstream allows it for custom resources and refuses it for built-in ones
+		// (semantics 8.5).
 		q.reason = observe.NotARead
 		q.Event.Discovered = q.info.IsResourceRequest && v.catalog.Names(
 			schema.GroupVersionResource{Group: q.info.APIGroup, Version: q.info.APIVersion, Resource: q.info.Resource},
@@ -191,8 +188,9 @@ func (v *resolver) discoverRead(ctx context.Context, q *Request, r *http.Request
 	q.Options, q.malformed = readOptions(q.info.Verb, q.query)
 }
 
-// lookUp finds a resource in discovery. For a resource that is not in discovery, it reads the upstream's discovery
-// again, but only if the caller may read the resource. Otherwise any client could cause such a read every second.
+// lookUp finds a resource in discovery. If discovery lacks the resource, lookUp reads the upstream's discovery again.
+// With authentication, the caller must have permission to read the resource, because any client could otherwise cause
+// such a read every second.
 func (v *resolver) lookUp(ctx context.Context, q *Request) (resource upstream.Resource, known bool, err error) {
 	if !v.catalog.Names(q.GVR, "") && q.Caller.Way != auth.ByKubeconfig {
 		switch err := v.mayRead(ctx, q); {
@@ -210,7 +208,7 @@ func (v *resolver) lookUp(ctx context.Context, q *Request) (resource upstream.Re
 	return resource, known, err
 }
 
-// mayRead authorizes the request, even if the upstream authorizes it too. It returns an *auth.DeniedError if the caller
+// mayRead authorizes the request, even if the upstream authorizes it too. An *auth.DeniedError means that the caller
 // does not have permission. With any other error, the permission is unknown.
 func (v *resolver) mayRead(ctx context.Context, q *Request) error {
 	defer q.Event.Waited(observe.Authorizing, q.Event.Waiting(observe.Authorizing))
@@ -225,16 +223,16 @@ func (v *resolver) mayRead(ctx context.Context, q *Request) error {
 	return err
 }
 
-// isRead reports whether a request reads complete objects. RequestInfo parses "/apis//v1" as the core group, which does
-// not have this path. A path may also contain another verb ("/api/v1/proxy").
+// isRead reports whether a request reads complete objects. It is false for the path "/apis//v1", which RequestInfo
+// parses as the core group. It is also false for a path with another verb, such as "/api/v1/proxy".
 func isRead(info *request.RequestInfo) bool {
 	verb := info.Verb == verbGet || info.Verb == verbList || info.Verb == verbWatch
 	return verb && info.IsResourceRequest && info.Subresource == "" && (info.APIPrefix == "api") == (info.APIGroup == "")
 }
 
-// scopeFits reports whether a path fits the scope of its resource. Objects of a namespaced resource are below a
-// namespace, and those of a cluster-scoped resource are not. Other paths get various 404s from the upstream. Only
-// custom resources may be watched by name in all namespaces (semantics 4.9).
+// scopeFits reports whether a path fits the scope of its resource: objects of namespaced resources are below a
+// namespace, and cluster-scoped objects are not. Other paths are forwarded, because they get various 404s. Only custom
+// resources may be watched by name in all namespaces (semantics 4.9).
 func scopeFits(resource upstream.Resource, info *request.RequestInfo) bool {
 	if !resource.Namespaced {
 		// For a Namespace, RequestInfo sets the namespace to the object's name. There are no Namespaces below a namespace.
@@ -265,8 +263,8 @@ func viaWatchPath(info *request.RequestInfo) bool {
 	return len(parts) > 3 && parts[3] == "watch"
 }
 
-// attributesOf returns the attributes for the authorizer, as kube-apiserver builds them. Selectors that do not parse
-// are left out, which can only require more permission.
+// attributesOf returns the attributes for the authorizer, as kube-apiserver builds them. A selector that does not parse
+// is left out. Without it, the request can only require more permission.
 func attributesOf(q *Request) auth.Attributes {
 	info := q.info
 	if !info.IsResourceRequest {
@@ -287,10 +285,9 @@ func attributesOf(q *Request) auth.Attributes {
 }
 
 // auditID matches an id that a client may choose for its request. kube-apiserver accepts any id, but the facade logs
-// it.
+// the id and therefore limits it.
 var auditID = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 
-// auditIDOf returns the client's id, or a new one.
 func auditIDOf(header http.Header) string {
 	if id := header.Get("Audit-Id"); auditID.MatchString(id) {
 		return id

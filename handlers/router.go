@@ -12,10 +12,9 @@ import (
 	"github.com/listfacade/listfacade/internal/page"
 )
 
-// profilesPath is the path of profiles, as in kube-apiserver.
 const profilesPath = "/debug/pprof"
 
-// routes returns the handler of all paths. All of them use the same handler chain.
+// routes registers all paths. Each path has the same handler chain, but its own last step.
 func (s *Server) routes() http.Handler {
 	resource, document := s.handlerChain(aboutResource, s.cache), s.handlerChain(aboutDocument, s.document)
 	anything := s.handlerChain(aboutAnything, s.pass)
@@ -23,7 +22,7 @@ func (s *Server) routes() http.Handler {
 		return s.handlerChain(aboutFacade, own(respond))
 	}
 	r := chi.NewRouter()
-	r.MethodNotAllowed(anything) // methods that chi does not support
+	r.MethodNotAllowed(anything) // for methods that chi does not support
 	r.Handle("/metrics", facade(serve(s.metrics)))
 	if s.slis != nil {
 		r.Handle("/metrics/slis", facade(serve(s.slis)))
@@ -74,12 +73,10 @@ func (s *Server) routes() http.Handler {
 	return r
 }
 
-// pass forwards the request.
 func (s *Server) pass(context.Context, *reply, *Request, Lane) (route, error) {
 	return forwardFor(observe.NotARead), nil
 }
 
-// serve lets a library's handler write the response.
 func serve(handler http.Handler) func(out *reply, q *Request) error {
 	return func(out *reply, _ *Request) error {
 		out.hand(handler)
@@ -87,7 +84,6 @@ func serve(handler http.Handler) func(out *reply, q *Request) error {
 	}
 }
 
-// setLevel returns or changes the log level.
 func (s *Server) setLevel(out *reply, q *Request) error {
 	out.hand(s.level.Handler(q.Caller.Name()))
 	return nil

@@ -9,38 +9,38 @@ import (
 )
 
 const (
-	// maxClientDelay is how long, in total, a client may delay its response before the request's seats are released.
+	// maxClientDelay is how long a client may be behind minClientSpeed before the request's seats are released.
 	maxClientDelay = 100 * time.Millisecond
-	// minClientSpeed is the minimum speed of a client in bytes per second. A faster client does not delay its response.
-	// A list that takes seconds to write thus keeps its seat while the facade works on it.
+	// minClientSpeed is the minimum speed of a client in bytes per second. A client with this speed does not delay its
+	// response. A list thus keeps its seat even if the facade takes seconds to write it.
 	minClientSpeed = 2 << 20
-	// onePiece is the maximum number of bytes of a piece for which a client gets time in advance.
+	// onePiece is the maximum number of bytes of a piece for which the timer allows time at minClientSpeed.
 	onePiece = 128 << 10
-	// unsent is the number of bytes of a response that net/http buffers. They never wait for a client.
+	// unsent is the number of bytes at the start of a response that net/http buffers. They never wait for the client.
 	unsent = 4 << 10
 	// stallMemory is the approximate memory in bytes of a stalled response: a goroutine and the bytes to write.
 	stallMemory = 64 << 10
 )
 
-// seat is the part of its caller's share that a request uses: a seat for the request, and seats for its list bytes in
-// flight. It covers the facade's work and not the client's reading. When the client has delayed the response for too
-// long, all seats are released. The response is then a stalled one, and stalled responses have limits of their own (ADR
-// 28).
+// seat contains the seats that a request takes from its caller's share: one for the request, and others for its list
+// bytes in flight. Seats are for the facade's work, not for the client's reading. When the client has delayed the
+// response for too long, all seats are released. The response then counts as stalled, and stalled responses have limits
+// of their own (ADR 28).
 //
-// It is used by the request's goroutine, except for the timer and for End, which another request calls.
+// It is used by the request's goroutine, by the timer (look), and by another request (TakenAt, End).
 type seat struct {
 	stalls  *limit.Stalls
 	key     string
 	control *http.ResponseController
 
 	counts bool  // seats are taken
-	sent   int64 // bytes of the response
+	sent   int64 // bytes of the response, including the current piece
 
-	// Guards the fields below; locked while a deadline is set, because none may be set after over is true.
+	// mu guards the fields below. It is locked while a deadline is set, because no deadline may be set after over is true.
 	mu     sync.Mutex
 	memory int64         // bytes of memory that the response takes
 	held   []func()      // release the seats; each may be called more than once
-	left   time.Duration // remaining time in which the client may delay the response
+	left   time.Duration // time for which the client may still delay the response
 	since  time.Time     // start of the current piece; zero between pieces
 	timer  *time.Timer   // nil before the first piece that is measured
 	taken  time.Time     // when the client last accepted a piece
@@ -49,7 +49,7 @@ type seat struct {
 	over   bool
 }
 
-// hold adds seats that the request has taken for a key. leave may be called more than once.
+// hold adds seats that the request has taken for a key. leave releases them, and must allow repeated calls.
 func (s *seat) hold(stalls *limit.Stalls, key string, leave func()) {
 	s.counts = true
 	s.mu.Lock()
@@ -60,14 +60,13 @@ func (s *seat) hold(stalls *limit.Stalls, key string, leave func()) {
 	}
 }
 
-// grows adds memory that the response takes.
 func (s *seat) grows(bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.memory += bytes
 }
 
-// writes starts a piece of the given number of bytes.
+// writes starts a piece of the given number of bytes. It returns errStalled if another request has ended the response.
 func (s *seat) writes(now time.Time, bytes int) error {
 	if !s.counts {
 		return nil
@@ -96,7 +95,6 @@ func (s *seat) writes(now time.Time, bytes int) error {
 // worth returns how long a client with minClientSpeed takes for the given number of bytes.
 func worth(bytes int) time.Duration { return time.Duration(bytes) * time.Second / minClientSpeed }
 
-// wrote ends a piece.
 func (s *seat) wrote(bytes int) {
 	if !s.counts || s.sent <= unsent {
 		return
@@ -114,9 +112,9 @@ func (s *seat) wrote(bytes int) {
 	}
 }
 
-// look is called by the timer when the client has delayed the response for too long. It releases the seats. If there
-// are too many stalled responses and all make progress, it keeps the seats and looks again later: the network is then
-// slow, and more work would not help.
+// look is called by the timer when the client has delayed the response for too long, and releases the seats. If there
+// are too many stalled responses, and all their clients still read, look keeps the seats and is called again later. The
+// network is then slow, and more work would not help.
 func (s *seat) look() {
 	key, memory, stalls := s.stalling()
 	if !stalls {
@@ -160,7 +158,7 @@ func (s *seat) TakenAt() time.Time {
 	return s.taken
 }
 
-// End implements limit.Stalled. It breaks the response off.
+// End implements limit.Stalled. It breaks off the response.
 func (s *seat) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,14 +169,13 @@ func (s *seat) End() {
 	_ = s.control.SetWriteDeadline(longAgo)
 }
 
-// displaced reports whether the response was broken off in favour of another request.
 func (s *seat) displaced() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ended
 }
 
-// release releases all seats, at the end of the response or of the work that they were taken for.
+// release releases all seats. It is called at the end of the response, or of the work that the seats were taken for.
 func (s *seat) release() {
 	if !s.counts {
 		return

@@ -9,11 +9,10 @@ import (
 	"github.com/listfacade/listfacade/internal/auth"
 )
 
-// patternTerms is the maximum number of requirements in the pattern of selectors.
 const patternTerms = 6
 
-// patternOf returns the fields, labels and operators of a request's selectors, without the values. Requests for
-// different objects then have the same pattern, such as "field spec.nodeName =, label app in". It is empty if there are
+// patternOf returns the fields, labels and operators of a request's selectors, without the values, such as "field
+// spec.nodeName =, label app in". Requests for different objects then have the same pattern. It is empty if there are
 // no selectors, or if they do not parse.
 func patternOf(a auth.Attributes) string {
 	if len(a.Fields)+len(a.Labels) == 0 {

@@ -21,8 +21,9 @@ import (
 // A review is a POST that writes nothing. kubectl auth whoami and kubectl auth can-i send reviews about their own user.
 // Servers that delegate authentication, such as another facade, send reviews about other users.
 //
-// If possible, a review is forwarded with the caller's credentials. For a caller without a token, the facade answers
-// reviews about the caller itself: it has authenticated the caller and may review permissions.
+// If possible, a review is forwarded with the caller's credentials. A client certificate and a front proxy's headers
+// cannot be forwarded. For such a caller, the facade itself answers reviews about the caller, because it has
+// authenticated the caller and may review permissions.
 
 // SelfReviewer reviews a caller's own permissions.
 type SelfReviewer interface {
@@ -40,7 +41,6 @@ func isReview(q *Request) bool {
 	return q.method == http.MethodPost && upstream.IsQuestion(q.url.Path)
 }
 
-// readReview reads the body of a review.
 func (q *Request) readReview(from io.Reader) error {
 	body, err := io.ReadAll(io.LimitReader(from, upstream.QuestionLimit+1))
 	if err != nil {
@@ -53,26 +53,24 @@ func (q *Request) readReview(from io.Reader) error {
 	return nil
 }
 
-// answersReview reports whether a review is answered by the facade instead of being forwarded.
+// answersReview reports whether the facade itself answers a review.
 func answersReview(q *Request) bool {
 	byName := q.Caller.Way == auth.ByCertificate || q.Caller.Way == auth.ByFrontProxy
 	return byName && isReview(q) && q.info.APIVersion == "v1" && (q.info.Resource == whoAmI || q.info.Resource == canI)
 }
 
-// reviewCodecs decode and encode reviews.
 var reviewCodecs = newReviewCodecs()
 
 func newReviewCodecs() serializer.CodecFactory {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{authenticationv1.AddToScheme, authorizationv1.AddToScheme} {
 		if err := add(scheme); err != nil {
-			panic(err) // only the libraries' own tables can cause this
+			panic(err) // impossible, because only the tables in the libraries can cause an error
 		}
 	}
 	return serializer.NewCodecFactory(scheme)
 }
 
-// review answers a review about the caller.
 func (s *Server) review(ctx context.Context, out *reply, q *Request) error {
 	info, err := out.negotiate(reviewCodecs)
 	if err != nil {
@@ -93,7 +91,6 @@ func (s *Server) review(ctx context.Context, out *reply, q *Request) error {
 	return err
 }
 
-// completeReview returns the decoded review with its status.
 func (s *Server) completeReview(ctx context.Context, q *Request) (runtime.Object, error) {
 	object, kind, err := reviewCodecs.UniversalDeserializer().Decode(q.body, nil, nil)
 	if err != nil {

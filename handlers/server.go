@@ -20,12 +20,12 @@ import (
 	"github.com/listfacade/listfacade/internal/zpages"
 )
 
-// Config is the configuration of a Server. Every field is required unless its comment says otherwise.
+// Config is the configuration of a Server. A pointer or interface may be nil only if its comment says so.
 type Config struct {
 	Catalog *upstream.Catalog
 	Lanes   Lanes
-	// Encodings are the encodings of lanes. The first one is JSON: it covers every kind, and YAML is converted from it.
-	// For each of the others, Offers reports whether a resource can have a lane in it.
+	// Encodings are the encodings of lanes. The first one must be JSON, because JSON covers every kind, and YAML is
+	// converted from JSON. Offers reports whether a resource can have a lane in one of the other encodings.
 	Encodings     []wire.Encoding
 	Offers        func(upstream.Resource, wire.Encoding) bool
 	Documents     *upstream.Documents
@@ -35,18 +35,17 @@ type Config struct {
 	Hop           upstream.Hop // identifies this facade in forwarded requests
 	Authenticator Authenticator
 	Authorizer    Authorizer
-	// SelfReviewer answers reviews about the caller; nil if every caller acts as the kubeconfig's user.
+	// SelfReviewer answers reviews of callers about themselves; nil if every caller acts as the kubeconfig's user.
 	SelfReviewer  SelfReviewer
-	Precompressed *wire.Precompressed // compressed pages of lists
-	// Observer receives each request at each stage of its life.
-	Observer observe.Observer
-	// Inflight lists requests in flight, which it receives as one of the Observers. If it is nil, /debug/requests and
-	// /debug/watches are forwarded. Clients serves /debug/clients; nil forwards it.
+	Precompressed *wire.Precompressed // cache of precompressed pages
+	Observer      observe.Observer
+	// Inflight lists the requests in flight. Observer must notify it, too. If it is nil, /debug/requests and
+	// /debug/watches are forwarded. Clients serves /debug/clients; nil forwards this path.
 	Inflight *observe.Inflight
 	Clients  *accounting.Clients
-	// Page serves /debug/status and the paths below it, and receives the limits; nil forwards the paths.
+	// Page serves /debug/status and the paths below it; nil forwards these paths. New gives it the limits.
 	Page     *page.Page
-	ZPages   []*zpages.Page // serve /statusz and /flagz; a missing page is forwarded
+	ZPages   []*zpages.Page // serve /statusz and /flagz; requests for a missing page are forwarded
 	Metrics  http.Handler   // serves /metrics
 	SLIs     http.Handler   // serves /metrics/slis; nil forwards the path
 	Counters Counters       // may be nil
@@ -65,31 +64,30 @@ type Config struct {
 	MaxStaleness time.Duration
 	// RequestTimeout is the maximum duration of requests, except for watches, logs, connections and profiles.
 	RequestTimeout time.Duration
-	// MinWatch is the shortest lifetime of a watch without timeoutSeconds; the longest is twice that (semantics 4.2).
+	// MinWatch is the minimum lifetime of a watch without timeoutSeconds. The maximum is twice MinWatch (semantics 4.2).
 	MinWatch time.Duration
-	// WatchMaxAge is the maximum lifetime of a watch, jittered, whatever timeoutSeconds is; 0 means unlimited.
-	WatchMaxAge time.Duration
-	// BookmarkInterval is the time between bookmarks of a watch.
+	// WatchMaxAge is the maximum lifetime of a watch, jittered, whatever timeoutSeconds is; 0 means unlimited. Watches of
+	// callers that act as the kubeconfig's user may last longer.
+	WatchMaxAge      time.Duration
 	BookmarkInterval time.Duration
-	// SlowWatchLag is how long a watch may be behind before the Observer is notified; 0 means never.
+	// SlowWatchLag is how long a watch may lag behind before the Observer is notified; 0 means never.
 	SlowWatchLag time.Duration
-	// Limits are the maximum work for callers.
-	Limits Limits
+	Limits       Limits
 	// Memory is the budget for large responses and watches; nil means unlimited.
 	Memory *budget.Budget
 	// WriteTimeout is how long a client may take to accept one piece of a response.
 	WriteTimeout time.Duration
-	// Draining ends when the server begins to shut down. No watch begins after that, and all watches end within
+	// Draining ends after the delay of the shutdown. No watch begins after that, and open watches are ended within
 	// WatchTermination.
 	Draining         context.Context
 	WatchTermination time.Duration
-	// Leaving ends when requests are refused, except health and metrics, because the server shuts down. nil means never.
+	// Leaving ends when the server begins to refuse all requests except health and metrics; nil means never.
 	Leaving context.Context
 	// GoawayChance is the probability, from 0 to 1, that a response makes an HTTP/2 client reconnect.
 	GoawayChance float64
 }
 
-// Server serves requests. It contains the steps of the handler chain.
+// Server contains the steps of the handler chain.
 type Server struct {
 	resolver      resolver
 	authenticator Authenticator
@@ -109,7 +107,7 @@ type Server struct {
 
 	precompressed *wire.Precompressed
 	times         times
-	yamlSeats     *semaphore.Weighted // limit conversions to YAML
+	yamlSeats     *semaphore.Weighted // limits conversions to YAML
 	termination   *watchTermination
 	drainCheck    drainCheck
 	observer      observe.Observer
@@ -121,7 +119,6 @@ type Server struct {
 	log      *zap.Logger
 }
 
-// times are durations from Config.
 type times struct {
 	maxStaleness, minWatch, watchAge, bookmarks, write, watchLag time.Duration
 }

@@ -284,7 +284,7 @@ func TestReadsWhileUpstreamIsAway(t *testing.T) {
 		f.SetOffline(true)
 		<-time.After(30 * time.Second)
 		response, body := f.get(t, reads[0])
-		if response.StatusCode != http.StatusOK || !strings.Contains(response.Header.Get("Warning"), "has not responded for") {
+		if response.StatusCode != http.StatusOK || !strings.Contains(response.Header.Get("Warning"), "has received nothing from") {
 			t.Errorf("any version: got %d %v %s", response.StatusCode, response.Header, body)
 		}
 		_, rest, _ := strings.Cut(body, `"resourceVersion":"`)

@@ -14,13 +14,13 @@ type ShardSelectors int
 
 // Values of ShardSelectors.
 const (
-	ShardsAsUpstream ShardSelectors = iota // all if the upstream applies the selector, or else none
-	ServeShards                            // all; if impossible, forwarded if the upstream applies the selector
-	ForwardShards                          // none
+	ShardsAsUpstream ShardSelectors = iota // the cache serves all if the upstream applies the selector, or else none
+	ServeShards                            // the cache serves all that it can; mayForward decides about the others
+	ForwardShards                          // the cache serves none
 )
 
-// shardRoute forwards a request for shards if the cache must not serve it. It is called after authorization, because it
-// may send a request to the upstream.
+// shardRoute forwards a request for shards if the cache must not serve it. It follows the authorization, because it may
+// send a request to the upstream.
 func (s *Server) shardRoute(ctx context.Context, q *Request) route {
 	if q.reason != "" || !q.selectsShards() || q.shardsHere {
 		return route{}
@@ -39,8 +39,8 @@ func (q *Request) selectsShards() bool {
 	return (q.info.Verb == verbList || q.info.Verb == verbWatch) && q.query.Get("shardSelector") != ""
 }
 
-// unforwardable are the errors of requests for shards, by the reason why the cache cannot answer. Requests with any
-// other reason are forwarded, because kube-apiserver refuses them.
+// unforwardable has the errors of requests for shards, by the reason why the cache cannot answer. For any other reason,
+// the request is forwarded, because kube-apiserver refuses it.
 var unforwardable = map[observe.Reason]error{
 	observe.NotCached: errShardsNotServed, observe.MediaType: errShardsNotServed, observe.OwnWords: errShardsNotServed,
 	observe.TooLargeYAML: errShardsNotServed, observe.Refused: errShardsNotServed,
@@ -49,10 +49,10 @@ var unforwardable = map[observe.Reason]error{
 	observe.Undiscovered: errShardsNotNow,
 }
 
-// mayForward returns an error if the upstream would answer a request for shards with all objects.
+// mayForward returns an error if kube-apiserver would answer a request for shards with all objects.
 func (s *Server) mayForward(ctx context.Context, q *Request) error {
 	refusal := unforwardable[q.Event.Reason]
-	undefined := q.reason == observe.Undiscovered && q.undiscovered == nil // the upstream's 404
+	undefined := q.reason == observe.Undiscovered && q.undiscovered == nil // kube-apiserver answers with a 404
 	if !q.shardsHere || refusal == nil || q.malformed != nil || undefined {
 		return nil
 	}
@@ -72,7 +72,6 @@ type invalidShardsError struct{ cause error }
 
 func (e *invalidShardsError) Error() string { return e.cause.Error() }
 
-// Unwrap returns the parser's error.
 func (e *invalidShardsError) Unwrap() error { return e.cause }
 
 func isShardSyntax(err error) bool {
@@ -80,7 +79,7 @@ func isShardSyntax(err error) bool {
 	return errors.As(err, &syntax)
 }
 
-// shardInfo returns the selector that a list contains. Only the plain representation has it.
+// shardInfo returns the selector that a list must contain. Tables and metadata lists do not contain it.
 func (q *Request) shardInfo() string {
 	if shards := q.Predicate.Shards(); shards != nil && q.media.transform == asIs {
 		return shards.String()

@@ -13,12 +13,11 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// overSocket runs a watch over a websocket. Messages of the client are read only to detect that it is gone.
 func (o *reply) overSocket(ctx context.Context, stream *watchStream, framing wire.Framing) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if stream.revoked != nil {
-		go func() { // the stream does not check revoked while its client delays an event
+		go func() { // stream.run does not check revoked while the client delays an event
 			select {
 			case <-stream.revoked:
 				cancel()
@@ -31,7 +30,7 @@ func (o *reply) overSocket(ctx context.Context, stream *watchStream, framing wir
 	})
 }
 
-// nothing responds with a watch that sends no events and ends.
+// nothing sends an empty response, for a watch that ends before it begins.
 func (o *reply) nothing(ctx context.Context, q *Request) error {
 	if q.upgrade {
 		o.shakeHands(ctx, q.media.encoding.Framing(), func() {}, func(*socketSink) {})
@@ -40,9 +39,9 @@ func (o *reply) nothing(ctx context.Context, q *Request) error {
 	return o.frames(q).begin()
 }
 
-// shakeHands opens a websocket and runs talk, which sends frames. After the context has ended, the client cannot delay
-// talk for longer than closingTime. gone is called when the client is gone. If the websocket library refuses the
-// handshake, it writes the response itself and returns no error.
+// shakeHands opens a websocket and runs talk, which sends frames. gone is called when the client is gone. After the
+// context has ended, the client cannot delay talk for longer than closingTime. If the websocket library refuses the
+// handshake, the library itself writes the response, and talk is not called.
 func (o *reply) shakeHands(ctx context.Context, framing wire.Framing, gone func(), talk func(*socketSink)) {
 	taken := &takenConn{timeout: o.timeout}
 	o.handConnection(taken, websocket.Server{Handshake: o.checkOrigin, Handler: func(conn *websocket.Conn) {
@@ -50,7 +49,7 @@ func (o *reply) shakeHands(ctx context.Context, framing wire.Framing, gone func(
 		received := make(chan struct{})
 		go func() {
 			defer close(received)
-			_, _ = io.Copy(io.Discard, conn) // responds to pings
+			_, _ = io.Copy(io.Discard, conn) // also responds to pings
 			gone()
 		}()
 		o.answering(http.StatusSwitchingProtocols)
@@ -59,11 +58,11 @@ func (o *reply) shakeHands(ctx context.Context, framing wire.Framing, gone func(
 		_ = conn.Close()
 		<-received
 	}})
-	o.answering(http.StatusBadRequest) // if no other code was reported
+	o.answering(http.StatusBadRequest) // has no effect after another report
 }
 
 // forwardSocket sends a plain stream of the upstream as websocket messages, so that no client's connection reaches the
-// upstream. done is false if the upstream does not respond with a stream.
+// upstream. If the upstream does not respond with a stream, done is false.
 func (s *Server) forwardSocket(ctx context.Context, out *reply, q *Request, as upstream.Credentials,
 	read upstream.BodyReader) (done bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -90,7 +89,6 @@ func (s *Server) forwardSocket(ctx context.Context, out *reply, q *Request, as u
 	return true, nil
 }
 
-// socketSink sends each frame as a message.
 type socketSink struct {
 	conn    *websocket.Conn
 	framing wire.Framing
@@ -122,7 +120,6 @@ func (s *socketSink) message(content any) error {
 	return err
 }
 
-// lengthOf returns the number of bytes of a message.
 func lengthOf(content any) int {
 	switch content := content.(type) {
 	case string:

@@ -7,8 +7,8 @@ import (
 	"github.com/listfacade/listfacade/internal/page"
 )
 
-// PageHandler serves the operator's page without authentication, with the errors of the Server. It is for a socket that
-// only the user of the process can open.
+// PageHandler serves the operator's page without authentication, with the same errors as a Server. It is for a socket
+// that only the user of the process can open.
 func PageHandler(p *page.Page) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {

@@ -12,8 +12,8 @@ import (
 // close message.
 const closingTime = 3 * time.Second
 
-// takenConn is a connection that a handler has taken over from net/http. Each write of an event, and each response to a
-// client's ping, has its own deadline. There is no deadline between writes. Writes are never concurrent.
+// takenConn is a connection that a handler has taken over from net/http. Each write has a deadline, also a response to
+// a client's ping. Until ends is called, there is no deadline between writes. Writes are never concurrent.
 type takenConn struct {
 	net.Conn
 	timeout time.Duration
@@ -23,7 +23,6 @@ type takenConn struct {
 	until time.Time  // deadline of all writes; zero before the end of the watch
 }
 
-// Write implements io.Writer.
 func (c *takenConn) Write(p []byte) (int, error) {
 	if err := c.begin(time.Now()); err != nil {
 		return 0, err
@@ -41,7 +40,8 @@ func (c *takenConn) begin(now time.Time) error {
 	return c.SetWriteDeadline(c.due)
 }
 
-// accepted removes the deadline. TLS also writes on its own, and fails permanently after a deadline has passed.
+// accepted removes the deadline of a write. TLS also writes at other times, and after a passed deadline all its writes
+// fail.
 func (c *takenConn) accepted() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,7 +49,7 @@ func (c *takenConn) accepted() {
 	_ = c.SetWriteDeadline(c.until)
 }
 
-// ends limits the current write and all later ones to closingTime in total.
+// ends limits the current write and all later writes to closingTime in total.
 func (c *takenConn) ends() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,7 +63,6 @@ func (c *takenConn) ends() {
 	_ = c.SetWriteDeadline(due)
 }
 
-// takeover hands a connection to the handler that takes it over.
 type takeover struct {
 	http.ResponseWriter
 	conn *takenConn

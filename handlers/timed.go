@@ -8,14 +8,14 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// timedWriter limits how long a client may take: the write timeout for each piece, and the request's timeout for the
-// last one. It is used by one goroutine until the reply is finished.
+// timedWriter limits how long a client may take: the write timeout for each piece, and the request's timeout for all
+// pieces. It is used by one goroutine until the reply is finished.
 //
-// A response with a timeout gets a deadline. Each move of the deadline is a message to the goroutine of an HTTP/2
-// connection, so the deadline is moved only when it is too near.
+// A response with a timeout has a deadline. To move the deadline of an HTTP/2 stream, a message is sent to the
+// goroutine of the connection. The deadline is therefore moved only when it is too near.
 //
-// A long-running response may be idle for any time. HTTP/2 resets a stream when its deadline passes, even if there is
-// nothing to write. A timer therefore guards each piece. When it fires, a deadline in the past is set.
+// A long-running response has no deadline, because it may be idle for any time, and HTTP/2 resets an idle stream at its
+// deadline. A timer guards each piece instead. When the timer fires, it sets a deadline in the past.
 type timedWriter struct {
 	reply    *reply
 	control  *http.ResponseController
@@ -23,7 +23,6 @@ type timedWriter struct {
 	guard    guard
 }
 
-// Write implements io.Writer.
 func (t *timedWriter) Write(p []byte) (int, error) {
 	began := time.Now()
 	if err := t.begin(began); err != nil {
@@ -39,7 +38,7 @@ func (t *timedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Flush sends the written bytes. It removes the deadline, because the response may be idle after it.
+// Flush sends the written bytes. It removes the deadline, because the response may be idle afterwards.
 func (t *timedWriter) Flush() error {
 	began := time.Now()
 	if err := t.begin(began); err != nil {
@@ -55,7 +54,7 @@ func (t *timedWriter) Flush() error {
 	return t.control.SetWriteDeadline(t.deadline)
 }
 
-// begin sets the time in which the following bytes must be accepted.
+// begin limits the time in which the client must accept the next piece.
 func (t *timedWriter) begin(now time.Time) error {
 	if t.reply.until.IsZero() {
 		t.guard.watch(t, now)
@@ -66,13 +65,12 @@ func (t *timedWriter) begin(now time.Time) error {
 	return nil
 }
 
-// accepted ends a piece and records its duration.
 func (t *timedWriter) accepted(began time.Time) {
 	t.guard.accepted()
 	t.reply.event.Waited(observe.Writing, began)
 }
 
-// arm sets a deadline that leaves a piece its write timeout, and at most an eighth more.
+// arm sets a deadline for a piece: the write timeout or up to an eighth more, but not after the end of the request.
 func (t *timedWriter) arm(now time.Time) error {
 	due := now.Add(t.reply.timeout)
 	late := due.Add(t.reply.timeout / 8)
@@ -86,7 +84,8 @@ func (t *timedWriter) arm(now time.Time) error {
 	return t.control.SetWriteDeadline(late)
 }
 
-// end sets a deadline for the bytes that net/http still has to send. It remains until the connection's next request.
+// end sets a deadline for the bytes that net/http still has to send. The deadline remains until the next request on the
+// connection.
 func (t *timedWriter) end() error {
 	t.reply.event.Stalled = t.guard.end()
 	return t.arm(time.Now())
@@ -99,8 +98,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// guard breaks off a stream if a piece is not accepted within the write timeout, and reports a watch that is behind.
-// Normally its timer fires at most once per write timeout or lag.bound, and does nothing.
+// guard breaks off a stream if the client does not accept a piece within the write timeout, and reports a watch that is
+// behind. Its timer normally fires at most once per write timeout or lag.bound, and does nothing.
 type guard struct {
 	mu      sync.Mutex
 	timeout time.Duration // of a piece
@@ -130,16 +129,14 @@ func (g *guard) watch(t *timedWriter, now time.Time) {
 	g.set = true
 }
 
-// accepted ends a piece.
 func (g *guard) accepted() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.due = time.Time{}
 }
 
-// look is called by the timer.
 func (g *guard) look(control *http.ResponseController) {
-	g.mu.Lock() // locked while the deadline is set, because none may be set after the reply is finished
+	g.mu.Lock() // locked while a deadline is set, because no deadline may be set after the reply is finished
 	defer g.mu.Unlock()
 	writing := !g.due.IsZero()
 	if g.set = writing || g.lag.behind(); !g.set {
@@ -161,7 +158,6 @@ func (g *guard) look(control *http.ResponseController) {
 // longAgo is a deadline that breaks off a write.
 var longAgo = time.Unix(1, 0)
 
-// end stops the timer, and reports whether the guard has broken off the stream.
 func (g *guard) end() (broke bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -180,20 +176,18 @@ type pacedWriter struct {
 
 func (o *reply) paced() *pacedWriter { return &pacedWriter{ResponseWriter: o.w, sink: o.pieces()} }
 
-// WriteHeader starts the response.
+// WriteHeader implements http.ResponseWriter.
 func (p *pacedWriter) WriteHeader(code int) {
 	p.ResponseWriter.WriteHeader(code)
 	p.begins(code)
 }
 
-// begins reports the start of a long-running response.
 func (p *pacedWriter) begins(code int) {
 	if reply := p.sink.reply; reply.event.LongRunning {
 		reply.answering(code)
 	}
 }
 
-// Write implements io.Writer.
 func (p *pacedWriter) Write(b []byte) (int, error) {
 	p.begins(http.StatusOK) // if WriteHeader was not called
 	return p.sink.Write(b)

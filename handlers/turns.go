@@ -12,27 +12,27 @@ import (
 )
 
 const (
-	// turnsPerProcessor is the number of first turns per processor, and also the number of later turns. A small number
-	// of requests does not delay a goroutine that reads a response of kube-apiserver.
+	// turnsPerProcessor is the maximum number of first turns per processor, and also of later turns. It is small, because
+	// goroutines that read responses of kube-apiserver need a processor, too.
 	turnsPerProcessor = 8
-	// turnTime is how long a turn lasts. To begin a watch takes less than a millisecond of a processor. A request that
-	// takes longer waits for something else, such as a review.
+	// turnTime is how long a turn lasts. The beginning of a watch needs a processor for less than a millisecond. A request
+	// that takes longer than turnTime waits for something else, such as a review.
 	turnTime = 20 * time.Millisecond
 )
 
-// turns bounds the long-running requests that begin at a time. When thousands of clients connect at once, reviews would
-// otherwise wait behind all their requests for a processor, and time out.
+// turns limits how many long-running requests begin at the same time. Without this limit, thousands of clients that
+// connect at once would keep all processors busy, and reviews would time out.
 //
-// A turn covers the work before the response begins, and the events that a watch resumes with. It ends after turnTime,
-// so that requests that wait for reviews or a lane do not keep all turns. Such a request takes another turn before its
-// next step, but does not wait behind requests that have just arrived.
+// A turn lasts until the response begins, and for a watch until the client has accepted all events for the first time.
+// It also ends after turnTime, because requests that wait for a review or a lane would otherwise keep all turns. Such a
+// request takes a later turn before its next step. It does not wait behind requests that have just arrived.
 type turns struct {
 	arriving *limit.Seats  // first turns, per source
 	known    *limit.Seats  // later turns, per caller
 	timeout  time.Duration // maximum wait for a turn
 }
 
-// newTurns returns turns. queue is the maximum length of each of the two queues; 0 means unlimited.
+// newTurns returns turns. queue limits the waiting requests, separately for first and later turns; 0 means unlimited.
 func newTurns(queue int, timeout time.Duration) turns {
 	queue = orUnlimited(queue)
 	all := int64(turnsPerProcessor * runtime.GOMAXPROCS(0))
@@ -40,7 +40,6 @@ func newTurns(queue int, timeout time.Duration) turns {
 	return turns{arriving: limit.NewSeats(bounds), known: limit.NewSeats(bounds), timeout: timeout}
 }
 
-// orUnlimited returns a number, or the largest one for 0.
 func orUnlimited(n int) int {
 	if n == 0 {
 		return math.MaxInt
@@ -48,7 +47,6 @@ func orUnlimited(n int) int {
 	return n
 }
 
-// turn is the turn of one request.
 type turn struct {
 	timer *time.Timer // ends the turn; nil before the first turn and after endTurn
 	leave func()      // further calls have no effect
@@ -56,17 +54,16 @@ type turn struct {
 
 func newTurn(leave func()) turn { return turn{timer: time.AfterFunc(turnTime, leave), leave: leave} }
 
-// end ends the turn. Further calls have no effect.
 func (t *turn) end() {
 	if t.timer != nil && t.timer.Stop() {
 		t.leave()
 	}
 }
 
-// endTurn ends the request's turn. The request does not get another one.
+// endTurn ends the request's turn. The request does not get another turn.
 func (o *reply) endTurn() {
 	o.turn.end()
-	o.turn = turn{} // frees memory, because a watch lasts long
+	o.turn = turn{} // frees memory, because a watch may last long
 }
 
 // arrive waits for the first turn of a long-running request, before its authentication.
@@ -85,7 +82,7 @@ func (t *turns) proceed(ctx context.Context, out *reply, q *Request) error {
 	case timer == nil:
 		return nil
 	case timer.Stop():
-		// After Reset, the runtime would walk through the timers of all watches (timers.adjust).
+		// Create a new timer: after Reset, the runtime would walk through the timers of all watches (timers.adjust).
 		out.turn = newTurn(out.turn.leave)
 		return nil
 	}

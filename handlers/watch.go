@@ -14,7 +14,7 @@ import (
 	"github.com/listfacade/listfacade/internal/reflector"
 )
 
-// watch starts a stream of events (semantics 4). out.rest writes the stream.
+// watch prepares a stream of events (semantics 4). out.rest then writes the stream.
 func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane Lane) (route, error) {
 	before := len(out.ends)
 	defer func() {
@@ -64,7 +64,8 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane Lane) (
 	return route{}, nil
 }
 
-// orDraining returns the decision about a watch that does not begin, or errDraining if the shutdown has ended its wait.
+// orDraining returns the route or error of a watch that does not begin, or errDraining if the shutdown has ended its
+// wait.
 func (s *Server) orDraining(ctx context.Context, to route, err error) (route, error) {
 	if ctx.Err() != nil && s.termination.has() {
 		return route{}, errDraining
@@ -72,7 +73,8 @@ func (s *Server) orDraining(ctx context.Context, to route, err error) (route, er
 	return to, err
 }
 
-// openStream prepares a watch. An error is sent as the response instead of a stream, as in kube-apiserver.
+// openStream prepares a watch. An error becomes the response, as in kube-apiserver, except for errors that
+// kube-apiserver sends inside a stream (inStream).
 func (s *Server) openStream(ctx context.Context, q *Request, lane Lane, authorization *auth.WatchAuthorization,
 	life time.Duration) (*watchStream, route, error) {
 	began := time.Now()
@@ -93,7 +95,7 @@ func (s *Server) openStream(ctx context.Context, q *Request, lane Lane, authoriz
 	if err != nil {
 		return stream, route{}, nil
 	}
-	if stream.fromEtcd { // several events may have the same version, so only initial events get a bookmark
+	if stream.fromEtcd { // several events may have one version, so only the initial events get a bookmark
 		stream.bookmarking = stream.bookmarking && q.sendsInitialEvents()
 	}
 	initial := bookmarks.NoInitialEventsEnd
@@ -110,17 +112,16 @@ func (s *Server) openStream(ctx context.Context, q *Request, lane Lane, authoriz
 	return stream, route{}, nil
 }
 
-// watchLife returns the lifetime of a watch. It is kube-apiserver's (semantics 1.2, 4.2), but ends no later than the
-// credential, and no later than the maximum age. It is negative if timeoutSeconds is negative: the watch ends
-// immediately.
+// watchLife returns the lifetime of a watch: kube-apiserver's (semantics 1.2, 4.2), but no longer than the caller's
+// credential is valid, and no longer than the maximum age. A negative lifetime means that the watch ends immediately,
+// because its timeoutSeconds is negative.
 func (s *Server) watchLife(q *Request) time.Duration {
 	return s.capped(q, s.requestedLife(q))
 }
 
-// maxLife is longer than any connection. A longer duration could overflow in an addition.
+// maxLife limits the lifetime of a watch. The seconds that a client requests could overflow a time.Duration.
 const maxLife = 24 * time.Hour
 
-// capped returns a lifetime, limited by the maximum age and the caller's credential.
 func (s *Server) capped(q *Request, life time.Duration) time.Duration {
 	if most := s.times.watchAge; most > 0 && q.Caller.Way != auth.ByKubeconfig {
 		life = min(life, time.Duration(float64(most)*(0.9+0.2*rand.Float64()))) // clients must not reconnect at the same time
@@ -138,14 +139,13 @@ func (s *Server) requestedLife(q *Request) time.Duration {
 	return time.Duration(float64(s.times.minWatch) * (1 + rand.Float64()))
 }
 
-// watchStart is the start of a watch.
 type watchStart struct {
 	watcher *cache.Watcher
 	older   *reflector.OlderEvents // events before those of the watcher; nil if there are none
-	floor   cache.RV               // bookmarks must exceed this version, because the client has it or does not need it
+	floor   cache.RV               // bookmarks need a higher version: the client has this one, or does not need it
 }
 
-// startWatch opens the watcher of a request, or returns the route to the upstream.
+// startWatch opens the watcher for a request, or returns the route to the upstream.
 func (s *Server) startWatch(ctx context.Context, q *Request, lane Lane) (watchStart, route, error) {
 	p, err := planWatch(q)
 	if err != nil {
@@ -165,7 +165,7 @@ func (s *Server) startWatch(ctx context.Context, q *Request, lane Lane) (watchSt
 		if p.rv, to = s.now(ctx, q, lane); to.forwards() {
 			return watchStart{}, to, nil
 		}
-		start = cache.AfterRV(p.rv) // events up to that version are dropped
+		start = cache.AfterRV(p.rv) // the watcher drops events up to that version
 	case p.kind == anyAge:
 		start = cache.FromNow()
 	default:
@@ -184,7 +184,7 @@ func (s *Server) startWatch(ctx context.Context, q *Request, lane Lane) (watchSt
 	return watchStart{watcher: watcher, floor: floor}, route{}, nil
 }
 
-// watchStream moves events from a watcher to a client until one of them ends.
+// watchStream sends the events of a watcher to a client until the watch ends.
 type watchStream struct {
 	events      *events
 	watcher     *cache.Watcher // nil if failed is set
@@ -209,8 +209,8 @@ func (s *watchStream) close() {
 	s.older.close()
 }
 
-// runAuthorized runs the stream. It ends the stream without an error when its authorization ends, and the client's next
-// request gets the refusal. It does the same if the watch ends while an authorization is pending.
+// runAuthorized runs the stream. If the authorization ends, the stream ends without an error, and the client's next
+// request is refused. The stream also ends without an error if the watch ends while an authorization is pending.
 func (s *watchStream) runAuthorized(ctx context.Context, sink frameSink) error {
 	err := s.run(ctx, sink)
 	if over := ctx.Err(); errors.Is(err, auth.ErrRevoked) || over != nil && errors.Is(err, over) {
@@ -219,7 +219,6 @@ func (s *watchStream) runAuthorized(ctx context.Context, sink frameSink) error {
 	return err
 }
 
-// run sends the available events, then waits for more. A burst is sent in one write.
 func (s *watchStream) run(ctx context.Context, sink frameSink) error {
 	s.events.sink = sink
 	if err := sink.begin(); err != nil {
@@ -254,7 +253,6 @@ func (s *watchStream) run(ctx context.Context, sink frameSink) error {
 	}
 }
 
-// drain sends every event that the watcher has now.
 func (s *watchStream) drain() error {
 	for {
 		run, ok := s.watcher.NextInitial()
@@ -291,8 +289,8 @@ func (s *watchStream) add(event cache.Event) {
 	}
 }
 
-// bookmark sends a bookmark if one is due. All events of the watcher were sent, so Progress is correct (I4). While the
-// upstream does not respond, no bookmark is sent.
+// bookmark sends a bookmark if it is due. All events of the watcher were sent, so Progress is correct (I4). While the
+// upstream does not respond, only the bookmark of a replay is sent.
 func (s *watchStream) bookmark() {
 	if s.sendReplayBookmark() {
 		return
@@ -306,7 +304,7 @@ func (s *watchStream) bookmark() {
 	}
 }
 
-// due returns when to try the next bookmark. It returns false if there is none.
+// due returns when to try the next bookmark, and false if there is no next bookmark.
 func (s *watchStream) due() (time.Time, bool) {
 	if s.owesReplayBookmark() {
 		return time.Now().Add(awaitedEvery), true
@@ -314,7 +312,7 @@ func (s *watchStream) due() (time.Time, bool) {
 	at, ok := s.schedule.Next()
 	switch {
 	case s.stale() && ok:
-		at = time.Now().Add(time.Second) // check again a second later
+		at = time.Now().Add(time.Second) // no bookmark while the upstream does not respond; check again a second later
 	case s.awaited.before(s.watcher.Progress()):
 		at = latest(at, time.Now().Add(awaitedEvery))
 	}
@@ -341,9 +339,8 @@ func (s *watchStream) wait(ctx context.Context, more <-chan struct{}) bool {
 	}
 }
 
-// terminate ends the stream, but not inside a replay of differences. When the server shuts down, it sends a last
-// bookmark. The client then resumes from that version at another server, receives fewer events again, and does not have
-// to list.
+// terminate ends the stream, but if possible not inside a replay of differences. When the server shuts down, terminate
+// may send a last bookmark. The client then resumes from the bookmark's version at another server, and does not list.
 func (s *watchStream) terminate() error {
 	if s.isRevoked() {
 		return s.events.flush()
@@ -373,8 +370,7 @@ func (s *watchStream) isRevoked() bool {
 	}
 }
 
-// finish ends the stream with the watcher's error: without an error if the lane was stopped, and with a 410 if the
-// watch's window or epoch is lost.
+// finish ends the stream after an error of the watcher. It sends the error, such as a 410, unless the lane was stopped.
 func (s *watchStream) finish(err error) error {
 	if errors.Is(err, io.EOF) {
 		return s.events.flush()
@@ -382,7 +378,7 @@ func (s *watchStream) finish(err error) error {
 	return s.fail(err)
 }
 
-// fail sends an error as the last event. It is etcd's error where kube-apiserver watches etcd.
+// fail sends an error as the last event. If kube-apiserver watches etcd, an ExpiredError becomes etcd's error.
 func (s *watchStream) fail(err error) error {
 	var expired *cache.ExpiredError
 	if s.fromEtcd && errors.As(err, &expired) {

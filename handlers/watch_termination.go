@@ -8,30 +8,29 @@ import (
 	"time"
 )
 
-// minEndsPerSecond is the minimum number of watches that end per second, even if the grace period is long.
-// kube-apiserver has the same number.
+// minEndsPerSecond is the minimum number of watches that end per second, even if the grace period is long, as in
+// kube-apiserver.
 const minEndsPerSecond = 200
 
-// watchTermination ends watches when the server begins to shut down. It spreads their ends over time, because each
-// client immediately reconnects to another server.
+// watchTermination ends watches during the shutdown. The ends are spread over time, because each client immediately
+// connects to another server.
 type watchTermination struct {
-	draining context.Context // ends when the shutdown begins
+	draining context.Context // ends when watches must end
 	grace    time.Duration   // maximum time until the last watch ends
 
 	open  atomic.Int64
 	begun sync.Once
-	over  time.Duration // time over which watches end; set when the shutdown begins
+	over  time.Duration // time over which watches end; set when draining ends
 }
 
 func newWatchTermination(draining context.Context, grace time.Duration) *watchTermination {
 	return &watchTermination{draining: draining, grace: grace}
 }
 
-// has reports whether the shutdown has begun.
 func (p *watchTermination) has() bool { return p.draining.Err() != nil }
 
-// follow calls end in a goroutine, at most once, when the watch must end because of the shutdown. The caller calls stop
-// at the end of the watch, whatever its cause.
+// follow registers a watch. During the shutdown, a goroutine calls end at most once. The caller must call stop when the
+// watch has ended for any reason.
 func (p *watchTermination) follow(end func()) (stop func()) {
 	p.open.Add(1)
 	over := make(chan struct{})
@@ -56,7 +55,6 @@ func (p *watchTermination) follow(end func()) (stop func()) {
 	}
 }
 
-// delay returns the time until one of the watches ends.
 func (p *watchTermination) delay() time.Duration {
 	p.begun.Do(func() {
 		p.over = min(p.grace, time.Duration(p.open.Load())*time.Second/minEndsPerSecond)

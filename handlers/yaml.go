@@ -11,8 +11,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// Limits of a list that is converted to YAML. The conversion needs all objects at the same time. It takes a hundred
-// times the memory of the response, and about half a second per MiB. A larger list is forwarded.
+// Limits of a list that is converted to YAML. A larger list is forwarded. The conversion needs all objects at the same
+// time. It needs a hundred times the size of the response in memory, and about half a second per MiB.
 const (
 	yamlObjects = 500
 	yamlBytes   = 1 << 20
@@ -31,11 +31,11 @@ func tooLargeYAML(q *Request, state *cache.State, p plan) bool {
 	return chunk.Len > yamlObjects || chunk.Bytes() > yamlBytes
 }
 
-// maxYAMLConversions is the maximum number of concurrent conversions to YAML. Together they take 0.5 GB of memory.
+// maxYAMLConversions is the maximum number of concurrent conversions to YAML, which together take 0.5 GB of memory.
 const maxYAMLConversions = 4
 
-// yamlWriter is a wire.YAMLWriter that waits for a seat. It releases the seat when it begins to write to the client, so
-// that a slow client does not delay others.
+// yamlWriter is a wire.YAMLWriter that waits for a seat before the conversion. It releases the seat before it writes to
+// the client, so that a slow client does not delay others.
 type yamlWriter struct {
 	*wire.YAMLWriter
 	seats *semaphore.Weighted
@@ -43,13 +43,11 @@ type yamlWriter struct {
 	to    *afterConversion
 }
 
-// afterConversion releases the seat before it writes.
 type afterConversion struct {
 	w     io.Writer
 	leave func()
 }
 
-// Write implements io.Writer.
 func (a *afterConversion) Write(p []byte) (int, error) {
 	a.leave()
 	return a.w.Write(p)
@@ -61,7 +59,7 @@ func newYAMLWriter(w io.Writer, seats *semaphore.Weighted,
 	return &yamlWriter{YAMLWriter: wire.NewYAMLWriter(to), seats: seats, wait: wait, to: to}
 }
 
-// Close implements io.Closer. It returns the context's error if the context ends before a seat is free.
+// Close implements io.Closer. If the context ends before a seat is free, Close returns the context's error.
 func (y *yamlWriter) Close() error {
 	ctx, cancel := y.wait()
 	defer cancel()

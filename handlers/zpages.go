@@ -7,8 +7,7 @@ import (
 	"github.com/listfacade/listfacade/internal/zpages"
 )
 
-// zpage serves /statusz or /flagz like the components of Kubernetes: as text, unless the client requests one of the
-// kinds.
+// zpage serves /statusz or /flagz like the components of Kubernetes: as text, unless the client requests an API object.
 func (s *Server) zpage(page *zpages.Page) func(out *reply, q *Request) error {
 	return func(out *reply, q *Request) error {
 		if strings.TrimSpace(q.header.Get("Accept")) == "" {

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// advice returns what to do about an error whose text does not say it, or "" for other errors.
+// advice returns instructions for an error whose text contains none; "" for other errors.
 func advice(err error) string {
 	var unknown x509.UnknownAuthorityError
 	var host x509.HostnameError

@@ -36,9 +36,9 @@ type resourceConfig struct {
 }
 
 // readConfig reads a configuration file, or the files of a directory, into c and the flags of groups. A file may have a
-// key in camel case for each flag, with a value of the flag's type, and the key resources with settings of single
-// resources. Later files take precedence over earlier ones, and flags of the command line over all files. Unknown keys,
-// and keys that occur twice in one file, are errors.
+// key in camel case for each flag, and the key resources with settings of single resources. Later files take precedence
+// over earlier files, and command-line flags over all files. Unknown keys, and keys that occur twice in one file, are
+// errors.
 func readConfig(path string, groups []flagGroup, c *facade.Config) error {
 	files, err := configFiles(path)
 	if err != nil {
@@ -56,7 +56,7 @@ func readConfig(path string, groups []flagGroup, c *facade.Config) error {
 	return nil
 }
 
-// configFiles returns the path if it is a file. Of a directory, it returns the files whose names end in .yaml, in the
+// configFiles returns the path if it is a file. For a directory, it returns the files whose names end in .yaml, in the
 // order of their names. It skips names that begin with a dot, because the volume of a ConfigMap has directories with
 // such names.
 func configFiles(path string) ([]string, error) {
@@ -107,8 +107,8 @@ func applyConfig(text []byte, groups []flagGroup, c *facade.Config) error {
 	return setFlags(keys, groups)
 }
 
-// setFlags sets the flags that keys name, except those that the command line set. It sets them in the order of the
-// keys, which makes the first error deterministic.
+// setFlags sets the flags that keys name, except those that the command line set. It uses the order of the keys, which
+// makes the first error deterministic.
 func setFlags(keys map[string]json.RawMessage, groups []flagGroup) error {
 	flags := map[string]*pflag.Flag{}
 	for _, group := range groups {
@@ -139,7 +139,6 @@ func camelCase(name string) string {
 	return strings.Join(words, "")
 }
 
-// setFlag sets a flag to a value in JSON.
 func setFlag(f *pflag.Flag, raw json.RawMessage) error {
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		var texts []string
@@ -155,8 +154,8 @@ func setFlag(f *pflag.Flag, raw json.RawMessage) error {
 	return f.Value.Set(text)
 }
 
-// scalar converts a value in JSON to the text that sets a flag of the given type (pflag.Value.Type) on the command
-// line.
+// scalar converts a value in JSON to the text that would set the flag on the command line. kind is the result of
+// pflag.Value.Type.
 func scalar(kind string, raw json.RawMessage) (string, error) {
 	var text string
 	isText := json.Unmarshal(raw, &text) == nil && raw[0] == '"'

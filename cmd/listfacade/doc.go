@@ -1,7 +1,9 @@
 // Command listfacade serves reads of the Kubernetes API from a cache in front of the kube-apiservers of one cluster.
 //
-// The package only parses command-line flags and a configuration file into a facade.Config, and passes it to
-// internal/facade. The subcommand check tests that Config, prints the result and exits. The subcommands split,
-// replay, top, verify and assess are in internal packages of their names, diff and log in internal/timeline. Under the
-// name kubectl-listfacade the program is a plugin of kubectl with the subcommands only.
+// The package parses command-line flags and a configuration file into a facade.Config, and passes it to
+// internal/facade. The subcommand check tests that Config, prints the result and exits. The subcommands split, replay,
+// top, verify and assess are in internal packages of their names, diff and log in internal/timeline.
+//
+// Under the name kubectl-listfacade, the program is a plugin of kubectl. It then serves nothing, and has fewer
+// subcommands.
 package main

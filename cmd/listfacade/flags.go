@@ -30,7 +30,6 @@ func flagsOf(c *facade.Config) []flagGroup {
 	}
 }
 
-// flagSets returns the flag set of each group.
 func flagSets(groups []flagGroup) (sets []*pflag.FlagSet) {
 	for _, group := range groups {
 		sets = append(sets, group.flags)
@@ -41,7 +40,7 @@ func flagSets(groups []flagGroup) (sets []*pflag.FlagSet) {
 func configFlags(file *string) flagGroup {
 	flags := pflag.NewFlagSet("Configuration", pflag.ContinueOnError)
 	flags.StringVar(file, "config", "",
-		"Path of the configuration `file` or directory. A file has a key for each of the other flags, and settings of single resources. In a "+
+		"Path of the configuration `file` or directory. A file can set each of the other flags, and settings of single resources. In a "+
 			"directory, files that end in .yaml are read in the order of their names; later files take precedence. Command-line flags "+
 			"take precedence over files.")
 	return flagGroup{title: "Configuration", flags: flags}
@@ -51,13 +50,13 @@ func upstreamFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.StringVar(&c.Kubeconfig, "kubeconfig", c.Kubeconfig,
 		"Path of the kubeconfig `file` of the upstream kube-apiserver. If empty, the pod's service account is used.")
 	f.StringVar(&c.Context, "context", c.Context,
-		"Context of the kubeconfig to use, by its `name`. If empty, its current context is used.")
+		"Context of the kubeconfig to use (a `name`). If empty, the kubeconfig's current context is used.")
 	f.StringSliceVar(&c.Upstream, "upstream", c.Upstream,
 		"HTTPS `URLs` of the kube-apiservers of one cluster. They replace the server of the kubeconfig. One URL is used at a time. "+
 			"If it does not respond, the next one is used.")
 	f.StringSliceVar(&c.WarmFrom, "warm-from", c.WarmFrom,
-		"HTTPS `URLs` of other facades of the same cluster (peers). At startup, resources are read from a peer, with the "+
-			"credentials of the kubeconfig. Afterwards only changes are read, from kube-apiserver.")
+		"HTTPS `URLs` of other facades of the same cluster (peers). The first list of a built-in resource is read from a peer if "+
+			"possible, with the credentials of the kubeconfig. Changes and later lists are read from kube-apiserver.")
 	f.StringVar(&c.WarmFromCAFile, "warm-from-ca-file", c.WarmFromCAFile,
 		"Path of the `file` with the CA certificates that verify the peers of --warm-from. If empty, those of the kubeconfig are used.")
 }
@@ -67,7 +66,7 @@ func servingFlags(c *facade.Config, f *pflag.FlagSet) {
 		"`IP` address to listen on.")
 	f.IntVar(&c.Port, "secure-port", c.Port, "TCP `port` on which to serve HTTPS. 0 selects a free port.")
 	f.StringVar(&c.CertFile, "tls-cert-file", c.CertFile,
-		"Path of the `file` with the serving certificate. If empty, a self-signed certificate and key are generated in --cert-dir.")
+		"Path of the `file` with the serving certificate. If empty, --shared-authority is used, or else a self-signed pair in --cert-dir.")
 	f.StringVar(&c.KeyFile, "tls-private-key-file", c.KeyFile,
 		"Path of the `file` with the private key of --tls-cert-file.")
 	f.StringVar(&c.SharedAuthority, "shared-authority", c.SharedAuthority,
@@ -76,9 +75,9 @@ func servingFlags(c *facade.Config, f *pflag.FlagSet) {
 			"The ConfigMap gets the authority's certificate, for clients. If empty, there is no shared authority.")
 	f.StringVar(&c.CertDir, "cert-dir", c.CertDir, "Path of the `directory` for the self-signed certificate and its key.")
 	f.DurationVar(&c.RequestTimeout, "request-timeout", c.RequestTimeout,
-		"Maximum duration of requests that are not watches.")
+		"Maximum duration of requests, except watches, container logs, profiles and upgraded connections.")
 	f.DurationVar(&c.MinWatch, "min-request-timeout", c.MinWatch,
-		"Minimum lifetime of watches that set no timeoutSeconds. The lifetime is chosen at random between this value and twice this value.")
+		"Minimum lifetime of watches that set no timeoutSeconds. The lifetime is chosen at random between this value and twice this value; --watch-max-age limits it.")
 	f.DurationVar(&c.WriteTimeout, "write-timeout", c.WriteTimeout,
 		"Maximum time for one write to a client. After that the response is terminated.")
 	shutdownFlags(c, f)
@@ -88,7 +87,7 @@ func shutdownFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.DurationVar(&c.ShutdownDelay, "shutdown-delay-duration", c.ShutdownDelay,
 		"Time to continue serving after SIGTERM. /readyz fails during this time, which lets load balancers remove this server. 0 means no delay.")
 	f.DurationVar(&c.WatchTermination, "shutdown-watch-termination-grace-period", c.WatchTermination,
-		"Time over which watches are ended after --shutdown-delay-duration, each with a last bookmark. 0 ends all watches immediately.")
+		"Time over which watches are ended after --shutdown-delay-duration. A client that accepts bookmarks receives a last one. 0 ends all watches immediately.")
 	f.DurationVar(&c.ShutdownGrace, "shutdown-grace-period", c.ShutdownGrace,
 		"Time for the remaining requests to finish after the watches have ended. 0 cuts them off immediately.")
 	f.BoolVar(&c.SendRetryAfter, "shutdown-send-retry-after", c.SendRetryAfter,
@@ -100,38 +99,38 @@ func shutdownFlags(c *facade.Config, f *pflag.FlagSet) {
 
 func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.StringSliceVar(&c.Preload, "preload", c.Preload,
-		"List of `resources` to cache from startup on, for example pods,deployments.apps. /readyz fails until they are synced.")
+		"List of `resources` to cache from startup on, for example pods,deployments.apps. /readyz fails until they are synced, except resources that exceed their memory limit.")
 	f.StringSliceVar(&c.PreloadEncodings, "preload-encodings", c.PreloadEncodings,
 		"List of `encodings` in which the resources of --preload are cached: json, protobuf or both. Each encoding needs its own watch and memory.")
 	f.StringSliceVar(&c.Uncached, "uncached-resources", c.Uncached,
-		"List of `resources` that are never cached, for example secrets,deployments.apps. Requests for them are forwarded to kube-apiserver.")
+		"List of `resources` that are never cached, for example secrets,deployments.apps. Requests for them are forwarded to kube-apiserver as --passthrough says.")
 	f.StringSliceVar(&c.FieldIndexes, "index", c.FieldIndexes,
 		"List of `fields` of built-in kinds to index, by the name that field selectors use, for example spec.nodeName.")
 	f.StringSliceVar(&c.LabelIndexes, "label-index", c.LabelIndexes, "List of `keys` of labels to index.")
 	f.DurationVar(&c.HistoryWindow, "history-window", c.HistoryWindow,
-		"Time for which events are kept for watches and lists at older resourceVersions. Events that kube-apiserver would "+
-			"still keep are always kept.")
+		"Time for which events are kept for watches and lists at older resourceVersions, within --history-bytes. Events that "+
+			"kube-apiserver would still keep are always kept.")
 	f.Int64Var(&c.HistoryBytes, "history-bytes", c.HistoryBytes,
-		"Maximum number of `bytes` that kept events occupy, for each resource. Events of the last 75 seconds may exceed it.")
+		"Maximum number of `bytes` that kept events occupy, for each resource. Events that kube-apiserver would still keep may exceed it.")
 	f.Var(&c.Packing, "pack",
 		"`on or off`. If on, large resources are kept compressed in memory. They take about a tenth of the memory, and reads take slightly longer.")
 	f.Var(&c.MemoryBudget, "memory-budget",
 		"Maximum `quantity` of memory that the process may use, for example 2Gi. Near the limit it drops precompressed pages, then history, then "+
-			"the resources with the fewest watches; then it refuses large lists and watches. auto is GOMEMLIMIT if set, else 90% of "+
-			"the cgroup's limit, but at least 48Mi less than that limit. 0 means no limit.")
+			"the least used resources; then it refuses large lists and watches. auto is GOMEMLIMIT if set, else 90% of the cgroup's "+
+			"limit, or less if that limit is below 480Mi. If neither exists, auto means no limit. 0 means no limit.")
 	f.Int64Var(&c.PrecompressedMemory, "precompressed-memory", c.PrecompressedMemory,
 		"Maximum number of `bytes` of precompressed pages of lists, for all resources together. 0 compresses the pages for each response.")
 	f.DurationVar(&c.LaneIdle, "idle-timeout", c.LaneIdle,
-		"Time after which a cached resource that no client reads is dropped. 0 means never.")
+		"Time after which a cached resource that no client reads is dropped, unless --preload names it. 0 means never.")
 	f.DurationVar(&c.MaxStaleness, "max-staleness", c.MaxStaleness,
 		"Maximum time without a message from kube-apiserver during which reads that accept stale data are served. After that they are "+
 			"rejected with 503. 0 means no limit.")
 	f.BoolVar(&c.ReplayLostWindows, "replay-lost-windows", c.ReplayLostWindows,
-		"Keep client watches open when kube-apiserver has lost the events that the facade needs next, for example after a restart. "+
+		"Keep client watches open when kube-apiserver has lost the events that the facade needs next, for example after it restarted. "+
 			"The facade then lists the resource again and sends the differences as events. If false, watches end with 410 as kube-apiserver's do, "+
 			"and clients list again.")
 	f.BoolVar(&c.AccountWatches, "account-watches", c.AccountWatches,
-		"Metadata watches of built-in resources that are not cached, for some minutes after a costly consistent read. With their "+
+		"Watch the metadata of built-in resources that are not cached, for some minutes after a costly consistent read. With their "+
 			"resourceVersions, a small request can confirm that a large cached resource is unchanged. If false, costly reads go to "+
 			"kube-apiserver whenever other resources change.")
 	journalFlags(c, f)
@@ -147,13 +146,13 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 
 func journalFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.StringVar(&c.JournalDir, "journal-dir", c.JournalDir,
-		"Path of the `directory` for the journal: the cached resources and each of their changes. A restarted process continues from it and does "+
-			"not list these resources again, also after a crash. One process writes it. Objects are not encrypted. Secrets and Events are not written. If "+
-			"empty, there is no journal.")
+		"Path of the `directory` for the journal: the cached resources and each of their changes. A restarted process continues from the "+
+			"journal, also after a crash, and usually needs no new lists. Only one process may write to it. Objects are not encrypted. Secrets and "+
+			"Events are not written. If empty, there is no journal.")
 	f.DurationVar(&c.JournalMaxAge, "journal-max-age", c.JournalMaxAge,
 		"Time for which the journal is kept. 0 means no limit.")
 	f.Var(&c.JournalMaxBytes, "journal-max-bytes",
-		"Maximum `quantity` of disk space for the journal, for example 10Gi. The oldest files are removed first. 0 means no limit.")
+		"Maximum `quantity` of disk space for the journal, for example 10Gi. The oldest files are removed first. The newest files of each resource are kept even above this limit. 0 means no limit.")
 }
 
 func observingFlags(c *facade.Config, f *pflag.FlagSet) {

@@ -9,7 +9,7 @@ import (
 func authenticationFlags(c *facade.Config, f *pflag.FlagSet) {
 	a := &c.Authentication
 	f.BoolVar(&a.AnonymousActsAsKubeconfig, "anonymous-acts-as-kubeconfig", a.AnonymousActsAsKubeconfig,
-		"Disable authentication. Everyone who can connect reads with the permissions of the kubeconfig's user. Only a loopback "+
+		"Disable authentication and the limits of requests and watches. Everyone who can connect reads with the permissions of the kubeconfig's user. Only a loopback "+
 			"--bind-address is accepted.")
 	f.StringVar(&a.Kubeconfig, "authentication-kubeconfig", a.Kubeconfig,
 		"Path of the kubeconfig `file` of the kube-apiserver that reviews tokens. If empty, that of --kubeconfig is used.")
@@ -51,10 +51,10 @@ func authorizationFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.DurationVar(&a.DeniedTTL, "authorization-webhook-cache-unauthorized-ttl", a.DeniedTTL,
 		"How long to cache decisions that deny a request.")
 	f.DurationVar(&a.StaleOnError, "authz-stale-on-error", a.StaleOnError,
-		"How long after its expiry to use a cached decision that allows a request while kube-apiserver cannot be reached. 0 means not at all.")
+		"While kube-apiserver cannot be reached, how long to use expired decisions that allow a request. 0 means not at all.")
 	f.StringVar(&a.Extras, "authorization-extras", a.Extras,
 		"Whether decisions depend on the token, pod and node of a service account: ignore (its tokens share decisions), consider (each token has "+
-			"its own) or auto (shared while kube-apiserver's metrics show no authorization webhook).")
+			"its own decisions) or auto (shared while kube-apiserver's metrics show no authorization webhook).")
 	f.StringSliceVar(&a.AlwaysAllowGroups, "always-allow-groups", a.AlwaysAllowGroups,
 		"List of `groups` whose members may read everything without authorization.")
 	f.StringSliceVar(&a.AlwaysAllowPaths, "always-allow-paths", a.AlwaysAllowPaths,
@@ -76,11 +76,11 @@ func limitFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.IntVar(&l.Requests, "max-requests-inflight", l.Requests,
 		"Maximum `number` of requests in flight that are not watches. Excess requests are queued per caller.")
 	f.IntVar(&l.RequestsPerUser, "max-requests-inflight-per-user", l.RequestsPerUser,
-		"Maximum `number` of requests in flight of one caller. Pods that share a service account are separate callers.")
+		"Maximum `number` of requests of one caller in flight that are not watches. Pods that share a service account are separate callers.")
 	f.Int64Var(&l.ListBytes, "max-list-bytes-inflight", l.ListBytes,
 		"Maximum number of uncompressed `bytes` of lists in flight. One caller may use a quarter of it.")
 	f.IntVar(&l.Watches, "max-watches", l.Watches,
-		"Maximum `number` of open watches. At the limit, a new watch ends the oldest one of the caller with the most watches, or is rejected with 429.")
+		"Maximum `number` of open watches, including streams of container logs. At the limit, a new watch ends the oldest one of the caller with the most watches, or is rejected with 429.")
 	f.IntVar(&l.WatchesPerUser, "max-watches-per-user", l.WatchesPerUser,
 		"Maximum `number` of open watches of one caller.")
 	f.IntVar(&l.WatchRate, "watch-rate", l.WatchRate,

@@ -9,7 +9,7 @@ import (
 func auditFlags(c *facade.Config, f *pflag.FlagSet) {
 	a := &c.Audit
 	f.StringVar(&a.PolicyFile, "audit-policy-file", a.PolicyFile,
-		"Path of the `file` with the audit policy (audit.k8s.io/v1 Policy), as for kube-apiserver. It selects the requests that are logged.")
+		"Path of the `file` with the audit policy (audit.k8s.io/v1 Policy), as for kube-apiserver. It selects the requests that are logged. If empty, there is no audit log.")
 	f.StringVar(&a.Path, "audit-log-path", a.Path, "Path of the audit log `file`; - means stdout.")
 	f.IntVar(&a.MaxAge, "audit-log-maxage", a.MaxAge,
 		"Maximum number of `days` to keep rotated audit log files. 0 means no limit.")

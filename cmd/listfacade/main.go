@@ -45,8 +45,8 @@ func main() {
 // user with permission to create objects can choose.
 func message(err error) string { return observe.PrintableLines(err.Error()) }
 
-// exitCode returns the result of the method ExitCode if err has one. Otherwise it returns 0 if err is nil or
-// context.Canceled, which means that a signal ended the process, and 1 for other errors.
+// exitCode returns the result of the method ExitCode if err has one. Otherwise it returns 1 for an error, except for
+// context.Canceled, which means that a signal ended the process.
 func exitCode(err error) int {
 	var coded interface{ ExitCode() int }
 	switch {
@@ -58,7 +58,7 @@ func exitCode(err error) int {
 	return 1
 }
 
-// Names of the program. kubectl runs a program with the second name for "kubectl listfacade".
+// Names of the program. For "kubectl listfacade", kubectl runs a program with the second name.
 const (
 	facadeName = "listfacade"
 	pluginName = "kubectl-listfacade"
@@ -80,12 +80,12 @@ func command(name string) *cobra.Command {
 	return root
 }
 
-// facadeCommand returns the command that serves. Commands without their own usage function use its usage function.
+// facadeCommand returns the command that serves. Subcommands without their own usage function use its usage function.
 func facadeCommand(s *options) *cobra.Command {
 	root := &cobra.Command{
 		Use:   facadeName,
-		Short: "Serve reads of the Kubernetes API from a cache in front of one kube-apiserver",
-		Long: "listfacade list-watches one kube-apiserver and serves GET, LIST and WATCH as that kube-apiserver would.\n" +
+		Short: "Serve reads of the Kubernetes API from a cache in front of kube-apiserver",
+		Long: "listfacade lists and watches the resources of kube-apiserver, and serves GET, LIST and WATCH as kube-apiserver would.\n" +
 			"Clients use it unchanged, for example: kubectl --server https://127.0.0.1:6443 get pods",
 		RunE: s.configured(func(ctx context.Context, _ io.Writer) error {
 			s.config.Flags = zpages.Flags(flagSets(s.groups)...)
@@ -98,7 +98,7 @@ func facadeCommand(s *options) *cobra.Command {
 	return root
 }
 
-// pluginCommand returns the command of kubectl's plugin. It only has commands for a running facade and does not serve.
+// pluginCommand returns the root command of kubectl's plugin, which serves nothing.
 func pluginCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:         pluginName,

@@ -24,14 +24,13 @@ func newOptions(config *facade.Config) *options {
 	return s
 }
 
-// addTo adds the flags to a command.
 func (s *options) addTo(command *cobra.Command) {
 	for _, group := range s.groups {
 		command.Flags().AddFlagSet(group.flags)
 	}
 }
 
-// configured returns a function of a command that reads the configuration file, if there is one, before it calls run.
+// configured returns a function that reads the configuration file, if there is one, and then calls run.
 func (s *options) configured(run func(context.Context, io.Writer) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
 		if s.file != "" {

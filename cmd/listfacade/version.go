@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// build describes the program.
 type build struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"` // empty if the build did not record it

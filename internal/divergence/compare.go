@@ -7,14 +7,14 @@ import (
 	"iter"
 )
 
-// ErrOrder is returned when a side does not list its objects in the order of their keys. The comparison then has no
+// ErrOrder is returned when the objects of a side are not in the order of their keys. The comparison then has no
 // result.
 var ErrOrder = errors.New("objects are not sorted by key")
 
-// Object is an object of one side. It is used only until the next one is read.
+// Object is an object of one side. It is used only until the next object of that side is read.
 type Object struct {
 	Key, Version string
-	// Append appends the object's bytes in a representation. It is called only if both sides have the same version.
+	// Append appends the object's bytes in a representation. It is called only if Version is the same on both sides.
 	Append func(dst []byte, representation string) []byte
 }
 
@@ -25,10 +25,10 @@ type Compared struct {
 	Last      string // last key of the upstream side; empty if there is none
 }
 
-// Compare compares the objects of both sides and calls each(d) for every difference d. It compares bytes in each of the
-// representations and reports the first difference. After the last object of upstream, Compare calls the function
-// whole. If this function returns true, the remaining objects of local are surplus. If it returns false, upstream was
-// only a part of the list, and the remaining objects of local are ignored.
+// Compare compares the objects of both sides and calls each(d) for every difference d. It compares the bytes of an
+// object in each of the representations, and reports only the first difference of the object. At the end of upstream,
+// whole reports whether upstream was the complete list. If it was, the remaining objects of local are surplus.
+// Otherwise they are ignored.
 func Compare(representations []string, local, upstream iter.Seq[Object], whole func() bool,
 	each func(Difference)) (Compared, error) {
 	next, stop := iter.Pull(local)
@@ -54,11 +54,11 @@ type comparison struct {
 	local           Object // next object of the local side, if more is true
 	more            bool
 	err             error
-	one, two        []byte // buffers for the bytes of both sides
+	one, two        []byte // buffers for the bytes of an object on both sides
 	begun           bool
 }
 
-// compareUpstream compares the next object of the upstream side, and all objects of the local side up to it.
+// compareUpstream reports the next objects of the local side with lower keys as surplus, and then compares o.
 func (c *comparison) compareUpstream(o Object) {
 	if o.Key <= c.Last && c.begun {
 		c.err = fmt.Errorf("%w: %q after %q", ErrOrder, o.Key, c.Last)
@@ -92,7 +92,6 @@ func (c *comparison) advance() {
 	}
 }
 
-// both compares an object that exists on both sides.
 func (c *comparison) both(o Object) {
 	d := Difference{Kind: Version, Key: o.Key, Local: c.local.Version, Upstream: o.Version}
 	if d.Local != d.Upstream {

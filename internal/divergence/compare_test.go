@@ -37,11 +37,11 @@ func TestCompare(t *testing.T) {
 		"a surplus":        {side("a@1", "b@2", "c@3"), side("b@2"), true, []string{`"a" is at resourceVersion "1"; upstream does not have it`, `"c" is at resourceVersion "3"; upstream does not have it`}, 3},
 		"after a page":     {side("a@1", "b@2", "c@3"), side("b@2"), false, []string{`"a" is at resourceVersion "1"; upstream does not have it`}, 2},
 		"an old one":       {side("a@1=x"), side("a@2=y"), true, []string{`"a" is at resourceVersion "1"; upstream has it at "2"`}, 1},
-		"other bytes":      {side("a@1=abc"), side("a@1=abd"), true, []string{`"a" at resourceVersion "1": its one differs from byte 5: "oneabc"; upstream has "oneabd"`}, 1},
-		"fewer bytes":      {side("a@1=abc"), side("a@1=ab"), true, []string{`"a" at resourceVersion "1": its one differs from byte 5: "oneabc"; upstream has "oneab"`}, 1},
-		"unprintable text": {side("a@1=\x1b[2J\n"), side("a@1=ä"), true, []string{`"a" at resourceVersion "1": its one differs from byte 3: "one\x1b[2J\n"; upstream has "one\u00e4"`}, 1},
+		"other bytes":      {side("a@1=abc"), side("a@1=abd"), true, []string{`"a" at resourceVersion "1": its one differs at byte 5: "oneabc"; upstream has "oneabd"`}, 1},
+		"fewer bytes":      {side("a@1=abc"), side("a@1=ab"), true, []string{`"a" at resourceVersion "1": its one differs at byte 5: "oneabc"; upstream has "oneab"`}, 1},
+		"unprintable text": {side("a@1=\x1b[2J\n"), side("a@1=ä"), true, []string{`"a" at resourceVersion "1": its one differs at byte 3: "one\x1b[2J\n"; upstream has "one\u00e4"`}, 1},
 		"a long text": {side("a@1=" + long + "1" + long), side("a@1=" + long + "2" + long), true,
-			[]string{fmt.Sprintf(`"a" at resourceVersion "1": its one differs from byte 5003: "%s1%s"; upstream has "%s2%s"`, long[:24], long[:39], long[:24], long[:39])}, 1},
+			[]string{fmt.Sprintf(`"a" at resourceVersion "1": its one differs at byte 5003: "%s1%s"; upstream has "%s2%s"`, long[:24], long[:39], long[:24], long[:39])}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string

@@ -5,10 +5,10 @@ import (
 	"strconv"
 )
 
-// Kind is the kind of a difference.
+// Kind says how an object differs.
 type Kind string
 
-// The kinds. Different versions also mean different bytes, but count only as Version.
+// The kinds. An object with different versions counts only as Version, although its bytes differ, too.
 const (
 	Missing Kind = "missing" // only the upstream side has the object
 	Surplus Kind = "surplus" // only the local side has the object
@@ -25,8 +25,8 @@ type Difference struct {
 	Key  string
 	// Local and Upstream are the resourceVersions on both sides; empty if the object is missing.
 	Local, Upstream string
-	// The other fields are set for Content only. Representation is the representation that differs, and At is the
-	// offset of the first different byte. LocalText and UpstreamText are the quoted texts around it.
+	// The other fields are set for Content only. Representation is the representation that differs, and At is the offset
+	// of the first different byte. LocalText and UpstreamText are the quoted texts around that byte.
 	Representation          string
 	At                      int
 	LocalText, UpstreamText string
@@ -38,7 +38,7 @@ const (
 	behind = 40
 )
 
-// differenceOf returns where two different texts differ.
+// differenceOf returns the offset of the first difference between two texts, and the quoted texts around it.
 func differenceOf(local, upstream []byte) (at int, localText, upstreamText string) {
 	for at < len(local) && at < len(upstream) && local[at] == upstream[at] {
 		at++
@@ -46,7 +46,7 @@ func differenceOf(local, upstream []byte) (at int, localText, upstreamText strin
 	return at, around(local, at), around(upstream, at)
 }
 
-// around quotes the text around a position, in ASCII.
+// around quotes the text around an offset, in ASCII.
 func around(text []byte, at int) string {
 	return strconv.QuoteToASCII(string(text[min(max(at-before, 0), len(text)):min(at+behind, len(text))]))
 }
@@ -62,10 +62,10 @@ func (d Difference) String() string {
 	case Version:
 		return fmt.Sprintf("%s is at resourceVersion %q; upstream has it at %q", key, d.Local, d.Upstream)
 	default:
-		return fmt.Sprintf("%s at resourceVersion %q: its %s differs from byte %d: %s; upstream has %s", key, d.Local,
+		return fmt.Sprintf("%s at resourceVersion %q: its %s differs at byte %d: %s; upstream has %s", key, d.Local,
 			d.Representation, d.At, d.LocalText, d.UpstreamText)
 	}
 }
 
-// Hide removes the texts. Use it for objects with secret content.
+// Hide removes the texts, for objects with secret content.
 func (d *Difference) Hide() { d.LocalText, d.UpstreamText = "(hidden)", "(hidden)" }

@@ -2,10 +2,10 @@
 // header names the kind Statusz or Flagz of config.k8s.io/v1beta1 or v1alpha1, the response is an object of that kind.
 //
 // The kinds and the rules of negotiation come from k8s.io/apiserver. Its handlers are not used, because they would link
-// half of kube-apiserver into the program. A test suite compares the responses with kube-apiserver's.
+// large parts of kube-apiserver into the program. A test suite compares the responses with kube-apiserver's.
 //
 // The package never shows the value of a flag with the annotation "classified", nor user and password in a URL.
 //
-// It contains no HTTP handler. Package handlers negotiates with Codecs and Restrictions, and writes the results of Text
-// and Object.
+// The package has no HTTP handler. Package handlers negotiates with Codecs and Restrictions, and writes the results of
+// Text and Object.
 package zpages

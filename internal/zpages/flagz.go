@@ -18,13 +18,12 @@ import (
 	"k8s.io/apiserver/pkg/server/flagz/negotiate"
 )
 
-// Classified is the annotation of flags with secret values. Flags shows the word in capitals in place of these values.
+// Classified is the annotation of flags with secret values. Flags returns CLASSIFIED in place of such a value.
 const Classified = "classified"
 
-// userinfo matches the user and password in a URL.
 var userinfo = regexp.MustCompile(`://[^/\s,]*@`)
 
-// Flags returns the values of flags by name. Secrets are replaced.
+// Flags returns the values of flags by name, without secrets.
 func Flags(sets ...*pflag.FlagSet) map[string]string {
 	values := map[string]string{}
 	for _, set := range sets {
@@ -55,8 +54,8 @@ func Flagz(flags map[string]string) *Page {
 	}
 }
 
-// flagsText returns the text of the page. It is called once, because other components also keep the delimiter of the
-// first response.
+// flagsText returns the text of the page. It is called once, so that all responses have the same delimiter, as in other
+// components.
 func flagsText(flags map[string]string) []byte {
 	between := delimiters[rand.IntN(len(delimiters))]
 	text := fmt.Sprintf("\n%s flagz\n%s", component, warning)

@@ -22,7 +22,7 @@ import (
 type Process struct {
 	Version string
 	Started time.Time
-	Paths   []string // served paths; only their first elements are shown
+	Paths   []string // served paths; only the first element of each is shown
 }
 
 // Statusz returns the page for StatuszPath.
@@ -40,7 +40,7 @@ func Statusz(p Process) *Page {
 	}
 }
 
-// text has the layout of other components, including the empty line in place of their emulated version.
+// text returns the page in the layout of other components, with an empty line in place of their emulated version.
 func (p Process) text() []byte {
 	between := delimiters[rand.IntN(len(delimiters))]
 	up := int64(time.Since(p.Started).Seconds())

@@ -11,7 +11,6 @@ import (
 // errNoText is returned by statusText, which is used only to negotiate text/plain. Page.Text produces the response.
 var errNoText = errors.New("text/plain cannot encode objects")
 
-// statusText represents text/plain in the negotiation.
 type statusText struct{}
 
 // Encode implements runtime.Encoder.

@@ -9,36 +9,36 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 )
 
-// component is the name of the facade as a component, as apiserver is for kube-apiserver.
+// component is the name of the facade in the pages. kube-apiserver's is apiserver.
 const component = "listfacade"
 
-// The paths of the pages.
+// Paths of the pages.
 const (
 	StatuszPath = "/statusz"
 	FlagzPath   = "/flagz"
 )
 
-// deprecated is the version that causes a Warning header.
+// deprecated is the version for which the response has a Warning header.
 const deprecated = "v1alpha1"
 
-// warning is the line below the first line of each text, copied from other components.
+// warning is the line below the first line of each text, as in other components.
 const warning = "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.\n"
 
-// delimiters separate a name from its value. Each text uses a random one, which discourages programs from parsing it.
+// delimiters separate a name from its value. A text uses a random delimiter, which discourages programs from parsing
+// it.
 var delimiters = []string{":", ": ", "=", " "}
 
-// Page is /statusz or /flagz. Safe for concurrent use.
+// Page is /statusz or /flagz. It is safe for concurrent use.
 type Page struct {
-	// Name is statusz or flagz.
 	Name         string
 	Codecs       runtime.NegotiatedSerializer
 	Restrictions negotiation.EndpointRestrictions
-	// Text returns the page as text, and Object the page as one of the kinds that Restrictions allow.
+	// Text returns the page as text. Object returns the page as one of the kinds that Restrictions allow.
 	Text   func() []byte
 	Object func(schema.GroupVersionKind) runtime.Object
 }
 
-// Deprecated returns the Warning header for a deprecated version; empty for other versions.
+// Deprecated returns the Warning header for a deprecated version; "" for other versions.
 func (p *Page) Deprecated(version string) string {
 	if version != deprecated {
 		return ""
