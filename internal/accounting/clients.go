@@ -16,30 +16,28 @@ type By int
 const (
 	Bytes     By = iota // of bodies, after compression
 	CPU                 // nanoseconds, estimated: see observe.Cost
-	Objects             // objects compared with selectors
+	Objects             // objects examined for responses
 	Forwarded           // requests that the upstream answered
 	Events              // events of watches that the cache answers
 	kinds
 )
 
-// Names are the names of the kinds of cost, in their order.
+// Names contains the name of each kind of cost.
 var Names = [kinds]string{"bytes", "cpu", "objects", "forwarded", "events"}
 
 // String returns the kind's name.
 func (b By) String() string { return Names[b] }
 
-// MaxWindow is the maximum window of Top, which additionally includes the current, unfinished minute.
+// MaxWindow is the maximum window of Top. Top also includes the current minute, which has not ended.
 const MaxWindow = 15 * time.Minute
 
 const ringSize = int64(MaxWindow/time.Minute) + 1
 
-// minute contains the costs of one minute.
 type minute struct {
 	number int64 // minutes since the Unix epoch; 0 if unused
 	by     [kinds]summary
 }
 
-// begin clears the minute and gives it another number; 0 marks it as unused.
 func (m *minute) begin(number int64) {
 	m.number = number
 	for by := range m.by {
@@ -60,8 +58,7 @@ type Clients struct {
 	guard guard
 }
 
-// NewClients returns empty Clients. inflight contains the requests in flight. If it is nil, requests are counted only
-// when they end.
+// NewClients returns empty Clients. inflight may be nil; requests are then counted only when they end.
 func NewClients(inflight *observe.Inflight) *Clients {
 	c := &Clients{inflight: inflight, seed: maphash.MakeSeed(), began: time.Now()}
 	c.guard.seed = c.seed
@@ -88,7 +85,7 @@ func (c *Clients) Run(ctx context.Context) {
 	}
 }
 
-// collect counts the cost of requests in flight since the last call.
+// collect counts the cost that requests in flight have caused since the last call.
 func (c *Clients) collect() {
 	for p := range c.inflight.All() {
 		if e, cost, ok := p.Charge(); ok {
@@ -97,8 +94,8 @@ func (c *Clients) collect() {
 	}
 }
 
-// add counts a cost for the key of an event. It uses the current time, because the clock may have been set since the
-// request began.
+// add counts a cost for the key of an event, in the current minute. The time in the event is not used, because the
+// clock may have been set in the meantime.
 func (c *Clients) add(e *observe.Event, cost observe.Cost) {
 	key := keyOf(e)
 	digest := key.digest(c.seed)
@@ -122,8 +119,9 @@ func (c *Clients) add(e *observe.Event, cost observe.Cost) {
 	}
 }
 
-// minuteAt returns the minute of a time. If the clock was set back by up to a minute, it returns the newest minute. If
-// the clock was set back further, minuteAt clears all minutes, because Top would include minutes in the future.
+// minuteAt returns the minute of a time. If the clock was set back into the previous minute, it returns the newest
+// minute. If the clock was set back further, minuteAt clears all minutes, because Top would otherwise include minutes
+// in the future.
 func (c *Clients) minuteAt(at time.Time) *minute {
 	number := at.Unix() / 60
 	if number < c.now-1 {
@@ -140,7 +138,8 @@ func (c *Clients) minuteAt(at time.Time) *minute {
 	return m
 }
 
-// keep returns the key by which the guard counts a key without a slot, and its digest. It reuses a stored copy.
+// keep returns a copy of the key that the guard admits in place of key, and the digest of the copy. It reuses the copy
+// in a summary of this or the previous minute.
 func (c *Clients) keep(m *minute, key Key, discovered bool) (*Key, uint64) {
 	admitted := c.guard.admit(key, discovered)
 	digest := admitted.digest(c.seed)

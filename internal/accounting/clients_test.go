@@ -241,8 +241,8 @@ func TestWriteText(t *testing.T) {
 		Keys: 300, Unlisted: 5,
 		Clients: []Client{{Key: Key{User: "amy", UserAgent: "x/1 (y)", Verb: "list", Group: "apps", Version: "v1", Resource: "deployments", Scope: "cluster", Source: "cache"}, Estimate: 20 << 30, Error: 7}},
 	}
-	const want = `bytes, 03:04:00 to 03:09:30 (5m30s): 40Gi in total; 300 clients known, 1 listed
-The cost of each client is between ESTIMATE - ERROR and ESTIMATE. The cost of each unknown client is at most 5.
+	const want = `bytes, 03:04:00 to 03:09:30 (5m30s): 40Gi in total; 300 kinds of requests known, 1 listed
+The cost of each kind is between ESTIMATE - ERROR and ESTIMATE. The cost of each unknown kind is at most 5.
 ESTIMATE   ERROR   SHARE   USER   USER-AGENT   VERB   RESOURCE           VERSION   SCOPE     SELECTOR   MODE     SOURCE
 20Gi       7       50%     amy    x/1 (y)      list   deployments.apps   v1        cluster   <none>     <none>   cache
 `

@@ -3,18 +3,18 @@ package accounting
 import "hash/maphash"
 
 const (
-	// mostTexts is the maximum number of texts of one user per minute: combinations of user agent, selectors and unknown
-	// resource.
+	// mostTexts is the maximum number of texts of one user per minute. A text is a combination of user agent, selectors
+	// and unknown resource.
 	mostTexts = 64
 	// guardUsers is the number of counters for users. Users with the same hash share a counter.
 	guardUsers = 1 << 14
 	// guardBits is the number of bits of the Bloom filter. With 50,000 texts, one in a hundred new texts appears to be
-	// known, and stays a separate key.
+	// known, and becomes a separate key.
 	guardBits = 1 << 20
 )
 
 // guard limits the number of keys that one user can create. Otherwise a client with a new user agent in each request
-// would evict all other keys from the summaries, and would not be listed itself. The guard uses a fixed amount of
+// would evict the other keys from the summaries, and would not be listed itself. The guard uses a fixed amount of
 // memory. Not safe for concurrent use.
 type guard struct {
 	seed  maphash.Seed
@@ -22,7 +22,7 @@ type guard struct {
 	seen  [guardBits / 64]uint64 // a Bloom filter with two bits for each text
 }
 
-// admit returns the key itself, or the collapsed key if the user of the key has sent too many texts in this minute.
+// admit returns the key, or the collapsed key if the user has sent too many texts in this minute.
 func (g *guard) admit(k Key, discovered bool) Key {
 	text := k.freeText(discovered)
 	h := text.digest(g.seed)
@@ -38,7 +38,7 @@ func (g *guard) admit(k Key, discovered bool) Key {
 	return k
 }
 
-// freeText returns the parts of a key that the client can choose, and the user. These parts are one text.
+// freeText returns the user of a key, and the parts that a client can choose freely. Together they are one text.
 func (k *Key) freeText(discovered bool) Key {
 	text := Key{User: k.User, UserAgent: k.UserAgent, Selector: k.Selector}
 	if !discovered {
@@ -47,7 +47,7 @@ func (k *Key) freeText(discovered bool) Key {
 	return text
 }
 
-// collapsed returns the key that all further texts of the user share.
+// collapsed returns the key without its free text, which is replaced by Others.
 func (k *Key) collapsed(discovered bool) Key {
 	c := *k
 	c.UserAgent = Others
@@ -73,7 +73,6 @@ func (g *guard) see(h uint64) {
 
 func bitsOf(h uint64) (a, b uint64) { return h % guardBits, (h >> 32) % guardBits }
 
-// forget clears the guard for a new minute.
 func (g *guard) forget() {
 	clear(g.users[:])
 	clear(g.seen[:])

@@ -29,7 +29,7 @@ type Key struct {
 // Others replaces texts that are no longer counted separately.
 const Others = "(others)"
 
-// Maximum length of the texts of a key in bytes. User agents begin with the name of the program.
+// Maximum lengths of the texts of a key, in bytes. A user agent that was cut still begins with the name of the program.
 const (
 	mostText  = 128
 	mostWords = 64
@@ -57,7 +57,7 @@ func cut(text string, most int) string {
 	return text
 }
 
-// verbOf returns the verb; other if it is not a verb of Kubernetes.
+// verbOf returns the event's verb, or "other" if it is not a verb of Kubernetes.
 func verbOf(e *observe.Event) string {
 	switch e.Verb {
 	case "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "proxy":
@@ -66,7 +66,7 @@ func verbOf(e *observe.Event) string {
 	return "other"
 }
 
-// knownPaths are the prefixes that represent paths without a resource.
+// knownPaths are the paths that a key can show for a request without a resource. All others are shown as a slash.
 var knownPaths = []string{
 	"/metrics", "/healthz", "/livez", "/readyz", "/debug", "/openapi", "/version", "/apis", "/api", "/.well-known",
 	"/openid",
@@ -81,8 +81,8 @@ func slotOf(uri string) string {
 	return "/"
 }
 
-// digest returns a 64-bit hash of a key. The seed is secret and specific to this process, which prevents clients from
-// constructing collisions. Accidental collisions in a summary occur about once in 10^14 minutes.
+// digest returns a 64-bit hash of a key. The seed is secret and specific to this process, so clients cannot construct
+// collisions. Accidental collisions in a summary occur about once in 10^14 minutes.
 func (k *Key) digest(seed maphash.Seed) uint64 {
 	const spread = 0x9e3779b97f4a7c15 // odd, which makes the multiplication invertible
 	h := maphash.String(seed, k.User)
@@ -94,7 +94,6 @@ func (k *Key) digest(seed maphash.Seed) uint64 {
 	return h
 }
 
-// texts returns pointers to all texts of the key.
 func (k *Key) texts() []*string {
 	return []*string{
 		&k.User, &k.UserAgent, &k.Verb, &k.Group, &k.Version, &k.Resource, &k.Subresource, &k.Scope, &k.Selector, &k.Mode,

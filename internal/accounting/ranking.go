@@ -10,7 +10,7 @@ import (
 type Ranking struct {
 	By   string `json:"by"`
 	Unit string `json:"unit"` // bytes, nanoseconds, objects, requests or events
-	// From and To are the period: full minutes and the current minute.
+	// From and To limit the period, which consists of full minutes and the current minute.
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
 	// Total is the exact cost of all clients.
@@ -30,7 +30,6 @@ type Client struct {
 	Error    int64 `json:"error"`
 }
 
-// least returns the lower bound of the cost.
 func (c *Client) least() int64 { return c.Estimate - c.Error }
 
 var units = [kinds]string{"bytes", "nanoseconds", "objects", "requests", "events"}
@@ -58,7 +57,7 @@ func (c *Clients) Top(by By, window time.Duration, most int) Ranking {
 	return r
 }
 
-// compare defines an arbitrary but fixed order of keys.
+// compare orders keys that have the same cost. The order is arbitrary.
 func (k *Key) compare(other *Key) int {
 	return cmp.Or(
 		cmp.Compare(k.User, other.User), cmp.Compare(k.UserAgent, other.UserAgent), cmp.Compare(k.Verb, other.Verb),
@@ -66,7 +65,7 @@ func (k *Key) compare(other *Key) int {
 	)
 }
 
-// summaries returns copies of the summaries of one kind of cost, at or after the minute first.
+// summaries returns copies of the summaries of one kind of cost, from the minute first on.
 func (c *Clients) summaries(by By, first int64) []summary {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,7 +78,6 @@ func (c *Clients) summaries(by By, first int64) []summary {
 	return all
 }
 
-// merged is the sum of several summaries.
 type merged struct {
 	clients         map[uint64]*mergedClient
 	total, unlisted int64
@@ -90,8 +88,9 @@ type mergedClient struct {
 	estimate, err int64
 }
 
-// mergedOf adds up summaries. The sum has the same guarantee as a summary. In a summary where a key has no slot, its
-// cost is at most the smallest count. This count is added to the estimate and to the error of the key.
+// mergedOf adds up summaries. The sum has the same guarantee as a summary. If a key has no slot in one of the
+// summaries, its cost there is at most the smallest count of that summary. This count is added to the estimate and to
+// the error of the key.
 func mergedOf(all []summary) merged {
 	m := merged{clients: map[uint64]*mergedClient{}}
 	for _, s := range all {

@@ -16,7 +16,7 @@ type summary struct {
 	total  int64  // exact cost of all keys
 }
 
-// slot contains the rarely used data of a count.
+// slot is the key of a count. It is separate because counts are used far more often.
 type slot struct {
 	digest uint64
 	key    *Key
@@ -52,7 +52,7 @@ func (s *summary) admit(digest uint64, key *Key, weight int64) {
 	s.counts[i] += weight
 }
 
-// smallest returns the index of the smallest count. It scans all counts, which takes 0.1 µs, but only for new keys.
+// smallest returns the index of the smallest count. It scans all counts in 0.1 µs, only for new keys and for readers.
 // Sorted counts would cost time for each request.
 func (s *summary) smallest() int {
 	least := 0
@@ -72,7 +72,6 @@ func (s *summary) unlisted() int64 {
 	return s.counts[s.smallest()]
 }
 
-// find returns the stored key of a digest; nil if it has no slot.
 func (s *summary) find(digest uint64) *Key {
 	if i, ok := s.at[digest]; ok {
 		return s.rest[i].key
@@ -80,14 +79,13 @@ func (s *summary) find(digest uint64) *Key {
 	return nil
 }
 
-// clear makes the summary empty.
 func (s *summary) clear() {
 	clear(s.at)
 	clear(s.rest)
 	s.counts, s.rest, s.total = s.counts[:0], s.rest[:0], 0
 }
 
-// copied returns a copy of the counts, the slots and the total.
+// copied returns a copy for readers, without the field at.
 func (s *summary) copied() summary {
 	return summary{counts: append([]int64(nil), s.counts...), rest: append([]slot(nil), s.rest...), total: s.total}
 }

@@ -14,8 +14,8 @@ import (
 
 // WriteText writes the ranking as a table with one line for each client.
 func (r *Ranking) WriteText(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "%s, %s to %s (%s): %s in total; %d clients known, %d listed\n"+
-		"The cost of each client is between ESTIMATE - ERROR and ESTIMATE. The cost of each unknown client is at most %s.\n",
+	if _, err := fmt.Fprintf(w, "%s, %s to %s (%s): %s in total; %d kinds of requests known, %d listed\n"+
+		"The cost of each kind is between ESTIMATE - ERROR and ESTIMATE. The cost of each unknown kind is at most %s.\n",
 		r.By, r.From.Format(time.TimeOnly), r.To.Format(time.TimeOnly), r.To.Sub(r.From).Round(time.Second),
 		r.amount(r.Total), r.Keys, len(r.Clients), r.amount(r.Unlisted)); err != nil {
 		return err
@@ -33,8 +33,8 @@ func (r *Ranking) WriteText(w io.Writer) error {
 	})
 }
 
-// Sanitize makes the texts safe for a terminal. A Ranking that Clients returned is already safe. A Ranking from another
-// process is possibly unsafe.
+// Sanitize makes the texts safe for a terminal. It is needed for a Ranking from another process; the texts of
+// Clients.Top are safe.
 func (r *Ranking) Sanitize() {
 	r.By = observe.Printable(r.By, mostText)
 	for i := range r.Clients {
@@ -52,7 +52,7 @@ func (r *Ranking) share(amount int64) string {
 	return strconv.Itoa(int(min(100*float64(amount)/float64(r.Total), 100))) + "%"
 }
 
-// amount formats a cost in its unit, with three or four digits like kubectl top.
+// amount formats a cost in its unit. Durations and bytes are rounded to three or four digits.
 func (r *Ranking) amount(n int64) string {
 	switch r.By {
 	case CPU.String():
@@ -64,7 +64,7 @@ func (r *Ranking) amount(n int64) string {
 	}
 }
 
-// rounding returns the unit to which a duration is rounded to about three digits.
+// rounding returns the unit to which a duration is rounded, so that it has three digits.
 func rounding(n int64) time.Duration {
 	unit := time.Duration(1)
 	for n >= 1000*int64(unit) {

@@ -14,12 +14,11 @@ import (
 const (
 	// atOnce is the maximum number of concurrent requests for versions.
 	atOnce = 8
-	// versionWait is the timeout of one request. An aggregated API server that hangs must not delay the complete discovery
-	// for longer.
+	// versionWait is the timeout of the request for a version. An aggregated API server may hang.
 	versionWait = 10 * time.Second
 )
 
-// addEach adds the groups of an APIVersions (/api) or an APIGroupList (/apis). It requests the resources of each
+// addEach adds the groups of an APIVersions (/api) or an APIGroupList (/apis), and requests the resources of each
 // version.
 func (s *Served) addEach(ctx context.Context, ask Ask, root string, body []byte) error {
 	groups, err := named(body)
@@ -88,7 +87,6 @@ func named(body []byte) ([]Group, error) {
 	return groups, nil
 }
 
-// readVersion reads the resources of one version.
 func readVersion(ctx context.Context, ask Ask, path string) ([]Resource, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionWait)
 	defer cancel()

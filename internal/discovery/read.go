@@ -10,8 +10,8 @@ import (
 // Limit is the maximum size of a response in bytes. The discovery of 10,000 CRDs needs about a tenth of it.
 const Limit = 64 << 20
 
-// Accept is the Accept header for /api and /apis. It prefers aggregated discovery of 1.30 and later, then that of 1.26
-// and later, then plain discovery.
+// Accept is the Accept header for /api and /apis. It prefers aggregated discovery of Kubernetes 1.30 and later, then
+// that of 1.26 and later, then plain discovery.
 const Accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +
 	"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList," + plain
 

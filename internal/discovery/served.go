@@ -29,7 +29,7 @@ type Version struct {
 	Resources []Resource
 }
 
-// Resource is a resource or subresource, with the fields of an APIResource.
+// Resource is a resource or subresource, with those fields of an APIResource that the facade uses.
 type Resource struct {
 	Name         string   `json:"name"`
 	SingularName string   `json:"singularName"`

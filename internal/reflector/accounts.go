@@ -11,18 +11,16 @@ import (
 const (
 	// accountsFor is how long account watches stay open after a consistent read that needs them. Clients often repeat such
 	// reads within minutes.
-	accountsFor = 10 * time.Minute
-	// accountsEvery is the interval at which the set of account watches is updated.
+	accountsFor   = 10 * time.Minute
 	accountsEvery = 2 * time.Second
-	// keepUpEvery is the interval of KeepUp for each lane. It is longer than the transit of an event: a version that no
-	// lane received at two successive calls is not in transit.
-	keepUpEvery = 200 * time.Millisecond
-	// maxOpeningAccounts is how many account watches are opened at a time.
+	// keepUpEvery is the interval of KeepUp for each lane. It must be longer than the transit of an event
+	// (fresh.Checker.KeepUp).
+	keepUpEvery        = 200 * time.Millisecond
 	maxOpeningAccounts = 4
 )
 
 // accounts are the metadata watches through which the facade receives the versions of resources without a lane. They
-// are open while consistent reads need them (docs/adr/0033-versions-are-accounted-for.md).
+// are open while consistent reads need them (docs/adr/0033-costly-reads.md).
 type accounts struct {
 	lanes     *Lanes
 	resources func() []upstream.Resource // resources that may be watched
@@ -45,8 +43,8 @@ func (a *accounts) run(ctx context.Context) {
 	}
 }
 
-// receive keeps account watches open, and calls KeepUp for all lanes, until no consistent read has needed them for
-// accountsFor. It returns when the watches have ended.
+// receive keeps account watches open, and calls KeepUp for all lanes, until no consistent read has needed these watches
+// for accountsFor. It returns when the watches have ended.
 func (a *accounts) receive(ctx context.Context) {
 	var watches sync.WaitGroup
 	defer watches.Wait()
@@ -56,7 +54,7 @@ func (a *accounts) receive(ctx context.Context) {
 	look, keep := time.NewTicker(accountsEvery), time.NewTicker(keepUpEvery)
 	defer look.Stop()
 	defer keep.Stop()
-	a.lanes.log.Info("Started account watches: consistent reads need the versions of resources without a lane")
+	a.lanes.log.Info("Started account watches: consistent reads need the resourceVersions of resources without a lane")
 	for a.lanes.checkers.WantedSince(time.Now().Add(-accountsFor)) {
 		a.adjust(ctx, open, &watches)
 		for again := false; !again; {
@@ -75,7 +73,6 @@ func (a *accounts) receive(ctx context.Context) {
 	a.lanes.log.Info("Stopped account watches: no consistent read needs them")
 }
 
-// adjust opens missing watches, and ends those of resources that have a lane now or may no longer be watched.
 func (a *accounts) adjust(ctx context.Context, open map[string]openAccount, watches *sync.WaitGroup) {
 	wanted := a.wanted()
 	for stored, one := range open {
@@ -94,7 +91,6 @@ func (a *accounts) adjust(ctx context.Context, open map[string]openAccount, watc
 	}
 }
 
-// openAccount is a running watch.
 type openAccount struct {
 	resource upstream.Resource
 	end      context.CancelFunc

@@ -36,9 +36,8 @@ type accountWatch struct {
 	last         cache.RV // last version received; 0 if the next watch begins at the upstream's current version
 }
 
-// run watches until the context ends. A watch that ends at its timeout is resumed from the last version. After any
-// other end, the next watch begins at the upstream's current version, because the upstream may have another history by
-// then.
+// run watches until the context ends. If a watch did not end at its timeout, the next one begins at the upstream's
+// current version, because the upstream may have another history by then.
 func (a *accountWatch) run(ctx context.Context) {
 	defer a.subscription.Interrupted()
 	pause := newBackoff(a.client.Silent)
@@ -86,7 +85,6 @@ func (a *accountWatch) watch(ctx context.Context) (uptime time.Duration, err err
 	return time.Since(opened), err
 }
 
-// open opens a watch from the last version, or from the upstream's current version.
 func (a *accountWatch) open(ctx context.Context, seconds int) (io.ReadCloser, error) {
 	if a.last == 0 {
 		now, err := a.source.ResourceVersion(ctx)
@@ -127,8 +125,7 @@ func (a *accountWatch) next(frames wire.FrameReader) error {
 	return nil
 }
 
-// readReceived reads the event type of a frame and the resourceVersion of its object. It returns the error in an ERROR
-// frame.
+// readReceived reads a frame. For an ERROR frame, it returns the error.
 func readReceived(frame []byte) (event string, rv cache.RV, err error) {
 	var read metav1.WatchEvent
 	var envelope runtime.Unknown

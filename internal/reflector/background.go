@@ -5,8 +5,7 @@ import (
 	"sync"
 )
 
-// background runs a lane's work until the lane is stopped: its writer, and the requests of its freshness checks. Shared
-// work continues after the request that started it has ended.
+// background runs a lane's work until the lane is stopped. Work does not end with the request that started it.
 type background struct {
 	life   context.Context // ends when the lane is stopped
 	cancel context.CancelFunc
@@ -32,7 +31,6 @@ func (b *background) Start(work func(context.Context)) bool {
 	return !b.stopped
 }
 
-// stop ends the lane's work and returns when its goroutines have ended.
 func (b *background) stop() {
 	b.stopping.Lock()
 	b.stopped = true

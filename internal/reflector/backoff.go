@@ -12,8 +12,8 @@ import (
 // failures every 15 seconds would lead to long pauses, and lanes would be stale most of the time.
 const healthyAfter = 5 * time.Second
 
-// backoff spaces attempts. Pauses start at 100 ms and double up to 30 s, each with up to 100 % jitter. So lanes and
-// facades do not return to a restarted upstream at the same moment.
+// backoff delays repeated attempts. Pauses start at 100 ms and double up to 30 s, each with up to 100 % jitter. So
+// lanes and facades do not return to a restarted upstream at the same moment.
 type backoff struct {
 	wait.Backoff
 	silent func() time.Duration // how long the upstream has sent no response; 0 while it responds
@@ -29,8 +29,7 @@ func (b *backoff) reset() {
 	b.Backoff = wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 1, Steps: 1 << 30, Cap: 30 * time.Second}
 }
 
-// noteUptime resets the pauses if a stream lasted longer than healthyAfter. The duration of a failed attempt to open a
-// stream does not count.
+// noteUptime resets the pauses if a stream lasted longer than healthyAfter.
 func (b *backoff) noteUptime(well time.Duration) {
 	if well > healthyAfter {
 		b.reset()
@@ -38,15 +37,15 @@ func (b *backoff) noteUptime(well time.Duration) {
 }
 
 const (
-	// outageLook is the interval at which a pause checks whether an outage has ended. After the end of an outage, pauses
-	// end within outageSpread.
+	// outageLook is the interval at which a pause checks whether an outage has ended. If it has, the pause ends after a
+	// random time of at most outageSpread.
 	outageLook   = time.Second
 	outageSpread = 2 * time.Second
 )
 
-// sleep waits for the next attempt, at least atLeast, or until the context ends. In a long outage, pauses grow to a
-// minute. If the outage ends during a pause and atLeast is 0, this pause ends within outageSpread, and later pauses
-// start at their minimum. So lanes do not stay stale for a minute after the outage.
+// sleep pauses before the next attempt, for at least atLeast, or until the context ends. In a long outage, pauses grow
+// to a minute. If the outage ends during a pause and atLeast is 0, this pause ends soon, and later pauses start at
+// their minimum. So lanes do not stay stale for a minute after the outage.
 func (b *backoff) sleep(ctx context.Context, atLeast time.Duration) {
 	timer, look := time.NewTimer(max(b.Step(), atLeast)), time.NewTicker(outageLook)
 	defer timer.Stop()
@@ -68,7 +67,6 @@ func (b *backoff) sleep(ctx context.Context, atLeast time.Duration) {
 	}
 }
 
-// sleep waits for a pause. It fails if the context ends.
 func sleep(ctx context.Context, pause time.Duration) error {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()

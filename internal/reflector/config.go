@@ -14,21 +14,20 @@ import (
 
 // Config is the configuration of all lanes.
 type Config struct {
-	Window      time.Duration // how long events are kept for replay
+	Window      time.Duration // how long events are kept for watches that begin in the past
 	WindowBytes int64         // maximum size of these events per lane, in bytes
-	Packing     cache.Packing // objects that are kept compressed
+	Packing     cache.Packing // which objects are kept compressed
 	Idle        time.Duration // time without reads and watches after which a lane is stopped; 0 keeps lanes permanently
 	Memory      Memory        // memory for lanes; nil is unlimited
-	PageBytes   int64         // maximum size of a page of a list in bytes; two pages are in memory at a time; 0 is 64 MiB
+	PageBytes   int64         // maximum bytes of a page of a list, unless it is one object; 0 is 64 MiB
 	// FieldIndexes are the indexed field labels of built-in kinds. A read with a selector that requires a value of such a
 	// field examines only the objects with that value.
 	FieldIndexes []string
 	// LabelIndexes are the label keys that are indexed for every resource.
 	LabelIndexes []string
-	// PagedFrom is the minimum number of objects for which a lane is filled by pages. It applies only to resources with
-	// pages of rows, whose first page shows the number of objects. 0 is 50.
+	// PagedFrom is the minimum number of objects for which a lane is filled by pages. It applies only if Table rows are
+	// listed separately, because their first page shows the number of objects. 0 is 50.
 	PagedFrom int
-	// Resources are the settings of single resources.
 	Resources map[schema.GroupResource]Resource
 	// If ReplayLostWindows is true, watches continue after the upstream has lost the events that follow a lane's version.
 	// The watches receive the differences between the lane and its next list. If false, the watches end, as those of
@@ -42,17 +41,17 @@ type Config struct {
 	SelfAudit time.Duration
 	// SelfAuditShare is the pause after a page of the self-audit, as a multiple of the time that the page took. 0 is 20.
 	SelfAuditShare int
-	// Journal is the journal of all lanes.
-	Journal Journal
+	Journal        Journal
 	// Peers are clients of other facades of the same cluster, from which new lanes are filled. May be empty.
 	Peers []*upstream.Client
-	// PeerWait is how long a peer may take to return its lane's version before the upstream is used instead. 0 is 5 s.
+	// PeerWait is how long a peer may take to return its lane's version. After that, another peer or the upstream is used.
+	// 0 is 5 s.
 	PeerWait time.Duration
 }
 
 // Resource contains the settings of one resource. If Window or WindowBytes is 0, the value in Config applies.
 type Resource struct {
-	Window      time.Duration // how long events are kept for replay
+	Window      time.Duration // how long events are kept for watches that begin in the past
 	WindowBytes int64         // maximum size of these events per lane, in bytes
 	// FieldIndexes and LabelIndexes are used in addition to those of Config.
 	FieldIndexes, LabelIndexes []string
@@ -60,7 +59,6 @@ type Resource struct {
 	Memory int64
 }
 
-// of returns the configuration of one resource's lanes.
 func (c Config) of(gr schema.GroupResource) Config {
 	own := c.Resources[gr]
 	c.Window, c.WindowBytes = cmp.Or(own.Window, c.Window), cmp.Or(own.WindowBytes, c.WindowBytes)
@@ -69,15 +67,13 @@ func (c Config) of(gr schema.GroupResource) Config {
 	return c
 }
 
-// union returns the sorted strings of both slices, each once.
 func union(a, b []string) []string {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// options returns the cache options of one resource. They contain only those FieldIndexes that selectors of this
-// resource support.
+// options omits FieldIndexes that selectors of the resource do not support.
 func (c Config) options(r upstream.Resource) cache.Options {
 	c = c.of(r.GVR.GroupResource())
 	o := cache.Options{

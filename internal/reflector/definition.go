@@ -29,10 +29,8 @@ type definitionMeta struct {
 	Generation                 int64
 }
 
-// definitionsPath is the path of all CustomResourceDefinitions.
 const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
-// definitionOf returns the path of a custom resource's definition.
 func definitionOf(r upstream.Resource) string {
 	return definitionsPath + "/" + r.GVR.GroupResource().String()
 }
@@ -42,7 +40,6 @@ func (d definition) representsAs(other definition) bool {
 	return d.uid == other.uid && d.generation == other.generation && d.listKind == other.listKind
 }
 
-// define reads the CRD of a custom resource.
 func define(ctx context.Context, c *upstream.Client, r upstream.Resource) (definition, error) {
 	body, err := c.Get(ctx, upstream.Target{Path: definitionOf(r)}, upstream.MediaJSON, definitionLimit)
 	if err != nil {
@@ -51,7 +48,6 @@ func define(ctx context.Context, c *upstream.Client, r upstream.Resource) (defin
 	return readDefinition(body, r)
 }
 
-// readDefinition reads the CRD of a custom resource from its JSON.
 func readDefinition(body []byte, r upstream.Resource) (definition, error) {
 	var crd struct {
 		Metadata definitionMeta

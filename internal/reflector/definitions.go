@@ -19,14 +19,13 @@ const definitionSettles = 2 * time.Second
 // use.
 type definitions struct {
 	client  *upstream.Client
-	changed func(definitionMeta) // called with each change; for a deleted definition, only Name is set
+	changed func(definitionMeta) // called when a definition may have changed; if it was deleted, only Name is set
 	log     *zap.Logger
 
 	mu    sync.Mutex // guards known
 	known map[string]known
 }
 
-// known is the last known state of a definition.
 type known struct {
 	uid        string // empty if it is deleted
 	generation int64
@@ -41,7 +40,7 @@ func newDefinitions(client *upstream.Client, changed func(definitionMeta), log *
 	return &definitions{client: client, changed: changed, log: log, known: map[string]known{}}
 }
 
-// note records the state of a definition. It ignores a generation that is not newer.
+// note records the state of a definition. It ignores an old generation of the same definition.
 func (d *definitions) note(name, uid string, generation int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -65,7 +64,6 @@ func (d *definitions) unsettled(name string) time.Duration {
 	return definitionSettles - time.Since(since)
 }
 
-// run follows the definitions until the context ends.
 func (d *definitions) run(ctx context.Context) {
 	d.client.Follow(ctx, upstream.Followed{
 		Path: definitionsPath, List: upstream.MediaMetadataList, Watch: upstream.MediaMetadata,
@@ -89,8 +87,8 @@ func (d *definitions) listed(objects []json.RawMessage) error {
 	return nil
 }
 
-// without records as deleted the known definitions that are not present, and returns their names. It forgets
-// definitions whose deletion was recorded earlier.
+// without(present) records that known definitions were deleted if they are not present, and returns their names. It
+// drops forgettable entries.
 func (d *definitions) without(present map[string]bool) (removed []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -106,7 +104,7 @@ func (d *definitions) without(present map[string]bool) (removed []string) {
 	return removed
 }
 
-// deleted records the deletion of a definition. A new definition of the same name has to settle, because a
+// deleted records the deletion of a definition. A lane of a new definition with this name has to wait, because a
 // kube-apiserver may serve the old representation until it has received both changes.
 func (d *definitions) deleted(name string) {
 	d.mu.Lock()
@@ -114,7 +112,6 @@ func (d *definitions) deleted(name string) {
 	d.known[name] = known{since: time.Now()}
 }
 
-// receives records one change.
 func (d *definitions) receives(event string, object json.RawMessage) {
 	m, ok := metaOf(object)
 	switch {

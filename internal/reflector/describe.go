@@ -7,8 +7,7 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// Description is how objects of a resource are selected, read and represented. It is the description that a lane of the
-// resource uses. Immutable.
+// Description says how a lane selects and represents the objects of a resource. Immutable.
 type Description struct {
 	Kind     *selectors.Kind
 	About    wire.Description
@@ -16,7 +15,7 @@ type Description struct {
 }
 
 // Describe returns the Description of a resource. crd is the definition of a custom resource as JSON. It is nil for a
-// built-in resource, or if the definition is unknown. The kind of lists is then the kind with the suffix List.
+// built-in resource, or if the definition is unknown. The list kind is then the kind with the suffix List.
 func Describe(r upstream.Resource, crd []byte) (*Description, error) {
 	d := definition{listKind: r.GVK.Kind + "List"}
 	if crd != nil {
@@ -35,12 +34,12 @@ func Describe(r upstream.Resource, crd []byte) (*Description, error) {
 	}, nil
 }
 
-// Reader returns the reader of objects that were requested with an Accept header.
+// Reader returns the reader of objects that were requested with the given Accept header.
 func (d *Description) Reader(e wire.Encoding, accept string) wire.Reader {
 	return e.Reader(d.About, wire.RequestFormat{Accept: accept}, pathsOf(d.Kind))
 }
 
-// Object makes an object of an item.
+// Object makes an object of an item from a list or an event.
 func (d *Description) Object(item wire.Item, facts *wire.Facts) (*cache.Object, error) {
 	return objectOf(d.resource, d.Kind, item, facts)
 }

@@ -11,55 +11,45 @@ import (
 )
 
 // ErrStopped is returned when all lanes have been stopped.
-var ErrStopped = errors.New("all lanes are stopped")
+var ErrStopped = errors.New("the lanes are not running")
 
-// ErrAggregated is returned for a resource that another server than the upstream itself serves. That server may send
-// different objects to each caller.
-var ErrAggregated = errors.New("another server serves the resource")
+// ErrAggregated is returned for a resource that an aggregated API server serves. That server may send different objects
+// to each caller.
+var ErrAggregated = errors.New("another server may serve the resource")
 
 var (
 	// errRedefined is the error after a change of the resource's definition. Requests are parsed with the selectable
 	// fields of a lane, which must not change. So the lane ends, and the next request starts a new lane.
 	errRedefined = errors.New("the definition of the resource has changed")
-	// errReprinted is the error after a change of the columns of the resource's Tables.
 	errReprinted = errors.New("the Table columns of the resource have changed")
-	// errRestored is the error if the upstream is at a lower resourceVersion than before, because its etcd was restored
-	// from a backup.
-	errRestored = errors.New("the upstream is at an earlier resourceVersion than before")
-	// errContradicted is the error if the upstream has other objects than the lane at the same resourceVersion.
-	errContradicted = errors.New("the upstream has different objects at the same resourceVersion")
-	// errAudited is the error if the self-audit found a difference at the same resourceVersion.
-	errAudited = errors.New("the self-audit found objects that differ from the upstream's at the same resourceVersion")
-	// errReplaced is the error if kube-apiserver has another version than when the lane was listed.
-	errReplaced = errors.New("kube-apiserver has another version than before")
-	// errElsewhere is the error if the upstream is another cluster than when the lane was listed.
-	errElsewhere = errors.New("the upstream is another cluster than before")
-	// errUncertain is the error if it is unknown which version of kube-apiserver sent the lane's list. A new list is
-	// compared with the lane, because both may be from the current version.
+	// errRestored usually means that etcd was restored from a backup.
+	errRestored     = errors.New("the upstream is at an earlier resourceVersion than before")
+	errContradicted = errors.New("the upstream and the lane have different objects at the same resourceVersion")
+	errAudited      = errors.New("the self-audit found objects that differ from the upstream's at the same resourceVersion")
+	errReplaced     = errors.New("kube-apiserver has another version than before")
+	errElsewhere    = errors.New("the upstream is another cluster than before")
+	// After errUncertain, the new list is compared with the lane: both may come from the same kube-apiserver version.
 	errUncertain = errors.New("the version of the kube-apiserver that sent the lane's list is unknown")
 	// errEnded is wrapped by an error that ends the lane, together with the cause.
 	errEnded = errors.New("lane ended")
 )
 
-// errForgotten is the error if the upstream cannot send the next event, because etcd has compacted the object's
-// previous version.
-var errForgotten = errors.New("the upstream has compacted the previous version of the object in the next event")
+var errForgotten = errors.New("the upstream has probably compacted a resourceVersion that the next event needs")
 
-// errSilent is the error if a watch has received bookmarks, but then nothing for too long.
 var errSilent = errors.New("the upstream's watch did not send an expected bookmark")
 
-// errEndless is the error if no bookmark ends the initial events of a streaming list. The server does not support
-// streaming lists, and opened a plain watch instead.
-var errEndless = errors.New("the streaming list sent no bookmark at the end of its initial events")
+// errEndless is the error if a streaming list does not end. Usually the server does not support streaming lists, and
+// has opened a plain watch instead.
+var errEndless = errors.New("the streaming list sent no initial-events-end bookmark in time")
 
 // Failure is the reason why a lane could not be filled, or ended.
 type Failure struct {
 	Err  error
 	When time.Time
-	// Refused is set if the lane ended. Requests for the resource then go to the upstream. Possible reasons: the upstream
-	// does not serve the resource as requested (404, 405, 406) or refuses the facade (401, 403), the resource was
-	// redefined, or memory is lacking. A 401 or 403 ends a lane with a State only if the refusal has lasted, or an access
-	// review confirmed it.
+	// Refused is set if the lane ended. Requests for the resource are then forwarded or refused. Possible reasons: the
+	// upstream does not serve the resource as requested (404, 405, 406) or refuses the facade (401, 403), the resource was
+	// redefined, or the lane is too large for its limit or for the memory. A 401 or 403 ends a lane with a State only if
+	// the refusal has lasted, or an access review confirmed it.
 	Refused bool
 }
 
@@ -81,7 +71,7 @@ func isLost(err error) bool {
 	return upstream.HasCode(err, http.StatusGone) || errors.Is(err, cache.ErrLateDeletion) || errors.Is(err, errForgotten)
 }
 
-// endsEpoch reports whether the lane has to be listed again, unless it ends.
+// endsEpoch reports whether the watch cannot be resumed. The lane is then listed again, or it ends.
 func endsEpoch(err error) bool {
 	return isLost(err) || errors.Is(err, errRedefined) || errors.Is(err, errReprinted) || errors.Is(err, errRestored) ||
 		errors.Is(err, errContradicted) || errors.Is(err, errAudited) || errors.Is(err, errReplaced) ||
@@ -89,20 +79,16 @@ func endsEpoch(err error) bool {
 		errors.Is(err, ErrTooLarge)
 }
 
-// isUnreadable reports whether the upstream does not serve the resource as requested.
 func isUnreadable(err error) bool {
 	return upstream.HasCode(err, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable)
 }
 
-// isForbidden reports whether the upstream refuses the facade's user (401 or 403). The refusal may be temporary.
 func isForbidden(err error) bool {
 	return upstream.HasCode(err, http.StatusUnauthorized, http.StatusForbidden)
 }
 
-// maxRetryAfter limits the Retry-After of an upstream.
 const maxRetryAfter = 30 * time.Second
 
-// retryAfter returns the Retry-After of the upstream's response, at most 30 s; 0 if it has none.
 func retryAfter(err error) time.Duration {
 	var status *upstream.StatusError
 	if !errors.As(err, &status) {

@@ -7,14 +7,14 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// facts are the properties of a lane's resource. The writer stores them; reads are safe for concurrent use.
+// facts are the properties of a lane's resource. Safe for concurrent use.
 type facts struct {
 	kind      atomic.Pointer[selectors.Kind]
 	bookmark  atomic.Pointer[wire.Bookmark]
 	warnings  atomic.Pointer[[]string]
-	marked    atomic.Bool // whether the upstream has sent a bookmark
-	undefined atomic.Bool // whether the definition is unreadable
-	settling  atomic.Bool // whether the definition changed a moment ago
+	marked    atomic.Bool
+	undefined atomic.Bool
+	settling  atomic.Bool
 
 	definition atomic.Pointer[definition] // definition of a custom resource; nil until it was read
 }
@@ -25,8 +25,8 @@ func (f *facts) Kind() *selectors.Kind { return f.kind.Load() }
 // Bookmark returns the fields that bookmarks of the lane have. It is never nil after the lane is synced.
 func (f *facts) Bookmark() *wire.Bookmark { return f.bookmark.Load() }
 
-// Marked reports whether the upstream has sent a bookmark of the resource. Without bookmarks a lane does not receive
-// versions of other resources.
+// Marked reports whether the upstream has sent a bookmark of the resource. Without bookmarks, writes of other resources
+// do not raise the lane's version.
 func (f *facts) Marked() bool { return f.marked.Load() }
 
 // Undefined reports whether the facade cannot read the definition of a custom resource. Kind then lacks the fields that

@@ -10,14 +10,13 @@ import (
 // fill is the progress of a lane's list. The writer updates it; reads are safe for concurrent use.
 type fill struct {
 	began   atomic.Pointer[time.Time] // time when the list began; nil if no list is in progress
-	objects atomic.Int64              // number of objects received
+	objects atomic.Int64
 	// expected is the number of objects that the upstream announced; 0 if it announced none.
 	expected atomic.Int64
 	pages    atomic.Int64 // size of the page buffers in bytes
 	before   filled       // last list of the same resource; zero if there was none
 }
 
-// filled is the size and duration of a list.
 type filled struct {
 	objects int64
 	took    time.Duration
@@ -30,7 +29,6 @@ func (f *fill) begin() {
 	f.expected.Store(0)
 }
 
-// noteExpected records an announced number of objects. The highest number counts.
 func (f *fill) noteExpected(objects int64) { f.expected.Store(max(objects, f.expected.Load())) }
 
 func (f *fill) end() {
@@ -38,12 +36,11 @@ func (f *fill) end() {
 	f.pages.Store(0)
 }
 
-// listing reports whether the lane is being listed. The properties of its resource are then known.
 func (f *fill) listing() bool { return f.began.Load() != nil }
 
-// remaining estimates the remaining time of a list. It uses the rate of the objects received, and their expected
-// number: the announced one, or else that of the last list. If this is not possible, it uses the duration of the last
-// list, or else assumes that half of the list was received.
+// remaining estimates the remaining time of a list. It uses the rate of the objects received, and the expected number
+// of objects: the announced number, or else that of the last list. Without a usable number, it uses the duration of the
+// last list, or else assumes that half of the list was received.
 func (f *fill) remaining(elapsed time.Duration) time.Duration {
 	if n, all := f.objects.Load(), cmp.Or(f.expected.Load(), f.before.objects); n > 0 && n < all {
 		return time.Duration(float64(elapsed) * float64(all-n) / float64(n))

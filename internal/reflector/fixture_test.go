@@ -37,7 +37,7 @@ var (
 	}
 )
 
-// Durations of internal/fresh; docs/adr/0008-proofs-are-chosen-by-price.md explains them.
+// Durations of internal/fresh; docs/adr/0008-cheapest-freshness-check.md explains them.
 const (
 	grace              = 20 * time.Millisecond // for events in transit
 	rollCallObjects    = 5000

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// health records whether a lane receives data from the upstream. Its times have monotonic clock readings.
+// health records whether a lane receives data from the upstream.
 type health struct {
 	failure  atomic.Pointer[Failure]
-	lost     atomic.Pointer[time.Time] // time since when no stream is open; nil while a stream is open
-	began    time.Time                 // when the lane was made
-	received atomic.Int64              // time of the stream's last frame, in nanoseconds after began
-	event    atomic.Int64              // time of the stream's last change, in nanoseconds after began; 0 for never
+	lost     atomic.Pointer[time.Time] // since when no stream is open; nil while a stream is open
+	began    time.Time
+	received atomic.Int64 // time of the stream's last frame, in nanoseconds after began
+	event    atomic.Int64 // time of the stream's last change, in nanoseconds after began; 0 for never
 
 	mu      sync.Mutex    // guards changed
 	changed chan struct{} // closed when the kind or the failure changes; nil while no caller waits
@@ -24,7 +24,7 @@ func (h *health) Began() time.Time { return h.began }
 // Failure returns why the lane could not be filled, or ended; nil if it was filled since then.
 func (h *health) Failure() *Failure { return h.failure.Load() }
 
-// LastEvent returns how long ago the upstream's watch last received a change; ever is false if it never has.
+// LastEvent returns how long ago the lane's watch last received a change. ever is false if it never received one.
 func (h *health) LastEvent() (ago time.Duration, ever bool) {
 	at := h.event.Load()
 	return time.Since(h.began) - time.Duration(at), at > 0
@@ -73,7 +73,6 @@ func (h *health) receives() {
 	}
 }
 
-// receivesChange records that the stream received a change.
 func (h *health) receivesChange() {
 	h.receives()
 	h.event.Store(h.received.Load())

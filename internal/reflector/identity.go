@@ -8,7 +8,7 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// versionWait is the timeout of a request for the upstream's identity, which takes a millisecond.
+// versionWait is the timeout of a request for one property of the upstream, which normally takes a millisecond.
 const versionWait = 5 * time.Second
 
 // identity reads one property of the upstream, its cluster UID or its version, for all lanes. Safe for concurrent use.
@@ -23,7 +23,6 @@ func newIdentity(ask func(context.Context) string) *identity {
 	return &identity{ask: ask, seat: make(chan struct{}, 1)}
 }
 
-// newClusters returns the identity that reads the UID of the upstream's cluster.
 func newClusters(client *upstream.Client) *identity {
 	return newIdentity(func(ctx context.Context) string {
 		uid, _ := client.ClusterUID(ctx) // empty if the facade cannot read the UID
@@ -31,10 +30,9 @@ func newClusters(client *upstream.Client) *identity {
 	})
 }
 
-// errNoAnswer is returned if the upstream does not provide the property of an identity.
 var errNoAnswer = errors.New("the upstream does not provide the cluster UID or version")
 
-// now returns the property, read by a request that is sent after the call began. Concurrent callers share requests. It
+// now returns the property, read by a request that is sent after the call began. Concurrent callers share requests. now
 // returns the context's cause if the context ends first, or errNoAnswer.
 func (i *identity) now(ctx context.Context) (string, error) {
 	answer := i.since(ctx, time.Now())
@@ -47,7 +45,8 @@ func (i *identity) now(ctx context.Context) (string, error) {
 	return answer, nil
 }
 
-// since returns the property, read at the given moment or later. It is empty if the upstream does not provide it.
+// since returns the property, read at the given moment or later. It is empty if the upstream does not provide the
+// property, or if the context ends.
 func (i *identity) since(ctx context.Context, moment time.Time) string {
 	select {
 	case i.seat <- struct{}{}:

@@ -6,7 +6,6 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// kindOf returns the fields by which objects of a resource can be selected.
 func kindOf(r upstream.Resource, d definition) *selectors.Kind {
 	if r.Custom {
 		return selectors.ForCustom(r.GVK, scopeOf(r), d.selectable)
@@ -27,7 +26,6 @@ func scopeOf(r upstream.Resource) selectors.Scope {
 	return selectors.Cluster
 }
 
-// pathsOf returns the paths of a kind's fields in an object.
 func pathsOf(kind *selectors.Kind) []wire.Path {
 	fields := kind.Fields()
 	paths := make([]wire.Path, len(fields))

@@ -11,13 +11,12 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// lane is a cache.Lane with its resource, and with what its writer and other goroutines exchange. It does not refer to
-// the writer. Safe for concurrent use.
+// lane is a cache.Lane with its resource, and the values that its writer shares with other goroutines. It does not
+// refer to the writer. Safe for concurrent use.
 type lane struct {
-	// Cache is the lane.
 	Cache    *cache.Lane
 	Resource upstream.Resource
-	Encoding wire.Encoding // of the lane
+	Encoding wire.Encoding
 	client   *upstream.Client
 	log      *zap.Logger
 	metrics  Metrics
@@ -29,13 +28,12 @@ type lane struct {
 	origin atomic.Pointer[origin]    // upstream of the present epoch
 	older  olderStore                // events from before the history
 
-	resumed atomic.Pointer[resumption] // end of the journal that restored the lane; nil otherwise, or after its use
+	resumed atomic.Pointer[resumption] // where the recorder continues the journal of a restored lane; nil otherwise
 
 	progressWatched chan step  // steps of progress watches, to be applied by the writer
-	wrong           chan error // capacity 1: reason why the lane has to be listed again
+	wrong           chan error // capacity 1: reason why the epoch has to end
 }
 
-// newLane returns an empty lane.
 func (l *Lanes) newLane(resource upstream.Resource, e wire.Encoding) *lane {
 	n := &lane{
 		Cache: cache.NewLane(l.config.options(resource)), Resource: resource, Encoding: e,
@@ -52,11 +50,10 @@ func (l *Lanes) newLane(resource upstream.Resource, e wire.Encoding) *lane {
 
 func (l *lane) key() laneKey { return laneKey{gvr: l.Resource.GVR, encoding: l.Encoding} }
 
-// contradict makes the writer list the lane again for a reason, for example because the lane does not match the
-// upstream.
+// contradict makes the writer end the epoch for a reason, for example because the lane differs from the upstream.
 func (l *lane) contradict(reason error) {
 	select {
 	case l.wrong <- reason:
-	default: // a relist is already requested
+	default: // the writer already has a reason
 	}
 }

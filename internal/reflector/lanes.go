@@ -24,34 +24,33 @@ type Metrics interface {
 	Relisted(group, resource string)     // a lane is listed again, for example after it lost events
 	Reconnected(group, resource string)  // a lane's watch ended and was resumed
 	Filled(source string)                // a lane was filled from "upstream", "peer" or "journal"
-	// LostWindow counts lost windows of a lane's events. outcome is "replayed" if the differences were replayed.
-	// Otherwise it says why the watches ended.
+	// LostWindow counts lost windows of a lane. outcome is "replayed" if the differences were replayed. Otherwise it says
+	// why the watches ended.
 	LostWindow(group, resource, outcome string)
-	// BroughtForward counts watches from before a lane's history. outcome is "continued" if the upstream sent the
-	// events. It is "expired" if the upstream no longer has them, and "failed" if it is unknown whether it has.
+	// BroughtForward counts watches that begin before a lane's history. outcome is "continued" if the upstream sent the
+	// events. It is "expired" if the upstream no longer has the events, and "failed" if this is unknown.
 	BroughtForward(group, resource, outcome string)
-	// JournalHole counts the times that the journal lacks events of a lane: the lane itself lost them ("relisted"),
-	// dropped them before they were written ("behind"), or ended before its last events were written ("ended").
+	// JournalHole counts holes in the journal. The lane itself lost the events ("relisted"), its history dropped them
+	// before they were written ("behind"), or the lane ended before they were written ("ended").
 	JournalHole(reason string)
 	JournalFailed() // the journal could not be opened or written
 	selfAuditMetrics
 	fresh.Metrics
 }
 
-// laneKey identifies a lane: a resource in an encoding.
 type laneKey struct {
 	gvr      schema.GroupVersionResource
 	encoding wire.Encoding
 }
 
-// Lanes contains the reflectors of the running lanes. The first request that needs a lane starts it.
+// Lanes contains the reflectors of all lanes. The first request that needs a lane starts it.
 type Lanes struct {
 	client  *upstream.Client
 	config  Config
 	metrics Metrics
 	log     *zap.Logger
 
-	mu         sync.RWMutex // guards reflectors and life; held only during map operations
+	mu         sync.RWMutex // guards reflectors, life and foreign; never held during a request
 	reflectors map[laneKey]*Reflector
 	life       context.Context                // context of all lanes; nil before Run and after it
 	foreign    func(schema.GroupVersion) bool // group versions that other servers serve; nil until they are known
@@ -69,9 +68,9 @@ type Lanes struct {
 	recorder    *recorder // writes the journal; nil if there is none
 	older       *olderMemory
 	seen        clustersSeen
-	packing     atomic.Bool    // whether objects are being packed
+	packing     atomic.Bool
 	seeking     sync.Mutex     // locked while a request checks whether an outage has ended
-	background  sync.WaitGroup // waits for shared requests, stops of replaced lanes, and packing
+	background  sync.WaitGroup // waits for all goroutines of Lanes except the recorder's
 }
 
 // NewLanes returns an empty set of lanes. Run must be called before Get.
@@ -92,7 +91,7 @@ func NewLanes(client *upstream.Client, config Config, metrics Metrics, log *zap.
 	return l
 }
 
-// startShared runs work for all lanes in the background. It returns false if the lanes are stopping.
+// startShared runs work for all lanes in the background. It returns false before and after Run.
 func (l *Lanes) startShared(work func(context.Context)) bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -103,8 +102,8 @@ func (l *Lanes) startShared(work func(context.Context)) bool {
 	return life != nil
 }
 
-// Run stops idle lanes and trims the others until the context ends. Then it stops all lanes and returns when their
-// goroutines have ended. Run calls ready when Get may be used.
+// Run does the regular work for all lanes, such as stopping idle lanes, until the context ends. Then it stops all lanes
+// and returns when their goroutines have ended. Run calls ready when Get may be used.
 func (l *Lanes) Run(ctx context.Context, ready func()) {
 	life, end := context.WithCancel(context.WithoutCancel(ctx)) // lanes run until their last events are in the journal
 	defer end()
@@ -113,7 +112,7 @@ func (l *Lanes) Run(ctx context.Context, ready func()) {
 	l.mu.Unlock()
 	if l.recorder != nil {
 		go l.recorder.run(ctx)
-		l.recorder.awaitOpen() // before the first lane is restored from it
+		l.recorder.awaitOpen() // before the first lane is restored from the journal
 	}
 	ready()
 	if a := newAuditor(l); a != nil {
@@ -154,13 +153,14 @@ const (
 	janitorEvery = 10 * time.Second
 	packEvery    = time.Second
 	joinEvery    = 2 * time.Second // interval of Checker.Join for each lane
-	// outageEvery is the interval at which an outage of the upstream is checked. A single failed request counts as an
-	// outage until another one succeeds.
+	// outageEvery is the interval at which Run checks whether an outage of the upstream has ended. A single failed request
+	// counts as an outage until another request succeeds.
 	outageEvery = 2 * time.Second
 	outageWait  = 5 * time.Second // timeout of a request that takes a millisecond
 )
 
-// seekEnd sends a request for the resource of a lane if the upstream does not respond. Any response ends the outage.
+// seekEnd checks whether an outage of the upstream has ended, by a request for the resource of some lane. Any response
+// ends the outage.
 func (l *Lanes) seekEnd(ctx context.Context) {
 	all := l.All()
 	if len(all) == 0 || l.client.Silent() == 0 || !l.seeking.TryLock() {
@@ -176,7 +176,7 @@ func (l *Lanes) seekEnd(ctx context.Context) {
 	})
 }
 
-// Keep returns the resource's lane as Get does. When memory is needed, such a lane is dropped after all others.
+// Keep returns the resource's lane as Get does. When memory is needed, a kept lane that is filled is dropped last.
 func (l *Lanes) Keep(resource upstream.Resource, e wire.Encoding) (*Reflector, error) {
 	r, err := l.Get(resource, e)
 	if err == nil {
@@ -185,8 +185,8 @@ func (l *Lanes) Keep(resource upstream.Resource, e wire.Encoding) (*Reflector, e
 	return r, err
 }
 
-// Get returns the resource's lane in an encoding, and starts it if there is none. It returns a *NoMemoryError if there
-// is no memory for another lane, and ErrAggregated if another server serves the resource.
+// Get returns the resource's lane in an encoding, and starts it if there is none. Its errors are *NoMemoryError,
+// ErrAggregated, and, before and after Run, ErrStopped.
 func (l *Lanes) Get(resource upstream.Resource, e wire.Encoding) (*Reflector, error) {
 	key := laneKey{gvr: resource.GVR, encoding: e}
 	if r := l.running(key, resource); r != nil {
@@ -217,7 +217,6 @@ func (l *Lanes) Get(resource upstream.Resource, e wire.Encoding) (*Reflector, er
 	return r, nil
 }
 
-// running returns the lane of a key, or nil if it does not exist or has to be started again.
 func (l *Lanes) running(key laneKey, resource upstream.Resource) *Reflector {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -229,8 +228,8 @@ func (l *Lanes) running(key laneKey, resource upstream.Resource) *Reflector {
 	return r
 }
 
-// start makes a reflector and starts to fill its lane. before is why the lane that it replaces ended, or nil. The
-// caller holds l.mu.
+// start makes a reflector and starts to fill its lane. before is the failure of the replaced lane, or nil. The caller
+// holds l.mu.
 func (l *Lanes) start(resource upstream.Resource, e wire.Encoding, before *Failure) *Reflector {
 	r := &Reflector{lane: l.newLane(resource, e), definitions: l.definitions}
 	r.init(l.life)
@@ -249,8 +248,7 @@ func (l *Lanes) start(resource upstream.Resource, e wire.Encoding, before *Failu
 	return r
 }
 
-// redefined makes the lanes of a custom resource compare their definition with the upstream's. It skips lanes that
-// already have this version of the definition.
+// redefined makes the lanes of a changed custom resource confirm their definition.
 func (l *Lanes) redefined(now definitionMeta) {
 	for _, r := range l.All() {
 		was := r.definition.Load()
@@ -261,24 +259,23 @@ func (l *Lanes) redefined(now definitionMeta) {
 			if was.uid != now.UID && sleep(ctx, lastDeletions) != nil {
 				return
 			}
-			_ = r.Confirm(ctx) // if this fails, freshness checks and the next watch compare it again
+			_ = r.Confirm(ctx) // if this fails, freshness checks and the next watch confirm the definition again
 		})
 	}
 }
 
 // lastDeletions is how long a lane continues after its definition was deleted. kube-apiserver deletes all objects
-// first, and its watches send each deletion before they end. Those events may still be in transit on another
-// connection.
+// before the definition, but these deletions may still be in transit on another connection.
 const lastDeletions = 250 * time.Millisecond
 
-// Running returns the lane of a resource if it is running, otherwise nil. It starts none.
+// Running returns the lane of a resource, or nil if there is none. It does not start a lane.
 func (l *Lanes) Running(gvr schema.GroupVersionResource, e wire.Encoding) *Reflector {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.reflectors[laneKey{gvr: gvr, encoding: e}]
 }
 
-// All returns the running lanes, sorted by resource and encoding.
+// All returns the lanes, sorted by resource and encoding. It includes lanes that have ended but were not replaced.
 func (l *Lanes) All() []*Reflector {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -293,7 +290,6 @@ func (l *Lanes) All() []*Reflector {
 	return all
 }
 
-// trim lets quiet lanes drop old events.
 func (l *Lanes) trim() {
 	for _, r := range l.All() {
 		r.Cache.Trim()
@@ -301,7 +297,7 @@ func (l *Lanes) trim() {
 	}
 }
 
-// pack compresses old objects of the lanes, one lane after the other. It does nothing while an earlier call is running.
+// pack does nothing while an earlier call is running.
 func (l *Lanes) pack() {
 	if !l.packing.CompareAndSwap(false, true) {
 		return
@@ -338,14 +334,13 @@ func (l *Lanes) Exclude(foreign func(schema.GroupVersion) bool) {
 		if l.life != nil && foreign(key.gvr.GroupVersion()) {
 			delete(l.reflectors, key)
 			l.background.Go(r.stop)
-			l.log.Warn("Lane stopped: another server answers for its group version",
+			l.log.Warn("Lane stopped: another server may serve its group version",
 				zap.String("resource", key.gvr.GroupResource().String()),
 				zap.String("version", key.gvr.Version))
 		}
 	}
 }
 
-// remove removes a lane from the set if it is idle, so that Get no longer returns it.
 func (l *Lanes) remove(r *Reflector) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,14 +17,14 @@ import (
 
 // discovered contains the properties of a resource, from an empty list and from its definition.
 type discovered struct {
-	asked      time.Time      // when the list was requested
-	rv         cache.RV       // upstream's resourceVersion when the list was requested, or later
-	style      jsonwire.Style // style of the resource's lists
+	asked      time.Time // when the list was requested
+	rv         cache.RV  // upstream's resourceVersion when the list was requested, or later
+	style      jsonwire.Style
 	definition definition
 	warnings   []string
 }
 
-// epoch contains how the writer reads and represents the lane's objects until it lists the lane again.
+// epoch describes how the writer reads and represents the lane's objects until the next list.
 type epoch struct {
 	*listWatch
 	discovered
@@ -33,7 +33,6 @@ type epoch struct {
 	columns []byte // columns of the Table of the list in progress; nil if there are none
 }
 
-// setColumns stores the columns of a list's Table.
 func (e *epoch) setColumns(log *zap.Logger, raw []byte) {
 	if len(raw) == 0 {
 		return
@@ -47,15 +46,13 @@ func (e *epoch) setColumns(log *zap.Logger, raw []byte) {
 	e.shape = printed
 }
 
-// learner reads the properties of a lane's resource for each epoch, and checks during the epoch that they are
-// unchanged.
+// learner reads the properties of a lane's resource for each epoch, and checks that they do not change.
 type learner struct {
 	lane        *lane
 	definitions *definitions
 	known       discovered // properties of the last epoch
 }
 
-// discover reads the style of the resource's lists and the fields that can be selected.
 func (l *learner) discover(ctx context.Context) (discovered, error) {
 	asked := time.Now()
 	list, err := l.lane.client.EmptyList(ctx, l.lane.Resource)
@@ -74,7 +71,6 @@ func (l *learner) discover(ctx context.Context) (discovered, error) {
 	return d, err
 }
 
-// sameAs reports whether the lane's kind and representation are unchanged.
 func (d discovered) sameAs(before discovered) bool {
 	return d.style == before.style && d.definition.representsAs(before.definition)
 }
@@ -93,7 +89,7 @@ func (l *learner) learn(ctx context.Context) (*epoch, error) {
 		return nil, errRedefined
 	}
 	if custom := lane.Resource.Custom; d.style.Custom != custom {
-		return nil, fmt.Errorf("%w: expected a custom resource: %t", errRedefined, custom)
+		return nil, fmt.Errorf("%w: lists contradict discovery, where the resource is custom: %t", errRedefined, custom)
 	}
 	l.known = d
 	lane.warnings.Store(&d.warnings)
@@ -110,7 +106,6 @@ func (l *learner) learn(ctx context.Context) (*epoch, error) {
 	return &epoch{listWatch: by, discovered: d, asks: asks, shape: lane.Encoding.Shape(by.about)}, nil
 }
 
-// newListWatch returns a listWatch that requests objects in the given way.
 func (l *lane) newListWatch(d discovered, ask wire.RequestFormat) *listWatch {
 	kind, about := l.Kind(), wire.Description{
 		Resource: l.Resource.GVR, Kind: l.Resource.GVK, ListKind: d.style.ListKind, Custom: d.style.Custom,

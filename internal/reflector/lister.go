@@ -24,9 +24,8 @@ const (
 	pageLimit = 1 << 30
 )
 
-// initialWait is the maximum time of a streaming list without a further initial event or the final bookmark. The
-// upstream sends this list from memory, so a longer gap is a failure. client-go's reflectors log a warning after the
-// same time.
+// initialWait is the maximum time in which a streaming list brings neither an object nor its end. The upstream sends
+// this list from memory, so a longer pause is a failure. client-go's reflectors log a warning after the same time.
 const initialWait = 10 * time.Second
 
 // lister reads lists of a lane's objects from the upstream or a peer.
@@ -58,7 +57,6 @@ func (l *lister) list(ctx context.Context, e *epoch, snapshots bool) (*list, err
 	}
 }
 
-// listOnce reads a list in the representation that the epoch requests.
 func (l *lister) listOnce(ctx context.Context, e *epoch, snapshots bool) (*list, error) {
 	if snapshots && !l.unpaged {
 		if all, err := l.paged(ctx, e); all != nil || err != nil {
@@ -78,7 +76,6 @@ func (l *lister) listOnce(ctx context.Context, e *epoch, snapshots bool) (*list,
 	return l.pages(ctx, e)
 }
 
-// isUnsupported reports whether the upstream refuses streaming lists.
 func isUnsupported(err error) bool {
 	return upstream.HasCode(err, http.StatusBadRequest, http.StatusUnprocessableEntity)
 }
@@ -112,7 +109,6 @@ func (l *lister) stream(ctx context.Context, e *epoch) (*list, error) {
 	return nil, err
 }
 
-// initial reads a streaming list to the end of its initial state.
 func (l *lister) initial(e *epoch, s *stream, asked time.Time, patience *time.Timer) (*list, error) {
 	objects, filling := map[string]*cache.Object{}, l.lane.Cache.Fill()
 	highest := ""
@@ -144,8 +140,7 @@ func (l *lister) initial(e *epoch, s *stream, asked time.Time, patience *time.Ti
 	}
 }
 
-// pages reads a paginated list from an upstream without streaming lists. All pages have one resourceVersion, and only
-// the last one may be empty.
+// pages reads a paginated list. All pages must have one resourceVersion, and only the last page may be empty.
 func (l *lister) pages(ctx context.Context, e *epoch) (*list, error) {
 	objects := map[string]*cache.Object{}
 	add := l.quota.adder(e.listWatch, objects, l.lane.Cache.Fill())
@@ -179,7 +174,7 @@ func (l *lister) pages(ctx context.Context, e *epoch) (*list, error) {
 	return newList(version, objects, time.Time{})
 }
 
-// adder returns a function that makes objects of items in a list. It returns the error of fits if the list must stop.
+// adder returns a function that adds an item to objects. It fails if the item is invalid or memory is lacking.
 func (q *quota) adder(
 	l *listWatch, objects map[string]*cache.Object, filling *cache.Filling,
 ) func(wire.Item, wire.Facts) error {

@@ -14,23 +14,21 @@ import (
 )
 
 const (
-	// firstPage is the number of objects in the first page of a listing. It shows the size of the objects, from which the
-	// size of the next pages follows.
+	// firstPage is the number of objects in the first page. Its size decides how many objects the next pages have.
 	firstPage = 100
-	// pageBytes is the approximate size of further pages, and maxPage their maximum number of objects. A page of 500 pods,
-	// client-go's default, is 8 MB. Larger pages cost the upstream as much, and need more seats in priority and fairness.
+	// pageBytes is the approximate size of the next pages, and maxPage their maximum number of objects. Larger pages need
+	// more seats in priority and fairness, and do not save work.
 	pageBytes = 8 << 20
 	maxPage   = 5000
-	// heldBytes is the default of Config.PageBytes. A larger page is requested again in smaller parts. Pages are larger
-	// than expected if their objects are larger than those of earlier pages.
+	// heldBytes is the default of Config.PageBytes. A larger page is requested again in smaller parts.
 	heldBytes = 64 << 20
-	// rowsPage is the number of rows without objects in a page; for pods that is 2 MB. Many small pages of rows would cost
-	// the upstream more than their content.
+	// rowsPage is the number of rows in a page of rows without objects; for pods, such a page is 2 MB. In small pages, the
+	// cost of each request would exceed that of the rows.
 	rowsPage = 10_000
 )
 
-// listing reads a list of one resourceVersion page by page. One goroutine fetches pages while another reads the earlier
-// ones, so that at most two pages of objects are in memory.
+// listing reads a list of one resourceVersion page by page. One goroutine fetches the next page while another reads the
+// previous one. At most two pages of objects are in memory.
 type listing struct {
 	lane          *lane
 	quota         *quota
@@ -44,23 +42,22 @@ type listing struct {
 	rows, objects series
 }
 
-// series is one of the two series of pages of a listing.
+// series is the progress of one kind of pages: pages of rows, or pages of objects.
 type series struct {
 	ask     *wire.RequestFormat // how pages are requested; nil: the series is empty
 	limit   int                 // number of objects in the next page
-	token   string              // continue token of the next page
-	covered int                 // number of objects requested so far
-	done    bool                // whether the last page was received
+	token   string
+	covered int // number of objects requested so far
+	done    bool
 }
 
-// page is the unit in which a listing passes its content to the reader.
 type page struct {
 	rows    [][]byte // pages of rows, which precede the objects that they describe
 	objects *bytes.Buffer
-	head    wire.ListHead // head of the page of objects
+	head    wire.ListHead
 }
 
-// listing returns a listing whose minimum version is at. The memory of its pages counts as memory of the lane.
+// listing returns a listing; at is its minimum version. The memory of its pages counts as memory of the lane.
 func (l *lister) listing(e *epoch, from *upstream.Client, at cache.RV) *listing {
 	l.lane.fill.pages.Store(0)
 	pages := l.lane.Encoding.Pages(e.about, e.ask, pathsOf(e.kind))
@@ -71,7 +68,7 @@ func (l *lister) listing(e *epoch, from *upstream.Client, at cache.RV) *listing 
 	}
 }
 
-// fetch passes pages to the channel until the last one. Objects are in a buffer from spareBuffers.
+// fetch passes pages to the channel until the last one. The objects of a page are in a buffer from spareBuffers.
 func (l *listing) fetch(ctx context.Context, pages chan<- page, spareBuffers <-chan *bytes.Buffer) error {
 	for !l.objects.done {
 		var p page
@@ -103,7 +100,6 @@ func (l *listing) fetch(ctx context.Context, pages chan<- page, spareBuffers <-c
 	return nil
 }
 
-// limitFor returns the number of objects in the next page, given the size of the last one in bytes.
 func (l *listing) limitFor(size int) int {
 	return min(max(int(min(pageBytes, l.held/2))*l.objects.limit/max(size, 1), 1), maxPage)
 }
@@ -137,8 +133,8 @@ func (l *listing) next(ctx context.Context, s *series, into *bytes.Buffer) (wire
 	return head, nil
 }
 
-// get requests a page at the version of the list. The first page is requested as not older than a version from an
-// earlier response. The watch cache that sent that response already has the version and does not wait.
+// get requests a page. The first page of the list may be at l.from or at a later version. The server has sent l.from
+// before, so its watch cache does not wait.
 func (l *listing) get(ctx context.Context, s *series, into *bytes.Buffer, limit int64) error {
 	query := url.Values{"limit": {strconv.Itoa(s.limit)}}
 	switch {
@@ -157,8 +153,7 @@ func (l *listing) get(ctx context.Context, s *series, into *bytes.Buffer, limit 
 	return l.client.GetInto(ctx, upstream.Target{Path: l.lane.Resource.Path(""), Query: query}, s.ask.Accept, limit, into)
 }
 
-// firstRows reads the first page of rows, which shows how many objects there are. It returns errFew if they are too few
-// for pages.
+// firstRows reads the first page of rows. It returns errFew if the resource has too few objects for pages.
 func (l *listing) firstRows(ctx context.Context) error {
 	if l.rows.done {
 		return nil // the resource has no rows
@@ -222,7 +217,6 @@ func (l *listing) read(ctx context.Context) (map[string]*cache.Object, error) {
 	return objects, err
 }
 
-// readPage adds the objects of a page.
 func (l *listing) readPage(p page, add func(wire.Item, wire.Facts) error) error {
 	for _, rows := range p.rows {
 		if err := l.takeRows(rows); err != nil {
@@ -231,7 +225,7 @@ func (l *listing) readPage(p page, add func(wire.Item, wire.Facts) error) error 
 	}
 	head, err := l.reader.Objects(p.objects.Bytes(), add)
 	if err == nil && (head.Continue != p.head.Continue || head.ResourceVersion != p.head.ResourceVersion) {
-		err = errors.New("the head of a page changed between two reads")
+		err = errors.New("two scans of a page found different list metadata")
 	}
 	return err
 }

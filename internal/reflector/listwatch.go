@@ -17,15 +17,15 @@ import (
 type listWatch struct {
 	client   *upstream.Client
 	resource upstream.Resource
-	kind     *selectors.Kind  // kind of the resource
-	about    wire.Description // description of the resource
-	defined  definition       // definition of a custom resource
+	kind     *selectors.Kind
+	about    wire.Description
+	defined  definition // definition of a custom resource
 	framing  wire.Framing
 	ask      wire.RequestFormat
 	reader   wire.Reader
 }
 
-// target returns the request target of a path and query, with the query parameters of the encoding added.
+// target adds the query parameters of the encoding to a request.
 func (l *listWatch) target(path string, query url.Values) upstream.Target {
 	for name, value := range l.ask.Query {
 		query.Set(name, value)
@@ -33,7 +33,7 @@ func (l *listWatch) target(path string, query url.Values) upstream.Target {
 	return upstream.Target{Path: path, Query: query}
 }
 
-// lateEnd is the time by which a watch may exceed its timeout. After that, the connection counts as dead.
+// lateEnd is how long a watch may last beyond its timeout. After that, the connection counts as dead.
 const lateEnd = 30 * time.Second
 
 // watch opens a watch with a timeout in seconds.
@@ -41,7 +41,6 @@ func (l *listWatch) watch(ctx context.Context, query url.Values, seconds int) (*
 	return l.watchAt(ctx, l.resource.Path(""), query, seconds)
 }
 
-// watchAt opens a watch on a path.
 func (l *listWatch) watchAt(ctx context.Context, path string, query url.Values, seconds int) (*stream, error) {
 	query.Set("timeoutSeconds", strconv.Itoa(seconds))
 	until := time.Now().Add(time.Duration(seconds) * time.Second)
@@ -55,15 +54,12 @@ func (l *listWatch) watchAt(ctx context.Context, path string, query url.Values, 
 	return &stream{listWatch: l, body: response.Body, frames: frames, cancel: cancel, ordered: true, until: until}, nil
 }
 
-// watchQuery returns the query of a plain watch from rv.
 func watchQuery(rv cache.RV) url.Values {
 	return url.Values{
 		"watch": {"1"}, "allowWatchBookmarks": {"true"}, "resourceVersion": {rv.String()},
 	}
 }
 
-// newObject makes an object of an item. It returns an error if the item's name or namespace does not fit the resource's
-// scope.
 func (l *listWatch) newObject(item wire.Item, facts *wire.Facts) (*cache.Object, error) {
 	return objectOf(l.resource, l.kind, item, facts)
 }
@@ -74,7 +70,7 @@ func objectOf(r upstream.Resource, kind *selectors.Kind, item wire.Item, facts *
 		return nil, fmt.Errorf("object %s/%s: %w", facts.Namespace, facts.Name, err)
 	}
 	if facts.Name == "" || r.Namespaced != (facts.Namespace != "") {
-		return nil, fmt.Errorf("object %q in namespace %q does not fit its resource's scope", facts.Name, facts.Namespace)
+		return nil, fmt.Errorf("object %q in namespace %q has no name or a wrong scope", facts.Name, facts.Namespace)
 	}
 	labels := make([]selectors.Label, len(facts.Labels))
 	for i, label := range facts.Labels {

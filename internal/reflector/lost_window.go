@@ -11,19 +11,18 @@ import (
 	"github.com/listfacade/listfacade/cache"
 )
 
-// past describes the list from which the writer filled the lane, and reasons why it may no longer match the upstream.
+// past describes the list from which the lane was filled, and why the lane may no longer match the upstream.
 type past struct {
 	replays    bool          // whether differences may be replayed
 	otherPasts *atomic.Int64 // Lanes.otherPasts
 	distrusted bool          // whether the last epoch ended for another reason than a lost window
-	pasts      int64         // otherPasts when the current list began, plus what this lane itself found since then
-	known      int64         // value of pasts for the list in progress
+	pasts      int64         // value of otherPasts when the visible list began, plus contradictions that this lane found
+	known      int64         // the same for the list in progress; becomes pasts when that list is visible
 	accept     string        // Accept header of the last list; empty before it
 }
 
 func (p *past) begins() { p.known = p.otherPasts.Load() }
 
-// distrust records why an epoch ended.
 func (p *past) distrust(reason error) {
 	p.distrusted = p.distrusted || !isLost(reason) && !errors.Is(reason, errUncertain)
 	if errors.Is(reason, errRestored) {
@@ -31,8 +30,8 @@ func (p *past) distrust(reason error) {
 	}
 }
 
-// noteOtherPast records, for all lanes, that the upstream's history contradicts the history that the lanes have served.
-// A single object of one lane is sufficient evidence.
+// noteOtherPast records, for all lanes, that the upstream's history contradicts the history that lanes have served. A
+// single object of one lane is sufficient evidence.
 func (p *past) noteOtherPast() {
 	p.otherPasts.Add(1)
 	p.known++
@@ -43,16 +42,16 @@ const (
 	replayed            = "replayed"
 	replayOff           = "off"            // by configuration
 	otherPast           = "contradicted"   // the upstream's history contradicts the lane, or may contradict it
-	otherVersion        = "version"        // the upstream has another version, or an unknown one
-	otherCluster        = "cluster"        // the upstream is another cluster
+	otherVersion        = "version"        // the upstream has another version
+	otherCluster        = "cluster"        // the upstream is another cluster, or no longer provides its UID
 	otherRepresentation = "representation" // the upstream represents objects differently, or prints other columns
 	setBack             = "set-back"       // the upstream is behind the lane
 	manyChanges         = "many-changes"   // more has changed than the history can store
 )
 
 // replay continues the lane's epoch with a list at rv. The lane's watches receive the differences between its last
-// State and the list (docs/adr/0021-gaps-are-bridged.md). It returns false if a new epoch has to begin, because there
-// is no last State or the differences cannot be replayed.
+// State and the list (docs/adr/0021-lost-windows.md). It returns false if a new epoch has to begin, because there
+// is no last State, or the differences cannot or must not be replayed.
 func (p *publisher) replay(ctx context.Context, e *epoch, rv cache.RV, list []*cache.Object) bool {
 	last, err := p.lane.Cache.State()
 	if err != nil {
@@ -70,7 +69,7 @@ func (p *publisher) replay(ctx context.Context, e *epoch, rv cache.RV, list []*c
 	}
 	gvr := p.lane.Resource.GVR
 	p.lane.metrics.LostWindow(gvr.Group, gvr.Resource, outcome)
-	p.lane.log.Info("Upstream lost the events after the lane's version", zap.String("outcome", outcome),
+	p.lane.log.Info("Listed the lane again", zap.String("outcome", outcome),
 		zap.Stringer("from", known[0]), zap.Stringers("confirmed", known[1:]), zap.Stringer("to", rv))
 	if outcome == replayed {
 		e.shape = last.Shape() // the epoch keeps its shape, whose columns are the same

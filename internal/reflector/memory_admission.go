@@ -19,13 +19,10 @@ type Memory interface {
 	Spares(bytes int64) bool
 }
 
-// unlimited is a Memory without a limit.
 type unlimited struct{}
 
-// Fits implements Memory.
 func (unlimited) Fits(int64) bool { return true }
 
-// Spares implements Memory.
 func (unlimited) Spares(int64) bool { return true }
 
 // ErrNoMemory is returned if there is not enough memory for a lane.
@@ -34,8 +31,7 @@ var ErrNoMemory = errors.New("there is no memory for this resource")
 // ErrTooLarge is returned if a lane exceeds the memory limit of its resource.
 var ErrTooLarge = errors.New("the resource exceeds its memory limit")
 
-// NoMemoryError is returned for a lane that is not filled because there is not enough memory for it. After is the time
-// until the next attempt.
+// NoMemoryError is returned while a lane is not filled for lack of memory. After is the time until the next attempt.
 type NoMemoryError struct {
 	Resource string
 	After    time.Duration
@@ -59,7 +55,6 @@ type memoryAdmission struct {
 	of map[laneKey]lack
 }
 
-// lack is the memory that a lane needs and the pause before its next attempt.
 type lack struct {
 	bytes int64 // estimated need
 	pause time.Duration
@@ -98,7 +93,6 @@ func (r *memoryAdmission) find(key laneKey, memory Memory) error {
 	return &NoMemoryError{Resource: key.gvr.GroupResource().String(), After: left}
 }
 
-// left returns a lane's record, and the remaining time of its pause.
 func (r *memoryAdmission) left(key laneKey) (lack, time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,7 +100,7 @@ func (r *memoryAdmission) left(key laneKey) (lack, time.Duration) {
 	return lacked, time.Until(lacked.until)
 }
 
-// lookEvery is the number of bytes that a lane allocates between two checks of the memory.
+// lookEvery is the number of bytes by which a lane grows between two checks of the memory.
 const lookEvery = 1 << 20
 
 // quota is the memory that a lane may use while it is filled.
@@ -129,8 +123,8 @@ func (q *quota) admit(bytes int64) error {
 	return nil
 }
 
-// fits returns an error, as admit does, if the list that fills the lane must stop. bytes is the size of the list so
-// far. If the list must stop, fits records the estimated need of the lane.
+// fits is like admit, for a list that fills the lane; bytes is the size of the list so far. If there is no memory for
+// the list, fits records the estimated need of the lane.
 func (q *quota) fits(bytes int64) error {
 	if bytes < q.looked { // a new list
 		q.looked = 0
@@ -153,8 +147,7 @@ func (q *quota) fits(bytes int64) error {
 		bytes>>20, int64(needs)>>20)
 }
 
-// endLarge ends lanes that have exceeded the memory limit of their resource. Requests for the resource are then
-// forwarded.
+// endLarge ends the lanes that exceed the memory limit of their resource.
 func (l *Lanes) endLarge() {
 	for _, r := range l.All() {
 		if limit := l.config.Resources[r.Resource.GVR.GroupResource()].Memory; limit > 0 && r.Memory() > limit {
@@ -166,11 +159,10 @@ func (l *Lanes) endLarge() {
 	}
 }
 
-// unread is the time without reads after which DropUnread may stop a lane.
 const unread = time.Minute
 
 // DropUnread stops unwatched lanes that were not read for a minute, except kept and tiny ones, until it has freed that
-// many bytes. It returns how many bytes the stopped lanes used. The least recently read lanes are stopped first.
+// many bytes. It returns how many bytes the stopped lanes used. The order is that of DropColdest.
 func (l *Lanes) DropUnread(bytes int64) int64 {
 	return l.drop(bytes, func(r *Reflector) bool {
 		return !r.kept.Load() && r.Cache.Stats().Watchers == 0 && r.idleFor() > unread
@@ -178,14 +170,14 @@ func (l *Lanes) DropUnread(bytes int64) int64 {
 }
 
 // DropColdest stops lanes, except tiny ones, until it has freed that many bytes. It returns how many bytes they used.
-// Lanes that are not filled yet are stopped first, and kept ones last. Among the others, lanes with fewer watches come
-// first; of equal ones, the least recently read.
+// Lanes that are not filled yet are stopped first, and kept lanes last. Among the others, lanes with fewer watches come
+// first, then lanes that were last read longer ago.
 func (l *Lanes) DropColdest(bytes int64) int64 {
 	return l.drop(bytes, func(*Reflector) bool { return true })
 }
 
-// tiny defines small lanes: a lane smaller than 1/tiny of the wanted bytes is not dropped. Dropping it would free
-// little memory, and make many clients list again.
+// A lane smaller than 1/tiny of the wanted bytes is not dropped. This would free little memory, and make many clients
+// list again.
 const tiny = 64
 
 func (l *Lanes) drop(bytes int64, matches func(*Reflector) bool) (freed int64) {
@@ -228,8 +220,7 @@ func byWarmth(lanes []*Reflector) []*Reflector {
 	return lanes
 }
 
-// removeForMemory removes a lane from the set and stops it. It returns false if the lane is no longer in the set. The
-// watches of the lane end as when an idle lane is stopped.
+// removeForMemory stops a lane, which ends its watches. It returns false if the lane was already removed.
 func (l *Lanes) removeForMemory(r *Reflector, memory int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -20,7 +20,7 @@ const (
 	olderFailed    = "failed"
 )
 
-// Selection is what a watch selects, as its request was parsed and authorized.
+// Selection describes the objects that a watch selects, as parsed and authorized.
 type Selection struct {
 	Namespace string // of the path; empty for all namespaces
 	Labels    labels.Selector
@@ -31,22 +31,23 @@ type Selection struct {
 // Turn waits until a caller may cause a watch of the upstream. leave must be called at the end of that watch.
 type Turn func(ctx context.Context) (leave func(), err error)
 
-// errNotOlder is the error if the events before the lane's history must not or cannot be read from the upstream.
 var errNotOlder = errors.New("no older events for this lane")
 
-// errManyOlder is the error if there are too many events, or too many objects have changed.
+// errManyOlder is the error if the events need too much memory, or too many objects have changed. A log of a narrower
+// selection may succeed.
 var errManyOlder = fmt.Errorf("%w: too much has changed", errNotOlder)
 
-// olderAttempts is the maximum number of logs that one watch waits for. A log may fail because of another watch's
-// version.
+// olderAttempts is the maximum number of logs that one watch waits for. A log fails for all its watches if the upstream
+// no longer has the events after the lowest of their versions.
 const olderAttempts = 4
 
-// Older returns the upstream's events above a resourceVersion that is before the lane's history, up to a version from
-// which the lane continues (docs/adr/0037-older-events.md). All watches share these events. If too many objects have
-// changed, only watches with the same selection share events. The caller has to close the events.
+// Older returns the upstream's events above a resourceVersion that is older than the lane's history. The events are
+// complete up to a version from which the lane continues (docs/adr/0037-older-watches.md). Watches share these events.
+// If too many objects have changed, only watches with the same selection share events. The caller has to close the
+// events.
 //
-// It returns *cache.ExpiredError with the upstream's bounds if the upstream no longer has the events either. With any
-// other error it is unknown whether the upstream has them.
+// It returns *cache.ExpiredError with the upstream's oldest version if the upstream no longer has the events, either.
+// After any other error, it is unknown whether the upstream has them.
 func (r *Reflector) Older(ctx context.Context, after cache.RV, s Selection, turn Turn) (*OlderEvents, error) {
 	events, err := r.olderEvents(ctx, after, s, turn)
 	outcome := olderContinued
@@ -85,7 +86,6 @@ func (r *Reflector) olderEvents(ctx context.Context, after cache.RV, s Selection
 	return r.eventsOf(ctx, after, s, turn)
 }
 
-// eventsOf returns the events of one selection.
 func (r *Reflector) eventsOf(ctx context.Context, after cache.RV, s Selection, turn Turn) (*OlderEvents, error) {
 	for range olderAttempts {
 		if err := r.older.refusal(after); err != nil {
@@ -111,18 +111,18 @@ func (r *Reflector) eventsOf(ctx context.Context, after cache.RV, s Selection, t
 	return nil, fmt.Errorf("%w: all attempts to read them failed", errNotOlder)
 }
 
-// mayBeOlder returns an error unless the events above a version may come from the upstream.
+// mayBeOlder returns an error if the events above a version cannot come from the upstream.
 func (r *Reflector) mayBeOlder(after cache.RV) error {
 	oldest, ok := r.Cache.Oldest()
 	switch {
 	case !ok || after >= oldest:
-		return fmt.Errorf("%w: %d is not before its history", errNotOlder, after)
+		return fmt.Errorf("%w: %d is not before the lane's history", errNotOlder, after)
 	case r.Resource.ReadFromEtcd():
-		return fmt.Errorf("%w: its watches receive no bookmarks", errNotOlder)
+		return fmt.Errorf("%w: watches of the resource receive no bookmarks", errNotOlder)
 	case r.client.Silent() > 0:
 		return fmt.Errorf("%w: the upstream does not respond", errNotOlder)
-	case after < r.older.floor(): // worldNow checks this again, but the version must not lower the log of other watches
-		return fmt.Errorf("%w: objects may have been different at %d", errNotOlder, after)
+	case after < r.older.floor(): // worldNow checks this again, but a log that other watches share must not begin there
+		return fmt.Errorf("%w: the upstream may have been different at %d", errNotOlder, after)
 	}
 	return nil
 }
@@ -140,7 +140,7 @@ func (r *Reflector) olderLog(ctx context.Context, after cache.RV, s Selection, t
 	log, start := r.older.begin(key, after, r.Cache)
 	if log == nil {
 		leave()
-		return nil, fmt.Errorf("%w: there is no memory for them", errNotOlder)
+		return nil, fmt.Errorf("%w: there is no memory for the events", errNotOlder)
 	}
 	if !log.hasTurn(leave) {
 		leave() // another caller began the log in the meantime
@@ -192,7 +192,8 @@ func (o *OlderEvents) All() iter.Seq[cache.Event] {
 	}
 }
 
-// Last returns the resourceVersion of the last event, or the one after which the watch begins if there is none.
+// Last returns the resourceVersion of the last event. Without events, it returns the version after which the watch
+// begins.
 func (o *OlderEvents) Last() cache.RV {
 	last := o.after
 	for event := range o.All() {

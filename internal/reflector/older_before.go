@@ -15,24 +15,25 @@ import (
 )
 
 const (
-	// maxUnknown is the maximum number of objects whose content before a log is read. With more, each selector gets its
-	// own log, whose events the upstream selects.
+	// maxUnknown is the maximum number of objects that are read as they were before a log. If there are more, each
+	// selection gets its own log, and the upstream selects the events.
 	maxUnknown = 2000
 	// unknownSeats is the number of objects read at the same time. Each request reads one object in about a millisecond.
 	unknownSeats = 8
-	// objectLimit is the maximum size of a response with one object, in bytes. etcd stores objects of 1.5 MiB.
+	// objectLimit is the maximum size of a response with one object, in bytes. etcd stores objects of up to 1.5 MiB.
 	objectLimit = 16 << 20
 )
 
-// olderEvent is an event of a log. The content before the event decides what it means for a selector (I7).
+// olderEvent is an event of a log. The object before the event decides whether, and with which type, a watch with a
+// selector receives the event (I7).
 type olderEvent struct {
 	cache.Event
 	before  *cache.Object // nil if there was no object
-	unknown bool          // whether the content before is unknown until the log is resolved
+	unknown bool          // whether the previous object is in befores instead
 }
 
-// befores is the content, before the log, of the objects whose first event in the log is MODIFIED. It is read when a
-// watch with a selector needs it.
+// befores contains objects as they were before the log. It has each object whose first event in the log is MODIFIED.
+// The objects are read when a watch with a selector needs them.
 type befores struct {
 	begun    bool // guarded by olderStore.mu
 	resolved chan struct{}
@@ -42,7 +43,7 @@ type befores struct {
 	err     error
 }
 
-// resolve reads the content before the log, or waits until another watch has read it.
+// resolve waits until the log's befores are read. It starts to read them if no other watch has done so.
 func (r *Reflector) resolve(ctx context.Context, log *olderLog) error {
 	if len(log.unknown) == 0 {
 		return nil
@@ -59,7 +60,7 @@ func (r *Reflector) resolve(ctx context.Context, log *olderLog) error {
 	}
 }
 
-// beginsResolve reports whether the caller has to resolve the log. It makes the caller a user of the log.
+// beginsResolve reports whether the caller has to read befores. It then counts the caller as a user of the log.
 func (s *olderStore) beginsResolve(log *olderLog) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +72,7 @@ func (s *olderStore) beginsResolve(log *olderLog) bool {
 	return true
 }
 
-// resolve ends the reading of the content before a log, with an error or nil.
+// resolve records that befores was read, or the error.
 func (s *olderStore) resolve(log *olderLog, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,9 +81,9 @@ func (s *olderStore) resolve(log *olderLog, err error) {
 	log.release()
 }
 
-// readBefores reads each unknown object at the version where the log begins. kube-apiserver reads one object at an
-// exact version from etcd, which has it until the next compaction. Only one log of a lane is resolved at a time,
-// because a caller with ever lower versions can cause one log after the other.
+// readBefores reads each unknown object at the version where the log begins. kube-apiserver can read an object at an
+// exact version until etcd compacts that version. A lane reads befores for one log at a time, because a caller with
+// ever lower versions can cause one log after the other.
 func (r *Reflector) readBefores(ctx context.Context, log *olderLog) error {
 	if len(log.unknown) > maxUnknown {
 		return errManyOlder
@@ -106,7 +107,6 @@ func (r *Reflector) readBefores(ctx context.Context, log *olderLog) error {
 	return world.isStill(ctx, r, opened)
 }
 
-// readAll reads the unknown objects, until the first error.
 func (l *olderLog) readAll(ctx context.Context, from *listWatch) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -139,7 +139,6 @@ func (l *olderLog) readAll(ctx context.Context, from *listWatch) error {
 	return context.Cause(ctx)
 }
 
-// at reads an object as it was at a version.
 func (l *listWatch) at(ctx context.Context, o *cache.Object, rv cache.RV) (*cache.Object, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -164,7 +163,7 @@ func (l *listWatch) at(ctx context.Context, o *cache.Object, rv cache.RV) (*cach
 	return found, nil
 }
 
-// of returns the event as a watch with predicate p receives it; false if the watch does not receive it.
+// of(e, p) returns e as a watch with predicate p receives it, or false if the watch does not receive it.
 func (l *olderLog) of(e *olderEvent, p *selectors.Predicate) (cache.Event, bool) {
 	if l.key != everything || p.OnlyKeys() { // the upstream has chosen the event's type
 		return e.Event, p.Matches(&e.Object.Attributes)

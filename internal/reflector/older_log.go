@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// olderKept is how long a complete log of all objects serves further watches. Clients of a facade that ended return
-	// within that time. selectedKept is the same for a log of one selection, which few watches share.
+	// olderKept is how long a complete log of all objects serves further watches. After a facade has ended, its clients
+	// return within this time. selectedKept is the same for a log of one selection, which few watches share.
 	olderKept    = time.Minute
 	selectedKept = 5 * time.Second
-	// olderFailedFor is how long a failed log fails further watches.
+	// olderFailedFor is how long the error of a failed log is returned to further watches.
 	olderFailedFor = 5 * time.Second
 	// olderLogBytes is the maximum memory of one log; olderBytes is the maximum of all logs of all lanes together.
 	olderLogBytes = 64 << 20
@@ -29,13 +29,11 @@ const (
 // everything is the key of the log without selectors.
 var everything = Selection{Labels: labels.Everything(), Fields: fields.Everything()}.key()
 
-// olderMemory counts the memory of the logs of all lanes.
 type olderMemory struct {
 	memory Memory
 	bytes  atomic.Int64
 }
 
-// take counts bytes, or returns false if there is no memory for them.
 func (m *olderMemory) take(bytes int64) bool {
 	if m.bytes.Add(bytes) > olderBytes || !m.memory.Spares(bytes) {
 		m.bytes.Add(-bytes)
@@ -44,8 +42,8 @@ func (m *olderMemory) take(bytes int64) bool {
 	return true
 }
 
-// olderLog contains the events of one selection from before a lane's history. All watches whose version is at least the
-// value of after share the log. The log is complete when done is closed, and does not change after that.
+// olderLog contains the events of one selection from before a lane's history. A watch can share the log if its version
+// is not below the field after. The log is complete when done is closed, and does not change after that.
 type olderLog struct {
 	store *olderStore
 	key   string
@@ -55,19 +53,19 @@ type olderLog struct {
 	after cache.RV
 	turn  func() // ends the turn of the caller that began the log; nil until that caller has stored it
 
-	users int   // number of watches that use the log, plus one for the store; guarded by store.mu
-	bytes int64 // memory that the log has taken
+	users int   // number of users: watches, the store, and the goroutine that reads befores; guarded by store.mu
+	bytes int64 // memory that take has counted for the log
 
 	// Set before done is closed:
 	events  []olderEvent
-	unknown []*cache.Object // objects, as of their first event, whose content before that event is unknown
+	unknown []*cache.Object // objects in their first event, if their content before this event is unknown
 	shape   wire.Shape
 	upTo    cache.RV
 	err     error
 	epoch   uint64
 	ended   time.Time
 
-	last    map[string]*cache.Object // content of the objects that have an event; nil if deleted. For the reader only
+	last    map[string]*cache.Object // last content of objects with an event; nil if deleted. Only for readLog
 	befores befores
 }
 
@@ -76,7 +74,6 @@ func newLog(s *olderStore, key string, after cache.RV) *olderLog {
 		befores: befores{resolved: make(chan struct{}), objects: map[string]*cache.Object{}}}
 }
 
-// await waits for the end of the log and returns its error.
 func (l *olderLog) await(ctx context.Context) error {
 	select {
 	case <-l.done:
@@ -86,7 +83,7 @@ func (l *olderLog) await(ctx context.Context) error {
 	}
 }
 
-// hasTurn stores the turn of the caller that began the log. It returns false if the log has one or needs none.
+// hasTurn stores the turn of the caller that began the log. It returns false if the log already has a turn or is done.
 func (l *olderLog) hasTurn(leave func()) bool {
 	l.store.mu.Lock()
 	defer l.store.mu.Unlock()
@@ -106,7 +103,7 @@ func (l *olderLog) isDone() bool {
 	}
 }
 
-// take counts the memory of another event. It returns false if that is too much.
+// take counts memory of the log. It returns false if there is too little memory.
 func (l *olderLog) take(bytes int64) bool {
 	if l.bytes+bytes > olderLogBytes || !l.store.memory.take(bytes) {
 		return false
@@ -116,14 +113,13 @@ func (l *olderLog) take(bytes int64) bool {
 	return true
 }
 
-// give returns memory.
+// give frees memory that take has counted.
 func (l *olderLog) give(bytes int64) {
 	l.store.memory.bytes.Add(-bytes)
 	l.store.bytes.Add(-bytes)
 	l.bytes -= bytes
 }
 
-// least returns the memory of the log without events.
 func (l *olderLog) least() int64 { return olderOverhead + int64(len(l.key)) }
 
 // leave ends the use of the log by one watch. Its memory is returned after the last use.
@@ -143,7 +139,8 @@ func (l *olderLog) release() {
 }
 
 // serves reports whether a watch can use the log, or can wait for it. A log that was read without error serves a watch
-// only while the lane is in the log's epoch and the lane's history continues the log.
+// only while the lane is in the log's epoch and the lane's history continues the log. A log that failed serves watches
+// from the same version or lower ones, which would also fail.
 func (l *olderLog) serves(after cache.RV, lane *cache.Lane) bool {
 	if !l.isDone() {
 		return after >= l.after
@@ -157,7 +154,6 @@ func (l *olderLog) serves(after cache.RV, lane *cache.Lane) bool {
 	return after >= l.after && lane.Continues(l.upTo)
 }
 
-// keptFor returns how long the complete log is kept.
 func (l *olderLog) keptFor() time.Duration {
 	switch {
 	case l.err != nil:

@@ -23,7 +23,6 @@ const (
 	olderRounds = 3
 )
 
-// readLogs reads a log, and the next ones of the same selection.
 func (r *Reflector) readLogs(ctx context.Context, s Selection, log *olderLog) {
 	for log != nil {
 		log = r.older.finish(log, r.readLog(ctx, s, log))
@@ -31,7 +30,8 @@ func (r *Reflector) readLogs(ctx context.Context, s Selection, log *olderLog) {
 }
 
 // readLog reads the events of a log from the upstream, until the lane's history continues them. Its watches have the
-// shortest timeout with which kube-apiserver sends a bookmark, which shows that no event is missing (semantics 10.3).
+// shortest timeout with which kube-apiserver sends a bookmark (semantics 10.3). The bookmark shows that no event is
+// missing (semantics 10.1).
 func (r *Reflector) readLog(ctx context.Context, s Selection, log *olderLog) error {
 	ctx, cancel := context.WithTimeout(ctx, olderWait)
 	defer cancel()
@@ -87,7 +87,6 @@ func (r *Reflector) readRound(ctx context.Context, s Selection, log *olderLog, w
 	return nil
 }
 
-// query returns the query of a watch with the selection.
 func (s Selection) query(after cache.RV) url.Values {
 	query := watchQuery(after)
 	if s.Labels != nil && !s.Labels.Empty() {
@@ -99,11 +98,11 @@ func (s Selection) query(after cache.RV) url.Values {
 	return query
 }
 
-// add appends an event of the upstream. Two events at one version are an error: kube-apiserver does not send them, but
-// a facade that replays a lost window does. Its events differ from kube-apiserver's.
+// add appends an event of the upstream. Two events at one version are an error: they come from a facade that replays a
+// lost window, whose events differ from kube-apiserver's.
 func (l *olderLog) add(st step) error {
 	if st.rv <= l.upTo {
-		return fmt.Errorf("%w: two events at %d", errNotOlder, st.rv)
+		return fmt.Errorf("%w: the event at %d is not newer than the previous one", errNotOlder, st.rv)
 	}
 	if !l.take(int64(st.change.Object.Size())) {
 		return errManyOlder
@@ -128,8 +127,8 @@ func (l *olderLog) add(st step) error {
 	return nil
 }
 
-// expiredAt returns *cache.ExpiredError if err is the 410 of kube-apiserver's watch cache for the version after
-// (semantics 4.1). It returns any other error unchanged. Clients with higher versions get the same bound.
+// expiredAt returns *cache.ExpiredError if err is the 410 of kube-apiserver's watch cache for the requested version
+// (semantics 4.1). It returns any other error unchanged.
 func expiredAt(err error, after cache.RV) error {
 	var refused *upstream.StatusError
 	if !errors.As(err, &refused) || refused.Code != http.StatusGone {

@@ -10,22 +10,22 @@ import (
 )
 
 // olderStore contains the logs of one lane. It reads at most one log of a selection at a time. Watches that begin
-// before that log wait for the next one, which begins at the lowest of their versions. Safe for concurrent use.
+// before this log wait for the next one, which begins at the lowest of their versions. Safe for concurrent use.
 type olderStore struct {
 	memory   *olderMemory
 	clusters *clustersSeen
 	bytes    atomic.Int64 // memory of the lane's logs
 	world    olderWorld
-	resolves chan struct{} // capacity 1: full while the content before a log is read
+	resolves chan struct{} // capacity 1: full while the befores of a log are read
 
 	mu      sync.Mutex // guards the fields below and those of the logs
 	queues  map[string]*olderQueue
-	refused cache.RV  // bound of the upstream's last 410
+	refused cache.RV  // oldest version that the upstream's last 410 names
 	when    time.Time // time of that 410
 	closed  bool
 }
 
-// olderQueue contains the logs of one selection.
+// olderQueue contains the logs of one selection: the log that is being read or is complete, and the log to read next.
 type olderQueue struct{ current, next *olderLog }
 
 // init prepares the store of a lane. before is why the previous lane of the resource ended, or nil.
@@ -35,7 +35,7 @@ func (s *olderStore) init(memory *olderMemory, clusters *clustersSeen, before *F
 	s.world.follows = before != nil && errors.Is(before.Err, errRedefined)
 }
 
-// join makes a watch a user of the log that serves it, or will serve it. It returns nil if there is none.
+// join adds a watch to the users of the log that serves it, or will serve it. It returns nil if there is none.
 func (s *olderStore) join(key string, after cache.RV, lane *cache.Lane) *olderLog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,8 +61,8 @@ func (s *olderStore) find(key string, after cache.RV, lane *cache.Lane) *olderLo
 	return log
 }
 
-// begin is join, but it adds a log if there is none. If start is true, the caller has to read the log. If not, the
-// goroutine that reads the selection's current log does so afterwards. Without memory, begin returns no log.
+// begin is like join, but adds a log if there is none. If start is true, the caller has to read the log. If not, the
+// goroutine that reads the selection's current log reads this log afterwards. Without memory, begin returns nil.
 func (s *olderStore) begin(key string, after cache.RV, lane *cache.Lane) (log *olderLog, start bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *olderStore) begin(key string, after cache.RV, lane *cache.Lane) (log *o
 	return log, true
 }
 
-// finish ends a log with an error, or nil. It returns the next log to read.
+// finish ends a log with an error or nil. It returns the next log to read, or nil.
 func (s *olderStore) finish(log *olderLog, err error) (next *olderLog) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,8 +119,8 @@ func (s *olderStore) finish(log *olderLog, err error) (next *olderLog) {
 	return next
 }
 
-// refusal returns *cache.ExpiredError for a version below the bound of a recent 410 of the upstream. Without this
-// check, a caller could make log after log fail, also for watches that wait for the same log.
+// refusal returns *cache.ExpiredError for a version that is older than a recent 410 of the upstream allows. Without
+// this check, a caller with such versions could make each new log fail, also for the other watches that wait for it.
 func (s *olderStore) refusal(after cache.RV) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +130,6 @@ func (s *olderStore) refusal(after cache.RV) error {
 	return &cache.ExpiredError{Requested: after, Oldest: s.refused}
 }
 
-// trim drops the logs that serve no further watches.
 func (s *olderStore) trim(lane *cache.Lane) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,8 +141,8 @@ func (s *olderStore) trim(lane *cache.Lane) {
 	}
 }
 
-// close drops all complete logs, and refuses new ones. A caller may have added a log that it has not started to read.
-// If its goroutine can no longer start, finish drops this log and the next one.
+// close drops all complete logs, and refuses new ones. If a log was added but its goroutine can no longer start, finish
+// drops this log and the next one.
 func (s *olderStore) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/listfacade/listfacade/cache"
 )
 
-// olderWorld is the smallest resourceVersion from which events are of the lane's cluster and in its representation. A
-// client below that version has to list again, even if the upstream still has events.
+// olderWorld contains the smallest resourceVersion after which all events are of the lane's cluster and in the lane's
+// representation. A client with an older version has to list again, even if the upstream still has the events.
 type olderWorld struct {
 	from   atomic.Uint64 // 0 if versions before the lane's first list are accepted, too
 	epochs uint64        // epochs of the lane so far; for the writer only
@@ -23,9 +23,9 @@ type olderWorld struct {
 // floor returns the smallest accepted resourceVersion.
 func (s *olderStore) floor() cache.RV { return cache.RV(s.world.from.Load()) }
 
-// noteWorld records the epoch that a list has begun. Versions before the first epoch of a process are accepted, because
-// kube-apiserver itself would serve a client with any of them. Every later epoch begins because objects may differ. A
-// replayed lost window begins no epoch.
+// noteWorld raises floor to the version of a list that has begun a new epoch, because objects may have been different
+// before. For the first epoch of a lane, it usually accepts all versions, because kube-apiserver itself would serve
+// them. A replayed lost window begins no epoch.
 func (w *writer) noteWorld() {
 	lane, world := w.lane.Cache, &w.lane.older.world
 	epochs := lane.Epochs()
@@ -54,14 +54,13 @@ func (c *clustersSeen) note(uid string) {
 	c.several = c.several || uid != "" && uid != c.first
 }
 
-// areSeveral reports whether a client may have versions of another cluster.
+// areSeveral reports whether a client may have versions of another cluster than the lanes.
 func (c *clustersSeen) areSeveral() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.several
 }
 
-// epochWorld is the lane's epoch in which a log is read.
 type epochWorld struct {
 	listWatch *listWatch
 	origin    *origin
@@ -69,8 +68,8 @@ type epochWorld struct {
 	epoch     uint64
 }
 
-// worldNow returns the lane's epoch. It waits until the epoch's origin is known, shortly after the State is visible. It
-// returns an error if events after the given version may be of another cluster or representation.
+// worldNow returns the lane's epoch. It waits until the epoch's origin is known, which is soon after the State is
+// visible. It returns an error if events above the given version may be of another cluster or representation.
 func (r *Reflector) worldNow(ctx context.Context, after cache.RV) (epochWorld, error) {
 	now := epochWorld{origin: r.origin.Load()}
 	if err := now.origin.await(ctx); err != nil {
@@ -85,15 +84,15 @@ func (r *Reflector) worldNow(ctx context.Context, after cache.RV) (epochWorld, e
 	case now.listWatch == nil || r.origin.Load() != now.origin:
 		return now, fmt.Errorf("%w: the lane is being listed", errNotOlder)
 	case after < r.older.floor():
-		return now, fmt.Errorf("%w: objects may have been different at %d", errNotOlder, after)
+		return now, fmt.Errorf("%w: the upstream may have been different at %d", errNotOlder, after)
 	case r.older.clusters.areSeveral():
 		return now, fmt.Errorf("%w: this process has read from another cluster", errNotOlder)
 	}
 	return now, nil
 }
 
-// isStill returns an error unless the lane's epoch and its upstream are unchanged at some moment after a watch was
-// opened.
+// isStill returns an error if the lane's epoch or its upstream has changed. opened is when a watch was opened; the
+// upstream is identified after that.
 func (was *epochWorld) isStill(ctx context.Context, r *Reflector, opened time.Time) error {
 	version, cluster := r.writer.check.versions.since(ctx, opened), r.writer.check.clusters.since(ctx, opened)
 	switch {

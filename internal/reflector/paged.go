@@ -13,27 +13,26 @@ import (
 )
 
 const (
-	// pagedFrom is the minimum number of objects for which pages are used. Fewer objects are read by a streaming list,
-	// which is one request. Pages and the watch after them are five requests.
+	// pagedFrom is the default of Config.PagedFrom. A streaming list is one request; pages and the watch after them are at
+	// least five.
 	pagedFrom = 50
-	// listings is the maximum number of listings whose version expires before the last page. After that, a streaming list
-	// is used.
+	// listings is how often a list by pages is tried if its version expires before the last page.
 	listings = 3
 )
 
-// errFew is the error if a resource has too few objects for pages.
 var errFew = errors.New("too few objects for pages")
 
 // paged reads a list by pages of complete objects and separate pages of rows without objects. Rows that contain
-// complete objects, as in watches, cost kube-apiserver three times as much
-// (docs/adr/0017-lanes-are-filled-by-pages.md). If it returns nil, the caller has to read a streaming list.
+// complete objects, as in watches, cost kube-apiserver three times as much as both kinds of pages together
+// (docs/adr/0017-lanes-are-filled-by-pages.md). If paged returns neither a list nor an error, the caller has to read a
+// streaming list.
 func (l *lister) paged(ctx context.Context, e *epoch) (all *list, err error) {
 	for range listings {
 		all, err = l.pagedOnce(ctx, e)
 		if !isLost(err) {
 			break
 		}
-		l.lane.log.Info("List version expired before the last page; listing again", zap.Error(err))
+		l.lane.log.Info("List's resourceVersion expired before the last page; listing again", zap.Error(err))
 	}
 	switch {
 	case errors.Is(err, errFew):
@@ -43,11 +42,10 @@ func (l *lister) paged(ctx context.Context, e *epoch) (all *list, err error) {
 	case !isLost(err):
 		return all, err
 	}
-	l.lane.log.Info("Could not list page by page; using one streaming list", zap.Error(err))
+	l.lane.log.Info("Failed to list objects and Table rows separately; listing them together", zap.Error(err))
 	return nil, nil
 }
 
-// stopPaging makes the next lists streaming lists, because pages failed.
 func (l *lister) stopPaging() { l.unpaged = true }
 
 // pagedOnce reads one listing. For freshness checks, the list counts as requested when its minimum version was read.

@@ -19,7 +19,7 @@ const (
 	// peerWait is the default of Config.PeerWait. A peer responds within milliseconds, unless it has to fill its own lane
 	// first. A longer wait would then save nothing, because the peer fills its lane from the upstream.
 	peerWait = 5 * time.Second
-	// warmWait is the maximum time to fill a lane from a peer. After that the upstream is used.
+	// warmWait is the maximum time to fill a lane from a peer. Then the lane is filled from the upstream.
 	warmWait = time.Minute
 	// peerPause is how long a failed peer is not used. Without it, each of the lanes that start together would wait for
 	// the failed peer.
@@ -49,7 +49,6 @@ func newPeers(clients []*upstream.Client, wait time.Duration) *peers {
 	return p
 }
 
-// usable returns the peers that have not failed recently.
 func (p *peers) usable() []*peer {
 	var usable []*peer
 	for _, one := range p.all {
@@ -62,7 +61,7 @@ func (p *peers) usable() []*peer {
 	return usable
 }
 
-// fails records that a peer failed. The peer is not used for peerPause, which is logged once per pause.
+// fails records that a peer failed. The peer is then not used for peerPause, which is logged.
 func (p *peer) fails(log *zap.Logger, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,20 +69,19 @@ func (p *peer) fails(log *zap.Logger, err error) {
 		return
 	}
 	p.until = time.Now().Add(peerPause)
-	log.Warn("Peer failed; filling lanes from the upstream for now", zap.String("peer", p.client.Host()),
+	log.Warn("Peer failed; not using it for now", zap.String("peer", p.client.Host()),
 		zap.Duration("for", peerPause), zap.Error(err))
 }
 
-// Errors of a peer.
 var (
 	errOtherCluster  = errors.New("the peer reads another cluster")
 	errNoPeerVersion = errors.New("the version of the peer's kube-apiserver is unknown")
 	errOtherVersion  = errors.New("the peer's kube-apiserver has another version")
-	errOtherLists    = errors.New("the lists of the peer have another kind than those of the upstream")
+	errOtherLists    = errors.New("the lists of the peer and of the upstream have different kinds")
 )
 
-// agrees returns the version of the peer's lane. It returns an error if the peer's cluster, version or list style
-// differs from the upstream's, which is given by uid, version and style.
+// agrees returns the resourceVersion of the peer's lane. It returns an error if the peer's cluster, kube-apiserver
+// version or kind of lists is not the upstream's, given as uid, version and style.
 func (p *peer) agrees(ctx context.Context, r upstream.Resource, uid, version string,
 	style jsonwire.Style) (cache.RV, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.wait)
@@ -108,13 +106,12 @@ func (p *peer) agrees(ctx context.Context, r upstream.Resource, uid, version str
 	return cache.ParseRV(list.ResourceVersion)
 }
 
-// isOfVersion returns an error unless the peer's kube-apiserver has the version want, which is the version of the
-// upstream.
+// isOfVersion returns an error unless the peer's kube-apiserver has the version want.
 func (p *peer) isOfVersion(ctx context.Context, want string) error {
 	got := p.versions.since(ctx, time.Now().Add(-versionAge))
 	switch {
 	case ctx.Err() != nil:
-		return fmt.Errorf("read the peer's version: %w", context.Cause(ctx))
+		return fmt.Errorf("read the version of the peer's kube-apiserver: %w", context.Cause(ctx))
 	case got == "":
 		return errNoPeerVersion
 	case want == "":

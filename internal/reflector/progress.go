@@ -10,14 +10,14 @@ import (
 
 // Progress is the progress of a lane's list.
 type Progress struct {
-	// Objects is the number of objects received. Expected is the number that the upstream announced, or that of the last
-	// list; 0 if both are unknown. Objects may exceed Expected.
+	// Objects is the number of objects received. Expected is the number that the upstream announced, or else the number in
+	// the last list; 0 if both are unknown. Objects may exceed Expected.
 	Objects, Expected int64
 	// Left is the estimated remaining time of the list.
 	Left time.Duration
 }
 
-// Progress returns the progress of the lane's list; listing is false if it is not being listed.
+// Progress returns the progress of the lane's list. listing is false if the lane is not being listed.
 func (l *lane) Progress() (p Progress, listing bool) {
 	began := l.fill.began.Load()
 	if began == nil {
@@ -29,7 +29,6 @@ func (l *lane) Progress() (p Progress, listing bool) {
 	}, true
 }
 
-// progressEvery is the interval at which the progress of a list is logged.
 const progressEvery = 5 * time.Second
 
 // logProgress logs the progress of the list in a goroutine. The returned function ends the goroutine.

@@ -7,13 +7,14 @@ import "context"
 const progressWatchSeconds = 3
 
 // ProgressWatch implements fresh.Filler. It reads a short watch from the lane's version to the first bookmark, and
-// passes its steps to the writer. The watch delivers the events that the lane misses, and the bookmark shows that they
-// are complete (semantics 10.1). It returns when the writer has received the steps or the context ends. It reports no
+// passes the events and the bookmark to the writer. The bookmark shows that no event is missing (semantics 10.1).
+// ProgressWatch returns when the writer has received the bookmark, the watch ends, or the context ends. It reports no
 // error: the caller has to check which version the lane has reached.
 func (l *lane) ProgressWatch(ctx context.Context) {
 	listWatch := l.synced.Load()
 	rv, err := l.Cache.Position()
-	// Both must be of one epoch: events after a version of the last epoch do not belong to the next one.
+	// The version and listWatch must be of one epoch: events after a version of the last epoch do not belong to the next
+	// one.
 	if err != nil || listWatch == nil || l.synced.Load() != listWatch {
 		return
 	}

@@ -19,8 +19,8 @@ type list struct {
 	open    *stream   // watch that continues from the list; nil if none is open yet
 }
 
-// newList returns a list. A State is complete at its resourceVersion (I10), so an object of a later version is an
-// error.
+// newList returns a list. An object of a later version than the list is an error, because a State is complete at its
+// resourceVersion (I10).
 func newList(version string, objects map[string]*cache.Object, asked time.Time) (*list, error) {
 	rv, err := cache.ParseRV(version)
 	if err != nil {
@@ -34,7 +34,7 @@ func newList(version string, objects map[string]*cache.Object, asked time.Time) 
 	return &list{rv: rv, objects: objects, asked: asked}, nil
 }
 
-// publisher shows the lane's objects to readers after all of them were read.
+// publisher shows the lane's objects to readers when all objects have arrived.
 type publisher struct {
 	lane    *lane
 	checker *fresh.Checker

@@ -20,20 +20,19 @@ type Journal struct {
 	MaxBytes int64         // maximum size of the journal in bytes; 0 means no limit
 }
 
-// limits returns the limits of the journal.
 func (j Journal) limits() journal.Limits { return journal.Limits{Age: j.MaxAge, Bytes: j.MaxBytes} }
 
 // JournalStatus describes the journal of this process.
 type JournalStatus struct {
-	Open     bool          // whether this process writes the journal; false if another process does
-	Lag      time.Duration // wait of the oldest event that is not written; if none waits, time since the last visit
+	Open     bool          // whether this process writes the journal; false if another process does, or the disk fails
+	Lag      time.Duration // age of the oldest event that is not written; if there is none, time since the last visit
 	Segments int
 	Bytes    int64
 	Over     bool // whether Journal.MaxBytes cannot be kept
 }
 
 const (
-	recordEvery = time.Second      // interval at which each lane's events are written
+	recordEvery = time.Second      // interval at which the recorder visits all lanes
 	retainEvery = 10 * time.Second // interval at which segments beyond the limits are removed
 	// recordWait is the maximum pause after an error. Meanwhile, the lanes' history keeps the events.
 	recordWait = 30 * time.Second
@@ -47,7 +46,6 @@ type retry struct {
 
 func (r *retry) waits(now time.Time) bool { return now.UnixNano() < r.next.Load() }
 
-// note records whether an attempt failed.
 func (r *retry) note(now time.Time, failed bool) {
 	if !failed {
 		r.pause = 0
@@ -57,21 +55,21 @@ func (r *retry) note(now time.Time, failed bool) {
 	r.next.Store(now.Add(r.pause).UnixNano())
 }
 
-// recorder writes the lanes' events to the journal. It visits the lanes and reads what was added to their history, so
-// it delays neither events nor reads, and takes no memory for events that wait. If it is too slow, history drops
-// events. The journal then has a hole, after which it begins with all objects again.
+// recorder writes the lanes' events to the journal. Every second, it visits the lanes and reads new events from their
+// history. So it delays neither events nor reads, and takes no memory for pending events. If it is too slow, history
+// drops events before they are written. The journal then has a hole, after which it begins with all objects again.
 //
-// One goroutine uses a recorder, except for its atomic fields.
+// Only the goroutine of run uses a recorder, except for atomic fields, channels, and fields that do not change.
 type recorder struct {
 	lanes    *Lanes
 	config   Journal
 	log      *zap.Logger
 	metrics  Metrics
-	journal  atomic.Pointer[journal.Journal] // nil while another process writes it
+	journal  atomic.Pointer[journal.Journal] // nil until it is open
 	all      map[*Reflector]*recording
 	scratch  scratch
 	retained time.Time // when Retain was last called
-	retry              // after the disk was full; after other errors, only the lane waits
+	retry              // pauses all lanes after the disk was full; after other errors, only the lane with the error pauses
 	refused  bool      // whether the last attempt to open the journal failed
 	files    journalFiles
 
@@ -121,7 +119,6 @@ func (r *recorder) visit(ctx context.Context, now time.Time, lanes []*Reflector,
 	r.judge(ctx, now, failed, err)
 }
 
-// leave writes the last events of a lane that no longer runs, and ends its recording.
 func (r *recorder) leave(ctx context.Context, now time.Time, lane *Reflector) error {
 	recording := r.all[lane]
 	hole, err := recording.finish(ctx, now)
@@ -133,7 +130,6 @@ func (r *recorder) leave(ctx context.Context, now time.Time, lane *Reflector) er
 	return errors.Join(err, recording.writer.Close())
 }
 
-// note counts and logs a hole, if there is one.
 func (r *recorder) note(lane *Reflector, hole string) {
 	if hole != "" {
 		r.metrics.JournalHole(hole)
@@ -141,7 +137,6 @@ func (r *recorder) note(lane *Reflector, hole string) {
 	}
 }
 
-// begin returns the recording of a lane.
 func (r *recorder) begin(now time.Time, lane *Reflector) *recording {
 	recording := &recording{
 		lane: lane.lane, writer: r.journal.Load().Lane(lane.journalName()), limits: r.config.limits(), scratch: &r.scratch,
@@ -151,7 +146,6 @@ func (r *recorder) begin(now time.Time, lane *Reflector) *recording {
 	return recording
 }
 
-// judge notes the result of a visit.
 func (r *recorder) judge(ctx context.Context, now time.Time, failed int, err error) {
 	if ctx.Err() != nil {
 		return
@@ -168,7 +162,6 @@ func (r *recorder) judge(ctx context.Context, now time.Time, failed int, err err
 	}
 }
 
-// isFull reports whether the disk, or the quota of the user, is full.
 func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
 // complete returns the time before which all events of all lanes were written.
@@ -199,13 +192,13 @@ func (r *recorder) retain(now time.Time) error {
 	kept, err := r.journal.Load().Retain(now, r.config.limits())
 	r.kept.Store(&kept)
 	if kept.Over && !before.Over {
-		r.log.Warn("The newest segments of the journal alone exceed its limit", zap.Int64("bytes", kept.Bytes),
+		r.log.Warn("The newest segments alone exceed the limit of the journal", zap.Int64("bytes", kept.Bytes),
 			zap.Int64("limit", r.config.MaxBytes))
 	}
 	return err
 }
 
-// free removes a tenth of the journal, because the disk is full.
+// free removes about a tenth of the journal, because the disk is full.
 func (r *recorder) free(now time.Time) {
 	limits := r.config.limits()
 	limits.Bytes = max(1, r.kept.Load().Bytes*9/10)
@@ -213,7 +206,7 @@ func (r *recorder) free(now time.Time) {
 	kept.Over = false
 	r.kept.Store(&kept)
 	if kept.Removed > 0 || err != nil {
-		r.log.Warn("The disk of the journal is full; removed old segments", zap.Int("segments", kept.Removed), zap.Error(err))
+		r.log.Warn("The disk of the journal is full; removing old segments", zap.Int("segments", kept.Removed), zap.Error(err))
 	}
 }
 
@@ -229,7 +222,7 @@ func (r *recorder) status() JournalStatus {
 	}
 }
 
-// Journal returns the journal, or nil if there is none, or if another process writes it.
+// Journal returns the journal, or nil while this process does not write one.
 func (l *Lanes) Journal() *journal.Journal {
 	if l.recorder == nil {
 		return nil

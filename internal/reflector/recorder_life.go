@@ -16,8 +16,8 @@ const (
 	// openWait is how long the start of the process waits for a disk. Lanes that start before the journal is open are not
 	// restored from it.
 	openWait = 5 * time.Second
-	// finishWait is how long the end of the process waits for the last records of all lanes. lastWait is how long they may
-	// take to be written; the rest is for closing the files.
+	// finishWait is how long the end of the process waits for the recorder. lastWait is how long the recorder may write
+	// the last records of all lanes; the rest of finishWait is for closing the files.
 	finishWait = 10 * time.Second
 	lastWait   = finishWait - time.Second
 )
@@ -36,7 +36,7 @@ func (r *recorder) open() bool {
 	opened, err := r.files.open(r.config.Dir)
 	if err != nil {
 		if !r.refused {
-			r.log.Error("Cannot open the journal; running without it", zap.String("directory", r.config.Dir), zap.Error(err))
+			r.log.Error("Cannot open the journal; running without it, and will retry", zap.String("directory", r.config.Dir), zap.Error(err))
 			r.metrics.JournalFailed()
 		}
 		r.refused = true
@@ -47,7 +47,6 @@ func (r *recorder) open() bool {
 	return true
 }
 
-// awaitOpen waits for the first attempt to open the journal, at most openWait.
 func (r *recorder) awaitOpen() {
 	timer := time.NewTimer(openWait)
 	defer timer.Stop()
@@ -76,7 +75,7 @@ func (r *recorder) run(ctx context.Context) {
 	r.end(context.WithoutCancel(ctx), <-r.last)
 }
 
-// write visits the running lanes, unless the disk was full too recently.
+// write visits the running lanes, unless it pauses because the disk was full.
 func (r *recorder) write(ctx context.Context, now time.Time) {
 	if r.waits(now) || !r.open() {
 		return
@@ -88,7 +87,6 @@ func (r *recorder) write(ctx context.Context, now time.Time) {
 	r.visit(ctx, now, lanes, false)
 }
 
-// end writes the last events of lanes, and closes the journal.
 func (r *recorder) end(ctx context.Context, lanes []*Reflector) {
 	opened := r.journal.Load()
 	if opened == nil {
@@ -110,8 +108,8 @@ func (r *recorder) end(ctx context.Context, lanes []*Reflector) {
 	}
 }
 
-// finish makes the goroutine write the last events of lanes, and waits until it has closed the journal. If the disk
-// hangs, it gives up after finishWait. Called once, after the context of run has ended.
+// finish makes the goroutine of run write the last events of lanes, and waits until this goroutine has closed the
+// journal. If the disk hangs, finish returns after finishWait. Called once, after the context of run has ended.
 func (r *recorder) finish(lanes []*Reflector) {
 	r.last <- lanes
 	timer := time.NewTimer(finishWait)
@@ -119,11 +117,10 @@ func (r *recorder) finish(lanes []*Reflector) {
 	select {
 	case <-r.ended:
 	case <-timer.C:
-		r.log.Warn("The disk of the journal does not respond; its last events are missing")
+		r.log.Warn("The disk of the journal does not respond; the last events may be missing")
 	}
 }
 
-// finishJournal writes the last events of the lanes that have just been removed.
 func (l *Lanes) finishJournal(all map[laneKey]*Reflector) {
 	if l.recorder != nil {
 		l.recorder.finish(slices.Collect(maps.Values(all)))

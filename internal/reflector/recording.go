@@ -15,9 +15,9 @@ import (
 const (
 	// recordedAtOnce is the maximum number of events that are written together.
 	recordedAtOnce = 2 * manyEvents
-	// Fewer than fewEvents events are written immediately. More are collected until there are manyEvents, or for
-	// recordBatch, because successive versions of an object in one block take a quarter of the space. Meanwhile, they stay
-	// in history.
+	// If fewer than fewEvents events are pending, they are written immediately. Otherwise they are collected until there
+	// are manyEvents, or for recordBatch. In one block, successive versions of an object take a quarter of their space
+	// in several blocks. Collected events stay in history.
 	fewEvents, manyEvents = 64, 2048
 	recordBatch           = 20 * time.Second
 	// recordProgress is the minimum interval between two records of a quiet lane's version.
@@ -34,7 +34,7 @@ const (
 // readTail is a method of cache.Tail that reads events.
 type readTail func(tail *cache.Tail, events []cache.Happened, most int) ([]cache.Happened, error)
 
-// scratch is memory that recordings use one after the other.
+// scratch is memory that all recordings use, one after the other.
 type scratch struct {
 	events  []cache.Happened
 	payload []byte
@@ -47,10 +47,10 @@ type recording struct {
 	lane    *lane
 	writer  *journal.Writer
 	limits  journal.Limits
-	by      *listWatch               // whose objects the open segment has; nil if there is no segment
+	by      *listWatch               // listWatch of the objects in the open segment; nil if there is no segment
 	tail    cache.Tail               // position up to which events were written
 	upTo    time.Time                // time of the position of tail
-	told    time.Time                // when the lane's version was last written
+	told    time.Time                // time of the last progress record or checkpoint
 	began   time.Time                // when the collection of events began; zero if none are collected
 	version cache.RV                 // version that was last written
 	numbers map[*wire.Dictionary]int // dictionaries of the open segment
@@ -58,14 +58,14 @@ type recording struct {
 	complete time.Time // time before which all events were written
 }
 
-// resumption is the end of an earlier process's journal, from which a lane was restored.
+// resumption is the end of the journal from which a lane was restored.
 type resumption struct {
 	tail  *cache.Tail
 	after journal.Position // zero if the journal was not read to its end
 	at    time.Time
 }
 
-// visit calls advance, and records the time before which all events were written. After an error it pauses.
+// visit calls advance, unless it pauses after an error. It also records the time before which all events were written.
 func (r *recording) visit(ctx context.Context, now time.Time, last bool) (hole string, err error) {
 	if r.waits(now) && !last {
 		return "", nil
@@ -89,9 +89,8 @@ func (r *recording) waiting() time.Time {
 	return r.tail.Waiting()
 }
 
-// advance writes what has happened since the last call. It begins a segment if there is none, if events are missing, or
-// if the open one is long enough. The last call writes everything. It returns why events are missing; empty if none
-// are.
+// advance writes pending events, and all of them if last is true. It begins segments when necessary. It returns why
+// events are missing, or an empty string.
 func (r *recording) advance(ctx context.Context, now time.Time, last bool) (hole string, err error) {
 	if !r.lane.isRecorded() {
 		return "", nil
@@ -134,7 +133,7 @@ func (r *recording) advance(ctx context.Context, now time.Time, last bool) (hole
 	return hole, ignoreClosed(err)
 }
 
-// finish writes the last events of a lane that has ended. It returns why some of them are missing; empty if none are.
+// finish writes the last events of a lane that has ended. It returns why some of them are missing, or an empty string.
 func (r *recording) finish(ctx context.Context, now time.Time) (hole string, err error) {
 	if r.by == nil || !r.lane.isRecorded() {
 		return "", nil
@@ -169,7 +168,7 @@ func (r *recording) collects(now time.Time) bool {
 	return false
 }
 
-// ignoreClosed returns nil for a lane that has ended, or was not filled yet.
+// ignoreClosed returns nil for the error of a lane that has ended, or was not filled yet.
 func ignoreClosed(err error) error {
 	if errors.Is(err, cache.ErrClosed) || errors.Is(err, cache.ErrNotReady) {
 		return nil
@@ -177,7 +176,7 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// begin writes a segment. It continues the previous segment only if the lane was restored from that segment.
+// begin starts a segment. It continues the previous segment only if the lane was restored from that segment.
 func (r *recording) begin(ctx context.Context, id journal.Identity, by *listWatch) error {
 	start := journal.Start{Identity: id, Time: time.Now()}
 	tail, state, err := r.lane.Cache.Tail()
@@ -202,8 +201,8 @@ func (r *recording) begin(ctx context.Context, id journal.Identity, by *listWatc
 }
 
 // catchUp writes all that a restored lane has received since the end of its journal. If the process is killed soon, the
-// next one then begins where this one did, and not where the journal ended: after several such processes, the upstream
-// would no longer have the events.
+// next process continues after these events. Otherwise it would begin at the old end of the journal, like this process.
+// After several such processes, the upstream would no longer have the events.
 func (r *recording) catchUp(ctx context.Context, now time.Time) error {
 	if err := r.write(ctx, now, (*cache.Tail).Rest); !errors.Is(err, cache.ErrLost) {
 		return err
@@ -300,7 +299,7 @@ func (r *recording) append(ctx context.Context, now time.Time, rv cache.RV) erro
 	return nil
 }
 
-// batch is a number of events, and the version and time after them.
+// batch contains events, and the version and time after the last one.
 type batch struct {
 	events   []cache.Happened
 	version  cache.RV
@@ -308,7 +307,6 @@ type batch struct {
 	progress bool // whether the version has a record of its own
 }
 
-// records yields the records of events.
 func (r *recording) records(of batch) iter.Seq[journal.Record] {
 	return func(yield func(journal.Record) bool) {
 		for i := range of.events {

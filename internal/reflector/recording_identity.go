@@ -9,11 +9,10 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// longestName is the maximum length of a lane's name that is not shortened, in bytes. A file system allows 255, but the
+// longestName is the length in bytes above which a lane's name is shortened. A file system allows 255, but the
 // resource, group and version of a custom resource can be longer together.
 const longestName = 200
 
-// journalName returns the name of a lane in the journal.
 func (l *lane) journalName() string {
 	gvr := l.Resource.GVR
 	name := strings.Join([]string{gvr.Resource, gvr.Group, gvr.Version, l.Encoding.Name()}, ".")
@@ -23,15 +22,15 @@ func (l *lane) journalName() string {
 	return fmt.Sprintf("%s.%.8x", name[:longestName], sha256.Sum256([]byte(name)))
 }
 
-// isRecorded reports whether a lane is written to the journal. A resource that is read from etcd is not: its lane does
-// not show up to which version it is complete. A custom resource with an unreadable definition is not: it may change
-// unnoticed. Secrets are not: they must not be written to a disk.
+// isRecorded reports whether a lane is written to the journal. Three kinds of resources are never written. For
+// resources that are read from etcd, it is unknown up to which version a lane is complete. Custom resources with an
+// unreadable definition may change unnoticed. Secrets must not be written to a disk.
 func (l *lane) isRecorded() bool {
 	return !l.Resource.ReadFromEtcd() && !isSecret(l.Resource) && !l.Undefined()
 }
 
-// identity describes the lane's objects, and returns their listWatch. It returns nil while the lane is being listed,
-// and an error if the cluster is unknown.
+// identity describes the lane's objects, and returns their listWatch. It returns nil while the lane is being listed or
+// the upstream's version is unknown, and an error if the cluster is unknown.
 func (l *lane) identity() (journal.Identity, *listWatch, error) {
 	origin := l.origin.Load()
 	by := l.synced.Load() // loaded after origin, so it is not of an earlier epoch
@@ -47,7 +46,7 @@ func (l *lane) identity() (journal.Identity, *listWatch, error) {
 	return id, by, nil
 }
 
-// identity returns the part of an identity that must be the same for a lane to be restored.
+// identity returns the part of an identity that must be equal for a lane to be restored.
 func (l *listWatch) identity(cluster, version string, e wire.Encoding) journal.Identity {
 	return journal.Identity{
 		Cluster: cluster, Resource: l.resource.GVR.String(), Encoding: e.Name(), Accept: l.ask.Accept, Upstream: version,

@@ -56,15 +56,13 @@ func (r *Reflector) Confirm(ctx context.Context) error {
 	return errRedefined
 }
 
-// errUndefined is the error if the lane has no definition to compare with.
 var errUndefined = errors.New("the definition of the resource is unknown")
 
 // Settling reports whether the lane waits because its definition has just changed, and the upstream may still serve the
 // old representation. Reads of the most recent state need not wait for the lane.
 func (r *Reflector) Settling() bool { return r.settling.Load() }
 
-// settle waits until the definition of a lane's resource has not changed for definitionSettles. Then it reads the
-// properties of the resource.
+// settle waits until the definition has not changed for definitionSettles, and reads the properties of the resource.
 func (l *learner) settle(ctx context.Context) (discovered, error) {
 	defer l.lane.settling.Store(false)
 	for {

@@ -19,16 +19,16 @@ type Reflector struct {
 	writer      *writer
 	checker     *fresh.Checker
 	definitions *definitions
-	kept        atomic.Bool  // whether the lane is dropped for memory only after all other lanes
-	used        atomic.Int64 // time of the last request, in nanoseconds after the lane was made
+	kept        atomic.Bool  // whether the lane, once filled, is dropped last when memory is needed
+	used        atomic.Int64 // time of the last use, in nanoseconds after the lane was made
 }
 
-// StaleFor returns how long the lane has received nothing from the upstream; 0 while its watch is open and the upstream
-// responds.
+// StaleFor returns how long the lane has received nothing from the upstream. It returns 0 while the lane's watch is
+// open and the upstream responds.
 func (r *Reflector) StaleFor() time.Duration { return r.staleFor(r.client.Silent()) }
 
-// AwaitSync waits until the lane is synced, has failed, or the wait has ended. The caller has to check which of these
-// is the case. If the lane has failed, AwaitSync waits only while the lane is being listed again.
+// AwaitSync waits until the lane is synced, for at most wait. It returns early if the lane has ended, or has failed and
+// is not being listed again. The caller has to check whether the lane is synced.
 func (r *Reflector) AwaitSync(ctx context.Context, wait time.Duration) {
 	r.await(ctx, wait, func() bool {
 		_, err := r.Cache.State()
@@ -41,8 +41,7 @@ func (r *Reflector) AwaitKind(ctx context.Context, wait time.Duration) {
 	r.await(ctx, wait, func() bool { return r.Kind() != nil })
 }
 
-// await waits until happened returns true, at most wait. It calls happened again after each change of the kind or the
-// failure.
+// await is AwaitSync for another condition. It calls happened again after each change of the kind or the failure.
 func (r *Reflector) await(ctx context.Context, wait time.Duration, happened func() bool) {
 	if happened() {
 		return // the usual case, without a lock
@@ -77,8 +76,8 @@ func (r *Reflector) Recent(ctx context.Context, arrived time.Time,
 // Now returns the upstream's resourceVersion at some moment after the call began. The lane has possibly not reached it.
 func (r *Reflector) Now(ctx context.Context) (cache.RV, error) { return r.checker.Now(ctx) }
 
-// Reach brings the lane up to a resourceVersion that it has possibly not received because its resource is quiet. It
-// returns nil when the lane has reached that version, and fresh.ErrAhead if the upstream has not reached it. It returns
+// Reach brings the lane up to a resourceVersion that the lane may lack because its resource is quiet. It returns nil
+// when the lane has reached that version, and fresh.ErrAhead if the upstream has not reached it. It returns
 // fresh.ErrUnproven if no check could bring the lane there at a lower cost than the upstream's own answer.
 func (r *Reflector) Reach(ctx context.Context, rv cache.RV, answer fresh.Answer) error {
 	return r.checker.Reach(ctx, rv, answer)
@@ -86,7 +85,7 @@ func (r *Reflector) Reach(ctx context.Context, rv cache.RV, answer fresh.Answer)
 
 // Advance starts to bring the lane to the upstream's current version, and returns that version. It waits only for a
 // probe; the lane may need up to two seconds more. It returns fresh.ErrUnproven if the lane cannot be brought to that
-// version. ctx is the context of the watch whose bookmark reports the version.
+// version.
 func (r *Reflector) Advance(ctx context.Context) (cache.RV, error) { return r.checker.Advance(ctx) }
 
 // SetBack implements fresh.Filler.
@@ -98,7 +97,6 @@ func (r *Reflector) Contradicted() { r.contradict(errContradicted) }
 // OlderBytes returns the memory of the events from before the lane's history.
 func (r *Reflector) OlderBytes() int64 { return r.older.bytes.Load() }
 
-// stop ends the lane's work, and returns when its goroutines have ended.
 func (r *Reflector) stop() {
 	r.background.stop()
 	r.older.close()
@@ -106,19 +104,18 @@ func (r *Reflector) stop() {
 
 func (r *Reflector) touch() { r.used.Store(int64(time.Since(r.began))) }
 
-// idleFor returns how long ago the last request arrived.
 func (r *Reflector) idleFor() time.Duration {
 	return time.Since(r.began) - time.Duration(r.used.Load())
 }
 
-// refusedFor is how long a lane that ended is not started again. After that, the next request starts it.
+// refusedFor is how long a lane that ended is not started again. Then the next request starts it.
 const refusedFor = 5 * time.Second
 
 // tooLargeFor is how long a resource counts as too large after its lane ended. Each new attempt costs a list.
 const tooLargeFor = 30 * time.Minute
 
-// overdue reports whether the lane ended and may be started again. If the resource has changed, it may be started
-// immediately. For a lane that ended for lack of memory, memoryAdmission decides.
+// overdue reports whether the lane ended and may be started again. If the resource has changed, the lane may be started
+// immediately. If memory was lacking, memoryAdmission decides.
 func (r *Reflector) overdue(now upstream.Resource) bool {
 	f := r.Failure()
 	if f == nil || !f.Refused {

@@ -10,21 +10,20 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// refusalLasts is the time after which a filled lane ends if all responses of the upstream were refusals. A starting
-// kube-apiserver refuses all requests until it has read its rules, and a token file is read again within a minute.
+// refusalLasts is the time after which a filled lane ends if the upstream has only refused. Shorter refusals are normal
+// while a kube-apiserver starts, or until a renewed token file is read.
 const refusalLasts = 30 * time.Second
 
-// refusal is how long the upstream has sent only 401 or 403 to the facade for a lane.
+// refusal records since when the upstream has sent only 401 or 403 to the facade for a lane.
 type refusal struct {
 	lane  *lane
 	since time.Time // zero while the upstream does not refuse
 }
 
-// ends records that the upstream does not refuse.
 func (r *refusal) ends() { r.since = time.Time{} }
 
-// judge wraps an error that ends the lane in errEnded. When a refusal begins, it resets the pauses, because a starting
-// upstream accepts requests soon.
+// judge returns err, wrapped in errEnded if err ends the lane. When a refusal begins, judge resets the pauses, because
+// a starting upstream accepts requests soon.
 func (r *refusal) judge(ctx context.Context, err error, pause *backoff) error {
 	switch {
 	case errors.Is(err, errEnded):
@@ -42,9 +41,9 @@ func (r *refusal) judge(ctx context.Context, err error, pause *backoff) error {
 	return err
 }
 
-// denied reports whether a 401 or 403 ends the lane. It returns true if the lane has no State, so that its readers need
-// not wait. It also returns true if the refusal has lasted refusalLasts, or if an access review confirms a 403. After a
-// 401, no access review is possible.
+// denied reports whether a 401 or 403 ends the lane. It returns true if the lane has no State, because its readers
+// would have to wait. It also returns true if the refusal has lasted refusalLasts, or if an access review confirms a
+// 403. After a 401, an access review is not possible.
 func (r *refusal) denied(ctx context.Context, err error) bool {
 	if _, unsynced := r.lane.Cache.State(); unsynced != nil || time.Since(r.since) >= refusalLasts {
 		return true

@@ -12,26 +12,22 @@ import (
 	"github.com/listfacade/listfacade/internal/journal"
 )
 
-// errUnchecked is the error if the journal does not match the upstream, or cannot be compared with it.
 var errUnchecked = errors.New("the journal does not match the upstream")
 
-// errStuck is the error if reading and checking the journal made no progress for restoreWait.
 var errStuck = errors.New("no progress while reading and checking the journal")
 
-// errNoVersion is the error if the upstream does not provide its version.
 var errNoVersion = errors.New("the upstream's version is unknown")
 
 const (
 	// watchGrace is how long the upstream may take to reject a watch from a version that it has forgotten.
 	watchGrace = 100 * time.Millisecond
-	// restoreWait is how long reading and checking the journal may make no progress. After that, the lane is filled in
-	// another way. The total time is not limited: when many large lanes are restored at the same time, filling them in
-	// another way would take even longer.
+	// restoreWait is the maximum time without progress. The total time is not limited: many large lanes may be restored at
+	// the same time, and to fill them in another way would take even longer.
 	restoreWait = 2 * time.Minute
-	// findWait is how long the search for a lane's segments may take. It reads two blocks of each closed segment.
+	// findWait is how long the search for a lane's segments may take.
 	findWait = 10 * time.Second
-	// trustedAge is the maximum age of the journal's last record for which the objects are not compared with the
-	// upstream's. After an interruption of that length, a watch is resumed without a comparison, too.
+	// If the journal's last record is older than trustedAge, the restored objects are compared with the upstream's. A
+	// running lane also continues without a comparison after an interruption of this length.
 	trustedAge = 10 * time.Minute
 )
 
@@ -47,9 +43,9 @@ type restorer struct {
 	publisher *publisher
 }
 
-// restore fills a lane without a State from the journal of an earlier process, and opens its watch
-// (docs/adr/0040-the-journal.md). It returns nil if the journal has nothing of the lane or the check failed. The lane
-// is then unchanged and has to be filled in another way. The journal is not used while another process writes it.
+// restore fills a lane without a State from the journal of an earlier process, and opens the lane's watch
+// (docs/adr/0040-the-journal.md). It returns nil if the journal cannot be used. The lane is then unchanged and has to
+// be filled in another way. The journal is not used while another process writes it.
 func (r *restorer) restore(ctx context.Context, e *epoch) (open *stream, err error) {
 	if _, err := r.lane.Cache.State(); err == nil || r.recorder == nil || r.recorder.journal.Load() == nil ||
 		!r.lane.isRecorded() || r.tries.has(r.lane.key()) {
@@ -58,7 +54,7 @@ func (r *restorer) restore(ctx context.Context, e *epoch) (open *stream, err err
 	release := r.recorder.journal.Load().Hold(r.lane.journalName())
 	defer func() {
 		if open == nil {
-			release() // otherwise, the hold ends when the recorder begins a segment
+			release() // otherwise, Hold ends when the recorder begins a segment
 		}
 	}()
 	run, err := r.find(ctx)
@@ -83,14 +79,13 @@ func (r *restorer) restore(ctx context.Context, e *epoch) (open *stream, err err
 	return nil, nil
 }
 
-// found is the result of a search for segments.
 type found struct {
 	segments []journal.Segment
 	err      error
 }
 
-// find returns the segments that contain the lane's content and its history. If the disk hangs, it gives up after
-// findWait, and never tries again. Its goroutine then ends when the disk responds.
+// find returns the segments that contain the lane's content and its history. If the disk hangs, find returns after
+// findWait, and the search is not repeated in this process. The goroutine of find then ends when the disk responds.
 func (r *restorer) find(ctx context.Context) ([]journal.Segment, error) {
 	result := make(chan found, 1)
 	go func() {
@@ -113,7 +108,7 @@ func (r *restorer) find(ctx context.Context) ([]journal.Segment, error) {
 	}
 }
 
-// restoreFrom restores the lane from segments, or stops if that makes no progress.
+// restoreFrom restores the lane from segments. It stops if there is no progress for restoreWait.
 func (r *restorer) restoreFrom(ctx context.Context, e *epoch, run []journal.Segment) (*stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	limit := time.AfterFunc(restoreWait, func() { cancel(errStuck) })
@@ -142,8 +137,8 @@ func (r *restorer) restoreFrom(ctx context.Context, e *epoch, run []journal.Segm
 	return nil, err
 }
 
-// checked reads segments and compares them with the upstream. It calls moved each time that it makes progress. Even
-// after an error, it returns the stream and the content that it opened, and the caller has to close them.
+// checked reads segments and compares them with the upstream. It calls moved whenever it makes progress. Even with an
+// error, it may return the stream and the content that it opened, and the caller has to close them.
 func (r *restorer) checked(ctx context.Context, e *epoch, run []journal.Segment, moved func()) (open *stream,
 	content *restored, err error) {
 	last := &run[len(run)-1]
@@ -180,7 +175,7 @@ func (r *restorer) checked(ctx context.Context, e *epoch, run []journal.Segment,
 	return open, content, err
 }
 
-// agrees returns an error unless a segment has the objects of the lane, of the upstream's cluster and version.
+// agrees returns an error unless a segment is of this lane, of the upstream's cluster, and of the upstream's version.
 func (r *restorer) agrees(ctx context.Context, e *epoch, s *journal.Segment) error {
 	uid, err := r.check.clusterNow(ctx)
 	if err != nil {
@@ -196,7 +191,6 @@ func (r *restorer) agrees(ctx context.Context, e *epoch, s *journal.Segment) err
 	return nil
 }
 
-// describe returns the properties that must be the same in a segment and a lane, for an error.
 func describe(id *journal.Identity) string {
 	return fmt.Sprintf("%s in %s as %q, cluster %s, kube-apiserver %s, definition %s.%d", id.Resource, id.Encoding,
 		id.Accept, id.Cluster, id.Upstream, id.Definition, id.Generation)

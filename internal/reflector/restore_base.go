@@ -13,14 +13,14 @@ import (
 
 // base is the content of a lane at the beginning of its history, not decoded.
 type base struct {
-	since   time.Time         // events since then are not part of the base
+	since   time.Time         // events from this time on are not part of the base
 	rv      cache.RV          // version of the content
 	records map[string]stored // objects by key
 	bytes   int64             // size of all payloads
 	recent  []stored          // last events before since, which become history
 }
 
-// takes adds a record to the base. It returns false for the first event that is not part of it.
+// takes adds a record to the base. It returns false for an event that is not part of the base.
 func (b *base) takes(record *stored) bool {
 	switch {
 	case record.Kind == journal.Object:
@@ -37,7 +37,6 @@ func (b *base) takes(record *stored) bool {
 	return true
 }
 
-// put replaces an object's record, or removes it.
 func (b *base) put(record stored) {
 	b.bytes += int64(len(record.Payload)) - int64(len(b.records[record.Key].Payload))
 	if record.Kind == journal.Delete {
@@ -48,8 +47,7 @@ func (b *base) put(record stored) {
 	b.records[record.Key] = record
 }
 
-// decode returns the objects of records. It decodes on all processors, because a lane of many objects has readers that
-// wait.
+// decode returns the objects of records. It uses all processors, because readers wait for the lane.
 func (c *restored) decode(records []stored) ([]*cache.Object, error) {
 	objects, workers := make([]*cache.Object, len(records)), min(runtime.GOMAXPROCS(0), len(records))
 	var all errgroup.Group
@@ -64,7 +62,6 @@ func (c *restored) decode(records []stored) ([]*cache.Object, error) {
 	return objects, all.Wait()
 }
 
-// decodeOne returns the object of a record.
 func (c *restored) decodeOne(record *stored) (*cache.Object, error) {
 	item, facts, err := c.by.reader.Stored(record.Payload, record.dictionaries)
 	if err != nil {
@@ -72,7 +69,7 @@ func (c *restored) decodeOne(record *stored) (*cache.Object, error) {
 	}
 	o, err := c.by.newObject(item, &facts)
 	if err == nil && (o.Key() != record.Key || uint64(o.RV) != record.RV) {
-		err = fmt.Errorf("record of %s at %d has %s at %d", record.Key, record.RV, o.Key(), o.RV)
+		err = fmt.Errorf("record of %s at %d contains %s at %d", record.Key, record.RV, o.Key(), o.RV)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", journal.ErrDamaged, err)

@@ -13,11 +13,11 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// checkedObjects is the number of objects in a page of metadata, of about one kilobyte each in protobuf.
+// checkedObjects is the number of objects in a page of metadata. In protobuf, the metadata of an object has about 1 kB.
 const checkedObjects = 2000
 
-// checkFreshness compares names and versions with the upstream's at the journal's exact version, by a list of metadata.
-// It calls moved after each page.
+// checkFreshness compares the names and versions of restored objects with those of the upstream at exactly the same
+// resourceVersion. It lists only metadata, and calls moved after each page.
 func (r *restorer) checkFreshness(ctx context.Context, c *restored, moved func()) error {
 	p := &roll{client: r.lane.client, resource: r.lane.Resource, rv: c.rv.String(), moved: moved}
 	laneObjects := func(yield func(divergence.Object) bool) {
@@ -36,7 +36,7 @@ func (r *restorer) checkFreshness(ctx context.Context, c *restored, moved func()
 		})
 	switch {
 	case p.err != nil:
-		return fmt.Errorf("list the upstream's objects at the journal's version: %w", p.err)
+		return fmt.Errorf("list the upstream's objects at the journal's resourceVersion: %w", p.err)
 	case err != nil:
 		return err
 	case found.Different > 0:
@@ -54,7 +54,6 @@ type roll struct {
 	err      error  // why the list ended early; nil if it is complete
 }
 
-// all yields the objects, without their bytes.
 func (p *roll) all(ctx context.Context) iter.Seq[divergence.Object] {
 	return func(yield func(divergence.Object) bool) {
 		query := url.Values{"limit": {strconv.Itoa(checkedObjects)}, "resourceVersion": {p.rv},
@@ -91,13 +90,12 @@ func (p *roll) all(ctx context.Context) iter.Seq[divergence.Object] {
 	}
 }
 
-// readAhead is a step that was read before the call of next.
 type readAhead struct {
 	step step
 	err  error
 }
 
-// look starts a goroutine that reads the first step. The first call of next then returns that step. Only one goroutine
+// look starts a goroutine that reads the first step. The first call of next then returns this step. Only one goroutine
 // may call next.
 func (s *stream) look() {
 	s.ahead = make(chan readAhead, 1)
@@ -108,7 +106,7 @@ func (s *stream) look() {
 	}()
 }
 
-// awaitFailure waits a moment after look, and returns the error if the stream has failed by then.
+// awaitFailure waits until look has read the first step, but at most grace. It returns the error if the stream failed.
 func (s *stream) awaitFailure(grace time.Duration) error {
 	timer := time.NewTimer(grace)
 	defer timer.Stop()

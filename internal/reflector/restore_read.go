@@ -13,18 +13,17 @@ import (
 )
 
 const (
-	// replayedEvents is the number of events before the history window that become history nevertheless. kube-apiserver
-	// keeps the last 100 events, however old they are (semantics 4.1).
+	// replayedEvents is the number of older events that become history together with those of the history window.
+	// kube-apiserver also keeps its last 100 events, however old they are (semantics 4.1).
 	replayedEvents = 128
-	// decodedAtOnce is the number of records that are decoded at the same time.
-	decodedAtOnce = 1024
+	decodedAtOnce  = 1024
 )
 
 // restored is the content of a lane that was read from the journal. Only adopt makes it the content of the lane.
 // Dropping its filling releases it.
 //
-// Of the events before the history window, only the last one of each object is decoded. With the unchanged objects,
-// these events make up the base. The later events become the history.
+// Of the events before the history, only the last one of each object is decoded. These events and the unchanged objects
+// make up the base. The later events become the history.
 type restored struct {
 	by       *listWatch
 	filling  *cache.Filling
@@ -39,8 +38,8 @@ type restored struct {
 
 	dictionaries []*wire.Dictionary          // of the segment that is being read
 	known        map[string]*wire.Dictionary // all dictionaries, by their stored form: segments repeat them
-	base         *base                       // nil after its end
-	past         *cache.Restoration          // nil before the end of the base
+	base         *base                       // nil after endBase
+	past         *cache.Restoration          // nil before endBase
 	rv           cache.RV                    // version after the last event or progress
 	until        time.Time                   // time of rv
 	waiting      []stored                    // records that are decoded together
@@ -53,8 +52,7 @@ type stored struct {
 	dictionaries []*wire.Dictionary // dictionaries of its segment
 }
 
-// newRestored returns an empty restored. admit returns an error if the given number of bytes does not fit into memory.
-// The caller may set moved.
+// newRestored returns an empty restored. admit returns an error if that many bytes do not fit into memory.
 func newRestored(e *epoch, id journal.Identity, lane *cache.Lane, admit func(int64) error) (*restored, error) {
 	c := &restored{
 		by: e.listWatch, shape: e.shape, columns: id.Columns, marked: id.Marked, filling: lane.Fill(),
@@ -77,16 +75,15 @@ func newRestored(e *epoch, id journal.Identity, lane *cache.Lane, admit func(int
 	return c, nil
 }
 
-// read reads segments that continue each other. Events since the given time become history. If a record after the
-// objects of the first segment is damaged, the content ends before it, and the lane receives the rest from the
-// upstream.
+// read reads segments that continue each other. Events since the given time become history. If a file is damaged after
+// the first event, the content ends there, and the lane receives the rest from the upstream.
 func (c *restored) read(ctx context.Context, run []journal.Segment, since time.Time) error {
 	c.rv, c.base.since = cache.RV(run[0].RV), since
 	c.base.rv = c.rv
 	for i := range run {
 		c.dictionaries, c.until = nil, run[i].Time
 		if i > 0 && !run[i].Same(&run[i-1].Identity) {
-			return fmt.Errorf("%w: a segment of another lane follows", journal.ErrDamaged)
+			return fmt.Errorf("%w: the next segment does not match", journal.ErrDamaged)
 		}
 		records := run[i].Records(ctx)
 		if i > 0 {
@@ -108,7 +105,6 @@ func (c *restored) read(ctx context.Context, run []journal.Segment, since time.T
 	return c.finish(ctx, run[len(run)-1].End)
 }
 
-// take reads one record.
 func (c *restored) take(record *journal.Record) error {
 	if c.records++; c.records%decodedAtOnce == 0 {
 		c.moved()
@@ -140,7 +136,6 @@ func (c *restored) take(record *journal.Record) error {
 	return c.apply(kept)
 }
 
-// progress advances the version.
 func (c *restored) progress(rv cache.RV) {
 	c.rv = max(c.rv, rv)
 	if c.base != nil && len(c.base.recent) == 0 {
@@ -148,7 +143,7 @@ func (c *restored) progress(rv cache.RV) {
 	}
 }
 
-// takeDictionary reads a dictionary for the lane and the next records. Earlier records keep their dictionaries.
+// takeDictionary reads a dictionary for the next records of the segment. Earlier records keep their dictionaries.
 func (c *restored) takeDictionary(stored []byte) (err error) {
 	d := c.known[string(stored)]
 	if d == nil {
@@ -182,7 +177,6 @@ func (c *restored) endBase() error {
 	return nil
 }
 
-// decodeBase returns the objects of a base.
 func (c *restored) decodeBase(b *base) ([]*cache.Object, error) {
 	objects, some := make([]*cache.Object, 0, len(b.records)), make([]stored, 0, decodedAtOnce)
 	decode := func() error {
@@ -192,7 +186,7 @@ func (c *restored) decodeBase(b *base) ([]*cache.Object, error) {
 		}
 		for _, o := range decoded {
 			if o.RV > b.rv {
-				return fmt.Errorf("%w: %s has resourceVersion %d in a list of %d", journal.ErrDamaged, o.Key(), o.RV, b.rv)
+				return fmt.Errorf("%w: %s has resourceVersion %d in a list at %d", journal.ErrDamaged, o.Key(), o.RV, b.rv)
 			}
 			c.filling.Add(o)
 		}
@@ -211,7 +205,7 @@ func (c *restored) decodeBase(b *base) ([]*cache.Object, error) {
 	return objects, decode()
 }
 
-// apply adds an event to the history.
+// apply collects events, and adds decodedAtOnce of them to the history at a time.
 func (c *restored) apply(event stored) error {
 	if c.waiting = append(c.waiting, event); len(c.waiting) < decodedAtOnce {
 		return nil
@@ -219,7 +213,6 @@ func (c *restored) apply(event stored) error {
 	return c.flush()
 }
 
-// flush applies the events that wait.
 func (c *restored) flush() error {
 	events := c.waiting
 	c.waiting = c.waiting[:0]
@@ -244,7 +237,6 @@ func (c *restored) flush() error {
 	return c.look()
 }
 
-// finish ends the content at the given end of the journal.
 func (c *restored) finish(ctx context.Context, end journal.Position) error {
 	if err := c.endBase(); err != nil {
 		return err
@@ -256,7 +248,7 @@ func (c *restored) finish(ctx context.Context, end journal.Position) error {
 	return context.Cause(ctx)
 }
 
-// look calls admit when the content has grown by lookEvery bytes, and returns its error.
+// look calls admit when the content has grown by lookEvery bytes, and returns the error of admit.
 func (c *restored) look() error {
 	bytes := c.filling.Memory()
 	if c.base != nil {

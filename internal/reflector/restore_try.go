@@ -10,8 +10,8 @@ import (
 	"github.com/listfacade/listfacade/internal/journal"
 )
 
-// tries records the lanes that were restored, or whose journal was refused, in this process. A refused journal would be
-// refused again, because it only gets older. Safe for concurrent use.
+// tries records the lanes that this process has restored, and those whose journal it has refused. A refused journal is
+// not tried again, because it only gets older. Safe for concurrent use.
 type tries struct {
 	mu   sync.Mutex // guards done
 	done map[laneKey]bool
@@ -29,15 +29,15 @@ func (t *tries) has(key laneKey) bool {
 	return t.done[key]
 }
 
-// isVerdict reports whether an error means that the journal must not be used, and not only that the upstream did not
-// respond.
+// isVerdict reports whether an error means that the journal must not be used. After other errors, for example if the
+// upstream did not respond, the journal may be tried again.
 func isVerdict(err error) bool {
 	return errors.Is(err, errUnchecked) || errors.Is(err, journal.ErrDamaged) || errors.Is(err, journal.ErrAccess) ||
 		endsEpoch(err)
 }
 
 // look makes the cheap checks of the journal before its content is read. It checks that the newest segment is of this
-// lane, and that the upstream has reached its version and still has the following events.
+// lane, that the upstream has reached the end of this segment, and that the upstream still has the events after it.
 func (r *restorer) look(ctx context.Context, e *epoch, last *journal.Segment) error {
 	if err := r.agrees(ctx, e, last); err != nil {
 		return err
@@ -45,11 +45,11 @@ func (r *restorer) look(ctx context.Context, e *epoch, last *journal.Segment) er
 	if err := r.learner.verify(ctx, cache.RV(last.Last)); err != nil {
 		return err
 	}
-	// This watch is only a check and is closed. The lane's own watch is opened after the content was read, because until
-	// then it would have no reader.
+	// This watch is only a check and is closed. The lane's own watch is opened after the content was read: an earlier
+	// watch would have no reader.
 	open, err := e.watch(ctx, watchQuery(cache.RV(last.Last)), lookSeconds)
 	if err != nil {
-		return fmt.Errorf("open a watch from the journal's version: %w", err)
+		return fmt.Errorf("open a watch from the journal's resourceVersion: %w", err)
 	}
 	open.look()
 	err = open.awaitFailure(watchGrace)
@@ -58,5 +58,5 @@ func (r *restorer) look(ctx context.Context, e *epoch, last *journal.Segment) er
 	return err
 }
 
-// lookSeconds limits the watch of look, in case its end gets lost.
+// lookSeconds is the timeout of the watch of look, in case the upstream does not notice that it was closed.
 const lookSeconds = 10

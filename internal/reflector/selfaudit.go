@@ -12,20 +12,19 @@ import (
 )
 
 const (
-	// auditEvery is the maximum interval between two checks for a due page.
+	// auditEvery is the maximum interval at which the auditor looks for a due page.
 	auditEvery = time.Second
-	// auditShare limits the cost. After each page, the auditor pauses for auditShare times the duration of the page.
+	// auditShare is the default of Config.SelfAuditShare. The pause after each page limits the cost.
 	auditShare = 20
-	// auditSlow is the maximum duration of a page from an upstream that is not overloaded. A page normally takes about 100
-	// ms.
+	// auditSlow is the maximum duration of a page from an upstream that is not overloaded. Most take about 100 ms.
 	auditSlow = 5 * time.Second
 	// auditPause is the first pause for an overloaded upstream. It doubles up to auditLongest.
 	auditPause   = time.Minute
 	auditLongest = time.Hour
 	// auditConfirm is the time after which a page with differences is read again.
 	auditConfirm = 5 * time.Second
-	// auditLooks is how many reads of a page may differ before all its differences count, even if each read differs in
-	// other objects.
+	// auditLooks is how many reads of a page may differ, each in other objects. If a further read differs, all its
+	// differences count.
 	auditLooks = 3
 )
 
@@ -50,14 +49,14 @@ type selfAuditMetrics interface {
 	SelfAuditRelisted(gvr schema.GroupVersionResource, encoding string)
 }
 
-// auditor compares the lanes with the upstream, page by page, so that each lane is compared once per interval
-// (docs/adr/0023-lanes-are-audited.md). Only one goroutine may use it.
+// auditor compares each lane with the upstream once per interval, page by page (docs/adr/0023-self-audit.md).
+// Only one goroutine may use it.
 type auditor struct {
 	lanes    *Lanes
 	interval time.Duration
-	share    int // multiple of a page's duration; see auditShare
+	share    int // Config.SelfAuditShare
 	courses  map[*Reflector]*course
-	until    time.Time // time until which the upstream is not read
+	until    time.Time // the upstream is not read before this time
 	pause    time.Duration
 }
 
@@ -75,7 +74,6 @@ type course struct {
 	reprinted        *listWatch // the lane's listWatch while differing columns are ignored; nil otherwise
 }
 
-// run audits until the context ends.
 func (a *auditor) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		now := time.Now()
@@ -92,7 +90,7 @@ func (a *auditor) run(ctx context.Context) {
 	}
 }
 
-// next returns the lane whose page is due first. It returns nil if none is due or the upstream must not be read now.
+// next returns the lane whose page is due first. It returns nil if no page is due or the upstream must not be read now.
 func (a *auditor) next(now time.Time) (next *Reflector) {
 	running, listing := map[*Reflector]*course{}, false
 	for _, r := range a.lanes.All() {
@@ -118,7 +116,6 @@ func (a *auditor) next(now time.Time) (next *Reflector) {
 	return next
 }
 
-// wait returns the time until the next page may be due, at most auditEvery.
 func (a *auditor) wait(now time.Time) time.Duration {
 	wait := auditEvery
 	for _, c := range a.courses {
@@ -129,13 +126,11 @@ func (a *auditor) wait(now time.Time) time.Duration {
 	return wait
 }
 
-// pageInterval returns the time between two pages of a lane.
 func (a *auditor) pageInterval(r *Reflector, c *course) time.Duration {
 	pages := 1 + r.Cache.Stats().Objects/c.size(r)
 	return a.interval / time.Duration(pages)
 }
 
-// size returns the maximum number of objects of the next page.
 func (c *course) size(r *Reflector) int {
 	stats := r.Cache.Stats()
 	if stats.ObjectBytes == 0 {
@@ -144,8 +139,8 @@ func (c *course) size(r *Reflector) int {
 	return max(1, min(c.limit, int(auditBytes*int64(stats.Objects)/stats.ObjectBytes)))
 }
 
-// readsNoRows reports whether the next page is read without rows. After the upstream's columns differed from the
-// lane's, rows are skipped until the lane is listed again, or may be listed again because of the columns.
+// readsNoRows reports whether the next page is read without rows. If the upstream's columns differed and the brake
+// prevented a relist, rows are skipped until the lane is listed or the brake allows a relist.
 func (c *course) readsNoRows(by *listWatch) bool {
 	if c.reprinted != by || c.columns.mayRelist() {
 		c.reprinted = nil
@@ -154,7 +149,6 @@ func (c *course) readsNoRows(by *listWatch) bool {
 	return c.rowless || c.reprinted != nil
 }
 
-// look reads the next page of a lane and sets the time of the following one.
 func (a *auditor) look(ctx context.Context, r *Reflector, c *course) {
 	by, began := r.synced.Load(), time.Now()
 	c.due = began.Add(max(a.pageInterval(r, c), time.Millisecond))
@@ -182,7 +176,7 @@ func (a *auditor) look(ctx context.Context, r *Reflector, c *course) {
 	a.judge(ctx, r, c, p)
 }
 
-// leave pauses the self-audit because the upstream is overloaded, at least for atLeast.
+// leave pauses the self-audit because the upstream is overloaded. The pause is at least atLeast.
 func (a *auditor) leave(atLeast time.Duration) {
 	a.pause = min(max(2*a.pause, auditPause), auditLongest)
 	if until := time.Now().Add(max(a.pause, atLeast)); until.After(a.until) {
@@ -194,7 +188,6 @@ func (a *auditor) count(r *Reflector, result string, objects int) {
 	a.lanes.metrics.SelfAudited(r.Resource.GVR, r.Encoding.Name(), result, objects)
 }
 
-// newAuditor returns an auditor, or nil if the self-audit is disabled.
 func newAuditor(l *Lanes) *auditor {
 	if l.config.SelfAudit <= 0 {
 		return nil
@@ -202,7 +195,6 @@ func newAuditor(l *Lanes) *auditor {
 	return &auditor{lanes: l, interval: l.config.SelfAudit, share: cmp.Or(l.config.SelfAuditShare, auditShare)}
 }
 
-// styleOf returns the format of the upstream's continue tokens.
 func styleOf(r upstream.Resource) upstream.ContinueStyle {
 	if r.ReadFromEtcd() {
 		return upstream.EtcdStyle

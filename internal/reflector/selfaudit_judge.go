@@ -18,7 +18,6 @@ import (
 // auditLogged is the maximum number of differing objects of a page that are logged. All are counted.
 const auditLogged = 5
 
-// fails handles a page that could not be read.
 func (a *auditor) fails(ctx context.Context, r *Reflector, c *course, p *auditPage, err error) {
 	var oversize *upstream.OversizeError
 	switch {
@@ -48,8 +47,8 @@ func (a *auditor) fails(ctx context.Context, r *Reflector, c *course, p *auditPa
 	r.log.Info("Self-audit failed to compare the lane", zap.Error(err))
 }
 
-// renew brings a lane to a current version after the upstream has compacted the lane's version, and makes the page due
-// again. Otherwise an idle lane of a resource without bookmarks, such as events, would stay at that version.
+// renew brings a lane to a current version after the upstream has compacted the lane's version. It makes the page due
+// again. Without renew, an idle lane of a resource without bookmarks, such as events, would stay at its version.
 func (a *auditor) renew(ctx context.Context, r *Reflector, c *course, forgotten cache.RV) {
 	ctx, cancel := context.WithTimeout(ctx, auditSlow)
 	defer cancel()
@@ -92,9 +91,8 @@ func (a *auditor) reprints(ctx context.Context, r *Reflector, c *course, p *audi
 	}
 }
 
-// judge handles a page that was compared. A difference counts only if a second read, at another exact version, confirms
-// it. The first difference may have another cause: an upgrade of kube-apiserver or a changed definition. After either
-// of these, the lane's watch ends soon.
+// judge handles a page that was compared. A difference in a single read does not count. It may have another cause: an
+// upgrade of kube-apiserver or a changed definition, after which the lane's watch ends soon.
 func (a *auditor) judge(ctx context.Context, r *Reflector, c *course, p *auditPage) {
 	if r.synced.Load() != p.by {
 		a.count(r, pageUnsure, 0)
@@ -116,8 +114,8 @@ func (a *auditor) judge(ctx context.Context, r *Reflector, c *course, p *auditPa
 	}
 }
 
-// again returns the differences that count: those in objects that also differed in the last read. If the page has
-// differed auditLooks times, all differences count.
+// again returns the differences that count: those in objects that also differed in the previous read. After auditLooks
+// reads with differences, all differences count.
 func (c *course) again(differences []divergence.Difference) (again []divergence.Difference) {
 	if c.looks >= auditLooks {
 		return differences
@@ -130,7 +128,6 @@ func (c *course) again(differences []divergence.Difference) (again []divergence.
 	return again
 }
 
-// doubts records differences for the second read.
 func (c *course) doubts(differences []divergence.Difference) {
 	c.doubtful = map[string]bool{}
 	for _, d := range differences {
@@ -140,13 +137,11 @@ func (c *course) doubts(differences []divergence.Difference) {
 	c.columnsDiffered = 0 // the columns matched this time
 }
 
-// settles clears the records of earlier reads of the page.
 func (c *course) settles() { c.doubtful, c.looks, c.columnsDiffered = nil, 0, 0 }
 
-// passes proceeds to the next page.
 func (a *auditor) passes(r *Reflector, c *course, p *auditPage) {
 	if len(c.doubtful) > 0 {
-		r.log.Info("Self-audit difference not confirmed by the second read", zap.Int("objects", len(c.doubtful)))
+		r.log.Info("Self-audit difference not confirmed by another read", zap.Int("objects", len(c.doubtful)))
 	}
 	c.settles()
 	c.after = p.next
@@ -171,8 +166,7 @@ func (a *auditor) ends(r *Reflector, c *course) {
 	a.lanes.metrics.SelfAuditPassed(r.Resource.GVR, r.Encoding.Name())
 }
 
-// differs logs and counts differences. It lists the lane again, unless an earlier relist did not help. After a relist,
-// the same page is read again.
+// differs logs and counts differences. It lists the lane again, unless an earlier relist did not help.
 func (a *auditor) differs(r *Reflector, c *course, p *auditPage, differences []divergence.Difference) {
 	log := r.log.With(zap.Stringer("at", p.state.RV()))
 	for i, d := range differences {
@@ -194,7 +188,7 @@ func (a *auditor) differs(r *Reflector, c *course, p *auditPage, differences []d
 	}
 }
 
-// relists makes the writer list the lane again, unless the brake prevents it. The page is then read again.
+// relists makes the writer list the lane again, unless the brake prevents it. After a relist, the page is read again.
 func (a *auditor) relists(r *Reflector, c *course, b *brake, reason error) bool {
 	if !b.mayRelist() {
 		return false

@@ -21,13 +21,12 @@ const (
 	// auditObjects is the maximum number of objects in a page of the self-audit, and auditBytes its approximate size.
 	auditObjects = 500
 	auditBytes   = 4 << 20
-	// auditLimit is the maximum size of a page in bytes. A larger one is requested in smaller parts.
+	// auditLimit is the maximum size of a page in bytes. A larger page is requested in smaller parts.
 	auditLimit = 8 << 20
 	// auditMemory is the memory that the comparison of a page needs: its bytes, rows and single objects.
 	auditMemory = 2 * auditLimit
 )
 
-// Representations in which objects are compared.
 const (
 	asObject = "object"
 	asRow    = "row"
@@ -67,7 +66,7 @@ func (p *auditPage) read(ctx context.Context, client *upstream.Client) error {
 	return p.compare(pages.Reader, body.Bytes(), representations)
 }
 
-// rows reads the rows of the page's objects.
+// rows reads the rows of the page's objects. It returns errReprinted if the columns have changed.
 func (p *auditPage) rows(ctx context.Context, client *upstream.Client, pages wire.Pages) error {
 	var body bytes.Buffer
 	if err := client.GetInto(ctx, p.target(pages.Rows), pages.Rows.Accept, auditLimit, &body); err != nil {
@@ -80,8 +79,8 @@ func (p *auditPage) rows(ctx context.Context, client *upstream.Client, pages wir
 	return err
 }
 
-// target returns the request for the page. It builds the continue token from the key and the version, because a token
-// of an earlier page would have expired.
+// target returns the request for the page. It makes the continue token itself, from the key and the version, because a
+// token of an earlier page would have expired.
 func (p *auditPage) target(ask *wire.RequestFormat) upstream.Target {
 	query := url.Values{"limit": {strconv.Itoa(p.limit)}}
 	rv := p.state.RV()
@@ -97,10 +96,8 @@ func (p *auditPage) target(ask *wire.RequestFormat) upstream.Target {
 	return upstream.Target{Path: p.reflector.Resource.Path(""), Query: query}
 }
 
-// errLooked stops the reading of a page whose remaining objects are not needed.
 var errLooked = errors.New("page no longer needed")
 
-// compare compares the page with the State.
 func (p *auditPage) compare(reader wire.PageReader, body []byte, representations []string) (err error) {
 	shape, now := p.state.Shape(), time.Now()
 	in := func(it *wire.Item) func([]byte, string) []byte {
@@ -150,7 +147,6 @@ func (p *auditPage) compare(reader wire.PageReader, body []byte, representations
 	return nil
 }
 
-// span returns the span of the State that begins with the page.
 func (p *auditPage) span() cache.Span {
 	if p.after == "" {
 		return cache.Span{}
@@ -158,7 +154,7 @@ func (p *auditPage) span() cache.Span {
 	return cache.Span{From: p.after + "\x00"}
 }
 
-// note stores a difference. It hides the content of secrets, in case an operator caches them.
+// note stores a difference. It hides the content of Secrets, which an operator may have chosen to cache.
 func (p *auditPage) note(d divergence.Difference) {
 	if isSecret(p.reflector.Resource) {
 		d.Hide()
@@ -170,7 +166,6 @@ func isSecret(r upstream.Resource) bool {
 	return r.GVR == schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 }
 
-// keyOf returns the key of an object in a lane.
 func keyOf(f *wire.Facts) string {
 	if f.Namespace == "" {
 		return f.Name

@@ -15,7 +15,7 @@ type audited struct {
 type Finding struct {
 	At       time.Time
 	Objects  int
-	Relisted bool // whether the lane was listed again because of it
+	Relisted bool // whether the lane was listed again because of the difference
 }
 
 // Unaudited returns how long ago the self-audit last completed a pass over the lane. If it never has, it returns the
@@ -36,6 +36,6 @@ func (r *Reflector) Differing() int {
 	return 0
 }
 
-// Found returns the last finding of the self-audit. It is nil if there was no finding since the lane was made. It is
-// also nil if the lane was not listed again because of the finding, and a later pass found no difference.
+// Found returns the last finding of the self-audit since the lane was made, or nil. If the lane was not listed again
+// because of the finding, a later pass without a difference removes the finding.
 func (r *Reflector) Found() *Finding { return r.found.Load() }

@@ -153,7 +153,7 @@ func TestAuditRelistsOnce(t *testing.T) {
 		warnings := slices.DeleteFunc(r.logs.All(), func(e observer.LoggedEntry) bool {
 			return !strings.Contains(e.Message, "Self-audit found an object")
 		})
-		if len(warnings) == 0 || !strings.Contains(fmt.Sprint(warnings[0].ContextMap()["difference"]), `its object differs from byte`) {
+		if len(warnings) == 0 || !strings.Contains(fmt.Sprint(warnings[0].ContextMap()["difference"]), `its object differs at byte`) {
 			t.Errorf("got %d warnings", len(warnings))
 		}
 	})

@@ -8,11 +8,10 @@ const (
 	bookmarkEvery = time.Minute
 	// bookmarkLate is how late a bookmark of a busy upstream may be.
 	bookmarkLate = 30 * time.Second
-	// silenceEvery is the interval at which a stream is checked for silence.
 	silenceEvery = 10 * time.Second
 )
 
-// silence detects that a stream with bookmarks has become silent: the connection is dead, or the server hangs.
+// silence detects that a stream with bookmarks brings nothing more, because the connection is dead or the server hangs.
 type silence struct {
 	every    time.Duration // longest interval between bookmarks so far; 0 before the first one
 	marked   time.Time     // when the last bookmark arrived, or the stream was opened
@@ -24,7 +23,6 @@ func newSilence() *silence {
 	return &silence{marked: now, received: now}
 }
 
-// note records a received step.
 func (s *silence) note(kind stepKind) {
 	s.received = time.Now()
 	if kind == stepBookmark {
@@ -33,7 +31,7 @@ func (s *silence) note(kind stepKind) {
 	}
 }
 
-// isTooLong reports whether nothing arrived for two bookmark intervals.
+// isTooLong reports whether nothing arrived for more than two bookmark intervals.
 func (s *silence) isTooLong() bool {
 	return s.every > 0 && time.Since(s.received) > 2*s.every+bookmarkLate
 }

@@ -21,8 +21,7 @@ const (
 	// mediaPartialList is the media type of a roll call. Protobuf costs the upstream a fifth of JSON.
 	mediaPartialList = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io," +
 		"application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
-	// rollCallLimit is the maximum size of a roll call in bytes. For 5,000 objects, this allows 1.6 KiB of metadata for
-	// each.
+	// rollCallLimit is the maximum size of a roll call in bytes: 1.6 KiB for each of 5,000 objects.
 	rollCallLimit = 8 << 20
 )
 
@@ -77,7 +76,7 @@ func readRoll(body []byte) (*fresh.RollCall, error) {
 		return nil, err
 	}
 	if rv == 0 || list.Continue != "" {
-		return nil, fmt.Errorf("the list at %q is incomplete", list.ResourceVersion)
+		return nil, fmt.Errorf("the list is incomplete or has no resourceVersion: got %q", list.ResourceVersion)
 	}
 	call := &fresh.RollCall{RV: rv, Versions: make(map[string]cache.RV, len(list.Items))}
 	for _, item := range list.Items {

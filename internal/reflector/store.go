@@ -2,5 +2,5 @@ package reflector
 
 import "github.com/listfacade/listfacade/cache"
 
-// Store returns the lane itself. Readers that declare an interface for a Reflector need a method.
+// Store returns the lane, for interfaces of other packages, which cannot name the field Cache.
 func (r *Reflector) Store() *cache.Lane { return r.Cache }

@@ -38,23 +38,22 @@ type stream struct {
 	body   io.ReadCloser
 	frames wire.FrameReader
 	cancel context.CancelFunc
-	// ordered is set if the resourceVersions of events must rise. Initial events are not ordered by resourceVersion: they
-	// arrive in the order of their keys.
+	// ordered is set if the resourceVersions of events must not decrease. Initial events arrive in the order of their keys
+	// instead.
 	ordered bool
 	last    cache.RV
-	resumed bool           // whether it continues a watch of a resource that the upstream reads from etcd
+	resumed bool           // whether the stream continues a watch of a resource that the upstream reads from etcd
 	until   time.Time      // end of its timeout
-	ahead   chan readAhead // channel with the first step after look; nil otherwise
+	ahead   chan readAhead // channel for the step that look reads; nil otherwise
 }
 
 // earlyEnd is how long before the end of its timeout a watch may end and still count as timed out.
 const earlyEnd = time.Second
 
-// isOverdue reports whether the stream's timeout has ended.
 func (s *stream) isOverdue() bool { return time.Until(s.until) < earlyEnd }
 
 // judge returns why the stream ended. After a compaction of etcd, each resumed watch may fail immediately, because
-// kube-apiserver needs the compacted previous version of an object (semantics 4.4). judge turns this error into
+// kube-apiserver needs the compacted previous version of an object (semantics 4.4). For this case, judge returns
 // errForgotten.
 func (s *stream) judge(err error) error {
 	if s.resumed && s.last == 0 && upstream.HasCode(err, http.StatusInternalServerError) {
@@ -117,7 +116,6 @@ func (s *stream) read() (step, error) {
 	return st, err
 }
 
-// statusOf returns the Status of an ERROR frame as an error.
 func statusOf(f *wire.Failure) error {
 	code := f.Code
 	if code == 0 {

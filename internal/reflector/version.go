@@ -14,11 +14,10 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// versionAge is the maximum age of a known upstream version for a watch that ended at its timeout. Lanes whose watches
-// end at about the same time share one request.
+// versionAge is the maximum age of the upstream's version and cluster where the current ones are not required, for
+// example after a watch ended at its timeout. Lanes whose watches end at about the same time share one request.
 const versionAge = 10 * time.Second
 
-// newVersions returns the identity that reads the version of the upstream's kube-apiserver.
 func newVersions(client *upstream.Client) *identity {
 	return newIdentity(func(ctx context.Context) string { return versionOf(ctx, client) })
 }
@@ -37,7 +36,6 @@ func versionOf(ctx context.Context, client *upstream.Client) string {
 // from memory. Earlier versions read each page from etcd and decode it.
 var snapshotsSince = utilversion.MustParseGeneric("1.34")
 
-// hasSnapshots reports whether the upstream's version is known and serves pages from memory.
 func hasSnapshots(version string) bool {
 	git, emulated, _ := strings.Cut(version, " as ")
 	for _, text := range []string{emulated, git} {
@@ -64,7 +62,6 @@ func (c *upstreamCheck) recentVersion(ctx context.Context) string {
 	return c.versions.since(ctx, time.Now().Add(-versionAge))
 }
 
-// clusterNow returns the UID of the upstream's cluster.
 func (c *upstreamCheck) clusterNow(ctx context.Context) (string, error) {
 	uid, err := c.clusters.now(ctx)
 	if err != nil {
@@ -73,8 +70,8 @@ func (c *upstreamCheck) clusterNow(ctx context.Context) (string, error) {
 	return uid, nil
 }
 
-// remember stores the version and the cluster of a list, given the version before it. It returns empty strings for what
-// is uncertain or not provided by the upstream.
+// remember stores the version and the cluster of a list, and returns them. before is the version read before the list.
+// A returned string is empty if the value is uncertain or the upstream does not provide it.
 func (c *upstreamCheck) remember(ctx context.Context, before string) (version, cluster string) {
 	c.version = agreed(before, c.versions.since(ctx, time.Now()))
 	uid := c.clusters.since(ctx, time.Now().Add(-versionAge))
@@ -84,14 +81,12 @@ func (c *upstreamCheck) remember(ctx context.Context, before string) (version, c
 	return c.version, uid
 }
 
-// doubt records that a watch broke off, so that the upstream may be another cluster.
 func (c *upstreamCheck) doubt() { c.doubted = true }
 
 // sameCluster returns an error if the upstream is another cluster than the lane's. After a watch broke off, the address
-// may lead to another cluster, such as a standby, whose resourceVersions are unrelated. The UID has to be read after
-// the new watch was opened, because until then the address may begin to lead to another cluster. Lanes share these
-// requests. If the upstream does not provide the UID, the lane continues, and sameCluster checks again after the next
-// watch was opened.
+// may lead to another cluster, such as a standby. The UID must be read after the new watch was opened: an earlier UID
+// may be of another cluster than the watch. If the upstream does not provide the UID, the lane continues, and the next
+// watch is checked.
 func (c *upstreamCheck) sameCluster(ctx context.Context, opened time.Time) error {
 	if !c.doubted {
 		return nil
@@ -110,16 +105,15 @@ func (c *upstreamCheck) sameCluster(ctx context.Context, opened time.Time) error
 // isOtherCluster reports whether the upstream is another cluster than before, or no longer provides its UID.
 func (c *upstreamCheck) isOtherCluster(uid string) bool { return c.cluster != "" && uid != c.cluster }
 
-// compare checks the upstream's version after a watch was resumed, possibly by another kube-apiserver. A kube-apiserver
-// of another version may represent objects differently: with other fields, defaults and Table cells. Unchanged objects
-// in the lane would keep their old representation. The version must have been read at the time fresh or later.
+// compare checks the upstream's version after a watch was resumed. A kube-apiserver of another version may represent
+// objects differently, and unchanged objects in the lane would keep their old representation. fresh is the earliest
+// time at which the version may have been read.
 //
-// An unknown version counts as unchanged. If the version of the lane's list is unknown, a new list is compared with the
-// lane. Its watches continue if the differences can be replayed (lost_window.go).
+// An unknown version counts as unchanged. If the version of the lane's list is unknown, the lane is listed again. Its
+// watches continue if the differences can be replayed (lost_window.go).
 //
 // Behind a load balancer, the version may be from another server than the watch. While servers of two versions
-// alternate, a lane may keep old objects for one more watch, or be listed once more than necessary. If they continue to
-// alternate, the pauses between such lists grow.
+// alternate, a lane may keep old objects for one more watch, or be listed once more than necessary.
 func (c *upstreamCheck) compare(ctx context.Context, fresh time.Time) error {
 	now := c.versions.since(ctx, fresh)
 	switch {
@@ -129,7 +123,7 @@ func (c *upstreamCheck) compare(ctx context.Context, fresh time.Time) error {
 		c.replaced.agrees()
 		return nil
 	case !c.replaced.lists():
-		c.log.Info("Keeping a lane that was listed from another kube-apiserver version; the last relist for this reason was too recent",
+		c.log.Info("Keeping a lane that was listed from another or an unknown kube-apiserver version; the last relist for this reason was too recent",
 			zap.String("version", now), zap.String("listed", c.version))
 		return nil
 	case c.version == "":
@@ -139,14 +133,13 @@ func (c *upstreamCheck) compare(ctx context.Context, fresh time.Time) error {
 }
 
 // mayBeVersion reports whether the upstream may have the version from which the last list was read. If either version
-// is unknown, the comparison of bytes decides.
+// is unknown, it returns true: the comparison of bytes decides.
 func (c *upstreamCheck) mayBeVersion(ctx context.Context, moment time.Time) bool {
 	now := c.versions.since(ctx, moment)
 	return c.version == "" || now == "" || now == c.version
 }
 
-// agreed returns the upstream's version during a list, given the versions before and after it. It is empty if they
-// differ or both are unknown.
+// agreed returns the version during a list, or an empty string if the versions before and after it differ.
 func agreed(before, after string) string {
 	if before != "" && after != "" && before != after {
 		return "" // the upstream was replaced during the list, or is several servers
@@ -154,8 +147,7 @@ func agreed(before, after string) string {
 	return cmp.Or(before, after)
 }
 
-// replacement limits how often a lane is listed again because kube-apiserver has another version. It uses the brake of
-// the self-audit (selfaudit_brake.go).
+// replacement limits how often a lane is listed again because of another version of kube-apiserver.
 type replacement struct {
 	brake
 	differs time.Time // when the version last differed
@@ -163,7 +155,7 @@ type replacement struct {
 
 func newReplacement() replacement { return replacement{brake: brake{pause: relistPause}} }
 
-// lists records that kube-apiserver has another version, and reports whether the lane is listed again because of that.
+// lists() records that kube-apiserver has another version. It returns whether the lane is listed again.
 func (r *replacement) lists() bool {
 	r.differs = time.Now()
 	if !r.mayRelist() {
@@ -173,8 +165,8 @@ func (r *replacement) lists() bool {
 	return true
 }
 
-// agrees records that kube-apiserver has the version of the lane's list. If this has been so for longer than the pause,
-// the pause is reset.
+// agrees records that kube-apiserver has the version of the lane's list. If no other version was seen for longer than
+// the pause, agrees resets the pause.
 func (r *replacement) agrees() {
 	if time.Since(r.differs) > r.pause {
 		r.ends()
@@ -191,13 +183,12 @@ type origin struct {
 
 func newOrigin() *origin { return &origin{known: make(chan struct{})} }
 
-// is sets the version and the cluster. Only the writer calls it, once.
+// is(version, cluster) makes the origin known. Only the writer calls it, once.
 func (o *origin) is(version, cluster string) {
 	o.version, o.cluster = version, cluster
 	close(o.known)
 }
 
-// now returns the version, and whether it is known yet.
 func (o *origin) now() (version string, known bool) {
 	select {
 	case <-o.known:
@@ -207,7 +198,6 @@ func (o *origin) now() (version string, known bool) {
 	}
 }
 
-// await waits until the origin is known. It returns the context's cause if the context ends first.
 func (o *origin) await(ctx context.Context) error {
 	if _, known := o.now(); known {
 		return nil

@@ -13,17 +13,18 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// warm reads a list for a lane without a State from a peer, and opens its watch at the upstream
+// warm reads a list for a lane without a State from a peer, and opens the lane's watch at the upstream
 // (docs/adr/0020-facades-read-facades.md). It returns nil if no peer has a usable list. The lane then has to be listed
-// from the upstream. Events are always listed from the upstream: etcd deletes several events at one version, and it is
-// unknown whether the peer has received all of these deletions. warm returns an error only if a list from the upstream
-// would also fail.
+// from the upstream. warm returns an error only if a list from the upstream would also fail.
+//
+// The resource Event is never read from a peer. etcd deletes several Events at one version, and it is unknown whether
+// the peer has received all of these deletions.
 func (l *lister) warm(ctx context.Context, e *epoch) (*list, error) {
 	if l.lane.Resource.Custom {
 		return nil, nil // the definition behind the peer's objects is unknown
 	}
 	if _, err := l.lane.Cache.State(); err == nil || l.lane.Resource.ReadFromEtcd() {
-		return nil, nil // the peer may have the same wrong objects
+		return nil, nil // after a wrong State, the peer may have the same wrong objects
 	}
 	for _, p := range l.peers.usable() {
 		all, err := l.warmFrom(ctx, e, p)
@@ -39,22 +40,20 @@ func (l *lister) warm(ctx context.Context, e *epoch) (*list, error) {
 		case errors.As(err, &fault):
 			p.fails(l.lane.log, err)
 		default:
-			l.lane.log.Info("Failed to fill the lane from a peer; filling it from the upstream",
+			l.lane.log.Info("Failed to fill the lane from a peer; trying the next peer or the upstream",
 				zap.String("peer", p.client.Host()), zap.Error(err))
 		}
 	}
 	return nil, nil
 }
 
-// peerError is an error of a peer that would affect every lane. Errors of the upstream, and errors about a single
-// resource, are not peerErrors.
+// peerError is an error of a peer that would affect every lane, and not only one resource.
 type peerError struct{ err error }
 
 func (e *peerError) Error() string { return e.err.Error() }
 
 func (e *peerError) Unwrap() error { return e.err }
 
-// ofPeer wraps an error of a peer in a *peerError, unless it is about a single resource.
 func ofPeer(err error) error {
 	for _, code := range []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable,
 		http.StatusGone} {
@@ -70,7 +69,7 @@ func ofPeer(err error) error {
 }
 
 // warmFrom reads the peer's lane as a list of one version. It returns the list only after the checks of a resumed
-// watch: the upstream has reached the list's version, and the resource is unchanged.
+// watch: that the upstream has reached the list's version, and that the resource is unchanged.
 func (l *lister) warmFrom(ctx context.Context, e *epoch, p *peer) (*list, error) {
 	reading, cancel := context.WithTimeout(ctx, warmWait)
 	defer cancel()
@@ -97,7 +96,6 @@ func (l *lister) warmFrom(ctx context.Context, e *epoch, p *peer) (*list, error)
 	return all, nil
 }
 
-// readPeer reads the peer's lane.
 func (l *lister) readPeer(ctx context.Context, e *epoch, p *peer) (*list, error) {
 	uid, err := l.check.clusterNow(ctx)
 	if err != nil {

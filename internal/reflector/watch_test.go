@@ -195,7 +195,7 @@ func TestInvalidFrameIsRetried(t *testing.T) {
 		"frame without an end":      {[]string{`{"type":"MODIFIED","object":{}` + "\n"}, []string{"ns/a@2"}, "read a watch frame: "},
 		"no object":                 {[]string{`{"type":"MODIFIED"}` + "\n"}, []string{"ns/a@2"}, "read a watch frame: "},
 		"unknown type":              {[]string{object("REPLACED", "ns/a", 3, "2")}, []string{"ns/a@2"}, `unknown event type "REPLACED"`},
-		"wrong scope":               {[]string{good, object("ADDED", "cluster-wide", 4, "1")}, []string{"ns/a@3"}, "does not fit its resource's scope"},
+		"wrong scope":               {[]string{good, object("ADDED", "cluster-wide", 4, "1")}, []string{"ns/a@3"}, "has no name or a wrong scope"},
 		"resourceVersion back":      {[]string{object("ADDED", "ns/b", 9, "1"), object("ADDED", "ns/c", 4, "1")}, []string{"ns/a@2", "ns/b@9"}, "decreased from 9 to 4"},
 		"bookmark back":             {[]string{object("ADDED", "ns/b", 9, "1"), object("BOOKMARK", "ns/c", 4, "1")}, []string{"ns/a@2", "ns/b@9"}, "decreased from 9 to 4"},
 		"resourceVersion absent":    {[]string{`{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x","namespace":"ns"}}}` + "\n"}, []string{"ns/a@2"}, "resourceVersion"},

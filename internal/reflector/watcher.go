@@ -14,11 +14,9 @@ import (
 	"github.com/listfacade/listfacade/internal/fresh"
 )
 
-// stepsAhead is the maximum number of steps in the channel from the reader of the stream to the writer.
 const stepsAhead = 256
 
-// settled is how long a watch without events must be open before the upstream counts as reachable. A watch that ends
-// sooner does not show that the upstream is reachable.
+// settled is how long a watch without events must be open before the upstream counts as reachable.
 const settled = time.Second
 
 // watcher keeps a filled lane up to date by the upstream's watch, until the lane has to be listed again.
@@ -50,7 +48,7 @@ func (w *watcher) follow(ctx context.Context, e *epoch, open *stream) error {
 			w.lane.receivesNothing(time.Now())
 			w.lane.metrics.Reconnected(w.lane.Resource.GVR.Group, w.lane.Resource.GVR.Resource)
 			w.lane.log.Debug("Upstream watch ended", zap.Error(err), zap.Duration("lived", time.Since(began)))
-			// A watch that ended early, or with an error, indicates a problem of the upstream. So the next attempt is delayed.
+			// An early end or an error indicates a problem of the upstream, so the next attempt is delayed.
 			if time.Since(began) < settled || !errors.Is(err, io.EOF) {
 				w.note(err)
 				pause.sleep(ctx, retryAfter(err))
@@ -72,7 +70,6 @@ func (w *watcher) follow(ctx context.Context, e *epoch, open *stream) error {
 	}
 }
 
-// note logs why a watch failed. A clean end is not logged.
 func (w *watcher) note(err error) {
 	if errors.Is(err, io.EOF) {
 		return
@@ -80,12 +77,12 @@ func (w *watcher) note(err error) {
 	w.lane.log.Info("Upstream watch failed; will resume", zap.Error(err))
 }
 
-// resume opens a watch from the lane's version. Unless the last watch ended at its timeout, it reads the upstream's
-// version and cluster again.
+// resume opens a watch from the version up to which the lane is complete. Unless the last watch ended at its timeout,
+// resume reads the upstream's version and cluster again.
 //
-// The lane may lack deletions at its own version. When a lease ends, etcd deletes up to 1,000 events at one version,
-// and a stream may break off between them (semantics 4.4). In that case the watch begins at a lower version. The lane
-// drops duplicates.
+// The lane may lack deletions at its own version. When a lease ends, etcd deletes up to 1,000 Events at one version,
+// and a stream may break off between them (semantics 4.4). The watch then begins at a lower version, and the lane drops
+// duplicates.
 func (w *watcher) resume(ctx context.Context, e *epoch, regular bool) (*stream, error) {
 	latest, err := w.lane.Cache.Latest()
 	if err != nil {
@@ -121,7 +118,7 @@ func (w *watcher) resume(ctx context.Context, e *epoch, regular bool) (*stream, 
 }
 
 // apply writes the steps of a stream, and of progress watches, into the lane until the stream ends. Another goroutine
-// reads the stream, so that scanning and publishing overlap. That goroutine has ended when apply returns.
+// reads the stream, so that reading and writing overlap. This goroutine has ended when apply returns.
 func (w *watcher) apply(ctx context.Context, e *epoch, s *stream) error {
 	ctx, cancel := context.WithCancel(ctx)
 	steps, failed, cut := make(chan step, stepsAhead), make(chan error, 1), make(chan struct{})
@@ -161,7 +158,7 @@ func (w *watcher) apply(ctx context.Context, e *epoch, s *stream) error {
 	}
 }
 
-// rest writes the steps that were read before a stream ended, because they are still valid.
+// rest writes the steps that were read before a stream ended. They are still valid.
 func (w *watcher) rest(e *epoch, steps <-chan step) error {
 	for {
 		select {
@@ -175,7 +172,6 @@ func (w *watcher) rest(e *epoch, steps <-chan step) error {
 	}
 }
 
-// pump reads a stream into steps until it ends.
 func pump(ctx context.Context, s *stream, steps chan<- step) error {
 	for {
 		st, err := s.next()
@@ -191,8 +187,8 @@ func pump(ctx context.Context, s *stream, steps chan<- step) error {
 	}
 }
 
-// write applies one step. It drops a change that the lane already has, because a progress watch and the watch may both
-// deliver it. It also drops steps of a progress watch of an earlier epoch.
+// write applies one step. It drops a change that the lane already has, because a progress watch and the lane's watch
+// may both deliver it. It also drops steps of a progress watch of an earlier epoch.
 func (w *watcher) write(e *epoch, st step) error {
 	switch {
 	case st.by != e.listWatch:

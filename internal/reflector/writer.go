@@ -13,9 +13,8 @@ import (
 	"github.com/listfacade/listfacade/internal/fresh"
 )
 
-// writer fills one lane and is its only writer. In each epoch it fills the lane and watches, until the lane has to be
-// listed again. The parts of a writer do not refer to it, and only its goroutine uses them. It shares the lane with
-// other goroutines.
+// writer is the only writer of one lane. In each epoch, it fills the lane and then reads the upstream's watch. Only its
+// goroutine changes its parts, which do not refer to the writer.
 type writer struct {
 	lane      *lane
 	checker   *fresh.Checker
@@ -30,7 +29,6 @@ type writer struct {
 	present   *epoch // present epoch; nil before the first one
 }
 
-// newWriter returns the writer of a lane.
 func (l *Lanes) newWriter(lane *lane, checker *fresh.Checker) *writer {
 	w := &writer{
 		lane: lane, checker: checker, fills: l.fills, refusal: &refusal{lane: lane},
@@ -58,8 +56,8 @@ func (l *Lanes) newWriter(lane *lane, checker *fresh.Checker) *writer {
 	return w
 }
 
-// run fills the lane until the context ends, or an error ends the lane. Examples are a permanent refusal of the
-// upstream and a changed definition. Then it closes the lane: watches end, and requests are forwarded.
+// run fills the lane until the context ends, or an error ends the lane, for example a permanent refusal of the upstream
+// or a changed definition. Then it closes the lane: watches end, and requests are forwarded or refused.
 func (w *writer) run(ctx context.Context) {
 	defer w.lane.Cache.Close()
 	defer w.checker.Interrupted()
@@ -91,16 +89,15 @@ func (w *writer) run(ctx context.Context) {
 	}
 }
 
-// endMessage returns the log message for a lane that ended with an error.
 func endMessage(err error) string {
 	if errors.Is(err, ErrNoMemory) {
 		return "Lane ended for lack of memory; forwarding cheap requests and refusing others"
 	}
-	return "Lane ended; forwarding requests until it is started again"
+	return "Lane ended; forwarding or refusing requests until the lane is started again"
 }
 
-// runEpoch fills the lane and keeps it up to date until the events of the upstream are lost or filling fails. It
-// reports to pause how long the epoch lasted.
+// runEpoch fills the lane and keeps it up to date until the epoch ends. Then it calls pause.noteUptime with the time
+// for which the lane was synced.
 func (w *writer) runEpoch(ctx context.Context, pause *backoff) error {
 	select {
 	case reason := <-w.lane.wrong:
@@ -112,8 +109,8 @@ func (w *writer) runEpoch(ctx context.Context, pause *backoff) error {
 	listed := newOrigin()
 	w.lane.origin.Store(listed)
 	version := w.check.recentVersion(ctx)
-	// The list may have the version that learn reads. If a freshness check raised the visible version in the meantime
-	// (cache.Lane.Vouch), the list would be lower. The list would then look like that of a restored upstream.
+	// The list may be at the version that learn reads. If a freshness check raised the visible version in the meantime
+	// (cache.Lane.Vouch), the list would be older than the visible State, as if the upstream had been restored.
 	endExpect := w.lane.Cache.Expect()
 	e, err := w.learner.learn(ctx)
 	if err != nil {
@@ -157,7 +154,7 @@ func (w *writer) runEpoch(ctx context.Context, pause *backoff) error {
 }
 
 // sync fills the lane from the journal, a peer or the upstream, and publishes the result. It returns the watch that
-// continues from there, or nil if none is open yet. version is the upstream's version; empty if it is unknown.
+// continues from there, or nil if no watch is open yet. version is the upstream's version; empty if it is unknown.
 func (w *writer) sync(ctx context.Context, version string) (*stream, error) {
 	e := w.present
 	if open, err := w.restorer.restore(ctx, e); open != nil || err != nil {
