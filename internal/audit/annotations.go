@@ -26,12 +26,11 @@ func (r *record) decide() {
 // slow is the duration above which the latencies of a request are annotated, as in kube-apiserver.
 const slow = 500 * time.Millisecond
 
-// latencies is the number of annotations for latencies.
 const latencies = 7
 
-// addLatencies adds annotations with the latencies of a slow request, under kube-apiserver's names. The time that a
-// request waits for the upstream has kube-apiserver's name for etcd. As in kube-apiserver, the time of serializing
-// includes the time of writing.
+// addLatencies adds annotations with the latencies of a slow request, under kube-apiserver's names. The annotation for
+// etcd has the time that the request waited for the upstream. As in kube-apiserver, the time of serializing includes
+// the time of writing.
 func (r *record) addLatencies() {
 	if r.Took <= slow {
 		return

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// Values of Config.Mode: whether requests wait for their lines in the log.
+// Values of Config.Mode: whether requests wait until their lines are written.
 const (
 	Batch          = "batch"           // requests do not wait; events are dropped when the buffer is full
 	Blocking       = "blocking"        // a request waits until its line is written
-	BlockingStrict = "blocking-strict" // as Blocking, but a request is rejected if its first line cannot be written
+	BlockingStrict = "blocking-strict" // as Blocking; a request whose RequestReceived line is lost is rejected
 )
 
 // The formats of lines.
@@ -26,12 +26,11 @@ type Config struct {
 	PolicyFile string
 	// Path is the path of the log; - means stdout.
 	Path string
-	// MaxAge is the maximum age of rotated files in days, MaxBackups their maximum number, and MaxSize the size in MiB at
-	// which the file is rotated. 0 means no limit. None is negative.
+	// MaxAge is the maximum age of rotated files in days. MaxBackups is their maximum number. MaxSize is the size in MiB
+	// at which the file is rotated. 0 means no limit. Negative values are invalid.
 	MaxAge, MaxBackups, MaxSize int
 	// Compress reports whether rotated files are compressed with gzip.
-	Compress bool
-	// Mode is one of the modes, and Format one of the formats.
+	Compress     bool
 	Mode, Format string
 }
 
@@ -41,7 +40,7 @@ func DefaultConfig() Config {
 	return Config{MaxAge: 366, MaxBackups: 100, MaxSize: 100, Mode: Batch, Format: JSON}
 }
 
-// Validate checks the values. Its error names the flag. Only New reads and checks the policy file.
+// Validate checks the values. Its error names the flag. It does not read the policy file.
 func (c Config) Validate() error {
 	switch {
 	case (c.PolicyFile == "") != (c.Path == ""):

@@ -9,8 +9,8 @@
 //
 // docs/divergences.md lists the differences from kube-apiserver's log, apart from times and addresses.
 //
-// A Log is an observe.Observer. The goroutines of requests encode their own lines. In batch mode the goroutine of Run
-// writes them. In the other modes the goroutine of the request writes its line, under the lock of the output. When its
-// context ends, Run waits at most ten seconds for the remaining writes. Rotation starts one more goroutine, which
-// compresses files. Closing the file waits for that goroutine.
+// A Log is an observe.Observer. The goroutine of a request encodes the request's lines. In batch mode, a goroutine that
+// Run starts writes them. In the other modes, the goroutine of the request writes them, under the lock of the output.
+// When its context ends, Run waits at most ten seconds for the remaining writes. Each rotation starts a goroutine that
+// removes and compresses files. Closing the log waits for these goroutines.
 package audit

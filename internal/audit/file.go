@@ -14,7 +14,6 @@ import (
 	"time"
 )
 
-// open opens the output.
 func open(c Config) (io.WriteCloser, error) {
 	if c.Path == "-" {
 		return stdout{}, nil
@@ -29,10 +28,8 @@ func open(c Config) (io.WriteCloser, error) {
 // stdout is os.Stdout, which Close does not close.
 type stdout struct{}
 
-// Write implements io.Writer.
 func (stdout) Write(p []byte) (int, error) { return os.Stdout.Write(p) }
 
-// Close implements io.Closer.
 func (stdout) Close() error { return nil }
 
 // file is a file that is rotated as in kube-apiserver. A full file is renamed to a name with the time, optionally
@@ -43,7 +40,7 @@ type file struct {
 	out     *os.File
 	size    int64
 	tidying sync.WaitGroup
-	turn    sync.Mutex // held by tidy
+	turn    sync.Mutex // held while tidy runs
 }
 
 func (f *file) open() error {
@@ -59,7 +56,7 @@ func (f *file) open() error {
 	return nil
 }
 
-// Write implements io.Writer. It writes p to one file, never to two.
+// Write writes p to one file, never to two.
 func (f *file) Write(p []byte) (int, error) {
 	if f.limit > 0 && f.size > 0 && f.size+int64(len(p)) > f.limit {
 		if err := f.rotate(); err != nil {
@@ -76,7 +73,7 @@ func (f *file) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer. It waits until compression has ended.
+// Close also waits until compression has ended.
 func (f *file) Close() error {
 	defer f.tidying.Wait()
 	if f.out == nil {
@@ -85,10 +82,8 @@ func (f *file) Close() error {
 	return f.out.Close()
 }
 
-// backupTime is the format of the time in the names of rotated files.
 const backupTime = "2006-01-02T15-04-05.000"
 
-// rotate renames the file and begins another.
 func (f *file) rotate() error {
 	if f.out != nil {
 		err := f.out.Close()
@@ -110,13 +105,11 @@ func (f *file) rotate() error {
 	return f.open()
 }
 
-// nameParts returns the parts before and after the time in the names of rotated files.
 func (f *file) nameParts() (beginning, end string) {
 	end = filepath.Ext(f.config.Path)
 	return strings.TrimSuffix(f.config.Path, end) + "-", end
 }
 
-// compressed is the suffix of compressed files.
 const compressed = ".gz"
 
 // tidy removes and compresses rotated files. Errors are ignored, because the next rotation tries again.
@@ -161,7 +154,6 @@ func (f *file) backups() []backup {
 	return all
 }
 
-// compress replaces a file by a compressed one.
 func compress(path string) (err error) {
 	in, err := os.Open(path)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// appendLine appends a record as a line of JSON, with the bytes of kube-apiserver's log backend. The codec of that
+// appendLine appends a record as a line of JSON, with the same bytes as kube-apiserver's log backend. The codec of that
 // backend takes seven times as long, most of it for reflection.
 func (r *record) appendLine(b []byte) []byte {
 	b = append(b, `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"`...)
@@ -102,7 +102,6 @@ func (r *record) appendObject(b []byte) []byte {
 	return append(withoutComma(b, begin), '}')
 }
 
-// appendStatus appends the status of the response, which usually is only a code.
 func (r *record) appendStatus(b []byte) []byte {
 	if r.code != 0 {
 		b = strconv.AppendInt(append(b, `,"responseStatus":{"metadata":{},"code":`...), int64(r.code), 10)

@@ -22,7 +22,6 @@ import (
 type Counts interface {
 	// AuditLevel counts a request by its audit level; empty means None.
 	AuditLevel(level string)
-	// AuditEvent counts an event that was generated.
 	AuditEvent()
 	// AuditErrors counts lost events by plugin: buffered if the buffer was full, log if the write failed.
 	AuditErrors(plugin string, events int)
@@ -35,13 +34,11 @@ const (
 	// maximum memory.
 	mostWaiting = 10_000
 	mostBytes   = 32 << 20
-	// unknownShare is the divisor of both limits for events of unauthenticated callers, because anyone can cause such
-	// events.
+	// unknownShare divides both limits for events of unauthenticated callers, because anyone can cause such events.
 	unknownShare = 4
 	// batchBytes is the approximate size of a write in batch mode.
 	batchBytes = 64 << 10
-	// slowWrite is the duration above which a write is logged as slow.
-	slowWrite = 500 * time.Millisecond
+	slowWrite  = 500 * time.Millisecond
 )
 
 // The plugins of kube-apiserver, as values of the label plugin.
@@ -67,13 +64,13 @@ type Log struct {
 	queued atomic.Int64 // bytes of memory of the lines in the queue
 
 	open sync.RWMutex // guards over; held for reading while a line is put into the queue
-	over bool         // the queue is no longer read
+	over bool         // no line is put into the queue any more
 
 	mu  sync.Mutex // guards out
 	out io.WriteCloser
 }
 
-// New reads the policy and opens the output. Run closes it.
+// New reads the policy and opens the output. Run closes the output.
 func New(c Config, counts Counts, log *zap.Logger) (*Log, error) {
 	rules, bodies, err := readRules(c.PolicyFile)
 	if err != nil {
@@ -84,7 +81,7 @@ func New(c Config, counts Counts, log *zap.Logger) (*Log, error) {
 		return nil, fmt.Errorf("--audit-log-path: %w", err)
 	}
 	if bodies {
-		log.Warn("Audit policy has rules of level RequestResponse; events are written with level Request, without response bodies")
+		log.Warn("Audit policy has rules of level RequestResponse; their events are written with level Request, without response bodies")
 	}
 	return &Log{rules: rules, config: c, counts: counts, log: oplog.Few(log), queue: make(chan *[]byte, mostWaiting),
 		out: out}, nil
@@ -108,8 +105,7 @@ func (l *Log) Answering(e *observe.Event) {
 	}
 }
 
-// Done implements observe.Observer. For a request that failed authentication, the log contains only the event of this
-// stage.
+// Done implements observe.Observer. For a request that failed authentication, only Done records an event.
 func (l *Log) Done(e *observe.Event) {
 	if e.Caller == nil {
 		l.evaluate(e)
@@ -129,10 +125,8 @@ func (l *Log) evaluate(e *observe.Event) {
 	l.counts.AuditLevel(e.Audited.Level)
 }
 
-// lines is a pool of buffers for lines.
 var lines = sync.Pool{New: func() any { return new([]byte) }}
 
-// keepLine is the maximum capacity in bytes of a buffer that returns to the pool.
 const keepLine = 4 << 10
 
 // record writes or enqueues the event of a stage if the policy selects it. It returns false if the event is lost.
@@ -155,10 +149,8 @@ func (l *Log) record(e *observe.Event, stage auditinternal.Stage) bool {
 	return l.write(*line, 1)
 }
 
-// isUnknown reports whether a caller is not authenticated.
 func isUnknown(caller user.Info) bool { return caller == nil || caller.GetName() == user.Anonymous }
 
-// enqueue puts a line into the queue of Run, or drops it if the queue is full.
 func (l *Log) enqueue(line *[]byte, unknown bool) bool {
 	l.open.RLock()
 	defer l.open.RUnlock()
@@ -171,7 +163,7 @@ func (l *Log) enqueue(line *[]byte, unknown bool) bool {
 	if unknown {
 		share = unknownShare
 	}
-	size := int64(cap(*line)) // its memory while it waits
+	size := int64(cap(*line)) // memory of the line while it waits
 	if l.queued.Add(size) <= int64(mostBytes/share) && len(l.queue) < mostWaiting/share {
 		select {
 		case l.queue <- line:
@@ -195,7 +187,7 @@ func recycle(line *[]byte) {
 	}
 }
 
-// write writes text, the lines of the given number of events. It returns false if the write failed.
+// write writes the lines of the given number of events. It returns false if the write failed.
 func (l *Log) write(text []byte, events int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -211,7 +203,6 @@ func (l *Log) write(text []byte, events int) bool {
 	return true
 }
 
-// lost counts and logs events that could not be written.
 func (l *Log) lost(events int, why error) {
 	l.counts.AuditErrors(plugin, events)
 	l.log.Error("Failed to write audit events", zap.Error(why))
@@ -221,7 +212,7 @@ func (l *Log) lost(events int, why error) {
 const finishWithin = 10 * time.Second
 
 // Run writes the queued lines until the context ends, and then the remaining ones, for at most finishWithin. Lines that
-// are not written by then are lost. Events after the end of Run are lost, too. All losses are counted and logged.
+// still wait in the queue are then counted and logged as lost.
 func (l *Log) Run(ctx context.Context) {
 	written := make(chan struct{})
 	go func() { defer close(written); l.writeAll(ctx) }()
@@ -248,7 +239,7 @@ func (l *Log) writeAll(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
-	l.open.Lock() // waits for enqueue calls that have read over as false
+	l.open.Lock() // waits for the enqueue calls that are still running
 	l.over = true
 	l.open.Unlock()
 	for len(l.queue) > 0 {
@@ -288,8 +279,6 @@ func (l *Log) close() {
 // ended is the output of a closed log.
 type ended struct{}
 
-// Write implements io.Writer.
 func (ended) Write([]byte) (int, error) { return 0, errEnded }
 
-// Close implements io.Closer.
 func (ended) Close() error { return nil }

@@ -54,7 +54,7 @@ func newRecord(e *observe.Event, stage auditinternal.Stage) record {
 	return r
 }
 
-// cut truncates a text from a client, and marks it as truncated. The argument most is its maximum length in bytes.
+// cut truncates a text from a client after the given number of bytes, and marks it as truncated.
 func cut(text string, most int) string {
 	if len(text) > most {
 		return text[:most] + "...TRUNCATED"
@@ -78,12 +78,10 @@ func (r *record) sources() []net.IP {
 	return ips
 }
 
-// isPlain reports whether a request has no forwarding headers.
 func (r *record) isPlain() bool {
 	return len(r.Header["X-Forwarded-For"]) == 0 && len(r.Header["X-Real-Ip"]) == 0
 }
 
-// event returns the record in the type of kube-apiserver's libraries.
 func (r *record) event() *auditinternal.Event {
 	e := &auditinternal.Event{
 		Level: auditinternal.Level(r.Audited.Level), AuditID: types.UID(r.AuditID), Stage: r.stage,

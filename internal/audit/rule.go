@@ -14,7 +14,6 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// rules are the rules of an audit policy.
 type rules struct{ of audit.PolicyRuleEvaluator }
 
 // readRules reads a policy file. bodies reports whether a rule requests response bodies, which are never written.
@@ -29,7 +28,6 @@ func readRules(file string) (r rules, bodies bool, err error) {
 	return rules{of: policy.NewPolicyRuleEvaluator(p)}, bodies, nil
 }
 
-// stageBits are the bits of observe.Audited.Omits by stage.
 var stageBits = map[auditinternal.Stage]uint8{
 	auditinternal.StageRequestReceived: 1, auditinternal.StageResponseStarted: 2, auditinternal.StageResponseComplete: 4,
 	auditinternal.StagePanic: 8,
@@ -53,12 +51,10 @@ func (r rules) apply(e *observe.Event) observe.Audited {
 	return audited
 }
 
-// wants reports whether the event of a stage is written.
 func wants(e *observe.Event, stage auditinternal.Stage) bool {
 	return e.Audited.Level != "" && e.Audited.Omits&stageBits[stage] == 0
 }
 
-// attributes adapts an Event to the interface of policies.
 type attributes observe.Event
 
 var _ authorizer.Attributes = (*attributes)(nil)

@@ -22,7 +22,6 @@ func answered(e *observe.Event) (status *metav1.Status, code int32) {
 	}
 }
 
-// responseStatus returns the status of the response. For a response without a Status, it is made from the status code.
 func (r *record) responseStatus() *metav1.Status {
 	if r.code != 0 {
 		return &metav1.Status{Code: r.code}

@@ -6,28 +6,27 @@ import (
 	"time"
 )
 
-// absenceGrace is how long a CA bundle stays trusted after it disappeared. The replacement of a file, or of the
-// ConfigMap by kube-apiserver, takes far less time.
+// absenceGrace is how long a CA bundle stays trusted after it disappeared. Replacing a bundle takes less time.
 const absenceGrace = 10 * time.Minute
 
 // errAbsent is returned when there is no bundle. An empty bundle is different: it withdraws trust.
 var errAbsent = errors.New("not found")
 
-// errUnread is returned when the source of a bundle could not be read, so its presence is unknown.
+// errUnread is returned when the ConfigMap could not be read, so it is unknown whether it contains a bundle.
 var errUnread = errors.New("not read")
 
 // errEmpty is returned when the file of a bundle is empty. A file that is rewritten in place is empty for a moment.
 var errEmpty = errors.New("empty")
 
-// absence tracks since when a trusted bundle is missing. The zero value means that it is present.
+// absence records since when a trusted bundle is missing.
 type absence struct {
 	since time.Time
 	empty bool // whether the last read found an empty file
 }
 
-// note records the result of reading a bundle; counts is whether the bundle is trusted now. It reports whether trust
-// must be withdrawn, and returns the problem to log. The text of a problem is the same at every call. Trust is
-// withdrawn when the file is empty twice in a row, or absenceGrace after the bundle disappeared.
+// note records the result of reading a bundle. counts is true if the bundle is trusted now. over is true if trust must
+// be withdrawn: if the file is empty twice in a row, or absenceGrace after the bundle disappeared. wrong is the problem
+// to log. A problem is logged again when its text changes, so the text does not contain the current time.
 func (a *absence) note(name string, err error, counts bool) (over bool, wrong error) {
 	switch {
 	case err == nil:

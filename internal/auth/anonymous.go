@@ -18,7 +18,7 @@ type AnonymousMode string
 const (
 	AnonymousOff        AnonymousMode = "off" // requests without credentials are refused; the zero value does the same
 	AnonymousOn         AnonymousMode = "on"
-	AnonymousAsUpstream AnonymousMode = "upstream" // as the upstream treats them
+	AnonymousAsUpstream AnonymousMode = "upstream" // requests without credentials are treated as by the upstream
 )
 
 // Getter sends GET requests to the upstream.
@@ -27,19 +27,17 @@ type Getter interface {
 	Get(ctx context.Context, path string) (int, []byte, error)
 }
 
-// anonymousPaths are the paths that a probe requests without credentials. The facade accepts anonymous requests only if
-// the upstream accepts all of these requests. An upstream may accept anonymous requests for its health endpoints only
-// (KEP-4633). The facade then refuses all anonymous requests, because the upstream's authorizers do not apply that
-// restriction.
+// anonymousPaths are the paths that a probe requests without credentials. Anonymous requests are accepted if the
+// upstream accepts both. An upstream may accept anonymous requests for its health endpoints only (KEP-4633). Its
+// authorizers do not apply that restriction, so the facade then refuses all anonymous requests.
 var anonymousPaths = []string{"/healthz", "/api"}
 
 const (
-	anonymousInterval = 3 * time.Minute // between probes after the first result
+	anonymousInterval = 3 * time.Minute // time between probes after the first result
 	anonymousRetry    = 5 * time.Second
-	anonymousTimeout  = 5 * time.Second // of all requests of a probe
+	anonymousTimeout  = 5 * time.Second // for all requests of a probe
 )
 
-// anonymous decides whether requests without credentials are accepted.
 type anonymous struct {
 	mode    AnonymousMode
 	probe   Getter
@@ -100,7 +98,6 @@ func (a *anonymous) run(ctx context.Context) {
 	}
 }
 
-// probeUpstream reports whether the upstream accepts requests without credentials: none of anonymousPaths returns 401.
 func (a *anonymous) probeUpstream(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, anonymousTimeout)
 	defer cancel()

@@ -20,14 +20,12 @@ type Upstream interface {
 	Silent() time.Duration
 }
 
-// errRefused is returned when the upstream responds to a review with 401 or 403.
 var errRefused = errors.New("access review refused by the upstream")
 
-// errNoAccessReview is returned when the response is not a review, but the page of a proxy, for example. Such a
-// response allows nothing and ends no watch.
+// errNoAccessReview is returned when the response is not a review, but for example the page of a proxy. Such a response
+// is neither a permission nor a refusal.
 var errNoAccessReview = errors.New("access review: response is not a SubjectAccessReview")
 
-// codeError is a response to a review with an unexpected status code.
 type codeError struct {
 	code int
 	body []byte
@@ -37,12 +35,10 @@ func (e *codeError) Error() string {
 	return fmt.Sprintf("unexpected status code %d", e.code)
 }
 
-// isOverload reports whether the upstream is overloaded: it responded with 503 or 504.
 func (e *codeError) isOverload() bool {
 	return e.code == http.StatusServiceUnavailable || e.code == http.StatusGatewayTimeout
 }
 
-// review posts a review of any kind and returns its status.
 func review(ctx context.Context, upstream Upstream, path string,
 	question any) (authorizationv1.SubjectAccessReviewStatus, error) {
 	var answer struct {

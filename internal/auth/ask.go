@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// ask sends a review, or joins one that is under way and was sent after the last change of the caller's permissions.
-// The answer is cached even if no caller waits for it any longer. Until the answer, the review is in the queue of the
-// first caller or has a seat, and no other caller can end it.
+// ask sends a review, or joins one that began after the last change of the caller's permissions. The review continues
+// when its callers leave. It waits for a seat in the queue of its first caller.
 //
-// Joining costs nothing. A caller above its pace waits before its review can be joined, so that no other caller waits.
+// Joining a review does not count against the rate of the caller (ShareRate). A caller above its rate waits before the
+// review. Other callers cannot join this wait, so it does not delay them.
 func (r *Reviews) ask(ctx context.Context, q question) <-chan singleflight.Result {
 	ctx = context.WithoutCancel(ctx)
 	r.mu.Lock()
@@ -27,7 +27,7 @@ func (r *Reviews) ask(ctx context.Context, q question) <-chan singleflight.Resul
 	return r.flight.DoChan(key+"|"+q.Caller.Share(), func() (any, error) { return r.askLater(ctx, q) })
 }
 
-// askLater asks when the pace of the caller permits it, unless others have received the answer meanwhile.
+// askLater asks when the rate of the caller permits it, unless the answer has been cached meanwhile.
 func (r *Reviews) askLater(ctx context.Context, q question) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.config.Seats.wait())
 	defer cancel()
@@ -45,8 +45,7 @@ func (r *Reviews) askLater(ctx context.Context, q question) (any, error) {
 	return result.Val, result.Err
 }
 
-// recent returns the cached answer to a question if it is valid. It may be newer than the caller's last look-up.
-// The caller holds mu.
+// recent returns the cached answer to a question if it is valid. The caller holds mu.
 func (r *Reviews) recent(q question) (answer, bool) {
 	v := r.verdicts.byHash[q.hash]
 	if !q.kept || v == nil || !v.subject.trusts(v.allowed, v.asked) || time.Since(v.made) >= r.ttl(v.allowed) {
@@ -61,8 +60,8 @@ func answered(reply answer) <-chan singleflight.Result {
 	return result
 }
 
-// send sends a review that the pace of the caller permits, or joins one that is under way. The context bounds the wait
-// for a seat only. The caller holds mu.
+// send sends a review that the rate of the caller permits, or joins one that is under way. The context only bounds the
+// wait for a seat. The caller holds mu.
 func (r *Reviews) send(ctx context.Context, key string, q question) <-chan singleflight.Result {
 	r.underWay[key] = struct{}{}
 	return r.flight.DoChan(key, func() (any, error) {
@@ -86,7 +85,6 @@ func (r *Reviews) send(ctx context.Context, key string, q question) <-chan singl
 	})
 }
 
-// sent ends a review that others could join. The next caller starts another one.
 func (r *Reviews) sent(key string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +92,7 @@ func (r *Reviews) sent(key string) {
 	r.flight.Forget(key)
 }
 
-// flightOf returns the key of a question under review. The caller holds mu.
+// flightOf returns the key by which callers join a review. It changes when permissions change. The caller holds mu.
 func (r *Reviews) flightOf(q question) string {
 	var changed uint64
 	if s := r.subjects[q.subject]; s != nil {

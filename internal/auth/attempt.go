@@ -17,12 +17,12 @@ const reviewsPath = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 const (
 	maxRetries  = 2
-	retryWithin = 2 * time.Second // no retry starts later; the caller then gets a retryable error
+	retryWithin = 2 * time.Second // time after the first attempt in which retries may start
 	retryDelay  = 100 * time.Millisecond
 )
 
-// reviewWithRetries sends a review, and retries it up to twice after errors that may be transient. It keeps its seat
-// between the attempts.
+// reviewWithRetries sends a review, and retries it after errors that may be transient. The review keeps its seat
+// meanwhile.
 func (r *Reviews) reviewWithRetries(ctx context.Context, a Attributes,
 	seat *seat) (authorizationv1.SubjectAccessReviewStatus, error) {
 	began := time.Now()
@@ -43,7 +43,6 @@ func (r *Reviews) reviewWithRetries(ctx context.Context, a Attributes,
 	return r.attempt(ctx, a, ForRequest, seat)
 }
 
-// attempt sends one review.
 func (r *Reviews) attempt(ctx context.Context, a Attributes, purpose Purpose,
 	seat *seat) (authorizationv1.SubjectAccessReviewStatus, error) {
 	asked := time.Now()
@@ -59,15 +58,15 @@ func (r *Reviews) attempt(ctx context.Context, a Attributes, purpose Purpose,
 	return status, err
 }
 
-// isAnswer reports whether an error is the upstream's answer to this review, not a sign that the upstream is
-// unavailable.
+// isAnswer reports whether an error is the upstream's answer to this review. Overload (429), server errors and refusals
+// of the facade's own credentials (401, 403) are not.
 func isAnswer(err error) bool {
 	var code *codeError
 	return errors.As(err, &code) && code.code >= 400 && code.code < 500 && code.code != http.StatusTooManyRequests
 }
 
-// retryDelayFor returns the delay before the next try, and whether the error may be transient. It retries the same
-// errors as the delegating clients of kube-apiserver.
+// retryDelayFor returns the delay before the next try, and whether the error may be transient. The retried errors are
+// those of kube-apiserver's delegating clients.
 func retryDelayFor(err error, try int) (time.Duration, bool) {
 	var code *codeError
 	switch {
@@ -86,7 +85,6 @@ func retryDelayFor(err error, try int) (time.Duration, bool) {
 	}
 }
 
-// invalid returns the upstream's Status if it rejected the review as invalid, nil otherwise.
 func (e *codeError) invalid() *InvalidError {
 	if e.code != http.StatusBadRequest && e.code != http.StatusUnprocessableEntity {
 		return nil

@@ -39,7 +39,6 @@ func (a Attributes) callerKey() string {
 // typicalKeySize is larger than most keys, so they are built on the stack.
 const typicalKeySize = 256
 
-// appendKey appends the key of the attributes with the given key of the caller.
 func (a Attributes) appendKey(b []byte, caller string) []byte {
 	for _, part := range [...]string{caller, a.Verb, a.Path, a.Group, a.Version, a.Resource, a.Subresource, a.Namespace,
 		a.Name} {
@@ -56,8 +55,8 @@ func (a Attributes) appendKey(b []byte, caller string) []byte {
 	return b
 }
 
-// Decision shows that the authorizer allowed one request. Only this package can create one that allows anything: the
-// zero value covers nothing.
+// Decision shows that the authorizer allowed one request. Only this package can create a Decision that allows anything:
+// the zero value covers nothing.
 type Decision struct {
 	key    string
 	reason string

@@ -10,31 +10,30 @@ import (
 const (
 	// confirmEvery is the interval at which one token of an audience is reviewed although the facade can verify it.
 	confirmEvery = 10 * time.Second
-	// audienceFor is how long after its last confirmation an audience counts.
+	// audienceFor is how long an audience counts after its last confirmation.
 	audienceFor = time.Minute
 	// maxAudiences bounds the remembered audiences. kube-apiserver has a few.
 	maxAudiences = 64
 )
 
-// audiences are the upstream's API audiences, which no request reports. An accepted TokenReview shows which audiences
-// of its token are API audiences. Safe for concurrent use.
+// audiences are the upstream's API audiences, which no API of the upstream returns. An accepted TokenReview shows which
+// audiences of its token are API audiences. Safe for concurrent use.
 type audiences struct {
 	mu      sync.Mutex
 	learned map[string]*audience
 	reviews map[string]chan struct{} // by the audiences of the token under review
 }
 
-// audience is one learned audience.
 type audience struct {
 	confirmed time.Time
-	asked     time.Time // when a review to confirm it was last due
+	asked     time.Time // when it was last confirmed, or a review of it was due
 }
 
 func newAudiences() *audiences {
 	return &audiences{learned: map[string]*audience{}, reviews: map[string]chan struct{}{}}
 }
 
-// learn records the audiences of a token that are in the answer to its review, and forgets its other audiences.
+// learn records a token's audiences that the answer to its review contains, and forgets the token's other audiences.
 func (a *audiences) learn(of, reviewed []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -50,7 +49,6 @@ func (a *audiences) learn(of, reviewed []string) {
 	}
 }
 
-// forget removes audiences after a review refused a token that has them.
 func (a *audiences) forget(of []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -59,7 +57,6 @@ func (a *audiences) forget(of []string) {
 	}
 }
 
-// accept reports whether the upstream accepts a token with these audiences.
 func (a *audiences) accept(of []string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -88,9 +85,9 @@ func (a *audiences) due(of []string) bool {
 	return due
 }
 
-// beginReview is called before a review that may show audiences. While another such review is under way, it returns a
-// channel that is closed when the other review ends. Otherwise it returns a function that the caller must call after
-// its own review.
+// beginReview is called before a review that may show audiences. While another review for the same audiences is under
+// way, it returns a channel that is closed when the other review ends. Otherwise it returns a function that the caller
+// must call after its own review.
 func (a *audiences) beginReview(of []string) (other <-chan struct{}, end func()) {
 	key := strings.Join(of, "\x00")
 	a.mu.Lock()

@@ -108,8 +108,8 @@ func (a *Authenticator) Run(ctx context.Context) {
 }
 
 // Authenticate returns the caller of a request; requests of the same caller may share the value. For a request without
-// credentials it returns the anonymous user, if anonymous requests are accepted. On success it removes the credentials
-// from the request's headers; the caller's Way is the kind of credential that was used.
+// credentials it returns the anonymous user, if anonymous requests are accepted. On success it removes Authorization
+// and the headers of front proxies from the request. The caller's Way is the kind of credential that was used.
 //
 // It returns ErrUnauthenticated for credentials that identify no user, and an *UnavailableError if the upstream could
 // not review them. It returns a *BusyError if the source must retry later. Any other error is the context's.
@@ -125,8 +125,7 @@ func (a *Authenticator) Authenticate(r *http.Request) (*Caller, error) {
 	return caller, nil
 }
 
-// review tries one kind of credential after the other. If one credential is invalid, another may still authenticate the
-// request. A request with an invalid credential is never anonymous.
+// review tries each kind of credential until one is valid. A request with an invalid credential is never anonymous.
 func (a *Authenticator) review(r *http.Request) (*Caller, error) {
 	var worst error
 	for _, way := range [...]func(*http.Request) (*Caller, error){a.byFrontProxy, a.byCertificate, a.byToken} {
@@ -163,13 +162,13 @@ func (a *Authenticator) byToken(r *http.Request) (*Caller, error) {
 	return a.tokens.authenticate(r)
 }
 
-// standardHeaders are always removed, with or without a front proxy, as kube-apiserver's WithAuthentication does.
+// standardHeaders are removed with or without a front proxy, as kube-apiserver's WithAuthentication does.
 var standardHeaders = ProxyHeaders{
 	Username: []string{"X-Remote-User"}, UID: []string{"X-Remote-Uid"},
 	Group: []string{"X-Remote-Group"}, ExtraPrefix: []string{"X-Remote-Extra-"},
 }
 
-// clear removes all credentials from the headers, so later steps cannot use them.
+// clear removes Authorization and the headers of front proxies, so that later steps cannot use them.
 func (a *Authenticator) clear(header http.Header) {
 	header.Del("Authorization")
 	standardHeaders.clear(header)

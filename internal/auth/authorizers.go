@@ -15,34 +15,32 @@ import (
 
 // MetricsReader reads the metrics of the server that answers access reviews.
 type MetricsReader interface {
-	// Stream sends a GET and passes the body of a 200 response to read. Other responses are errors.
+	// Stream sends a GET and calls the function read with the body of a 200 response. Other responses are errors.
 	Stream(ctx context.Context, path string, read func(io.Reader) error) error
 }
 
 // errNotKubeAPIServer is returned for metrics that show no decision of RBAC. kube-apiserver 1.30 and later count the
-// decisions of each authorizer, and the facade's own request causes one.
-var errNotKubeAPIServer = errors.New("the metrics show no decision by RBAC, so they are not those of kube-apiserver")
+// decisions of each authorizer. RBAC decides at least the request for these metrics.
+var errNotKubeAPIServer = errors.New("the metrics show no decision by RBAC, so the authorizers are unknown")
 
 // othersError is returned when the upstream has an authorizer that may look at the extra of a user.
 type othersError struct{ sign string }
 
 func (e *othersError) Error() string { return "another authorizer takes part: " + e.sign }
 
-// strangerError is returned when the upstream did not answer the review about the stranger. It says nothing about the
-// authorizers.
+// strangerError is returned when the review of stranger failed, so that nothing is known about the authorizers.
 type strangerError struct{ err error }
 
 func (e *strangerError) Error() string { return "review a user without rights: " + e.err.Error() }
 
-// Unwrap returns the cause.
 func (e *strangerError) Unwrap() error { return e.err }
 
-// stranger is a user without rights, about whom the facade asks before it reads the metrics. No authorizer allows its
-// request, so a webhook has counted the request: as evaluated, or as excluded by a match condition.
+// stranger is a user without rights. The facade reviews a request of stranger before it reads the metrics. No
+// authorizer allows that request, so each webhook counts it: as evaluated, or as excluded by a match condition.
 var stranger = NewCaller(&user.DefaultInfo{Name: "listfacade:stranger"}, ByToken, time.Time{})
 
-// DetectAuthorizers returns nil if no authorizer of the upstream looks at the extra of a user, and otherwise an error
-// that says which one may, or why that is unknown. It sends one review and reads the metrics once.
+// DetectAuthorizers returns nil if no authorizer of the upstream looks at the extra of a user. Otherwise its error says
+// which authorizer may, or why that is unknown. It sends one review and at most one request for the metrics.
 func DetectAuthorizers(ctx context.Context, upstream Upstream, metrics MetricsReader) error {
 	ctx, cancel := context.WithTimeout(ctx, detectWait)
 	defer cancel()
@@ -52,13 +50,12 @@ func DetectAuthorizers(ctx context.Context, upstream Upstream, metrics MetricsRe
 		return &strangerError{err}
 	}
 	if status.Allowed || byOthers(status) {
-		return &othersError{"the decision about a user without rights is: " + status.Reason}
+		return &othersError{"decision about a user without rights, with the reason: " + status.Reason}
 	}
 	return metrics.Stream(ctx, "/metrics", readAuthorizers)
 }
 
-// readAuthorizers reads kube-apiserver's metrics line by line. It returns nil if they show that authorizers ignore the
-// extra, a *othersError or errNotKubeAPIServer otherwise, or an error of reading.
+// readAuthorizers returns nil if kube-apiserver's metrics show that all authorizers ignore the extra.
 func readAuthorizers(metrics io.Reader) error {
 	lines, rbac := bufio.NewReaderSize(metrics, 64<<10), false
 	for begun := false; ; {
@@ -78,18 +75,18 @@ func readAuthorizers(metrics io.Reader) error {
 			}
 			rbac = rbac || decides == "RBAC"
 		}
-		begun = more // the rest of a line that does not fit into the buffer
+		begun = more // if true, the next read returns the rest of this line
 	}
 }
 
-// Prefixes of kube-apiserver's metrics about authorizers. All of them appear with the first decision that they count.
+// Prefixes of kube-apiserver's metrics about authorizers. Each metric appears with the first decision that it counts.
 var (
 	ofDecisions = []byte("apiserver_authorization_decisions_total{")
 	ofWebhooks  = [][]byte{[]byte("apiserver_authorization_webhook_"), []byte("apiserver_authorization_match_condition_")}
 	typeLabel   = []byte(`type="`)
 )
 
-// ignorant are the types of authorizers that look at the user and the groups only.
+// ignorant are the types of authorizers that ignore the extra.
 var ignorant = []string{"RBAC", "Node", "ABAC", "AlwaysAllow", "AlwaysDeny"}
 
 // readAuthorizer returns the type of the authorizer whose decisions a line of the metrics counts; "" for other lines.

@@ -15,18 +15,18 @@ import (
 
 // BoundTokens configures the verification of bound service account tokens.
 type BoundTokens struct {
-	// Keys reads from the upstream that reviews tokens. If nil, all tokens are reviewed.
+	// Keys reads the public keys from the upstream that reviews tokens. If nil, all tokens are reviewed.
 	Keys Getter
-	// Object returns an object of the upstream, as a watch that is current shows it. The result is false for an object
-	// that does not exist, or that no such watch shows. It must not block.
+	// Object returns an object of the upstream, as a current watch shows it. The result is false for an object that
+	// does not exist, or that no current watch shows. Object must not block.
 	Object func(resource, namespace, name string) (serviceaccount.Object, bool)
-	// Own returns the facade's own token; empty if it has none. It may be nil.
+	// Own returns the facade's own token; empty if there is none. If Own is nil, there is none.
 	Own func() string
 }
 
 // boundTokens verifies bound service account tokens as kube-apiserver does: by their signatures, and by the objects
-// that they name. It refuses none: a token that it does not accept is reviewed. A nil *boundTokens accepts none. Safe
-// for concurrent use.
+// that they name. It refuses no token: a token that it does not accept is reviewed. A nil *boundTokens accepts no
+// token. Safe for concurrent use.
 type boundTokens struct {
 	BoundTokens
 	keys      *signingKeys
@@ -35,11 +35,10 @@ type boundTokens struct {
 	log       *zap.Logger
 }
 
-// boundToken is a token with a valid signature.
 type boundToken struct {
 	*serviceaccount.Token
 	caller  *Caller
-	refused atomic.Bool // whether its last review refused it
+	refused atomic.Bool // whether its last review refused it, or returned another user
 }
 
 func newBoundTokens(c BoundTokens, log *zap.Logger) *boundTokens {
@@ -80,7 +79,7 @@ func (b *boundTokens) expects(token string) bool {
 	return keys == nil || keys.Publish(unverified)
 }
 
-// verify returns a token with a valid signature, or nil for any other token. It may wait for the upstream's keys.
+// verify returns a token whose signature it has verified, or nil. It may wait for the upstream's keys.
 func (b *boundTokens) verify(ctx context.Context, key tokenKey, token string) *boundToken {
 	if b == nil {
 		return nil
@@ -112,12 +111,11 @@ func (b *boundTokens) verify(ctx context.Context, key tokenKey, token string) *b
 	return v
 }
 
-// standing is the result of judging a boundToken.
 type standing int
 
 const (
-	doubtful        standing = iota // it must be reviewed
-	unknownAudience                 // it is valid if the upstream accepts its audiences, which is unknown
+	doubtful        standing = iota // the token must be reviewed
+	unknownAudience                 // the token is valid if the upstream accepts its audiences, which is unknown
 	valid
 )
 
@@ -154,23 +152,23 @@ func (b *boundTokens) alive(c *serviceaccount.Claims, now time.Time) bool {
 	}
 }
 
-// await is called before a review of a token. If the token only lacks an audience that another review may show, await
-// waits for that review. The caller must call end after its own review.
+// await is called before a review of a token. If only the token's audiences are unknown, and another review may show
+// them, await waits for that review. The caller must call end after its own review.
 func (b *boundTokens) await(v *boundToken) (end func()) {
 	if v == nil || b.judge(v) != unknownAudience {
 		return func() {}
 	}
 	other, end := b.audiences.beginReview(v.Audiences)
 	if end == nil {
-		<-other // ends with its review, which has a timeout
+		<-other // closed at the end of the other review, which has a timeout
 		return func() {}
 	}
 	return end
 }
 
-// compare learns from the review of a token. v is nil for a token without a valid signature. Only a review that names
-// the same user shows audiences. Any other answer to the review of a valid token means that the facade does not know
-// all rules of the upstream, or has not received an object's deletion yet.
+// compare evaluates the review of a token; v is nil if the facade could not verify it. A review that names the same
+// user shows audiences. If the review refuses the token or names another user, compare marks the token as refused: the
+// upstream may have rules that the facade does not know.
 func (b *boundTokens) compare(v *boundToken, answer reviewed, err error) {
 	switch {
 	case v == nil || err != nil && !errors.Is(err, ErrUnauthenticated):
@@ -179,7 +177,7 @@ func (b *boundTokens) compare(v *boundToken, answer reviewed, err error) {
 		b.audiences.learn(v.Audiences, answer.audiences)
 	default:
 		if err == nil {
-			b.log.Warn("The upstream returned another user for a service account token; such tokens are reviewed",
+			b.log.Warn("TokenReview returned another user than a service account token names; tokens of its audience are reviewed",
 				zap.String("user", v.caller.Name()))
 		}
 		if err == nil || b.judge(v) == valid {

@@ -15,7 +15,7 @@ import (
 // Way is the kind of credential that identified a caller.
 type Way int
 
-// Kinds of credentials, in the order in which kube-apiserver tries them; the first that identifies the caller counts.
+// Kinds of credentials, in the order in which kube-apiserver tries them.
 const (
 	ByKubeconfig  Way = iota // none: every caller acts as the user of the facade's kubeconfig
 	ByFrontProxy             // headers of a front proxy with a trusted certificate
@@ -44,8 +44,8 @@ func NewCaller(info user.Info, way Way, until time.Time) *Caller {
 	return c
 }
 
-// Kubeconfig returns the caller of all requests in a facade without authentication. It reads with the permissions of
-// the kubeconfig user, whose name the facade cannot find out.
+// Kubeconfig returns the caller of all requests in a facade without authentication. This caller reads with the
+// permissions of the kubeconfig user, whose name the facade cannot find out.
 func Kubeconfig() *Caller {
 	return NewCaller(&user.DefaultInfo{Name: "kubeconfig"}, ByKubeconfig, time.Time{})
 }
@@ -63,7 +63,7 @@ func (c *Caller) Name() string { return c.Info.GetName() }
 const podUID = "authentication.kubernetes.io/pod-uid"
 
 // Share returns the key for limits per caller: the user, or the pod if the token is bound to one. The pods of a
-// DaemonSet, for example, share one service account. Only the upstream can sign the claim that names the pod.
+// DaemonSet, for example, share one service account. A caller cannot choose the pod: the upstream signs the claim.
 func (c *Caller) Share() string {
 	if pods := c.Info.GetExtra()[podUID]; len(pods) == 1 {
 		return c.Info.GetName() + "/" + pods[0]

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// CanReview returns nil if the authenticator is ready: the treatment of anonymous requests is known, and the upstream
-// reviews tokens if they are enabled. Run must be running. The token review of CanReview counts in no limit and no
-// metric. It reviews the facade's own token, if there is one: no caller then has to wait for its audience.
+// CanReview returns nil if the treatment of anonymous requests is known and, with tokens enabled, the upstream reviews
+// tokens. Run must be running. CanReview reviews the facade's own token, if there is one, to learn its audience before
+// the first caller comes. This review counts in no limit and no metric.
 func (a *Authenticator) CanReview(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// maxCertificates and maxForeign bound the cached results per bundle, for accepted and for refused chains. The two are
-	// separate, because anyone can create certificates that are refused.
+	// maxCertificates and maxForeign bound the cached results per bundle, for accepted and for refused chains. The caches
+	// are separate, because anyone can create certificates that are refused.
 	maxCertificates, maxForeign = 16384, 1024
 	foreignTTL                  = 10 * time.Second
 )
@@ -30,7 +30,6 @@ type authority struct {
 	refusedBy *cache.LRUExpireCache // chainKey to error, for invalid chains
 }
 
-// newAuthority parses a PEM bundle. A bundle without a certificate is an error.
 func newAuthority(pem []byte) (*authority, error) {
 	roots, err := certutil.NewPoolFromBytes(pem)
 	if err != nil {
@@ -104,7 +103,6 @@ func (a *authority) byCertificate(r *http.Request) (*Caller, error) {
 	})
 }
 
-// endOf returns the earliest expiry of the certificates of a chain.
 func endOf(chain []*x509.Certificate) time.Time {
 	end := chain[0].NotAfter
 	for _, certificate := range chain[1:] {

@@ -6,20 +6,19 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// change is an observed change of permissions.
 type change struct {
 	affected func(user.Info) bool
 	lost     bool
 }
 
-// Gained reports that permissions may have been granted to the users that affected selects. Their cached refusals are
-// dropped. affected is called for every known subject, under a lock, and again after SecondLook.
+// Gained records that users may have gained permissions: those for whom affected(user) is true. Their cached refusals
+// are dropped. affected is called for every known subject, under a lock, and again after SecondLook.
 func (r *Reviews) Gained(affected func(user.Info) bool) { r.changed(change{affected: affected}) }
 
-// Lost reports that permissions may have been taken from the users that affected selects, as in Gained. Their cached
-// decisions are dropped. After it returns, Check of their watch authorizations lets no event pass before the upstream
-// has confirmed the permission, except during an outage (WatchAuthorizationConfig.Hold). A review that is under way
-// still decides the requests that wait for it, but is not cached.
+// Lost records that users may have lost permissions: those for whom affected(user) is true (see Gained). Their cached
+// decisions are dropped. After Lost returns, Check of their watch authorizations delays events until the upstream has
+// confirmed the permission, but only for a limited time (patience). A review that is under way still decides the
+// requests that wait for it, but is not cached.
 func (r *Reviews) Lost(affected func(user.Info) bool) {
 	r.changed(change{affected: affected, lost: true})
 }

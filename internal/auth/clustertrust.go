@@ -48,7 +48,6 @@ func readCluster(ctx context.Context, upstream Getter) (clusterTrust, error) {
 	return parseCluster(m.Data)
 }
 
-// parseCluster parses the keys that kube-apiserver writes. Lists are JSON.
 func parseCluster(data map[string]string) (clusterTrust, error) {
 	c := clusterTrust{clientCA: pemIn(data, "client-ca-file")}
 	for key, list := range map[string]*[]string{

@@ -7,24 +7,21 @@ import (
 )
 
 const (
-	// detectInterval is how often the authorizers are checked. A check costs kube-apiserver what a scrape by Prometheus
-	// costs it.
+	// detectInterval is how often the authorizers are checked. A check costs as much as a scrape of the metrics.
 	detectInterval = time.Minute
-	// detectRetry is the time between checks while one is due but the upstream does not answer.
+	// detectRetry is the delay before a check that is still due is tried again.
 	detectRetry = time.Second
-	// detectWait bounds a check.
-	detectWait = 30 * time.Second
-	// maxDetectFailures is the number of checks in a row that must fail to end the sharing of decisions.
+	detectWait  = 30 * time.Second
+	// After maxDetectFailures failed reads of the metrics in a row, decisions are no longer shared.
 	maxDetectFailures = 3
 )
 
 // detection schedules the checks of the upstream's authorizers. Used by one goroutine.
 type detection struct {
 	next     time.Time // time at which the next check is due
-	failures int       // checks in a row that failed
+	failures int       // failed reads of the metrics in a row
 }
 
-// detect checks the authorizers of the upstream until the context ends, and adapts the sharing of decisions.
 func (r *Reviews) detect(ctx context.Context) {
 	ticker := time.NewTicker(detectRetry)
 	defer ticker.Stop()

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ErrUnauthenticated is returned for invalid credentials, and for missing ones where the upstream requires some.
+// ErrUnauthenticated is returned for invalid credentials, and for missing ones if anonymous requests are refused.
 var ErrUnauthenticated = errors.New("invalid or missing credentials")
 
 // ErrNotLocal is returned for a request to a name, or from a web page, that is not local to this machine.
@@ -45,13 +45,13 @@ func (e *InvalidError) Error() string {
 	return "access review rejected as invalid: " + e.Answer.Message
 }
 
-// BusyError is returned when a source has too many failed logins, or when a review is not sent because too many wait.
+// BusyError is returned when a source has too many failed logins, or when a review cannot begin in time.
 type BusyError struct {
 	After time.Duration // delay before a retry; above 0
 	share string        // share whose limit is exceeded; empty if unknown
 }
 
-func (e *BusyError) Error() string { return "too many reviews" }
+func (e *BusyError) Error() string { return "too many reviews or failed logins" }
 
 // IsDenied reports whether an error is a refusal by the authorizer, not the lack of an answer.
 func IsDenied(err error) bool {

@@ -12,14 +12,13 @@ import (
 const (
 	// seatWait is the maximum time that a review waits for a seat.
 	seatWait = 10 * time.Second
-	// maxWaiting is the maximum number of reviews that wait for one budget. Above it, the last review of the longest queue
-	// is refused.
+	// maxWaiting is the maximum number of reviews that wait for one budget.
 	maxWaiting = 2048
 )
 
-// failureBudget bounds the failed token reviews of many sources, as a burst and per second. A review takes a seat. A
-// valid token returns the seat immediately, an invalid one at the budget's rate. Networks take turns for seats, and so
-// do the sources of a network. One network has at most half of the seats. Safe for concurrent use.
+// failureBudget bounds the failed token reviews of many sources, as a burst and per second. A review takes a seat.
+// After a valid token, the seat returns immediately, after an invalid one at the budget's rate. Networks take turns for
+// seats, and so do the sources of a network. One network has at most half of the seats. Safe for concurrent use.
 type failureBudget struct{ pace *limit.Pace }
 
 func newFailureBudget(perSecond rate.Limit, burst int) *failureBudget {

@@ -13,7 +13,6 @@ import (
 // the libraries do not return the expiry of the chain.
 const reverifyProxy = time.Minute
 
-// proxies are the trusted front proxies.
 type proxies struct {
 	*authority
 	names    []string // common names that a proxy's certificate may have; empty allows any
@@ -49,7 +48,7 @@ func (p *proxies) byHeaders(r *http.Request) (*Caller, error) {
 	if info == nil {
 		return nil, nil
 	}
-	p.headers.clear(r.Header) // now, because Authenticator.clear may already use the header names of newer proxies
+	p.headers.clear(r.Header) // now, because Authenticator.clear may already use a newer configuration
 	return authenticated(info, ByFrontProxy, time.Time{})
 }
 

@@ -1,6 +1,6 @@
 package auth
 
-// holder is a caller with open watches. The caller may be deleted while other callers keep the same permission.
+// holder is a caller with open watches. When its service account or pod is deleted, watches of other callers continue.
 type holder struct {
 	caller  *Caller
 	watches map[*WatchAuthorization]struct{}
@@ -10,7 +10,6 @@ type holder struct {
 // holders are the callers with open watches by Caller.key. Not safe for concurrent use.
 type holders map[string]*holder
 
-// add records a watch of a caller and returns its holder.
 func (s holders) add(w *WatchAuthorization, caller *Caller) *holder {
 	h := s[caller.key]
 	if h == nil {

@@ -31,7 +31,6 @@ func IsLocal(r *http.Request) bool {
 	return true
 }
 
-// isLoopback reports whether a host, with or without a port, is localhost or a loopback address.
 func isLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -38,10 +38,10 @@ const (
 	EndUnanswered Ending = "unanswered" // no answer from the upstream for too long
 )
 
-// Observer receives events for metrics. Its methods must not block, because they are called under locks.
+// Observer receives events for metrics. Its methods must not block, because they may be called under locks.
 type Observer interface {
 	Decided(outcome Outcome)
-	// Reviewed is called for every review that was sent; err is nil if the upstream answered it.
+	// Reviewed is called after each review for a request or a watch; err is nil if the upstream decided it.
 	Reviewed(purpose Purpose, took time.Duration, err error)
 	WatchAuthorizationEnded(why Ending)
 	// SharingChanged is called with the first state, and after each change.

@@ -14,7 +14,7 @@ const (
 	Authenticated    Result = "success"
 	NotAuthenticated Result = "failure"     // invalid or missing credentials
 	NotReviewable    Result = "unavailable" // the upstream did not answer
-	TooMany          Result = "busy"        // rate limit of the source or of all sources exceeded
+	TooMany          Result = "busy"        // too many logins failed, or too many reviews wait
 )
 
 // Means is how a token was accepted.
@@ -38,13 +38,10 @@ type Outcomes interface {
 
 type noOutcomes struct{}
 
-// Attempted implements Outcomes.
 func (noOutcomes) Attempted(Result) {}
 
-// Reviewed implements Outcomes.
 func (noOutcomes) Reviewed(Result, time.Duration) {}
 
-// TokenAccepted implements Outcomes.
 func (noOutcomes) TokenAccepted(Means) {}
 
 // resultOf returns the result for an error. A request whose context ended does not count.

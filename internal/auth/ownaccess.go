@@ -10,7 +10,7 @@ import (
 )
 
 // Review forwards a caller's own SelfSubjectAccessReview to the upstream as a SubjectAccessReview, and returns its
-// status. It counts against the rate of the caller. Errors are a *BusyError, an *UnavailableError, or an
+// status. The review counts against the rate of the caller. Errors are a *BusyError, an *UnavailableError, or an
 // *InvalidError if the upstream rejects the review as invalid.
 func (r *Reviews) Review(ctx context.Context, c *Caller,
 	asked authorizationv1.SelfSubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
@@ -44,7 +44,6 @@ func (r *Reviews) Review(ctx context.Context, c *Caller,
 	return status, nil
 }
 
-// takeTurn waits until the caller may ask a new question, and then for a seat.
 func (r *Reviews) takeTurn(ctx context.Context, c *Caller) (*seat, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.config.Seats.wait())
 	defer cancel()

@@ -10,9 +10,8 @@ import (
 // events go first, so only thousands of them can cause such a wait.
 const maxPendingWait = 30 * time.Second
 
-// AuthorizeWatch returns a watch authorization for an allowed request, which the caller must release. If the permission
-// may have been lost since the decision, or the decision is not cached, then the permission is reviewed before the
-// first event is sent.
+// AuthorizeWatch returns a watch authorization for an allowed request. Release must be called. If the decision is not
+// cached, or the permission may have been lost since, the permission is reviewed before the first event.
 func (r *Reviews) AuthorizeWatch(a Attributes) *WatchAuthorization {
 	w := &WatchAuthorization{reviews: r, ended: make(chan struct{})}
 	if a.Caller == nil {
@@ -51,7 +50,7 @@ func (r *Reviews) open(q question) *sharedDecision {
 	return d
 }
 
-// take creates the shared decision of a new watch's question. The caller holds mu.
+// take creates the shared decision of a new watch's question, and schedules its review. The caller holds mu.
 func (r *Reviews) take(q question) *sharedDecision {
 	d := r.open(q)
 	v := r.verdicts.byHash[q.hash]
@@ -67,7 +66,6 @@ func (r *Reviews) take(q question) *sharedDecision {
 	return d
 }
 
-// hint wakes Run, which then looks for due reviews.
 func (r *Reviews) hint() {
 	select {
 	case r.wake <- struct{}{}:
@@ -85,7 +83,6 @@ func (r *Reviews) release(w *WatchAuthorization) {
 	r.detach(w)
 }
 
-// detach removes a watch authorization from its decision and its holder.
 func (r *Reviews) detach(w *WatchAuthorization) {
 	d := w.decision.Load()
 	delete(d.watches, w)
@@ -106,7 +103,6 @@ func (r *Reviews) close(d *sharedDecision) {
 	r.subjects.leave(d.subject)
 }
 
-// expire ends a watch authorization whose credential expired.
 func (r *Reviews) expire(w *WatchAuthorization) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,7 +118,6 @@ func (r *Reviews) endOne(w *WatchAuthorization, why Ending) {
 	r.observer.WatchAuthorizationEnded(why)
 }
 
-// end ends all watch authorizations of a decision.
 func (r *Reviews) end(d *sharedDecision, why Ending) {
 	for w := range d.watches {
 		r.endOne(w, why)
@@ -136,7 +131,8 @@ func (r *Reviews) WatchAuthorizations() (watches, decisions int) {
 	return r.watches.count, len(r.watches.decisions)
 }
 
-// settle waits until the pending authorization is decided. It returns nil if the watch may send the event.
+// settle waits until the pending authorization is confirmed or the watch ends, but not longer than patience allows. It
+// returns nil if the watch may send the event.
 func (r *Reviews) settle(ctx context.Context, w *WatchAuthorization) error {
 	for {
 		d := w.decision.Load()
@@ -165,8 +161,7 @@ func (r *Reviews) settle(ctx context.Context, w *WatchAuthorization) error {
 	}
 }
 
-// patience returns the time for which an event must still wait until patience is called again; 0 if the event may be
-// sent now.
+// patience returns how long an event must wait before patience is called again; 0 if the event may be sent now.
 func (r *Reviews) patience(p *pendingAuthorization) time.Duration {
 	waited, hold := time.Since(p.since), r.config.Watches.Hold
 	switch {

@@ -10,17 +10,16 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// ProxyHeaders are the names of the headers in which a front proxy passes the user; case is ignored. They are read as
-// kube-apiserver reads them. The package of kube-apiserver is not used, because it imports the clients of all APIs (ADR
-// 25).
+// ProxyHeaders are the names of the headers in which a front proxy passes the user; case is ignored. kube-apiserver's
+// package for them is not used, because it imports the clients of all APIs (ADR 25).
 type ProxyHeaders struct {
 	Username, UID, Group []string
 	ExtraPrefix          []string // prefixes of the headers that contain extra
 }
 
-// read returns the user in the headers, nil if there is no name. For the name and the UID, the first value that is not
-// empty counts; for groups and extra, all values count. The key of an extra is lower case, and may be escaped as in a
-// URL's path.
+// read returns the user in the headers as kube-apiserver reads it, nil if there is no name. For the name and the UID,
+// the first value that is not empty counts; for groups and extra, all values count. The key of an extra is lower case,
+// and may be escaped as in a URL's path.
 func (h ProxyHeaders) read(header http.Header) *user.DefaultInfo {
 	name := first(header, h.Username)
 	if name == "" {
@@ -47,7 +46,6 @@ func (h ProxyHeaders) read(header http.Header) *user.DefaultInfo {
 	return info
 }
 
-// clear removes the headers.
 func (h ProxyHeaders) clear(header http.Header) {
 	for _, names := range [][]string{h.Username, h.UID, h.Group} {
 		for _, name := range names {

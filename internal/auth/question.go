@@ -6,16 +6,14 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 )
 
-// question is the attributes of a review and the key of its cached answer.
 type question struct {
 	Attributes
-	subject string            // key of the subject whose permission it asks for (Caller.subjectIn)
+	subject string            // key of the subject whose permission is reviewed (Caller.subjectIn)
 	period  period            // period in which tokens share the answer; 0 if they do not
-	hash    [sha256.Size]byte // hash of the key with the subject, because keys with selectors may be long
+	hash    [sha256.Size]byte // hash of the attributes, with the subject in place of the caller
 	kept    bool              // whether the answer may be cached
 }
 
-// newQuestion returns the question of a caller in a period of sharing.
 func newQuestion(a Attributes, p period) question {
 	if a.Caller.account == "" {
 		p = 0
@@ -26,7 +24,6 @@ func newQuestion(a Attributes, p period) question {
 	return q
 }
 
-// answer is the answer of the upstream to a question.
 type answer struct {
 	allowed  bool
 	reason   string

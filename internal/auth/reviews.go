@@ -20,13 +20,13 @@ import (
 type Reviews struct {
 	config   ReviewsConfig
 	observer Observer
-	paces    *limit.Paces       // of uncached questions, per share and group
-	flight   singleflight.Group // of questions by flightOf, and of callers above their pace
+	paces    *limit.Paces       // rates of uncached questions, per share and group
+	flight   singleflight.Group // reviews by flightOf, and questions of callers above their rate
 	trouble  trouble
 	sharing  sharing
 	wake     chan struct{} // wakes Run when a review may be due
 
-	mu       sync.Mutex // guards the fields below; held at most for one pass over all subjects
+	mu       sync.Mutex // guards the fields below
 	epoch    uint64     // number of observed changes of permissions
 	subjects subjects
 	verdicts *verdicts
@@ -50,10 +50,9 @@ func NewReviews(config ReviewsConfig) *Reviews {
 	return r
 }
 
-// Authorize returns a decision for the attributes. It returns a *DeniedError for a refusal, a *BusyError if too many
-// uncached questions wait, or the context's error. It returns an *UnavailableError if the upstream does not answer
-// within 5 s. A request with selectors may need two reviews (unselected). A forwarded request needs none,
-// because the upstream authorizes it for the caller.
+// Authorize returns a decision for the attributes, or a *DeniedError. It returns a *BusyError if too many uncached
+// questions wait, and an *UnavailableError if the upstream could not review. Other errors are the context's. A request
+// with selectors may need two reviews (unselected).
 func (r *Reviews) Authorize(ctx context.Context, a Attributes) (Decision, error) {
 	key := a.key()
 	reply, outcome, err := r.decide(ctx, a)
@@ -71,7 +70,7 @@ func (r *Reviews) decide(ctx context.Context, a Attributes) (answer, Outcome, er
 	case r.needsNoReview(a):
 		return answer{allowed: true}, NotReviewed, nil
 	}
-	joined := false // whether the review was refused because another token's limit is exceeded
+	joined := false // whether a joined review was refused because of another token's limit
 	for {
 		p := r.period()
 		reply, outcome, err := r.decideIn(ctx, a, p)
@@ -88,7 +87,6 @@ func (r *Reviews) decide(ctx context.Context, a Attributes) (answer, Outcome, er
 	}
 }
 
-// decideIn decides in a period of sharing.
 func (r *Reviews) decideIn(ctx context.Context, a Attributes, p period) (answer, Outcome, error) {
 	if all, ok := a.unselected(); ok {
 		if reply, outcome, err := r.decideUnselected(ctx, all, a, p); err != nil || reply.allowed {
@@ -100,7 +98,6 @@ func (r *Reviews) decideIn(ctx context.Context, a Attributes, p period) (answer,
 	return r.settleBy(ctx, q, known, ok)
 }
 
-// settleBy decides by a cached verdict, if it is valid, or by a review.
 func (r *Reviews) settleBy(ctx context.Context, q question, known verdict, ok bool) (answer, Outcome, error) {
 	switch {
 	case ok && time.Since(known.made) < r.ttl(known.allowed):
@@ -116,8 +113,8 @@ func (r *Reviews) settleBy(ctx context.Context, q question, known verdict, ok bo
 	}
 }
 
-// confirm reviews an expired permission again. While the upstream does not answer, the permission stays valid for
-// StaleOnError, and the caller waits for at most reviewPatience.
+// confirm reviews an expired permission again. For up to StaleOnError after the expiry, the permission stays valid
+// while the upstream does not answer. The caller then waits for at most reviewPatience.
 func (r *Reviews) confirm(ctx context.Context, q question, known verdict) (answer, Outcome, error) {
 	stale := func() (answer, Outcome, error) {
 		return answer{allowed: true, reason: known.reason.Value()}, AllowedLate, nil
@@ -175,7 +172,6 @@ func (r *Reviews) ttl(allowed bool) time.Duration {
 	return r.config.DeniedTTL
 }
 
-// needsNoReview reports whether the configuration allows a request, or the upstream authorizes it itself.
 func (r *Reviews) needsNoReview(a Attributes) bool {
 	return a.PassedThrough || a.Path != "" && a.Resource == "" && isBelow(a.Path, r.config.AlwaysAllowPaths) ||
 		len(r.config.AlwaysAllowGroups) > 0 && isMember(a.Caller.Info, r.config.AlwaysAllowGroups)
@@ -207,7 +203,7 @@ func (r *Reviews) known(q question) (verdict, bool) {
 	return *v, true
 }
 
-// begin adds a reference to the question's subject, which leave removes, and returns the current epoch.
+// begin adds a reference to the question's subject, which leave removes. It also returns the current epoch.
 func (r *Reviews) begin(q question) (*subject, uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

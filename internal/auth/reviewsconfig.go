@@ -51,8 +51,8 @@ type WatchAuthorizationConfig struct {
 	Every time.Duration
 	// PerSecond is the maximum rate of these periodic reviews; the default is 50. Watches with the same attributes share
 	// one review. 5,000 kubelets with five watches each need 25,000 reviews, so the interval becomes 500 s. Changes in
-	// webhooks and in the Node authorizer, which are not observed, take that long to have an effect. The rate is a budget:
-	// Seats protect the kube-apiserver, but would let these reviews use up a large part of it all the time.
+	// webhooks and in the Node authorizer, which are not observed, take that long to have an effect. Without this rate,
+	// periodic reviews would keep kube-apiserver busy.
 	PerSecond float64
 	// Debounce is the delay of a review after an observed change; the default is 100 ms. The upstream's authorizer needs
 	// time to see the change in a watch of its own.

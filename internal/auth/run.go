@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// existenceInterval is how often Run checks whether the callers of watches still exist. A caller counts as
-	// deleted after two checks in a row, because the lookup may receive a new identity late.
+	// existenceInterval is how often Run checks whether the callers of watches still exist. A caller counts as deleted
+	// if two checks in a row miss it, because the lookup may receive a new identity late.
 	existenceInterval = 500 * time.Millisecond
 	// retryPending and retryWatchReview are the delays before a failed review is retried, with and without events that
 	// may wait for it.
@@ -35,7 +35,7 @@ func (r *Reviews) Run(ctx context.Context) {
 			r.endUnanswered()
 			r.endMissing()
 		case <-r.wake:
-		case <-time.After(after): // after Timer.Reset, the runtime would walk through the timers of all watches
+		case <-time.After(after): // Timer.Reset would make the runtime walk through the timers of all watches
 		}
 		var due [turns]bool
 		due, after = r.due()
@@ -47,8 +47,8 @@ func (r *Reviews) Run(ctx context.Context) {
 	}
 }
 
-// due returns the turns for which a goroutine must begin to wait for a seat, and the delay until the next check. At
-// most one waits for each turn, and it wakes Run when it has a seat.
+// due returns the turns (sets of priorities) for which a goroutine must begin to wait for a seat, and the delay until
+// the next check. At most one goroutine waits for each turn. Such a goroutine wakes Run when it has a seat.
 func (r *Reviews) due() (starts [turns]bool, again time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,7 +70,6 @@ func (r *Reviews) due() (starts [turns]bool, again time.Duration) {
 	return starts, again
 }
 
-// followNext waits for a seat and then reviews the decision that comes next.
 func (r *Reviews) followNext(ctx context.Context, of turn) {
 	seat, err := r.config.Seats.take(ctx, watchesKey, of.rank())
 	d, asked := r.takeDue(of, err == nil)
@@ -100,7 +99,6 @@ func (r *Reviews) takeDue(of turn, seated bool) (*sharedDecision, uint64) {
 	return d, r.epoch
 }
 
-// follow reviews a decision of watches and acts on the answer.
 func (r *Reviews) follow(ctx context.Context, d *sharedDecision, asked uint64, seat *seat) {
 	limited, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
@@ -127,7 +125,6 @@ func (r *Reviews) follow(ctx context.Context, d *sharedDecision, asked uint64, s
 	}
 }
 
-// unanswered schedules a retry after a failed review, or ends the watches after ErrorGrace.
 func (r *Reviews) unanswered(d *sharedDecision, asked time.Time) {
 	if d.unanswered.IsZero() {
 		d.unanswered = asked
@@ -163,7 +160,7 @@ func (r *Reviews) endUnanswered() {
 	}
 }
 
-// endMissing ends the watches of deleted callers and drops their cached decisions.
+// endMissing ends the watches of deleted callers, and drops their cached decisions, except shared ones.
 func (r *Reviews) endMissing() {
 	if r.config.Exists == nil {
 		return
@@ -177,7 +174,6 @@ func (r *Reviews) endMissing() {
 	}
 }
 
-// holders returns the callers that have watches.
 func (r *Reviews) holders() []*holder {
 	r.mu.Lock()
 	defer r.mu.Unlock()

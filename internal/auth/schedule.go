@@ -23,8 +23,7 @@ func newSchedule(config WatchAuthorizationConfig) schedule {
 	}
 }
 
-// put schedules a decision. It does not move a scheduled decision to a lower priority, or to a later time of the same
-// priority.
+// put schedules a decision. It never moves a decision to a lower priority, or to a later time of the same priority.
 func (s *schedule) put(d *sharedDecision, at time.Time, when priority) {
 	if d.eventWaits {
 		when = awaited
@@ -39,8 +38,8 @@ func (s *schedule) put(d *sharedDecision, at time.Time, when priority) {
 
 func (s *schedule) has(d *sharedDecision) bool { return d.index >= 0 || d.queue != nil }
 
-// expedite moves a scheduled decision to the highest priority, because an event waits for it. It reports whether the
-// decision is now due before others.
+// expedite moves a scheduled decision to the highest priority, because an event waits for it. It reports whether a due
+// decision moved to an earlier queue.
 func (s *schedule) expedite(d *sharedDecision) bool {
 	d.eventWaits = true
 	overtakes := d.queue != nil && d.priority > awaited
@@ -69,8 +68,8 @@ func (s *schedule) remove(d *sharedDecision) {
 	}
 }
 
-// due reports for which turns reviews are due, and returns the time until another review can become due; below 0 if
-// there is none. Reviews that are due and wait for a turn do not count.
+// due reports for which turns reviews are due. after is the time until another review can become due; below 0 if there
+// is none.
 func (s *schedule) due(now time.Time) (due [turns]bool, after time.Duration) {
 	for len(s.later) > 0 && !s.later[0].at.After(now) {
 		s.enqueue(heap.Pop(&s.later).(*sharedDecision))
@@ -115,26 +114,21 @@ func (s *schedule) take(of turn, now time.Time) *sharedDecision {
 // later is a heap of the decisions that are not due, earliest first.
 type later []*sharedDecision
 
-// Len implements heap.Interface.
 func (l later) Len() int { return len(l) }
 
-// Less implements heap.Interface.
 func (l later) Less(i, j int) bool { return l[i].at.Before(l[j].at) }
 
-// Swap implements heap.Interface.
 func (l later) Swap(i, j int) {
 	l[i], l[j] = l[j], l[i]
 	l[i].index, l[j].index = i, j
 }
 
-// Push implements heap.Interface.
 func (l *later) Push(x any) {
 	d := x.(*sharedDecision)
 	d.index = len(*l)
 	*l = append(*l, d)
 }
 
-// Pop implements heap.Interface.
 func (l *later) Pop() any {
 	last := len(*l) - 1
 	d := (*l)[last]

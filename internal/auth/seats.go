@@ -11,8 +11,7 @@ import (
 )
 
 const (
-	// maxSeatQueue and maxSeatQueueAll are the maximum numbers of reviews that wait for a seat: per caller or source,
-	// and in total. Above them, the last review of the longest queue is refused.
+	// maxSeatQueue and maxSeatQueueAll bound the reviews that wait for a seat: per caller or source, and in total.
 	maxSeatQueue, maxSeatQueueAll = 1024, 8192
 	// groupPaces is the rate of a group of callers, as a multiple of the rate of one caller. Pods of a namespace that
 	// restart at the same time, and ask one question each, need a higher rate than one caller.
@@ -25,13 +24,13 @@ const (
 	accessReviewWork = "access"
 )
 
-// watchesKey is the key of reviews for watches, which schedule orders.
+// watchesKey is the key of all reviews for watches. They need no separate keys, because schedule orders them.
 var watchesKey = limit.Alone("")
 
 var errNoSeat = errors.New("reviews under way are not answered")
 
 // Seats bounds the token reviews and access reviews that one kube-apiserver answers at a time
-// (docs/adr/0035-concurrency-of-reviews-adapts.md). Safe for concurrent use.
+// (docs/adr/0035-concurrent-reviews.md). Safe for concurrent use.
 type Seats struct {
 	adaptive   *limit.Adaptive
 	unanswered atomic.Bool // whether the last review had no answer
@@ -42,10 +41,10 @@ func NewSeats() *Seats {
 	return &Seats{adaptive: limit.NewAdaptive(limit.AdaptiveBounds{Queue: maxSeatQueue, QueueAll: maxSeatQueueAll})}
 }
 
-// Load returns the seats in use, their current number, and the reviews that wait.
+// Load returns the seats in use, the current number of seats, and the reviews that wait.
 func (s *Seats) Load() limit.Load { return s.adaptive.Load() }
 
-// wait returns the maximum time that a review waits before it is sent. While no review is answered, waiting helps less.
+// wait returns the maximum time that a review waits before it is sent. It is shorter while reviews are unanswered.
 func (s *Seats) wait() time.Duration {
 	if s.unanswered.Load() {
 		return reviewTimeout
@@ -67,14 +66,12 @@ func (s *Seats) take(ctx context.Context, key limit.Key, rank limit.Rank) (*seat
 	}
 }
 
-// seat is the seat of one review and its retries.
 type seat struct {
 	*limit.Seat
 	of    *Seats
-	after time.Duration // Retry-After of the last refusal; 0 after an answer
+	after time.Duration // Retry-After of the last 429; 0 after another result
 }
 
-// report adapts the number of seats to the result of a review.
 func (s *seat) report(kind string, took time.Duration, err error) {
 	var code *codeError
 	isCode := errors.As(err, &code)
@@ -95,18 +92,17 @@ func (s *seat) report(kind string, took time.Duration, err error) {
 	s.of.unanswered.Store(result != limit.Answered && s.after == 0 && !isAnswer(err))
 }
 
-// leave returns the seat. After a refusal, it stays taken for the time in Retry-After, so that few further reviews are
-// refused.
+// leave returns the seat. After a 429, the seat stays taken for the time in Retry-After, so that few further reviews
+// get a 429.
 func (s *seat) leave() { s.Leave(s.after) }
 
-// newPaces returns the rates of callers and groups. The queue of a caller has as many questions as its rate allows in
-// seatWait. Further questions would wait and then be refused.
+// newPaces returns the rates of callers and groups. The queue of a caller has room for the questions that its rate
+// allows in seatWait. Further questions would wait and then be refused.
 func newPaces(perShare limit.Rate) *limit.Paces {
 	queue := int(min(max(1, perShare.PerSecond*seatWait.Seconds()), maxSeatQueue))
 	return limit.NewPaces(perShare, groupPaces, queue, maxSeatQueueAll)
 }
 
-// seatKey returns the key of a caller for its pace and its seats.
 func seatKey(caller *Caller) limit.Key { return limit.Key{Group: caller.Group(), One: caller.Share()} }
 
 // takePace waits until the caller may ask a new question. It returns a *BusyError if the context ends or too many wait.
@@ -117,8 +113,8 @@ func (r *Reviews) takePace(ctx context.Context, caller *Caller) error {
 	return nil
 }
 
-// takeSeat waits for a seat of a caller whose pace permits a review. Errors are those of Seats.take. A *BusyError names
-// the caller's share, so that another caller with the same question asks it again.
+// takeSeat waits for a seat for a caller whose rate permits a review. Errors are those of Seats.take. A *BusyError
+// names the caller's share, so that another caller with the same question asks it again.
 func (r *Reviews) takeSeat(ctx context.Context, caller *Caller) (*seat, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.config.Seats.wait())
 	defer cancel()

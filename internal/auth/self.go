@@ -13,12 +13,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Limits of cached decisions and of reviews.
 const (
 	decisionTTL   = 10 * time.Second // as in kube-apiserver's delegated authorization
 	reviewTimeout = 5 * time.Second
-	// reviewPatience is how long a request waits before the upstream counts as unavailable; a review normally takes
-	// milliseconds.
+	// reviewPatience is how long a request with an expired permission waits for a review.
 	reviewPatience = time.Second
 	maxDecisions   = 65536
 )
@@ -119,7 +117,7 @@ func (s *Self) confirm(ctx context.Context, a Attributes, hash [sha256.Size]byte
 }
 
 // stale returns the decision of an expired permission, or an error if the upstream was silent or refused for too long.
-// The caller must have found that permission.
+// It must be called for a cached permission only.
 func (s *Self) stale(a Attributes) (Decision, error) {
 	silent := max(s.trouble.unansweredFor(), s.upstream.Silent())
 	switch {
@@ -132,8 +130,7 @@ func (s *Self) stale(a Attributes) (Decision, error) {
 	}
 }
 
-// ask sends a review, or joins the same review under way. The answer is cached even if no caller waits for it any
-// longer.
+// ask sends a review, or joins the same review under way. The answer is cached even if no caller waits any longer.
 func (s *Self) ask(ctx context.Context, a Attributes, hash [sha256.Size]byte) <-chan singleflight.Result {
 	return s.flight.DoChan(string(hash[:]), func() (any, error) {
 		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTimeout)
@@ -169,7 +166,6 @@ func (s *Self) lookup(hash [sha256.Size]byte) (decision, bool) {
 	return d, ok
 }
 
-// forget drops all cached decisions.
 func (s *Self) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

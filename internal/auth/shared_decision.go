@@ -16,10 +16,9 @@ type sharedDecision struct {
 	subject  *subject
 	reviewed bool // false if no review is needed
 	watches  map[*WatchAuthorization]struct{}
-	// pending is set when a change may have taken the permission, and becomes nil when the upstream has confirmed the
-	// permission. Only stores need Reviews.mu.
+	// pending is set while events wait until the upstream confirms the permission. Only stores need Reviews.mu.
 	pending    atomic.Pointer[pendingAuthorization]
-	unanswered time.Time // start of the first review since the last answer; zero after an answer
+	unanswered time.Time // start of the first unanswered review; zero after an answer
 	stretch    float64   // factor of ErrorGrace, 1 to 1.2, so that not all watches end at the same time
 
 	eventWaits bool // whether an event waits until the decision is confirmed; also set during a review
@@ -31,7 +30,6 @@ type sharedDecision struct {
 	element  *list.Element // element in queue
 }
 
-// priority is the urgency of a review.
 type priority int
 
 // Values of priority, highest first.
@@ -46,14 +44,12 @@ const (
 // so that a review that becomes urgent overtakes others.
 type turn int
 
-// Values of turn.
 const (
 	ofChanges turn = iota // awaited and urgent
 	inPeriods             // periodic
 	turns     = iota
 )
 
-// rank returns the precedence of the turn for seats.
 func (t turn) rank() limit.Rank {
 	if t == inPeriods {
 		return limit.Last
@@ -65,7 +61,7 @@ func (t turn) rank() limit.Rank {
 type pendingAuthorization struct {
 	since  time.Time
 	failed atomic.Bool   // whether a review was sent and failed
-	over   chan struct{} // closed when the decision is confirmed or dropped, or pending for a newer change
+	over   chan struct{} // closed when the decision is confirmed, dropped, or suspended again by a newer change
 }
 
 // watchAuthorizations is the state of all watch authorizations. Not safe for concurrent use.
@@ -75,7 +71,7 @@ type watchAuthorizations struct {
 	holders   holders
 	schedule  schedule
 	looks     []look
-	waiting   [turns]bool // whether a review waits for a seat
+	waiting   [turns]bool // whether a goroutine waits for a seat, by turn
 	count     int         // watch authorizations
 }
 
@@ -90,7 +86,6 @@ func newWatchAuthorizations(config WatchAuthorizationConfig) watchAuthorizations
 		holders: holders{}, schedule: newSchedule(config)}
 }
 
-// nextReview returns the jittered time of the next periodic review.
 func (w *watchAuthorizations) nextReview() time.Time {
 	return time.Now().Add(time.Duration((0.8 + 0.4*rand.Float64()) * float64(w.config.Every)))
 }

@@ -37,8 +37,8 @@ func (p period) state() Sharing {
 	return Shared
 }
 
-// sharing is the state of ExtrasMode DetectExtras: apart until a check of the authorizers succeeds, and after any sign
-// of an authorizer that may look at the extra (docs/adr/0036-pods-of-an-account-share-decisions.md).
+// sharing is the state of ExtrasMode DetectExtras (docs/adr/0036-shared-decisions.md). Decisions are
+// shared while checks of the authorizers succeed, and no review shows an authorizer that may look at the extra.
 type sharing struct {
 	now atomic.Uint64 // current period; only stores need Reviews.mu
 
@@ -48,8 +48,8 @@ type sharing struct {
 	reason  string    // why decisions are not shared, as logged; empty while they are
 }
 
-// byOthers reports whether an answer shows that another authorizer than RBAC took part. RBAC states its reason when it
-// allows, never denies outright, and gives no other reason than its errors.
+// byOthers reports whether an answer shows that another authorizer than RBAC took part. RBAC gives a reason when it
+// allows a request. It never denies a request. Without an opinion, it states only its errors.
 func byOthers(status authorizationv1.SubjectAccessReviewStatus) bool {
 	if status.Allowed || status.Denied {
 		return status.Denied || !strings.HasPrefix(status.Reason, "RBAC: allowed by ")
@@ -65,7 +65,6 @@ func byOthers(status authorizationv1.SubjectAccessReviewStatus) bool {
 // isCurrent reports whether an answer to the question still counts: its period of sharing has not ended.
 func (r *Reviews) isCurrent(q question) bool { return q.period == 0 || q.period == r.period() }
 
-// period returns the current period of sharing.
 func (r *Reviews) period() period { return period(r.sharing.now.Load()) }
 
 // noticeOthers ends sharing when an answer about a service account shows another authorizer. The caller holds mu.
@@ -74,10 +73,10 @@ func (r *Reviews) noticeOthers(q question, reply answer) {
 		return
 	}
 	r.sharing.others = time.Now()
-	r.keepApart("an access review was answered by another authorizer than RBAC")
+	r.keepApart("an authorizer other than RBAC took part in an access review")
 }
 
-// share begins a period of sharing, unless one is under way or an answer by others was received lately.
+// share begins a period of sharing, unless one is under way, or another authorizer answered within othersFor.
 func (r *Reviews) share() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,7 +89,6 @@ func (r *Reviews) share() {
 	r.setPeriod(r.sharing.periods)
 }
 
-// stopSharing ends the period of sharing, if there is one.
 func (r *Reviews) stopSharing(reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -151,8 +149,7 @@ func (r *Reviews) move(w *WatchAuthorization, q question) {
 	r.close(from)
 }
 
-// reviewSoon schedules a review of a new decision. The decision may be pending after a change of permissions, which the
-// upstream's authorizer needs time to receive.
+// reviewSoon schedules a review of a new decision after Debounce, because permissions may have changed just now.
 func (r *Reviews) reviewSoon(d *sharedDecision) {
 	if d.reviewed {
 		r.watches.schedule.put(d, time.Now().Add(r.config.Watches.Debounce), urgent)

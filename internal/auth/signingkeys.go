@@ -21,9 +21,9 @@ const (
 	keysFor = 10 * time.Second
 	// keysEvery is the interval between requests while tokens need the keys.
 	keysEvery = 4 * time.Second
-	// keysIdle is how long after their last use the keys are still requested.
+	// keysIdle is how long the keys are still requested after their last use.
 	keysIdle = time.Minute
-	// keysWait bounds the requests, so that a token is not delayed when kube-apiserver does not answer.
+	// keysWait is the timeout of the requests, so that a token waits no longer if kube-apiserver does not answer.
 	keysWait = 2 * time.Second
 	// keysAgain is the minimum pause between requests. keysFailed is the pause after a failure before a token waits for
 	// another request.
@@ -59,8 +59,8 @@ func (s *signingKeys) current() *serviceaccount.Keys {
 	return nil
 }
 
-// find returns keys that include a token's key if the upstream publishes it, and nil if the keys cannot be read. It
-// waits for at most one request.
+// find returns the current keys, or nil if there are none. If they are too old, or lack the token's key, it first
+// requests them again (request).
 func (s *signingKeys) find(ctx context.Context, u *serviceaccount.Unverified) *serviceaccount.Keys {
 	keys := s.current()
 	if keys == nil || !keys.Knows(u) {
@@ -89,7 +89,8 @@ func (s *signingKeys) request(ctx context.Context, afterFailure time.Duration) {
 		s.failed = ""
 	case s.failed != err.Error():
 		s.failed = err.Error()
-		s.log.Warn("Cannot read the keys of service account tokens; each token costs a TokenReview", zap.Error(err))
+		s.log.Warn("Cannot read the public keys of service account tokens; without them, each token costs a TokenReview",
+			zap.Error(err))
 	}
 }
 
@@ -122,7 +123,6 @@ func (s *signingKeys) fetch(ctx context.Context) (*publishedKeys, error) {
 	return next, err
 }
 
-// run keeps the keys current while tokens need them, until the context ends.
 func (s *signingKeys) run(ctx context.Context) {
 	tick := time.NewTicker(keysEvery)
 	defer tick.Stop()

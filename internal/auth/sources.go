@@ -22,13 +22,13 @@ const (
 	failureCounts = time.Minute
 )
 
-// sources bounds the reviews of invalid tokens. Anyone can invent tokens, and each unknown one costs the upstream a
+// sources bounds the reviews of invalid tokens. Anyone can invent tokens, and each unknown token costs the upstream a
 // review. Only failures are charged, so many callers with valid tokens can share an address. A review under way counts
 // as a failure until it ends, so that concurrent reviews cannot exceed the limit.
 //
 // A source that has used up its failures is refused immediately. The failures of all sources are bounded by two equal
-// budgets, in each of which sources take turns. One budget is for the first review of a source without recent failures,
-// the other for all other reviews. Failing sources therefore wait only for each other.
+// budgets, and sources take turns in each budget. One budget is for the first review of a source without recent
+// failures, the other for all other reviews. The first review of a source therefore does not wait for failing sources.
 type sources struct {
 	limits      FailureLimits
 	clean, rest *failureBudget
@@ -56,7 +56,7 @@ type entry struct {
 	sources *sources
 	address netip.Prefix
 	from    *source
-	budget  *failureBudget // nil for a review that needs no seat and does not count as under way
+	budget  *failureBudget // nil for a review admitted by sources.pass
 	settled func(failed bool)
 }
 
@@ -84,7 +84,7 @@ func (s *sources) usedUp(address netip.Prefix) bool {
 	return ok && known.(*source).failures.Tokens() < 1
 }
 
-// pass admits a review that needs no seat.
+// pass admits a review that takes no seat of a failure budget.
 func (s *sources) pass(address netip.Prefix) *entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +105,7 @@ func (e *entry) wait(ctx context.Context) error {
 	return nil
 }
 
-// settle returns the seat of a review and charges a failure. It is called once.
+// settle returns the seat of a review, and charges the source if the token was invalid. It must be called once.
 func (e *entry) settle(failed bool) {
 	if e.settled != nil {
 		e.settled(failed)
@@ -117,11 +117,10 @@ func (e *entry) settle(failed bool) {
 	}
 	if failed {
 		e.from.failed = time.Now()
-		e.from.failures.AllowN(e.from.failed, 1) // no effect if the bucket is empty, as it may be after pass
+		e.from.failures.AllowN(e.from.failed, 1) // no effect on an empty bucket, which is possible after sources.pass
 	}
 }
 
-// wait returns 0 if a review may start now, otherwise the delay before a retry.
 func (s *source) wait(now time.Time) time.Duration {
 	missing := 1 + float64(s.underWay) - s.failures.TokensAt(now)
 	if missing <= 0 {

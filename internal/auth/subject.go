@@ -2,9 +2,9 @@ package auth
 
 import "k8s.io/apiserver/pkg/authentication/user"
 
-// subject is a user as the upstream's authorizers see it, with cached decisions, reviews under way or decisions of
-// watches. Epochs count the observed changes of permissions. The answer to a review that was sent in an earlier epoch
-// says nothing about the permissions after the change.
+// subject is a user as the upstream's authorizers see it. It exists while it has cached decisions, reviews under way or
+// watches. An epoch is the number of observed changes of permissions so far; it is no epoch of a lane. The answer to a
+// review that was sent in an earlier epoch says nothing about the permissions after the change.
 type subject struct {
 	key          string
 	info         user.Info

@@ -55,8 +55,8 @@ func (t *tokens) review(ctx context.Context, token string) (reviewed, error) {
 	return t.evaluate(review.Status, token)
 }
 
-// evaluate returns the caller for a review. kube-apiserver explains an unknown token in status.error. This is a
-// refusal, not a failed review, because a retry would have the same result.
+// evaluate returns the caller for a review. It ignores status.error, in which kube-apiserver explains an unknown token:
+// a retry would have the same result.
 func (t *tokens) evaluate(status authenticationv1.TokenReviewStatus, token string) (reviewed, error) {
 	accepted := authenticator.Audiences(status.Audiences)
 	if len(t.audiences) > 0 {

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// maxTokens bounds the cached results of reviews, the tokens that are known to have been valid, and the verified ones.
+	// maxTokens bounds each cache of tokens: tokens.known, tokens.good and boundTokens.verified.
 	maxTokens = 65536
 	// goodTokenTTL is how long a token that was valid skips the limits on failures after its cached result expires.
 	goodTokenTTL = 10 * time.Minute
@@ -35,7 +35,7 @@ type tokens struct {
 	outcomes               Outcomes
 	sources                *sources
 	seats                  *Seats
-	verifications          *limit.Seats // of signature checks
+	verifications          *limit.Seats // for signature checks
 	secret                 [sha256.Size]byte
 	known                  *cache.LRUExpireCache // tokenKey to *Caller; nil for invalid tokens
 	good                   *cache.LRUExpireCache // tokenKey of tokens that were valid when they were last examined
@@ -92,7 +92,6 @@ type attempt struct {
 	err    error
 }
 
-// AuthenticateToken implements authenticator.Token.
 func (a *attempt) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 	a.caller, a.err = a.tokens.caller(ctx, token, a.source)
 	if a.err != nil {
@@ -109,7 +108,6 @@ func (t *tokens) caller(ctx context.Context, token string, source netip.Prefix) 
 	return caller, err
 }
 
-// identify returns the caller of a token, and the means that accepted the token.
 func (t *tokens) identify(ctx context.Context, token string, source netip.Prefix) (*Caller, Means, error) {
 	// A token that is not UTF-8 would be changed by JSON, so another token would be reviewed.
 	if len(token) > maxToken || !utf8.ValidString(token) {
@@ -137,17 +135,17 @@ func (t *tokens) identify(ctx context.Context, token string, source netip.Prefix
 		if f.source == source || !errors.As(f.err, &busy) {
 			return f.caller, f.by, f.err
 		}
-		// Only the source that started the review is refused. This source tries again.
+		// The refusal is for the source that started the review. This request tries again.
 	}
 }
 
-// again returns the caller of a token that the facade has verified before. At intervals it reviews one such token, to
-// find out whether the upstream still accepts it. While the upstream does not answer, again accepts the token.
+// again returns the caller of a token that the facade has verified before. If an audience of the token must be
+// confirmed (confirmEvery), it first reviews the token, and accepts the token if that review has no result.
 func (t *tokens) again(ctx context.Context, token string, v *boundToken) (*Caller, Means, error) {
 	if !t.bound.audiences.due(v.Audiences) {
 		return v.caller, ByVerification, nil
 	}
-	ctx = context.WithoutCancel(ctx) // no other request is due, so a caller that leaves must not end the review
+	ctx = context.WithoutCancel(ctx) // the review is due once, so a caller that leaves must not end it
 	f := &flight{}
 	seat, err := t.takeSeat(ctx, f.source)
 	if err != nil {
@@ -183,7 +181,7 @@ func callerOrError(caller *Caller) (*Caller, error) {
 }
 
 // join returns the examination of the token that is under way, or starts one if the limits of the source allow it.
-// Joining one costs the source nothing.
+// Joining an examination costs the source nothing.
 func (t *tokens) join(ctx context.Context, key tokenKey, token string, source netip.Prefix) (*flight, error) {
 	signed := t.expectsSignature(token, source)
 	t.mu.Lock()
@@ -217,8 +215,8 @@ func (t *tokens) join(ctx context.Context, key tokenKey, token string, source ne
 	return f, nil
 }
 
-// examine verifies a token, or else reviews it when a seat is free. The source has been admitted (enter), so that it
-// cannot cause more verifications than reviews.
+// examine verifies a token, or else reviews it when a seat is free. enter has admitted the source, so its limits bound
+// verifications, too.
 func (t *tokens) examine(ctx context.Context, f *flight, key tokenKey, token string, entered *entry) {
 	v := t.bound.verify(ctx, key, token)
 	end := t.bound.await(v)
@@ -250,14 +248,13 @@ func (t *tokens) examineUnverified(ctx context.Context, f *flight, token string,
 	entered.settle(errors.Is(f.err, ErrUnauthenticated))
 }
 
-// accept sets the result of a token that needs no review.
 func (t *tokens) accept(f *flight, key tokenKey, v *boundToken) {
 	f.caller, f.by = v.caller, ByVerification
 	t.good.Add(key, nil, goodTokenTTL)
 }
 
-// enter admits a review. A token that was valid needs no seat: its owner cannot invent others like it, and it causes at
-// most one failure.
+// enter admits a review. A token that was valid takes no seat of a failure budget: it causes at most one failure, and
+// its owner cannot invent more such tokens.
 func (t *tokens) enter(key tokenKey, source netip.Prefix) (*entry, error) {
 	if _, good := t.good.Get(key); good {
 		return t.sources.pass(source), nil
@@ -265,7 +262,6 @@ func (t *tokens) enter(key tokenKey, source netip.Prefix) (*entry, error) {
 	return t.sources.enter(source)
 }
 
-// forgetFlight removes a review that has ended.
 func (t *tokens) forgetFlight(key tokenKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -297,7 +293,6 @@ func (t *tokens) runReview(ctx context.Context, seat *seat, f *flight, token str
 	}
 }
 
-// takeSeat waits for a seat for a token review. Sources take turns.
 func (t *tokens) takeSeat(ctx context.Context, source netip.Prefix) (*seat, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.seats.wait())
 	defer cancel()

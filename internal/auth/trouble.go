@@ -14,8 +14,7 @@ const (
 	probeInterval = time.Second
 )
 
-// trouble tracks since when reviews are unanswered or refused. Its times have monotonic clock readings. The zero value
-// means that there is no trouble.
+// trouble records since when reviews are unanswered or refused. The zero value means that there is no trouble.
 type trouble struct {
 	mu         sync.Mutex // guards the fields below
 	answered   time.Time  // time of the last answer
@@ -32,8 +31,8 @@ func (t *trouble) recordAnswer() {
 	t.unanswered, t.refused, t.refusedAgain = time.Time{}, time.Time{}, time.Time{}
 }
 
-// recordNoAnswer records a review without an answer that was sent at the given time. It has no effect if another review
-// has been answered since that time.
+// recordNoAnswer records that a review, sent at the given time, has no answer. It has no effect if another review has
+// been answered since then.
 func (t *trouble) recordNoAnswer(asked time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -57,7 +56,6 @@ func (t *trouble) recordRefusal() bool {
 	return t.lasts()
 }
 
-// isRefusal reports whether reviews have been refused for refusalGrace.
 func (t *trouble) isRefusal() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -31,13 +31,13 @@ const (
 	trustTimeout  = 5 * time.Second // of the request for the ConfigMap
 )
 
-// Trust verifies certificates of clients and front proxies against the last CA bundles that could be read. All of its
-// state is replaced in one step, so a proxy's headers are never combined with bundles of another configuration (ADR
-// 14).
+// Trust verifies certificates of clients and front proxies against the last CA bundles that could be read. Bundles,
+// names and headers are replaced in one step, so a proxy's headers are never combined with bundles of another
+// configuration (ADR 14).
 type Trust struct {
 	config TrustConfig
 	now    atomic.Pointer[trusted]
-	// The fields below are used by refresh only.
+	// The fields below are used by load and refresh only.
 	warned                   string // last logged problem
 	clientsGone, proxiesGone absence
 }
@@ -46,13 +46,13 @@ type Trust struct {
 type trusted struct {
 	clients *authority // nil if client certificates are not accepted
 	proxies *proxies   // nil if front proxies are not accepted
-	// known is false until the ConfigMap has been read, or is known to be absent.
+	// known is false until the ConfigMap has been read, or is known to be absent or not permitted.
 	known   bool
-	hints   *x509.CertPool // both bundles; nil if neither is trusted
+	hints   *x509.CertPool // both bundles; nil or empty if neither is trusted
 	problem string         // text of the last error in reading a bundle; empty if there is none
 }
 
-// NewTrust reads the files, all of which must contain valid certificates. It starts no goroutine.
+// NewTrust reads the files, each of which must contain a valid certificate. It starts no goroutine.
 func NewTrust(c TrustConfig) (*Trust, error) {
 	if c.Log == nil {
 		c.Log = zap.NewNop()
@@ -82,13 +82,12 @@ func (c TrustConfig) readsUpstream() bool {
 func (t *Trust) current() *trusted { return t.now.Load() }
 
 // Hints returns the CA certificates that the server names in a TLS handshake, so that clients choose a suitable
-// certificate; nil if there are none. The pool is replaced when the bundles change.
+// certificate. The pool may be nil or empty. It is replaced when the bundles change.
 func (t *Trust) Hints() *x509.CertPool { return t.current().hints }
 
-// Problem returns why a trusted or previously trusted bundle cannot be read; empty if all can be read.
+// Problem returns why a trusted or previously trusted bundle cannot be read; empty if there is no problem.
 func (t *Trust) Problem() string { return t.current().problem }
 
-// run refreshes the bundles until the context ends.
 func (t *Trust) run(ctx context.Context) {
 	ticker := time.NewTicker(trustInterval)
 	defer ticker.Stop()
@@ -122,7 +121,6 @@ func (t *Trust) refresh(ctx context.Context) {
 	t.warn(ctx, all)
 }
 
-// warn logs a problem when it changes, and the end of all problems.
 func (t *Trust) warn(ctx context.Context, err error) {
 	text := ""
 	if err != nil {
@@ -143,7 +141,6 @@ func (t *Trust) warn(ctx context.Context, err error) {
 
 var errTrustUnknown = errors.New("trusted CA bundles have not been read yet")
 
-// byFrontProxy returns the caller that a front proxy names. Without trusted proxies it returns nil and unknownError.
 func (t *trusted) byFrontProxy(r *http.Request) (*Caller, error) {
 	if t.proxies == nil {
 		return nil, t.unknownError()
@@ -151,8 +148,6 @@ func (t *trusted) byFrontProxy(r *http.Request) (*Caller, error) {
 	return t.proxies.byHeaders(r)
 }
 
-// byCertificate returns the caller of a client certificate; nil if client certificates are not accepted. While the
-// bundles are unknown, it returns an *UnavailableError.
 func (t *trusted) byCertificate(r *http.Request) (*Caller, error) {
 	if t.clients == nil {
 		return nil, t.unknownError()

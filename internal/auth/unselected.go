@@ -10,7 +10,7 @@ import (
 
 // unselected returns the attributes of a list or watch without its selectors and name, and reports whether to review
 // these first. A user who may read all objects may also read a selection of them (KEP-4601), so one review serves all
-// selectors (docs/adr/0026-who-may-read-all-may-select.md). Nodes are excluded, because the Node authorizer never lets
+// selectors (docs/adr/0026-reviews-of-selectors.md). Nodes are excluded, because the Node authorizer never lets
 // them read all objects.
 func (a Attributes) unselected() (Attributes, bool) {
 	selects := len(a.Fields) > 0 || len(a.Labels) > 0 || a.Name != ""
@@ -25,8 +25,8 @@ func (a Attributes) unselected() (Attributes, bool) {
 }
 
 // decideUnselected decides by the permission to read without selectors. If that permission is refused, the calling
-// function must decide by the attributes with selectors. decideUnselected sends no review if a recent verdict on either
-// question is enough.
+// function must decide by the attributes with selectors. decideUnselected sends no review if a cached verdict on one of
+// the two questions is enough.
 func (r *Reviews) decideUnselected(ctx context.Context, all, a Attributes, p period) (answer, Outcome, error) {
 	q := newQuestion(all, p)
 	known, ok := r.known(q)
@@ -41,8 +41,8 @@ func (r *Reviews) decideUnselected(ctx context.Context, all, a Attributes, p per
 	return r.settleBy(ctx, q, known, ok)
 }
 
-// watchQuestion returns the question whose answer a watch depends on: the one without selectors, if that allowed the
-// watch. Thousands of watches that differ in their selectors then share one review. The caller holds mu.
+// watchQuestion returns the question whose answer a watch depends on: without selectors, if a cached answer to that
+// question allows the watch. Watches with different selectors then share one review. The caller holds mu.
 func (r *Reviews) watchQuestion(a Attributes) question {
 	if all, ok := a.unselected(); ok {
 		q := newQuestion(all, r.period())

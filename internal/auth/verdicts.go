@@ -7,7 +7,6 @@ import (
 	"unique"
 )
 
-// Limits of the cached verdicts.
 const (
 	maxVerdicts      = 65536
 	maxVerdictsShare = maxVerdicts / 20
@@ -15,7 +14,6 @@ const (
 	maxKeptKey       = 16 << 10
 )
 
-// verdict is the cached answer to one question.
 type verdict struct {
 	hash    [sha256.Size]byte
 	subject *subject
@@ -28,8 +26,8 @@ type verdict struct {
 	inShare, inTotal *list.Element
 }
 
-// verdicts caches verdicts, oldest first, per share and in total. A share that exceeds its part evicts its own oldest
-// verdict. Not safe for concurrent use.
+// verdicts caches the answers of reviews, oldest first, per share (Caller.Share) and in total. A new verdict replaces
+// the oldest one of a share with maxVerdictsShare verdicts. Not safe for concurrent use.
 type verdicts struct {
 	lasts  time.Duration // maximum age of a useful verdict
 	byHash map[[sha256.Size]byte]*verdict
@@ -64,7 +62,6 @@ func (s *verdicts) put(v *verdict) {
 	s.byHash[v.hash] = v
 }
 
-// forget drops the verdict on a question, if there is one.
 func (s *verdicts) forget(hash [sha256.Size]byte) {
 	if old := s.byHash[hash]; old != nil {
 		s.drop(old)

@@ -22,8 +22,8 @@ func (t *tokens) expectsSignature(token string, source netip.Prefix) bool {
 	return t.bound != nil && !t.sources.usedUp(source) && t.bound.expects(token)
 }
 
-// examineSigned verifies a token that names a key of the upstream. Its source is charged only if the token must be
-// reviewed then. Thousands of agents behind one address can therefore log in at the same time. A client behind the same
+// examineSigned verifies a token that names a key of the upstream. Its source is charged only if the token must also be
+// reviewed. Thousands of agents behind one address can therefore log in at the same time. A client behind the same
 // address delays them only while it sends wrong signatures.
 func (t *tokens) examineSigned(ctx context.Context, f *flight, key tokenKey, token string) {
 	v, err := t.verifyInTurn(ctx, f.source, key, token)

@@ -20,9 +20,9 @@ type WatchAuthorization struct {
 func (w *WatchAuthorization) Ended() <-chan struct{} { return w.ended }
 
 // Check must be called before each event is sent. It returns nil if the event may be sent, ErrRevoked or the context's
-// error otherwise. It blocks only while the permission is pending after a change.
+// error otherwise. It blocks only while the permission is pending.
 func (w *WatchAuthorization) Check(ctx context.Context) error {
-	// The pending authorization is checked first, because it ends after the watch authorization.
+	// pending is read before over: when a watch ends, over is set before pending is cleared.
 	if d := w.decision.Load(); d != nil && !w.isConfirmedBy(d) {
 		return w.reviews.settle(ctx, w)
 	}
@@ -42,14 +42,14 @@ func (w *WatchAuthorization) err() error {
 	return nil
 }
 
-// Release ends the watch authorization for its holder. Further calls have no effect.
+// Release gives up the watch authorization. Further calls have no effect.
 func (w *WatchAuthorization) Release() {
 	if w.decision.Load() != nil {
 		w.reviews.release(w)
 	}
 }
 
-// end is called once, when the watch authorization is removed from its decision.
+// end must be called at most once.
 func (w *WatchAuthorization) end() {
 	w.stop()
 	w.over.Store(true)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Account is a named consumer of memory with its current number of bytes.
+// Account is a part of the process that uses memory. Bytes returns how much it uses now.
 type Account struct {
 	Name  string
 	Bytes func() int64
@@ -20,19 +20,18 @@ type Step struct {
 	Name string
 	// Above is the share of the limit, from 0 to 1, above which the step runs.
 	Above float64
-	// Costly reports whether the step runs only if too much memory is in use permanently. Garbage, responses, and memory
-	// that was not in use a second ago are not in use permanently.
+	// Costly is set for a step that runs only if the memory without garbage and responses exceeds Above for a second.
 	Costly bool
 	// Free frees up to the given number of bytes, and returns how many it freed.
 	Free func(bytes int64) int64
-	// Ease is called once per second while the step is not needed. It may be nil.
+	// Ease is called in each round in which the step is not needed, about once per second. It may be nil.
 	Ease func()
 }
 
 // Purpose is the purpose for which Take takes memory.
 type Purpose int
 
-// The purposes.
+// Values of Purpose.
 const (
 	Answers Purpose = iota // a response in flight
 	Watches                // an open watch
@@ -46,10 +45,9 @@ func (p Purpose) String() string { return [purposes]string{"answers", "watches"}
 type Options struct {
 	// Limit is the number of bytes of memory that the process may use; 0 means no limit.
 	Limit int64
-	// Accounts are the consumers of memory, without the purposes of Take.
+	// Accounts does not include the memory from Take.
 	Accounts []Account
-	// Steps run in their order.
-	Steps []Step
+	Steps    []Step
 	// Admit are the steps that free memory for a lane that is being filled. Their Above is ignored.
 	Admit []Step
 	// FillAbove is the share of the limit, from 0 to 1, above which no lane is filled. RefuseAbove is the share above
@@ -72,7 +70,7 @@ type Budget struct {
 	last      time.Time   // end of the last round
 	collected time.Time   // last collection that the Budget started
 	seen      uint64      // number of collections at the last round
-	above     []time.Time // since when each step is needed; zero if the step is not needed
+	above     []time.Time // since when each costly step is needed; zero if the step is not needed
 	leaving   int64       // bytes that costly steps freed and that readers may still reference
 	leftBy    time.Time   // time after which no reader references these bytes
 }
@@ -114,9 +112,9 @@ func (b *Budget) Run(ctx context.Context) {
 	}
 }
 
-// Take reserves memory for a purpose; ok is false if there is not enough. give returns the memory, and may be called
-// several times. If there is not enough memory, Take first runs a round of steps, unless a round has run within the
-// last second.
+// Take reserves memory for a purpose; ok is false if there is not enough. The caller calls give to return the memory;
+// further calls have no effect. If there is not enough memory, Take first runs a round of steps, unless a round is
+// running or ended within the last second.
 func (b *Budget) Take(p Purpose, bytes int64) (give func(), ok bool) {
 	if b == nil {
 		return func() {}, true
@@ -171,7 +169,6 @@ func (b *Budget) excess(bytes int64) int64 {
 	return b.used() - b.taken[Answers].Load() + bytes - b.share(b.options.FillAbove)
 }
 
-// has reports whether the used memory plus the given bytes is within a share of the limit.
 func (b *Budget) has(share float64, bytes int64) bool {
 	return b.options.Limit == 0 || b.used()+bytes <= b.share(share)
 }
@@ -200,8 +197,7 @@ func (b *Budget) relieve() bool {
 	return true
 }
 
-// margin is the share of the limit that a step frees in addition. Otherwise the step would be needed again in the next
-// round.
+// margin is the share of the limit that a step frees in addition, so that it is not needed again in the next round.
 const margin = 0.02
 
 // round runs the steps that are needed, in their order. The caller holds b.relieving.
@@ -228,8 +224,8 @@ func (b *Budget) round() {
 	b.last = time.Now()
 }
 
-// lasting returns the memory that is in use permanently, for a costly step. It returns 0 if the step is not needed, or
-// was not needed in the previous round.
+// lasting returns the used memory for a costly step: without garbage, responses, and bytes that the last costly steps
+// freed. It returns 0 if the step is not needed, or was not needed in the previous round.
 func (b *Budget) lasting(step int) int64 {
 	above := b.share(b.options.Steps[step].Above)
 	stays := func() int64 { return b.used() - b.taken[Answers].Load() - b.left() }
@@ -251,7 +247,6 @@ func (b *Budget) lasting(step int) int64 {
 	return used
 }
 
-// left returns the bytes that costly steps freed and that readers may still reference.
 func (b *Budget) left() int64 {
 	if time.Now().After(b.leftBy) {
 		return 0

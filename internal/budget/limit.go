@@ -11,8 +11,7 @@ import (
 )
 
 // CgroupLimit returns the memory limit of the process in bytes: the lowest limit of its cgroup and of the visible
-// cgroups above it. The argument root is the root file system. CgroupLimit returns 0 if there is no limit, or if it is
-// unknown.
+// cgroups above it. It returns 0 if there is no known limit. root is the root file system.
 func CgroupLimit(root fs.FS) int64 {
 	least := int64(math.MaxInt64)
 	for _, group := range groupsOf(root) {
@@ -37,7 +36,6 @@ func CgroupLimit(root fs.FS) int64 {
 // number: the largest multiple of the page size.
 const unlimited = math.MaxInt64 >> 1
 
-// group is a cgroup that may limit memory.
 type group struct {
 	path   string   // path of the group in its hierarchy
 	mounts []string // mount points of hierarchies, one of which contains the group
@@ -66,8 +64,7 @@ func groupsOf(root fs.FS) []group {
 	return groups
 }
 
-// mounts returns the mount points of file systems with a type and an option, relative to the root, from
-// /proc/self/mountinfo.
+// mounts returns the mount points, relative to the root, of file systems with the given type and option.
 func mounts(root fs.FS, kind, option string) []string {
 	var points []string
 	eachLine(root, "proc/self/mountinfo", func(line string) {
@@ -84,7 +81,6 @@ func mounts(root fs.FS, kind, option string) []string {
 
 func contains(list, option string) bool { return strings.Contains(","+list+",", ","+option+",") }
 
-// limitIn returns the limit in a file; 0 if there is none.
 func limitIn(root fs.FS, name string) int64 {
 	text, err := fs.ReadFile(root, name)
 	if err != nil {
@@ -97,7 +93,6 @@ func limitIn(root fs.FS, name string) int64 {
 	return limit
 }
 
-// eachLine calls do(line) for each line of a file, if the file exists.
 func eachLine(root fs.FS, name string, do func(line string)) {
 	file, err := root.Open(name)
 	if err != nil {

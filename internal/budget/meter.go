@@ -45,9 +45,8 @@ type meter struct {
 	uncounted   int64  // live memory at the last reading minus the accounts
 }
 
-// used returns the live memory of the last collection, corrected by the changes of the accounts since then. The
-// argument taken is the memory from Take. The argument surplus is the part of taken that may never be used, because
-// most watches use half of the memory that they take.
+// used returns the live memory of the last collection, corrected by the changes of the accounts since then. taken is
+// the memory from Take. surplus is the part of taken that may never be used: most watches use half of what they take.
 func (m *meter) used(accounts []Account, taken, surplus int64, read func() Runtime) int64 {
 	accounted := m.count(accounts) + taken
 	now := read()
@@ -82,7 +81,6 @@ func (m *meter) lately(now time.Time) (sum int64, ok bool) {
 	return m.accounted, now.Sub(m.counted) < countEvery
 }
 
-// forget marks the sum of the accounts as outdated, because memory was freed.
 func (m *meter) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

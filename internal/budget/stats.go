@@ -33,7 +33,6 @@ type Refusals struct {
 	Count   int64
 }
 
-// tally counts freed memory and refusals.
 type tally struct {
 	steps   []string
 	taken   []atomic.Int64
@@ -41,7 +40,6 @@ type tally struct {
 	refused [purposes]atomic.Int64
 }
 
-// init creates the counters for the steps of all lists, by name.
 func (t *tally) init(lists ...[]Step) {
 	for _, list := range lists {
 		for _, step := range list {

@@ -9,24 +9,22 @@ import (
 
 const (
 	// sharedSize is the number of recent versions in an account that several lanes share: 16 seconds at 1,000 writes a
-	// second. ownSize is the number in the account of a single lane.
+	// second. ownSize is the number of versions in the account of a single lane.
 	sharedSize, ownSize = 1 << 14, 1 << 8
-	// settleTime is the time that an event may take to reach its lane. A version that no lane has received by then counts
-	// as unaccounted.
+	// settleTime is the time that an event may take to reach its lane.
 	settleTime = 100 * time.Millisecond
-	// likelyEnough is a limit for the expected number of unaccounted versions. Up to this limit, a probe counts as likely
-	// to confirm a lane.
+	// likelyEnough is the maximum expected number of unaccounted versions for which a probe is likely to confirm a lane.
 	likelyEnough = 0.5
 )
 
 // account records which resource each recent version of a store changed. Each resourceVersion (etcd revision) is one
-// change of one object, because kube-apiserver writes each object by a separate transaction. (When a lease expires,
-// etcd deletes several events at one version; all are of one resource.) So if the lane of another resource received a
-// version, that version is no change of this resource. A lane that misses only such versions is complete up to the
-// latest of them.
+// change of one object, because kube-apiserver writes each object by a separate transaction. The exception is an
+// expired lease: etcd deletes several Event objects at one version, all of one resource. So if the lane of one resource
+// received a version, that version is no change of another resource. A lane that misses only versions of other
+// resources is complete up to the latest of them.
 //
-// A resource is identified by its plural name, without group and version. For example, the resource events is served in
-// v1 and in events.k8s.io/v1, and each of the two lanes has to receive a change itself.
+// A resource is identified by its plural name. For example, the lanes of events in v1 and in events.k8s.io/v1 have the
+// same objects, so each of these lanes must receive a change itself.
 type account struct {
 	size cache.RV
 
@@ -41,19 +39,16 @@ type account struct {
 	unaccounted float64 // versions per second that no lane receives
 }
 
-// entry is a version with the resource that it changed.
 type entry struct {
 	rv    cache.RV
 	owner uint32 // number of the resource; 0: no version is recorded
 }
 
-// mark is a version that the store returned, with the time of the response.
 type mark struct {
 	rv cache.RV
 	at time.Time
 }
 
-// notice notifies the readers that wait until a lane receives a version.
 type notice struct {
 	received chan struct{}
 	readers  int
@@ -63,7 +58,6 @@ func newAccount(size cache.RV) *account {
 	return &account{size: size, owners: map[string]uint32{}, awaited: map[cache.RV]*notice{}}
 }
 
-// note records that the lane of a resource has received the change at a version.
 func (a *account) note(resource string, rv cache.RV) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -112,8 +106,7 @@ func (a *account) firstMissing(owner uint32, after, upTo cache.RV) cache.RV {
 	return 0
 }
 
-// firstUnaccounted returns the first version that no lane has received and that is above the argument after, up to the
-// highest known version. It returns 0 if there is none.
+// firstUnaccounted returns the first version in (after, highest] that no lane has received, or 0 if there is none.
 func (a *account) firstUnaccounted(after cache.RV) cache.RV {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -128,8 +121,7 @@ func (a *account) firstUnaccounted(after cache.RV) cache.RV {
 	return 0
 }
 
-// at returns the entry for a version. The entry may contain another version that uses the same index. The caller holds
-// mu.
+// at returns the entry at the index of a version. The entry may contain another version. The caller holds mu.
 func (a *account) at(rv cache.RV) entry {
 	if a.received == nil {
 		return entry{}
@@ -154,7 +146,6 @@ func (a *account) await(rv cache.RV) *notice {
 	return n
 }
 
-// leave ends the wait of one reader.
 func (a *account) leave(rv cache.RV, n *notice) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -204,7 +195,7 @@ func (a *account) likely(resource string, completeTo cache.RV, since time.Durati
 	return a.firstMissing(a.owner(resource), completeTo, a.marks[1].rv) == 0
 }
 
-// reset forgets all versions. The store may have been restored, and may assign the same versions again.
+// reset forgets all versions, because a restored store may assign the same versions again.
 func (a *account) reset() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Answer is the size of the upstream's response to a read that the lane would otherwise serve. A freshness check never
-// costs more than this response.
+// Answer is the size of the response that the upstream would send if the lane did not serve a read.
 type Answer struct {
 	Objects int
 	Bytes   int // of JSON, before compression
@@ -16,21 +15,19 @@ type Answer struct {
 // Endless returns the Answer to a watch, which keeps the upstream busy for as long as it lasts.
 func Endless() Answer { return Answer{Objects: math.MaxInt32, Bytes: math.MaxInt32} }
 
-// Prices are processor time of kube-apiserver 1.37, measured on one core of the machine in docs/benchmarks.md. Only the
-// ratios between the prices matter.
+// Prices are processor time of kube-apiserver 1.37, measured on one core of the machine in docs/benchmarks.md.
 const (
 	// requestPrice is the price of a small read, such as a probe: TLS, filters, flow control and a quorum read of etcd.
 	requestPrice = 250 * time.Microsecond
-	// objectPrice and bytePrice are the prices of each object and of each byte of a list.
-	objectPrice = 3 * time.Microsecond
-	bytePrice   = 8 * time.Nanosecond
+	objectPrice  = 3 * time.Microsecond
+	bytePrice    = 8 * time.Nanosecond
 	// calledPrice is the price of each object of a roll call, which contains the object's metadata in protobuf.
 	calledPrice = 4 * time.Microsecond
-	// costlyPrice is the price of ten probes. A probe precedes each request that costs the upstream more than this, even
-	// if the probe will probably not confirm the lane.
+	// costlyPrice is the price of ten probes. A probe that will probably not confirm the lane is only worth sending before
+	// a read that costs the upstream more than this.
 	costlyPrice = 10 * requestPrice
-	// definedPrice is the price of each byte of a definition whose metadata is read, because kube-apiserver decodes the
-	// complete definition.
+	// definedPrice is the price of each byte of a definition. kube-apiserver decodes the complete definition, although
+	// only the definition's metadata is read.
 	definedPrice = 45 * time.Nanosecond
 	// progressWatchPrice is the price of a progress watch together with its probe.
 	progressWatchPrice = 4 * requestPrice
@@ -39,9 +36,7 @@ const (
 )
 
 const (
-	// smallObjects and smallBytes are the maximum size of a small answer. The upstream gives small answers itself, because
-	// a progress watch takes up to two seconds. With objects of the usual size, a small answer costs the upstream a few
-	// milliseconds.
+	// smallObjects and smallBytes are the maximum size of a small answer.
 	smallObjects = 500
 	smallBytes   = 8 << 20
 )
@@ -52,15 +47,13 @@ func (a Answer) price() time.Duration {
 
 func (a Answer) isCostly() bool { return a.price() > costlyPrice }
 
-// Small reports whether the answer is small. If so, the upstream should answer, and no reader should wait for a
+// Small reports whether the upstream should give the answer, so that the reader need not wait up to two seconds for a
 // progress watch.
 func (a Answer) Small() bool { return a.Objects <= smallObjects && a.Bytes <= smallBytes }
 
-// SmallPage reports whether the requested page is small, even if the complete list is not. If so, the upstream answers
-// when the lane does not reach the version.
+// SmallPage reports whether the requested page is small, even if the complete list is not.
 func (a Answer) SmallPage() bool { return a.Page > 0 && a.Page <= smallObjects }
 
-// rollCallPrice returns the price of a roll call of the given number of objects.
 func rollCallPrice(objects int) time.Duration {
 	return requestPrice + time.Duration(objects)*calledPrice
 }

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// grace is the time to wait for an event in transit: the upstream's dispatch and one loopback hop take less than 5 ms.
+	// grace is how long a check waits for events in transit. The upstream usually sends an event in less than 5 ms.
 	grace = 20 * time.Millisecond
-	// shortGrace is the time to wait for an event of a lane that changes rarely. Only its last change can be in transit.
+	// shortGrace replaces grace for a lane that changes rarely, because only the lane's last change can be in transit.
 	shortGrace = 5 * time.Millisecond
 )
 
@@ -20,7 +20,7 @@ const (
 type Checkers struct {
 	metrics Metrics
 	seats   *questionSeats
-	readers *atomic.Int64 // number of readers that wait for a check, or for the upstream's response in its place
+	readers *atomic.Int64 // readers that wait for a check or for a small forwarded answer
 	stores  *stores
 	demand  *demand
 }
@@ -44,13 +44,13 @@ type Options struct {
 	Resource string
 	// Definition is the definition of a custom resource; nil for a built-in resource.
 	Definition Definition
-	// ReadFromEtcd is set if the upstream has no watch cache for the resource. Then it sends no bookmarks (semantics 4.1).
+	// ReadFromEtcd is set if the upstream has no watch cache for the resource, and so sends no bookmarks (semantics 4.1).
 	ReadFromEtcd bool
 }
 
 // Checker finds out the upstream's current resourceVersion and checks that one lane has reached it (semantics 10.5).
-// The writer of the lane notifies it by Changed, Synced, Interrupted and Replaced. All other methods are safe for
-// concurrent use, except KeepUp.
+// The writer of the lane calls Changed, Synced, Interrupted and Replaced. All other methods are safe for concurrent
+// use, except KeepUp.
 type Checker struct {
 	lane         *cache.Lane
 	filler       Filler
@@ -75,7 +75,7 @@ type Checker struct {
 	unaccounted     cache.RV                  // version that no lane had received in the last run of KeepUp; 0: none
 }
 
-// Checker returns the Checker of a lane.
+// Checker returns a new Checker for a lane.
 func (c *Checkers) Checker(o Options) *Checker {
 	checker := &Checker{
 		lane: o.Lane, filler: o.Filler, resource: o.Resource, readFromEtcd: o.ReadFromEtcd,
@@ -88,7 +88,7 @@ func (c *Checkers) Checker(o Options) *Checker {
 	return checker
 }
 
-// Changed records that a change was written to the lane. Only one goroutine may call it.
+// Changed records that a change was written to the lane. Only one goroutine calls Changed.
 func (c *Checker) Changed(rv cache.RV) {
 	now := time.Now()
 	c.rate.note(now)
@@ -104,7 +104,7 @@ func (c *Checker) Synced(asked time.Time) {
 }
 
 // Interrupted records that the lane's watch ended, or that the lane stops. Before the next watch, the upstream may be
-// restored from a backup, and then assign, a second time, versions that the lane has already received. It may also be
+// restored from a backup. It then assigns versions again that the lane has already received. The upstream may also be
 // restarted with another etcd for the resource.
 func (c *Checker) Interrupted() {
 	c.membership.leave()
@@ -114,13 +114,13 @@ func (c *Checker) Interrupted() {
 // Replaced records that the lane was listed again and matches the upstream.
 func (c *Checker) Replaced() { c.distrusted.Store(false) }
 
-// distrust stops all checks until the lane is listed again, because it does not match the upstream.
 func (c *Checker) distrust(notify func()) {
 	c.distrusted.Store(true)
 	notify()
 }
 
-// Now returns the upstream's resourceVersion at some moment after the call began. The lane has possibly not reached it.
+// Now returns the upstream's resourceVersion at some moment after the call began. The lane has possibly not reached
+// this version.
 func (c *Checker) Now(ctx context.Context) (cache.RV, error) {
 	c.readers.Add(1)
 	defer c.readers.Add(-1)
@@ -242,7 +242,6 @@ func (c *Checker) Reach(ctx context.Context, want cache.RV, answer Answer) error
 	return ErrUnproven
 }
 
-// current returns the upstream's resourceVersion at some moment after the call began.
 func (c *Checker) current(ctx context.Context) (reading, error) {
 	before, err := c.lane.State()
 	if err != nil {
@@ -256,7 +255,6 @@ func (c *Checker) current(ctx context.Context) (reading, error) {
 	return now, err
 }
 
-// hasReached reports whether the lane is complete up to rv.
 func (c *Checker) hasReached(rv cache.RV) bool {
 	state, err := c.lane.State()
 	return err == nil && state.RV() >= rv

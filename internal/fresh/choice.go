@@ -22,12 +22,12 @@ func (c Check) String() string {
 	return [...]string{"", "probe", "roll-call", "progress-watch", "fill"}[c]
 }
 
-// choose returns the next check to run. tried is the check that has just failed, or byUpstream at first. It compares
-// the costs of a check and of the answer for the upstream, so that a check does not cost more than the answer:
+// choose returns the next check to run. tried is the check that has just failed, or byUpstream at first. choose
+// compares what a check and the answer would cost the upstream:
 //
-//   - A probe costs as much as the smallest answer, and all lanes share it. It is chosen if it is likely to confirm the
-//     lane, or if all alternatives cost the upstream more than ten probes. It is not chosen for a single reader whose
-//     answer costs little more than a probe.
+//   - A probe costs as much as the smallest answer, and all lanes of a store share it. It is chosen if it is likely to
+//     confirm the lane. It is also chosen if the answer, and a roll call if possible, cost more than ten probes. It is
+//     not chosen for a single reader whose answer costs little more than a probe.
 //   - A roll call is shared by the readers of one lane. Before callRoll sends the roll call, it checks whether the
 //     answers to the waiting readers would cost more.
 //   - For a custom resource, each check also needs a small request for the definition (defined.confirm).
@@ -46,14 +46,13 @@ func (c *Checker) choose(s *cache.State, answer Answer, tried Check) Check {
 	return byProgressWatch
 }
 
-// wouldCallRoll reports whether a read is worth a roll call.
 func (c *Checker) wouldCallRoll(s *cache.State, answer Answer) bool {
 	worth := rollCallPrice(s.Len()) + worthPrice + c.defined.price()
 	return c.mayCallRoll(s) && (c.readers.Load() > 1 || answer.price() > worth)
 }
 
-// isCostly reports whether a read is worth a probe that will probably not confirm the lane. The answer must be costly
-// and, if a roll call is the alternative, the roll call, too.
+// isCostly reports whether a probe is worth its price even if it will probably not confirm the lane. The answer must be
+// costly. If a roll call is the alternative, the roll call must be costly, too.
 func (c *Checker) isCostly(s *cache.State, answer Answer) bool {
 	return answer.isCostly() && (!c.wouldCallRoll(s, answer) || rollCallPrice(s.Len()) > costlyPrice)
 }

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// defined checks that the definition of a custom resource is still the one with which the lane was filled. All waiting
-// readers share one request.
+// defined checks that the definition of a custom resource is still the one with which the lane was filled.
 type defined struct {
 	definition Definition // nil for a built-in resource
 	questions  *groupCommit[struct{}]
@@ -25,8 +24,8 @@ func newDefined(o Options, metrics Metrics) defined {
 // unreadable reports whether the definition cannot be read. Then no check of the lane can succeed.
 func (d *defined) unreadable() bool { return d.definition != nil && !d.definition.Readable() }
 
-// confirm returns nil if the upstream still had the lane's definition at some moment after the call began. It is the
-// last step of a check. All objects of the State, which was read before, then have the representation of that moment.
+// confirm returns nil if the upstream still had the lane's definition at some moment after the call began. confirm is
+// called after a check. The objects of the check's State then have the representation of that moment.
 func (d *defined) confirm(ctx context.Context) error {
 	if d.definition == nil {
 		return nil
@@ -37,7 +36,6 @@ func (d *defined) confirm(ctx context.Context) error {
 	return nil
 }
 
-// price returns what a request for the definition costs the upstream; 0 for a built-in resource.
 func (d *defined) price() time.Duration {
 	if d.definition == nil {
 		return 0

@@ -10,7 +10,7 @@ import (
 // Checkers can then subscribe to resources without a lane, whose versions are missing in the account.
 type demand struct {
 	wanted atomic.Pointer[time.Time] // time of the last costly read; nil before the first
-	missed chan struct{}             // capacity 1: a probe did not confirm the lane for a costly read
+	missed chan struct{}             // capacity 1; receives a value when a probe did not confirm a lane
 }
 
 func newDemand() *demand { return &demand{missed: make(chan struct{}, 1)} }
@@ -19,14 +19,12 @@ func newDemand() *demand { return &demand{missed: make(chan struct{}, 1)} }
 // reason is a version of the store that no lane had received. One value may stand for many reads.
 func (c *Checkers) Missed() <-chan struct{} { return c.demand.missed }
 
-// WantedSince reports whether a costly read arrived after the given moment. A read is costly if its answer costs the
-// upstream more than ten probes.
+// WantedSince reports whether a costly read (Checker.isCostly) arrived after the given moment.
 func (c *Checkers) WantedSince(moment time.Time) bool {
 	wanted := c.demand.wanted.Load()
 	return wanted != nil && wanted.After(moment)
 }
 
-// noteWanted records a costly read, and adds its price to the cost that KeepUp may cause.
 func (c *Checker) noteWanted(answer Answer) {
 	now := time.Now()
 	c.wanted.Store(&now)
@@ -34,18 +32,16 @@ func (c *Checker) noteWanted(answer Answer) {
 	c.credit.Store(min(c.credit.Load()+int64(answer.price()), int64(maxCredit)))
 }
 
-// maxForwarded is the maximum total price of the forwarded costly answers that are in progress for one lane. An
-// upstream with two processors needs a quarter of a second for them. For more answers, a progress watch is better,
-// although it takes one to two seconds.
+// maxForwarded is the maximum total price of the forwarded costly answers that are in progress for one lane. For more
+// answers, a progress watch is better, although it takes one to two seconds.
 const maxForwarded = 500 * time.Millisecond
 
-// answeredWithin is the time after which a forwarded answer no longer counts as in progress, because the upstream has
-// produced it by then. So a client that reads its response slowly delays no other reader.
+// answeredWithin is the time after which a forwarded answer no longer counts as in progress. The upstream has produced
+// the answer by then, and a client that reads slowly should not delay other readers.
 const answeredWithin = 2 * time.Second
 
 // forward records that a costly read is forwarded to the upstream, and starts to bring the lane up to date for the next
-// reader. It returns false if too many costly answers are already in progress. The caller then has to wait for a
-// progress watch. ctx is the request's context.
+// reader. It returns false if too many costly answers are in progress: the caller then waits for a progress watch.
 func (c *Checker) forward(ctx context.Context, answer Answer) bool {
 	price := int64(answer.price())
 	if c.forwarded.Add(price) > int64(maxForwarded) {
@@ -79,14 +75,14 @@ func (c *Checker) Join() {
 	}
 }
 
-// keptUpFor is how long a lane is kept up to date after a costly read. This may cost the upstream as much as the
-// answers to these reads, but at most maxCredit.
+// keptUpFor is how long KeepUp updates a lane after a costly read. Its progress watches may cost the upstream as much
+// as the answers to the costly reads, but at most maxCredit.
 const (
 	keptUpFor = time.Minute
 	maxCredit = 60 * progressWatchPrice
 )
 
-// KeepUp brings a recently read lane up to date in the background if no lane has received a version of the store.
+// KeepUp brings a recently read lane up to date in the background if a version of the store has reached no lane.
 // kube-apiserver writes some versions that are not a change of any resource. A probe cannot confirm a lane beyond such
 // a version. A version counts only if two successive calls find it, because its event may be in transit during the
 // first call. KeepUp is called periodically, by one goroutine.

@@ -18,5 +18,5 @@ var (
 	errSetBack      = errors.New("the upstream is at an earlier resourceVersion than before")
 	errContradicted = fmt.Errorf("%w: its objects differ from the upstream's at the same resourceVersion", ErrUnproven)
 	errStopped      = errors.New("freshness checks have stopped")
-	errNoResource   = errors.New("no resource of the store can be probed")
+	errNoResource   = errors.New("no resource to read the resourceVersion from")
 )

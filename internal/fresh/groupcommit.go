@@ -11,7 +11,7 @@ import (
 // response includes every write that finished before that.
 type groupCommit[T any] struct {
 	ask   func(ctx context.Context, waiters waiters) (T, error)
-	seats *questionSeats                        // seats that requests about a single lane need; nil if requests need none
+	seats *questionSeats                        // bounds the requests about single lanes; nil for no bound
 	start func(work func(context.Context)) bool // runs work in the background; returns false when stopping
 
 	mu   sync.Mutex
@@ -19,12 +19,10 @@ type groupCommit[T any] struct {
 	seat chan struct{}
 }
 
-// waiters are the readers that share a request.
 type waiters struct {
-	price time.Duration // total cost to the upstream if it answered all these readers instead
+	price time.Duration // total price of the upstream's answers to all these readers
 }
 
-// question is one request with its response.
 type question[T any] struct {
 	waiters waiters // guarded by groupCommit.mu until no further reader may join
 	done    chan struct{}
@@ -38,8 +36,8 @@ func newGroupCommit[T any](
 	return &groupCommit[T]{ask: ask, seats: t, start: start, seat: make(chan struct{}, 1)}
 }
 
-// get returns the response to a request that is sent after the call began. price is the cost of the caller's read if
-// the upstream answered it.
+// get returns the response to a request that is sent after the call began. price is what the upstream's answer to the
+// caller's read would cost.
 func (g *groupCommit[T]) get(ctx context.Context, price time.Duration) (T, error) {
 	var nothing T
 	q, ok := g.join(price)
@@ -69,8 +67,8 @@ func (g *groupCommit[T]) join(price time.Duration) (*question[T], bool) {
 	return q, true
 }
 
-// run waits for the response to the previous request and for a free seat, then lets no further reader join and sends
-// the request.
+// run waits for the response to the previous request, and briefly for a seat. It then lets no further reader join, and
+// sends the request.
 func (g *groupCommit[T]) run(ctx context.Context, q *question[T]) {
 	defer close(q.done)
 	select {

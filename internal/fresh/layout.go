@@ -14,7 +14,7 @@ type layout struct {
 	upstream Upstream
 
 	seat  chan struct{} // held while a request runs, so that waiting readers use its response; guards the fields below
-	one   bool          // last response
+	one   bool          // whether all resources are in one etcd, by the last response
 	asked time.Time
 }
 
@@ -42,8 +42,7 @@ func (l *layout) forget() {
 }
 
 // oneEtcd reports whether all resources are in one etcd. kube-apiserver has one health check for the main etcd, and one
-// for each other etcd. If the health checks do not show the etcds, oneEtcd returns false. It returns an error if a
-// request fails.
+// for each other etcd. If the health checks do not show the etcds, oneEtcd returns false.
 func (l *layout) oneEtcd(ctx context.Context) (bool, error) {
 	select {
 	case l.seat <- struct{}{}:
@@ -52,7 +51,7 @@ func (l *layout) oneEtcd(ctx context.Context) (bool, error) {
 		return false, ctx.Err()
 	}
 	if time.Since(l.asked) > layoutAge || l.asked.IsZero() {
-		// All readers share the response, so it must not depend on the context of one of them.
+		// All readers share the response, so the request must not depend on the context of a single reader.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sharedWait)
 		defer cancel()
 		one, err := l.ask(ctx)

@@ -14,14 +14,14 @@ const (
 	// compareEvery is the interval between two comparisons of a resource with the shared store.
 	compareEvery = time.Second
 	// sharedWait is how long a reader waits for a shared response before it sends a request for its own resource. The
-	// shared request may read a resource for which the upstream does not respond.
+	// upstream may not respond to requests for the resource that the shared request reads.
 	sharedWait = 2 * time.Second
 )
 
 // stores contains the store that lanes share. kube-apiserver's health checks show whether some resources are in another
-// etcd, but not which ones. A lane joins if the health checks show only one etcd, and if two comparisons agree. A
-// comparison agrees if the version from a probe of the lane's resource is between two versions of the shared store. The
-// shared store must have advanced between the two comparisons. A lane leaves at the first contradiction.
+// etcd, but not which ones. A lane, except the first (isFirst), joins if the health checks show only one etcd and two
+// comparisons agree. A comparison agrees if the version from a probe of the lane's resource is between two versions of
+// the shared store. The shared store must advance between the comparisons. A lane leaves at the first contradiction.
 type stores struct {
 	make     func(uncached Source) *store
 	layout   *layout
@@ -32,11 +32,11 @@ type stores struct {
 	avoid  time.Time // uncached is not used before this time, because it failed
 }
 
-// uncachedPause is how long a failed uncached source is not used. It fails, for example, if the facade's user lacks
-// permission. The first store that is made after the pause uses it again.
+// uncachedPause is how long a failed uncached source is not used. The source fails, for example, if the facade's user
+// lacks permission. The first store that is made after the pause uses it again.
 const uncachedPause = time.Minute
 
-// get returns the current shared store. It replaces a broken store by one without resources.
+// get returns the current shared store. It replaces a broken store by a new one.
 func (s *stores) get() *store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,8 +55,7 @@ func (s *stores) get() *store {
 	return s.shared
 }
 
-// interrupted records that a lane's watch ended. The account and the last response about kube-apiserver's etcds may be
-// out of date.
+// interrupted records that a lane's watch ended. The account and the cached health checks may be out of date.
 func (s *stores) interrupted() {
 	s.mu.Lock()
 	shared := s.shared
@@ -67,7 +66,7 @@ func (s *stores) interrupted() {
 	s.layout.forget()
 }
 
-// membership is the assignment of a lane's resource to a store.
+// membership is the assignment of a resource to a store.
 type membership struct {
 	source Source
 	stores *stores
@@ -83,9 +82,9 @@ type membership struct {
 	interruptions int        // number of interruptions; a comparison has no effect if it changes meanwhile
 }
 
-// current returns the resource's resourceVersion at some moment after the call began. held is the lane's version at
-// that time. A response of the shared store below held comes from another counter, or from a restored upstream. Only a
-// probe by the own store can show which of the two.
+// current returns the resource's resourceVersion at some moment after the call began. held is the lane's version before
+// the call. A response of the shared store below held comes from another counter, or from a restored upstream. Only a
+// probe by the own store can distinguish these causes.
 func (m *membership) current(ctx context.Context, held cache.RV) (reading, error) {
 	if shared := m.known(); shared != nil {
 		answer, err := m.askShared(ctx, shared, m.source)
@@ -103,7 +102,6 @@ func (m *membership) current(ctx context.Context, held cache.RV) (reading, error
 	return m.own.current(ctx, m.source)
 }
 
-// askShared probes the shared store, and waits at most sharedWait.
 func (m *membership) askShared(ctx context.Context, shared *store, source Source) (reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, sharedWait)
 	defer cancel()
@@ -130,7 +128,6 @@ func (m *membership) known() *store {
 	return m.joined.Load()
 }
 
-// store returns the joined store, or the own store if there is none.
 func (m *membership) store() *store {
 	if shared := m.joined.Load(); shared != nil && !shared.isBroken() {
 		return shared
@@ -153,7 +150,7 @@ func (m *membership) seek(start func(work func(context.Context)) bool) {
 	}
 }
 
-// mayCompare reports whether the caller may start a comparison, and returns the shared store for it.
+// mayCompare marks a comparison as running and returns the store to compare with. It returns false if none may start.
 func (m *membership) mayCompare() (*store, bool) {
 	shared := m.stores.get()
 	m.mu.Lock()
@@ -210,7 +207,6 @@ func (m *membership) compare(ctx context.Context, shared *store) {
 	}
 }
 
-// leave makes the resource leave the shared store until comparisons agree again.
 func (m *membership) leave() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,9 +7,9 @@ import (
 	"github.com/listfacade/listfacade/cache"
 )
 
-// checkByProbe reads the upstream's current version, and returns a State that misses nothing up to it. If the lane may
-// miss something, it returns an error together with the reading. The reading's store is nil if the upstream did not
-// respond.
+// checkByProbe reads the upstream's current version, and returns a State that misses no event up to this version. If
+// the lane may miss an event, checkByProbe returns an error together with the reading. The reading's store is nil if
+// the upstream did not respond.
 func (c *Checker) checkByProbe(ctx context.Context) (*cache.State, reading, error) {
 	asked := time.Now()
 	now, err := c.current(ctx)
@@ -23,8 +23,8 @@ func (c *Checker) checkByProbe(ctx context.Context) (*cache.State, reading, erro
 	return state, now, err
 }
 
-// unchanged returns a State that misses nothing up to the version of a reading. Either the lane has reached that
-// version, or all versions in between are changes of other resources. It waits a moment for events in transit.
+// unchanged returns a State that misses no event up to the version of a reading. Either the lane has reached that
+// version, or all versions in between are changes of other resources. unchanged waits a moment for events in transit.
 func (c *Checker) unchanged(ctx context.Context, now reading) (*cache.State, error) {
 	wait := shortGrace
 	if c.rate.busy(time.Now()) {
@@ -82,7 +82,6 @@ func (c *Checker) awaitReceived(ctx context.Context, s *store, rv cache.RV, wait
 	}
 }
 
-// await waits until the lane has reached a version.
 func (c *Checker) await(ctx context.Context, rv cache.RV, wait time.Duration) error {
 	if _, err := c.lane.WaitFor(ctx, rv, wait); err != nil {
 		return ErrUnproven

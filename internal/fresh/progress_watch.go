@@ -24,9 +24,8 @@ const (
 	progressWatchesFor = 10 * time.Second
 )
 
-// progressWatches opens the progress watches of one lane, one after the other, while readers want them. So a bookmark
-// is due each time kube-apiserver checks. A reader then waits half a second on average. With a separate watch it would
-// wait one second.
+// progressWatches opens a progress watch of one lane every second while readers want them, so that a bookmark is due
+// each time kube-apiserver checks. A reader then waits half a second on average, not one second.
 type progressWatches struct {
 	notBefore  atomic.Pointer[time.Time] // after a watch without progress, no watch is opened before this time
 	catchingUp atomic.Bool               // whether a progress watch of catchUp is open
@@ -49,8 +48,7 @@ func (c *Checker) wantProgressWatches() bool {
 	return f.opened
 }
 
-// stillWanted reports whether progress watches continue. If not, the next call of wantProgressWatches starts them
-// again.
+// stillWanted reports whether progress watches continue. If not, wantProgressWatches starts them again.
 func (f *progressWatches) stillWanted(ctx context.Context) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -58,7 +56,6 @@ func (f *progressWatches) stillWanted(ctx context.Context) bool {
 	return f.opened
 }
 
-// openProgressWatches opens a progress watch every progressWatchEvery while readers want them.
 func (c *Checker) openProgressWatches(ctx context.Context) {
 	var watches sync.WaitGroup
 	defer watches.Wait()
@@ -111,7 +108,7 @@ func (c *Checker) bring(ctx context.Context, rv cache.RV) error {
 }
 
 // byProgressWatch starts progress watches, and probes the lane's resource. It returns the version of the probe, or 0 if
-// the probe fails. In that case the bookmark may be too old, so the caller has to check the lane.
+// the probe fails. The bookmark may then be too old, so the caller has to check the lane.
 func (c *Checker) byProgressWatch(ctx context.Context) (cache.RV, error) {
 	if c.readFromEtcd || !isPast(c.progressWatches.notBefore.Load()) {
 		return 0, ErrUnproven // without bookmarks a progress watch shows nothing
@@ -125,8 +122,7 @@ func (c *Checker) byProgressWatch(ctx context.Context) (cache.RV, error) {
 	return now.rv, nil
 }
 
-// catchUp brings the lane up to date by one progress watch in the background, after a probe failed. A probe can then
-// confirm the lane for the next reader.
+// catchUp starts one progress watch in the background. A probe can then confirm the lane for the next reader.
 func (c *Checker) catchUp() {
 	if c.readFromEtcd || !isPast(c.progressWatches.notBefore.Load()) || !isPast(c.progressWatches.catchUpAt.Load()) ||
 		!c.progressWatches.catchingUp.CompareAndSwap(false, true) {
@@ -153,7 +149,7 @@ func (c *Checker) openProgressWatch(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	if _, err := c.lane.WaitFor(ctx, now.rv, grace); err != nil { // the writer may still apply the last step
+	if _, err := c.lane.WaitFor(ctx, now.rv, grace); err != nil { // the writer may still apply the last events
 		until := time.Now().Add(progressWatchPause)
 		c.progressWatches.catchUpAt.Store(&until)
 	}
@@ -170,5 +166,4 @@ func (c *Checker) Advance(ctx context.Context) (cache.RV, error) {
 	return c.byProgressWatch(ctx)
 }
 
-// isPast reports whether a moment is in the past. nil counts as past.
 func isPast(moment *time.Time) bool { return moment == nil || !time.Now().Before(*moment) }

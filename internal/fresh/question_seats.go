@@ -7,18 +7,16 @@ import (
 )
 
 const (
-	// maxQuestions is the maximum number of requests about single lanes in flight. Forwarded reads count, too, if a check
-	// would have cost more. Below the limit, no request waits for another.
+	// maxQuestions is the maximum number of requests about single lanes in flight. Small forwarded reads count, too. Below
+	// the limit, the requests of different lanes do not wait for each other.
 	maxQuestions = 4
-	// seatWait is the lower bound of typicalWait. A healthy upstream answers a check in about a millisecond.
-	seatWait = 5 * time.Millisecond
-	// seatWaitMost is the upper bound of typicalWait, however long recent requests took.
+	// seatWait and seatWaitMost are the bounds of typicalWait. A healthy upstream answers a check in about a millisecond.
+	seatWait     = 5 * time.Millisecond
 	seatWaitMost = 50 * time.Millisecond
 )
 
-// questionSeats limits the requests in flight over all lanes. While a request waits for a seat, more readers join it,
-// so sharing grows with load. A request waits for a seat only about as long as a response takes, and is then sent
-// without one. On a slow connection, more requests are therefore in flight, but they do not wait longer.
+// questionSeats limits the requests in flight about single lanes. While a request waits for a seat, more readers join
+// it, so sharing grows with load. It waits only about as long as a response takes, and is then sent without a seat.
 type questionSeats struct {
 	taken   chan struct{}
 	typical atomic.Int64 // nanoseconds per request, smoothed over about the last eight
@@ -52,12 +50,10 @@ func (t *questionSeats) occupy() {
 	}
 }
 
-// typicalWait returns how long a seat is typically taken, between seatWait and seatWaitMost.
 func (t *questionSeats) typicalWait() time.Duration {
 	return min(max(seatWait, time.Duration(t.typical.Load())), seatWaitMost)
 }
 
-// tryTake takes a seat if one is free.
 func (t *questionSeats) tryTake() (release func(), ok bool) {
 	select {
 	case t.taken <- struct{}{}:

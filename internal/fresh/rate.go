@@ -7,7 +7,7 @@ import (
 
 // rate is how often a lane's resource changes. One goroutine calls note; busy is safe for concurrent use.
 type rate struct {
-	since    time.Time    // start of the time scale of last
+	since    time.Time    // time of creation
 	last     atomic.Int64 // nanoseconds from since to the last change
 	interval atomic.Int64 // nanoseconds between changes, smoothed over about the last eight
 }

@@ -19,14 +19,12 @@ const (
 	rollCallPause time.Duration = 30 * time.Second
 )
 
-// RollCall contains the name and version of every object that the upstream had at RV. One request thus shows whether a
-// lane has the same objects, even if the resource never changes. Immutable.
+// RollCall contains the name and version of every object that the upstream had at RV. Immutable.
 type RollCall struct {
 	RV       cache.RV
 	Versions map[string]cache.RV // by the object's key in the lane
 }
 
-// matches reports whether a State contains exactly the objects of the roll call.
 func (c *RollCall) matches(s *cache.State) bool {
 	if s.Len() != len(c.Versions) {
 		return false
@@ -39,7 +37,6 @@ func (c *RollCall) matches(s *cache.State) bool {
 	return true
 }
 
-// rolls are the roll calls of one lane.
 type rolls struct {
 	questions *groupCommit[*RollCall]
 	notBefore atomic.Pointer[time.Time] // no roll call is made before this time, because the last one failed
@@ -66,13 +63,11 @@ func (c *Checker) callRoll(ctx context.Context, waiters waiters) (*RollCall, err
 	return call, nil
 }
 
-// mayCallRoll reports whether the lane is small enough for a roll call, and the upstream supports it.
 func (c *Checker) mayCallRoll(s *cache.State) bool {
 	return s.Len() <= rollCallObjects && isPast(c.rolls.notBefore.Load())
 }
 
-// postpone prevents roll calls after a failure: for rollCallPause, or permanently if the upstream does not support
-// them.
+// postpone prevents roll calls for rollCallPause after a failure, or permanently if the upstream has no roll calls.
 func (r *rolls) postpone(err error) {
 	pause := rollCallPause
 	if errors.Is(err, ErrUnsupported) {
@@ -83,9 +78,9 @@ func (r *rolls) postpone(err error) {
 }
 
 // checkByRollCall makes a roll call, and waits a moment until the lane contains the same objects, because events may be
-// in transit. held is the lane's version before the call. After the wait it compares the lane once more, because some
-// deletions do not raise the lane's version, and so do not end the wait (semantics 4.4). If the lane has other objects
-// at the same version as the roll call, the lane is wrong and has to be listed again.
+// in transit. held is the lane's version before the call. After the wait it compares the lane once more: some deletions
+// do not raise the lane's version, and so do not end the wait (semantics 4.4). If the lane has other objects at the
+// same version as the roll call, the lane is wrong and has to be listed again.
 func (c *Checker) checkByRollCall(ctx context.Context, held cache.RV, answer Answer) (*cache.State, error) {
 	asked := time.Now()
 	call, err := c.rolls.questions.get(ctx, answer.price())

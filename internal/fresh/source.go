@@ -14,12 +14,12 @@ type Upstream interface {
 	HealthChecks(ctx context.Context) ([]byte, error)
 }
 
-// Source requests information about one resource of the upstream. Sources are comparable: equal Sources are for the
+// Source requests information about one resource of the upstream. Sources are comparable. Equal Sources are for the
 // same resource.
 type Source interface {
 	// ResourceVersion returns the upstream's resourceVersion at some moment after the call began, by a read of this
-	// resource. It is never below a version of the resource that the upstream sent before the call. ErrUnsupported is
-	// permanent. A *ThrottledError is returned if the upstream throttles.
+	// resource. Unless the upstream is restored, it is never below a version of the resource that the upstream sent
+	// before the call. ErrUnsupported is permanent. A *ThrottledError is returned if the upstream throttles.
 	ResourceVersion(ctx context.Context) (cache.RV, error)
 	// CallRoll reads the name and version of every object by a consistent read. ErrUnsupported is permanent.
 	CallRoll(ctx context.Context) (*RollCall, error)
@@ -31,20 +31,17 @@ type Filler interface {
 	// when the writer has received everything from the watch, or when the context ends. The caller has to check whether
 	// the lane has the wanted version.
 	ProgressWatch(ctx context.Context)
-	// SetBack is called if the upstream is behind the lane, because the upstream was restored. The lane has to be listed
-	// again.
+	// SetBack is called if the upstream is behind the lane, because it was restored. The lane must then be listed again.
 	SetBack()
-	// Contradicted is called if the upstream has other objects than the lane at the same version. One side is wrong, or
-	// the upstream was restored from a backup. The lane has to be listed again.
+	// Contradicted is called if the upstream has other objects at the lane's version. The lane must then be listed again.
 	Contradicted()
-	// Start runs work in the background until the lane stops, which ends the work's context. It returns false if the lane
-	// is already stopping.
+	// Start runs work in the background, and ends its context when the lane stops. It returns false if the lane is
+	// stopping.
 	Start(work func(ctx context.Context)) bool
 }
 
-// Definition is the definition of a custom resource. It determines how the upstream represents objects.
-// resourceVersions do not show a change of the representation. After the definition changes, the same object at the
-// same version is represented differently.
+// Definition is the definition of a custom resource. When it changes, the upstream may represent the same object at the
+// same resourceVersion differently.
 type Definition interface {
 	// Readable reports whether the facade may read the definition.
 	Readable() bool

@@ -18,8 +18,8 @@ type store struct {
 	probes  *groupCommit[reading]
 	account *account
 	// uncached is the resource to probe if possible; nil if there is none. For an uncached resource, kube-apiserver
-	// answers as soon as etcd does. For other resources, it waits until its cache has reached etcd's version. This wait
-	// takes up to 100 ms if only other resources change (semantics 10.4).
+	// answers as soon as etcd does. For other resources, it waits until its cache has reached etcd's version: up to 100 ms
+	// if only other resources change (semantics 10.4).
 	uncached Source
 	// alone is set for the store of a single resource (membership.own).
 	alone bool
@@ -35,7 +35,6 @@ type store struct {
 	uncachedFailed bool       // whether the upstream does not answer for the uncached source
 }
 
-// reading is the result of a probe.
 type reading struct {
 	rv    cache.RV
 	asked Source
@@ -48,7 +47,6 @@ func newStore(metrics Metrics, size cache.RV, uncached Source, start func(func(c
 	return s
 }
 
-// newOwnStore returns the store of a single resource.
 func newOwnStore(metrics Metrics, start func(func(context.Context)) bool) *store {
 	s := newStore(metrics, ownSize, nil, start)
 	s.alone = true
@@ -59,9 +57,8 @@ func newOwnStore(metrics Metrics, start func(func(context.Context)) bool) *store
 // resources. Without an uncached resource, probes rotate among the resources that are read. The rotation reveals a
 // resource with another counter.
 //
-// While the upstream throttles, no probe is sent. After the pause, all readers share one probe that shows whether the
-// upstream answers again. If probes rotate, a throttled probe does not stop the others, because kube-apiserver
-// throttles a single resource while it fills the watch cache of that resource.
+// A throttled probe pauses the probes of the store. After the pause, all readers share one probe. If probes rotate,
+// they are not paused: kube-apiserver throttles a single resource while it fills the cache of that resource.
 func (s *store) current(ctx context.Context, source Source) (reading, error) {
 	if err := s.paused(); err != nil {
 		return reading{}, err
@@ -79,7 +76,6 @@ func (s *store) propose(source Source) {
 	}
 }
 
-// probe reads the upstream's resourceVersion.
 func (s *store) probe(ctx context.Context, _ waiters) (reading, error) {
 	if err := s.paused(); err != nil { // the previous probe was throttled
 		return reading{}, err
@@ -111,7 +107,6 @@ func (s *store) probe(ctx context.Context, _ waiters) (reading, error) {
 	return reading{rv: rv, asked: source, store: s}, nil
 }
 
-// next returns the source to probe now, or nil if there is none.
 func (s *store) next() Source {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +121,6 @@ func (s *store) next() Source {
 	return source
 }
 
-// breakUp marks the store as broken, so that its resources are compared again.
 func (s *store) breakUp() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +128,6 @@ func (s *store) breakUp() {
 	s.account.reset()
 }
 
-// failUncached breaks up the store because the upstream does not answer requests for its uncached source.
 func (s *store) failUncached() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

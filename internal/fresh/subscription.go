@@ -15,8 +15,7 @@ type Subscription struct {
 	received   bool // whether a change arrived since the last interruption
 }
 
-// Subscription returns the subscription to a resource, identified by the plural name under which the upstream stores
-// it.
+// Subscription returns a new Subscription. resource is the plural name under which the upstream stores the resource.
 func (c *Checkers) Subscription(resource string, source Source,
 	start func(work func(context.Context)) bool) *Subscription {
 	own := newOwnStore(c.metrics, start)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// ThrottledError is returned if the upstream throttled a request. It is also returned if a request was not sent because
-// the upstream throttled an earlier request a moment ago. It is an ErrUnproven.
+// ThrottledError is returned if the upstream throttled a request, or if a request was not sent because the upstream
+// throttled an earlier one. It is an ErrUnproven.
 type ThrottledError struct {
 	After time.Duration // time to wait before the next request, from the upstream's response; 0 if unknown
 	Err   error         // error of the upstream's response; nil if no request was sent
@@ -20,10 +20,10 @@ func (e *ThrottledError) Error() string {
 	return e.Err.Error()
 }
 
-// Unwrap returns the upstream's response.
+// Unwrap returns the field Err.
 func (e *ThrottledError) Unwrap() error { return e.Err }
 
-// Is reports that the error is also ErrUnproven.
+// Is makes errors.Is(err, ErrUnproven) true.
 func (e *ThrottledError) Is(target error) bool { return target == ErrUnproven }
 
 func isThrottled(err error) bool {
@@ -42,7 +42,6 @@ func (s *store) pause(d time.Duration) {
 	s.notBefore.Store(&until)
 }
 
-// paused returns a *ThrottledError during a pause.
 func (s *store) paused() error {
 	if until := s.notBefore.Load(); !isPast(until) {
 		return &ThrottledError{After: time.Until(*until)}

@@ -9,9 +9,10 @@ import (
 // AdaptiveBounds are the bounds of the queues of Adaptive: waiting requests per key, and in total.
 type AdaptiveBounds struct{ Queue, QueueAll int }
 
-// Adaptive bounds concurrent work at a server whose capacity is unknown and changes. It begins with 4 seats. A round is
-// as many answers as there are seats. A round adds a seat if most answers were about as fast as the fastest, and at
-// least half of the seats were in use. A round of slow answers, a refusal or a timeout halves the number, to 4 to 64.
+// Adaptive bounds concurrent work at a server whose capacity is unknown and changes. There are 4 to 64 seats, 4 at
+// first. A round has as many answers as there are seats. After it, a seat is added if at least half of the seats were
+// in use and most answers were fast. Answers are fast if they take at most about twice as long as the fastest. The
+// seats are halved if most answers were slow, and after a refusal or a timeout.
 //
 // Work of rank InTurns is queued as in Seats. Safe for concurrent use.
 type Adaptive struct {
@@ -62,8 +63,8 @@ const (
 	Failed                   // says nothing about the load of the server, such as a refused connection
 )
 
-// Report adapts the number of seats to the result of work and its duration. kind names work that normally takes the
-// same time. Callers use few kinds.
+// Report adapts the number of seats to the result of work and its duration. Work of one kind normally takes the same
+// time. There must be few kinds, because each kind uses memory.
 func (s *Seat) Report(kind string, result Result, took time.Duration) {
 	s.of.mu.Lock()
 	defer s.of.mu.Unlock()

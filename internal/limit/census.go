@@ -1,14 +1,13 @@
 package limit
 
-// census counts per key and finds a key with the highest count in constant time. Counts are small integers that change
-// by one. The zero value is empty. Not safe for concurrent use.
+// census counts per key. It finds a key with the highest count in constant time, because counts are small and change by
+// one. The zero value is empty. Not safe for concurrent use.
 type census[K comparable] struct {
 	all     int              // sum of all counts
 	counts  map[K]int        // counts above 0
 	byCount []map[K]struct{} // keys by count; the last set is not empty
 }
 
-// note sets the count of a key to n, which may be its current count.
 func (c *census[K]) note(key K, n int) {
 	before := c.counts[key]
 	if n == before {

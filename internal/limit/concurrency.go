@@ -37,7 +37,6 @@ func (c *ConcurrencyLimit) Join(key string) (leave func(), err error) {
 
 func reached(n, bound int) bool { return bound > 0 && n >= bound }
 
-// leave counts one request less and drops the key with its last request.
 func (c *ConcurrencyLimit) leave(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -2,7 +2,6 @@ package limit
 
 import "time"
 
-// debtDuration is the interval at which the debts of a key expire, one at a time.
 const debtDuration = time.Second
 
 // debts counts, per key, the streams that displaced another stream and then left. One debt of each key expires every
@@ -12,7 +11,6 @@ type debts[K comparable] struct {
 	look  time.Time       // next cleanup of expired keys
 }
 
-// add adds one debt to a key.
 func (d *debts[K]) add(key K, now time.Time) {
 	if d.until == nil {
 		d.until = map[K]time.Time{}
@@ -32,7 +30,6 @@ func (d *debts[K]) add(key K, now time.Time) {
 	d.until[key] = until.Add(debtDuration)
 }
 
-// owed returns the number of debts of a key that have not expired.
 func (d *debts[K]) owed(key K, now time.Time) int {
 	left := d.until[key].Sub(now)
 	return max(0, int((left+debtDuration-1)/debtDuration))

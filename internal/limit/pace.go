@@ -7,7 +7,7 @@ import (
 )
 
 // Pace bounds how often work starts, for all keys together. A burst may start immediately. Further work waits for a
-// seat, and keys take turns as in Seats. Seats return at the configured rate. Safe for concurrent use.
+// seat, and keys take turns as in Seats. Seats return at the configured rate (see Take). Safe for concurrent use.
 type Pace struct {
 	seats *Seats
 	every time.Duration // interval at which seats return
@@ -16,8 +16,8 @@ type Pace struct {
 	next time.Time  // time at which the last of the scheduled seats returns
 }
 
-// NewPace returns a Pace with all seats free. rate.PerSecond must be above 0. At most queue requests wait per key, and
-// at most queueAll over all keys; a queueAll of 0 is unlimited.
+// NewPace returns a Pace with all seats free. rate.PerSecond must be above 0. queue and queueAll bound the waiting
+// requests per key and over all keys; a queueAll of 0 is unlimited.
 func NewPace(rate Rate, queue, queueAll int) *Pace {
 	all := int64(max(rate.Burst, 1))
 	return &Pace{

@@ -14,7 +14,7 @@ type Paces struct {
 }
 
 // NewPaces returns Paces that allow each key the same rate, and each group a multiple of it. PerSecond and Burst must
-// be above 0. At most queue requests wait per key, and at most queueAll over all keys.
+// be above 0. queue and queueAll bound the waiting requests per key and over all keys.
 func NewPaces(perKey Rate, perGroup, queue, queueAll int) *Paces {
 	burst := int64(max(perKey.Burst, 1))
 	return &Paces{
@@ -44,7 +44,6 @@ func (p *Paces) TryTake(key Key) bool {
 	return w != nil
 }
 
-// returnAtRate returns the seat of work that starts now to its key and to its group, at their rates.
 func (p *Paces) returnAtRate(w *waiter) {
 	one, group := p.seats.returnLater(w.keyQueue, p.one, p.group)
 	time.AfterFunc(one, func() { p.seats.returnToKey(w.keyQueue) })
@@ -54,8 +53,6 @@ func (p *Paces) returnAtRate(w *waiter) {
 // Waiting returns the number of requests that wait.
 func (p *Paces) Waiting() int { return p.seats.Load().Waiting }
 
-// returnLater returns the times until a seat comes back to its key and to its group. Seats come back one at a time, at
-// the given intervals.
 func (p *Seats) returnLater(l *keyQueue, one, group time.Duration) (oneAfter, groupAfter time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,7 +60,6 @@ func (p *Seats) returnLater(l *keyQueue, one, group time.Duration) (oneAfter, gr
 	return later(&l.returns, now, one), later(&l.group.returns, now, group)
 }
 
-// later advances the time at which the last seat returns, and returns the time until then.
 func later(returns *time.Time, now time.Time, every time.Duration) time.Duration {
 	if returns.Before(now) {
 		*returns = now
@@ -72,7 +68,6 @@ func later(returns *time.Time, now time.Time, every time.Duration) time.Duration
 	return returns.Sub(now)
 }
 
-// returnToKey returns a seat of a key, but not of its group.
 func (p *Seats) returnToKey(l *keyQueue) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,7 +77,6 @@ func (p *Seats) returnToKey(l *keyQueue) {
 	p.forget(l)
 }
 
-// returnToGroup returns a seat of a group, but not of its key.
 func (p *Seats) returnToGroup(g *group) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,10 +13,8 @@ const (
 	ranks = iota
 )
 
-// lastTurn is a number of seats given away: one of them is for rank Last if work of that rank waits.
 const lastTurn = 16
 
-// groupBound returns the maximum number of seats of a group.
 func (p *Seats) groupBound(g *group) int64 {
 	if g.key.rank == Last {
 		return max(1, p.bounds.All/4)
@@ -24,7 +22,7 @@ func (p *Seats) groupBound(g *group) int64 {
 	return p.bounds.Group
 }
 
-// idle reports whether all waiting requests wait for the limit of their key or group, not for free seats.
+// idle reports whether no request waits for free seats. Requests may still wait for the limit of their key or group.
 func (p *Seats) idle() bool {
 	for _, queue := range p.queues {
 		if queue.Len() > 0 {
@@ -49,7 +47,7 @@ func (p *Seats) next() *group {
 	return nil
 }
 
-// nextOf returns the next group of a rank. It removes groups that exceed their limit after resize has reduced it.
+// nextOf returns the next group of a rank. Groups that exceed their limit after a resize are removed from the queue.
 func (p *Seats) nextOf(rank Rank) *group {
 	queue := p.queues[rank]
 	for e := queue.Front(); e != nil; e = queue.Front() {
@@ -70,7 +68,7 @@ func (p *Seats) pass(to *group) {
 	}
 }
 
-// resize changes the number of seats. A key and a group get at most half of them. After a reduction, requests wait
+// resize changes the number of seats. A key and a group get at most half of the seats. After a reduction, requests wait
 // until enough seats have returned. A group that waits for its own limit is checked again when it returns a seat.
 func (p *Seats) resize(all int64) {
 	p.mu.Lock()

@@ -72,8 +72,7 @@ func (r *Rates) limiterForNewKey(now time.Time) *rate.Limiter {
 	return newLimiter(r.perKey)
 }
 
-// dropIdle drops the keys whose bucket is full, because a new limiter behaves the same. The next cleanup is due when
-// all remaining buckets can be full.
+// dropIdle drops the keys whose bucket is full, because a new limiter behaves the same.
 func (r *Rates) dropIdle(now time.Time) {
 	for key, limiter := range r.limiters {
 		if limiter.TokensAt(now) >= float64(limiter.Burst()) {
@@ -87,7 +86,6 @@ func (r *Rates) dropIdle(now time.Time) {
 	r.nextCleanup = now.Add(refill)
 }
 
-// wait returns the time until the limiter has a token, 0 if it has one now.
 func wait(l *rate.Limiter, now time.Time) time.Duration {
 	if l.Limit() == rate.Inf {
 		return 0

@@ -11,7 +11,7 @@ import (
 // ErrBusy is returned when a limit is reached and the request does not wait, or no longer waits.
 var ErrBusy = errors.New("too many concurrent requests")
 
-// Bounds are the limits of Seats. All must be above 0, except QueueAll.
+// Bounds are the limits of Seats. Each must be above 0, except QueueAll.
 type Bounds struct {
 	One, Group, All int64 // seats: per key, per group, and in total
 	Queue           int   // waiting requests per key
@@ -25,10 +25,9 @@ type Key struct{ Group, One string }
 // Alone returns the key of a client without a group.
 func Alone(name string) Key { return Key{Group: name, One: name} }
 
-// Seats distributes a fixed number of seats between keys. When seats are short, groups take turns, and so do the keys
-// of a group. A waiting request is delayed by at most one turn of each other group, however many requests and keys that
-// group has. When too many requests wait, the last request of the longest queue of the group with the most waiting
-// requests is refused. Safe for concurrent use.
+// Seats distributes seats between keys. When seats are short, groups take turns, and so do the keys of a group. More
+// requests or keys do not give a group more turns. When too many requests wait, the last request of the longest queue
+// of the group with the most waiting requests is refused. Safe for concurrent use.
 type Seats struct {
 	bounds Bounds
 
@@ -40,13 +39,11 @@ type Seats struct {
 	waiting census[*group]      // waiting requests by group
 }
 
-// groupKey identifies a group of one rank.
 type groupKey struct {
 	rank Rank
 	name string
 }
 
-// group is the seats and waiting requests of one group.
 type group struct {
 	key       groupKey
 	taken     int64
@@ -57,13 +54,12 @@ type group struct {
 	returns   time.Time // time at which the last of the scheduled seats returns (Paces)
 }
 
-// keyQueue is the seats and waiting requests of one key.
 type keyQueue struct {
 	name  string
 	group *group
 	taken int64
 	queue *list.List // *waiter, in order of arrival
-	// queued is the element in group.queue. It is nil if no request waits, or if the first one must wait until its key
+	// queued is the element in group.queue. It is nil if no request waits, or if the first request must wait until its key
 	// returns seats.
 	queued  *list.Element
 	returns time.Time // as in group
@@ -113,7 +109,7 @@ func (p *Seats) take(ctx context.Context, key Key, rank Rank, seats int64) *wait
 	return w
 }
 
-// join seats a request immediately if possible. Otherwise the request is queued, unless too many requests wait.
+// join gives a request its seats immediately if possible. Otherwise the request is queued, unless too many wait.
 func (p *Seats) join(key Key, rank Rank, seats int64) *waiter {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -152,7 +148,6 @@ func (p *Seats) tryTake(key Key, rank Rank, seats int64) *waiter {
 	return w
 }
 
-// seatNow seats a request if it fits and no other request waits before it, and reports whether it did.
 func (p *Seats) seatNow(w *waiter) bool {
 	l := w.keyQueue
 	w.granted = p.idle() && l.group.queue.Len() == 0 && l.queue.Len() == 0 && p.fits(w)
@@ -162,7 +157,6 @@ func (p *Seats) seatNow(w *waiter) bool {
 	return w.granted
 }
 
-// keyQueue returns the queue of a key and creates it if needed.
 func (p *Seats) keyQueue(key groupKey, one string) *keyQueue {
 	g := p.groups[key]
 	if g == nil {
@@ -200,7 +194,6 @@ func (p *Seats) release(w *waiter) {
 	p.forget(l)
 }
 
-// serve assigns free seats to waiting requests in turn.
 func (p *Seats) serve() {
 	for g := p.next(); g != nil; g = p.next() {
 		l := g.queue.Front().Value.(*keyQueue)
@@ -221,20 +214,17 @@ func (p *Seats) serve() {
 	}
 }
 
-// fits reports whether a request can be seated now.
 func (p *Seats) fits(w *waiter) bool {
 	l := w.keyQueue
 	return w.seats <= p.free && l.taken+w.seats <= p.bounds.One && l.group.taken+w.seats <= p.groupBound(l.group)
 }
 
-// seat takes the seats of a request that fits.
 func (p *Seats) seat(w *waiter) {
 	p.free -= w.seats
 	w.keyQueue.taken += w.seats
 	w.keyQueue.group.taken += w.seats
 }
 
-// decide removes a request from its queue and notifies its goroutine.
 func (p *Seats) decide(w *waiter, seated bool) {
 	w.keyQueue.queue.Remove(w.element)
 	w.element, w.granted = nil, seated
@@ -244,14 +234,12 @@ func (p *Seats) decide(w *waiter, seated bool) {
 	p.forget(w.keyQueue)
 }
 
-// count updates the numbers of waiting requests.
 func (p *Seats) count(l *keyQueue) {
 	l.group.waiting.note(l, l.queue.Len())
 	p.waiting.note(l.group, l.group.waiting.all)
 }
 
-// enter puts a key in the queue of its group if its first request fits the limit of the key, and removes the key
-// otherwise.
+// enter queues a key in its group if its first request fits the limit of the key. Otherwise it dequeues the key.
 func (p *Seats) enter(l *keyQueue) {
 	first := l.queue.Front()
 	ready := first != nil && l.taken+first.Value.(*waiter).seats <= p.bounds.One
@@ -259,15 +247,14 @@ func (p *Seats) enter(l *keyQueue) {
 	p.enterGroup(l.group)
 }
 
-// enterGroup puts a group in the queue of groups if its next request fits the limit of the group, and removes the group
-// otherwise.
+// enterGroup is like enter, for a group and the limit of the group.
 func (p *Seats) enterGroup(g *group) {
 	next := g.queue.Front()
 	ready := next != nil && g.taken+next.Value.(*keyQueue).queue.Front().Value.(*waiter).seats <= p.groupBound(g)
 	g.queued = enqueue(p.queues[g.key.rank], g.queued, g, ready)
 }
 
-// enqueue appends a value to the queue if it is ready and not queued yet, and removes it if it is not ready.
+// enqueue appends a ready value to the queue unless it is queued already. It removes a value that is not ready.
 func enqueue(queue *list.List, element *list.Element, value any, ready bool) *list.Element {
 	switch {
 	case ready && element == nil:

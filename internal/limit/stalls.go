@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// StallBounds are the maximum numbers of stalled responses. All must be above 0.
+// StallBounds are the maximum numbers of stalled responses. Each must be above 0.
 type StallBounds struct {
 	One, All int   // per key, and over all keys
 	Bytes    int64 // bytes of memory over all keys; a single stalled response may use more
@@ -23,13 +23,14 @@ type Stalled interface {
 	End()
 }
 
-// Stalls bounds the responses that wait for their clients to read. When a bound is reached, a new response ends an old
-// one: the oldest idle response of the key with the most responses. A response is idle when its client has read nothing
-// for a second. Safe for concurrent use.
+// Stalls bounds the responses that wait for their clients to read. When a key reaches its bound, a new response of the
+// key ends the key's oldest idle response. When another bound is reached, a new response ends the oldest idle response
+// of the key with the most responses. A response is idle when its client has read nothing for a second. Safe for
+// concurrent use.
 type Stalls struct {
 	bounds StallBounds
 
-	mu     sync.Mutex            // guards the fields below; held for list operations only
+	mu     sync.Mutex            // guards the fields below; held while TakenAt runs
 	byKey  map[string]*list.List // lists of *stall, oldest first
 	counts census[string]
 	bytes  int64
@@ -48,8 +49,8 @@ func NewStalls(bounds StallBounds) *Stalls {
 }
 
 // Enter adds a response that uses the given bytes of memory, and ends idle responses to make room. It returns ErrBusy
-// if a bound is reached and no response is idle. The caller calls leave when the response ends; further calls have no
-// effect.
+// if a bound is reached and no response can be ended. The caller calls leave when the response ends; further calls have
+// no effect.
 func (s *Stalls) Enter(key string, bytes int64, answer Stalled) (leave func(), err error) {
 	one := &stall{answer: answer, key: key, bytes: bytes}
 	ended, err := s.enter(one)
@@ -93,7 +94,6 @@ func (s *Stalls) full(one *stall) (key string, full bool) {
 	return "", false
 }
 
-// oldestIdle returns the oldest idle response, or nil if none is idle.
 func oldestIdle(stalled *list.List) *stall {
 	for e := stalled.Front(); e != nil; e = e.Next() {
 		if one := e.Value.(*stall); time.Since(one.answer.TakenAt()) >= idleAfter {
@@ -114,7 +114,6 @@ func (s *Stalls) add(one *stall) {
 	s.counts.note(one.key, stalled.Len())
 }
 
-// remove drops a response, and its key with the last response.
 func (s *Stalls) remove(one *stall) {
 	if one.element == nil {
 		return

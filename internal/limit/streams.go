@@ -11,28 +11,24 @@ type StreamBounds struct {
 	One, All int // per key, and over all keys
 }
 
-// Streams bounds the requests that stay open for minutes, such as watches. It never queues.
+// Streams bounds the requests that stay open for minutes, such as watches. It never queues. Safe for concurrent use.
 //
-// When all streams are in use, a new stream may displace the oldest one of the group with the most streams. That group
-// must keep at least as many streams as the group of the newcomer then has. The same rule applies to the keys within
-// the newcomer's group. A group can therefore always open a stream while another group has two.
+// When All is reached, a new stream may displace a stream of the group with the most streams. In this group, it
+// displaces the oldest stream of the key with the most. The displaced stream's group must keep at least as many streams
+// as the new stream's group then has. Otherwise, the same rule applies to the keys in the new stream's group.
 //
-// A stream that displaced another and then left is a debt of its key and group. Debts count as open streams, and one
-// expires every second. A client that reconnects all the time therefore ends few streams of other clients.
-//
-// Safe for concurrent use.
+// A stream that displaced another and then left is a debt of its key and group. In this rule, debts count as streams,
+// and one debt expires every second. A client that reconnects all the time therefore ends few streams of other clients.
 type Streams struct {
 	bounds StreamBounds
 
-	mu     sync.Mutex // guards the fields below; held for list and map operations only
-	groups map[string]*streamGroup
-	counts census[string] // open streams by group
-	// Streams that displaced another stream and then left.
+	mu         sync.Mutex // guards the fields below; held for list and map operations only
+	groups     map[string]*streamGroup
+	counts     census[string] // open streams by group
 	groupDebts debts[string]
 	keyDebts   debts[Key]
 }
 
-// streamGroup contains the streams of one group.
 type streamGroup struct {
 	byKey  map[string]*list.List // lists of *stream, oldest first
 	counts census[string]        // open streams by key
@@ -85,7 +81,6 @@ func (s *Streams) enter(one *stream) (displaced *stream, err error) {
 	return displaced, nil
 }
 
-// displaceable returns the stream that a new stream of the key may displace, nil if there is none.
 func (s *Streams) displaceable(to Key) *stream {
 	now := time.Now()
 	from := s.counts.most(to.Group)
@@ -130,7 +125,6 @@ func (s *Streams) leave(one *stream) {
 	s.remove(one)
 }
 
-// remove drops a stream, its key with the last stream, and its group with the last key.
 func (s *Streams) remove(one *stream) {
 	if one.element == nil {
 		return

@@ -5,11 +5,12 @@ import "time"
 const (
 	minWindow = 4  // every server can do this much work at a time
 	maxWindow = 64 // more work at a time makes no server faster
-	// tolerance is how much longer than twice the shortest time fast work may take. A queue of this length delays other
-	// work little, and scheduling and garbage collection cause such delays, too.
+	// Work is fast if it takes at most twice the shortest time plus tolerance. Scheduling, garbage collection and short
+	// queues cause delays of this length on a server that is not overloaded.
 	tolerance = 10 * time.Millisecond
-	// fastestFor is how long the shortest time counts, at least. The shortest time expires, because a server can become
-	// slower. fastestFor is far longer than the time between two reductions, which make work fast again.
+	// fastestFor is the minimum time for which a shortest time counts. Later it is forgotten, because a server can become
+	// slower. It must be far longer than the time between two reductions, because an overloaded server is fast only after
+	// a reduction.
 	fastestFor = time.Minute
 )
 
@@ -30,14 +31,12 @@ type window struct {
 
 func newWindow() window { return window{seats: minWindow, fastest: map[string]*fastest{}} }
 
-// take counts a seat that was given away and returns its number, from 1.
 func (w *window) take(inUse int) uint64 {
 	w.given++
 	w.used = w.used || 2*inUse >= w.seats
 	return w.given
 }
 
-// answered counts work that took the given time.
 func (w *window) answered(number uint64, kind string, took time.Duration, now time.Time) {
 	shortest := w.fastest[kind]
 	if shortest == nil {
@@ -66,7 +65,6 @@ func (w *window) answered(number uint64, kind string, took time.Duration, now ti
 	w.begin()
 }
 
-// overloaded counts work that the server refused or did not finish.
 func (w *window) overloaded(number uint64) {
 	if number > w.reduced {
 		w.reduce()
@@ -78,16 +76,14 @@ func (w *window) reduce() {
 	w.begin()
 }
 
-// begin begins a round.
 func (w *window) begin() { w.fast, w.slow, w.used = 0, 0, false }
 
-// fastest is the shortest time of work during the last one to two periods of fastestFor. The zero value has no time.
+// fastest is the shortest time of work during the last one to two periods of fastestFor.
 type fastest struct {
 	before, current time.Duration // 0 if there was none
 	since           time.Time     // start of the current period
 }
 
-// with adds a time and returns the shortest.
 func (f *fastest) with(took time.Duration, now time.Time) time.Duration {
 	took = max(took, 1)
 	if age := now.Sub(f.since); age >= fastestFor {

@@ -8,7 +8,7 @@ import (
 	"gopkg.in/go-jose/go-jose.v2/jwt"
 )
 
-// Object is what a token's claims are compared with: an object's UID, and the time at which its deletion is due.
+// Object is the current state of an object that a token may be bound to.
 type Object struct {
 	UID     string
 	Deletes time.Time // metadata.deletionTimestamp; zero if the object is not being deleted
@@ -31,8 +31,8 @@ type Claims struct {
 	Account, Pod, Node Reference // Pod and Node are zero if the token does not name them
 }
 
-// leeway is how early a token is accepted, because clocks differ. kube-apiserver also accepts a token for this time
-// after its expiry, and an object after its deletion is due. This package leaves these cases to kube-apiserver.
+// leeway is how long before NotBefore and IssuedAt a token is accepted. kube-apiserver also accepts tokens that
+// expired, and objects whose deletion was due, at most leeway ago. This package leaves these cases to kube-apiserver.
 const leeway = jwt.DefaultLeeway
 
 // ValidAt reports whether a token with these claims is valid at a time.
@@ -41,7 +41,7 @@ func (c *Claims) ValidAt(now time.Time) bool {
 	return !now.After(c.Expiry) && !early.Before(c.NotBefore) && !early.Before(c.IssuedAt)
 }
 
-// Names reports whether a reference is to an existing object that is not due to be deleted.
+// Names reports whether the reference is to the given object, and the deletion of that object is not due.
 func (r Reference) Names(o Object, now time.Time) bool {
 	return r.UID == o.UID && (o.Deletes.IsZero() || !now.After(o.Deletes))
 }
@@ -49,7 +49,7 @@ func (r Reference) Names(o Object, now time.Time) bool {
 // ErrUnusual is returned for a token that only kube-apiserver can judge. It may be valid.
 var ErrUnusual = errors.New("token does not have the usual form of a bound service account token")
 
-// payload is the JSON of a token that is bound to nothing, a pod or a node.
+// payload is the JSON of a token that is bound to a service account, and perhaps to a pod or a node.
 type payload struct {
 	jwt.Claims
 	Kubernetes struct {
@@ -60,7 +60,7 @@ type payload struct {
 	} `json:"kubernetes.io"`
 }
 
-// The names that claims of the usual form may have. A token that is bound to a secret or a webhook has further names.
+// The names that claims of the usual form may have. A token that is bound to a secret, for example, has further names.
 var (
 	publicNames     = nameSet("iss", "sub", "aud", "exp", "nbf", "iat", "jti", "kubernetes.io")
 	kubernetesNames = nameSet("namespace", "serviceaccount", "pod", "node", "warnafter")
@@ -78,8 +78,8 @@ func nameSet(names ...string) map[string]bool {
 // latest is the largest accepted time, in Unix seconds. Conversions of larger numbers differ between processors.
 const latest = 1 << 40
 
-// parseClaims reads the payload of a token as kube-apiserver does, with its JSON package. It returns ErrUnusual for
-// claims that kube-apiserver refuses, or reads in a special way.
+// parseClaims reads the payload of a token with kube-apiserver's JSON package. It returns ErrUnusual for claims that
+// kube-apiserver refuses or reads in a special way.
 func parseClaims(data []byte) (*Claims, error) {
 	var p payload
 	if !isUsual(data) || json.Unmarshal(data, &p) != nil {
@@ -124,7 +124,6 @@ func hasAudience(audiences []string) bool {
 	return len(audiences) > 0
 }
 
-// isUsual reports whether an object and its parts have only the known names.
 func isUsual(data []byte) bool {
 	claims, ok := members(data, publicNames)
 	if !ok {
@@ -140,7 +139,7 @@ func isUsual(data []byte) bool {
 	return ok
 }
 
-// members returns the members of a JSON object. It returns false for other JSON, and if a name is not in the set.
+// members returns the members of a JSON object. It returns false for other JSON, and for a name that is not in names.
 func members(data []byte, names map[string]bool) (map[string]json.RawMessage, bool) {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(data, &all) != nil || all == nil {
@@ -154,7 +153,6 @@ func members(data []byte, names map[string]bool) (map[string]json.RawMessage, bo
 	return all, true
 }
 
-// idPrefix begins the value of the extra field CredentialID.
 const idPrefix = "JTI="
 
 // Extra returns the extra fields that kube-apiserver gives to the user of the token; nil if there are none.

@@ -31,19 +31,19 @@ type PublicKey interface {
 }
 
 var (
-	errNoIssuer = errors.New("discovery document has no issuer")
-	errNoKeys   = errors.New("key set has no RSA or ECDSA keys")
-	errKeyTwice = errors.New("key set has two keys with one ID")
+	errNoIssuer = errors.New("OIDC discovery document has no issuer")
+	errNoKeys   = errors.New("key set has no public RSA or ECDSA key with an ID")
+	errKeyTwice = errors.New("key set has two keys with the same ID")
 )
 
-// ParseKeys reads the bodies of DiscoveryPath and KeysPath. It ignores keys of other kinds than RSA and ECDSA.
+// ParseKeys reads the bodies of DiscoveryPath and KeysPath. It uses only RSA and ECDSA keys that have an ID.
 func ParseKeys(discovery, keys []byte) (*Keys, error) {
 	var document struct {
 		Issuer string `json:"issuer"`
 	}
 	var set jose.JSONWebKeySet
 	if err := json.Unmarshal(discovery, &document); err != nil {
-		return nil, fmt.Errorf("decode discovery document: %w", err)
+		return nil, fmt.Errorf("decode OIDC discovery document: %w", err)
 	}
 	if err := json.Unmarshal(keys, &set); err != nil {
 		return nil, fmt.Errorf("decode key set: %w", err)
@@ -74,7 +74,7 @@ func publicKey(key any) (PublicKey, bool) {
 		return public, true
 	case *ecdsa.PublicKey:
 		return public, true
-	default: // a private or symmetric key
+	default: // a private key, or another algorithm
 		return nil, false
 	}
 }
@@ -85,10 +85,9 @@ type Token struct {
 	key PublicKey
 }
 
-// ErrUnknownKey is returned for a token that was signed with a key that is not in Keys. Newer Keys may contain it.
+// ErrUnknownKey is returned for a token whose key is not in Keys. Newer Keys may contain the key.
 var ErrUnknownKey = errors.New("token was signed with an unknown key")
 
-// errSignature is returned for a token whose signature is wrong.
 var errSignature = errors.New("token has a wrong signature")
 
 // Unverified is a parsed token whose signature is not verified.
@@ -97,7 +96,7 @@ type Unverified struct {
 	*Claims
 }
 
-// Parse reads a token without verifying its signature. It returns ErrUnusual for other strings than bound tokens.
+// Parse reads a token without verifying its signature. It returns ErrUnusual for a string that is not a bound token.
 func Parse(token string) (*Unverified, error) {
 	if strings.Count(token, ".") != 2 || strings.Trim(token, compact) != "" {
 		return nil, ErrUnusual
@@ -134,16 +133,15 @@ func isUsualHeader(header jose.Header) bool {
 	}
 }
 
-// rawPayload is the payload of a token as bytes.
 type rawPayload []byte
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (p *rawPayload) UnmarshalJSON(data []byte) error {
 	*p = append((*p)[:0], data...)
 	return nil
 }
 
-// Verify checks the issuer and the signature of a token. It returns ErrUnknownKey for an unknown key ID.
+// Verify checks the issuer and the signature of a token. It returns ErrUnusual for another issuer, and ErrUnknownKey
+// for an unknown key.
 func (k *Keys) Verify(u *Unverified) (*Token, error) {
 	if u.Issuer != k.issuer {
 		return nil, ErrUnusual
@@ -158,14 +156,15 @@ func (k *Keys) Verify(u *Unverified) (*Token, error) {
 	return &Token{Claims: *u.Claims, key: key}, nil
 }
 
-// Trusts reports whether the keys still contain the key that verified a token, and name the same issuer.
+// Trusts reports whether the keys have the token's issuer, and still contain the key that verified the token.
 func (k *Keys) Trusts(t *Token) bool {
 	key := k.byID[t.KeyID]
 	return key != nil && k.issuer == t.Issuer && key.Equal(t.key)
 }
 
-// Publish reports whether the issuer of the keys publishes the key that a token names.
+// Publish reports whether the keys have the token's issuer, and contain the key that the token names.
 func (k *Keys) Publish(u *Unverified) bool { return k.issuer == u.Issuer && k.byID[u.KeyID] != nil }
 
-// Knows reports whether the keys include the key ID of a token, or the token is from another issuer.
+// Knows reports whether the keys contain the key that the token names. For a token of another issuer it returns true,
+// because newer keys would not help.
 func (k *Keys) Knows(u *Unverified) bool { return k.issuer != u.Issuer || k.byID[u.KeyID] != nil }

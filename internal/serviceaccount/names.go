@@ -9,10 +9,10 @@ import (
 const (
 	userPrefix  = "system:serviceaccount:"
 	groupPrefix = "system:serviceaccounts:"
-	allGroup    = "system:serviceaccounts" // group of all service accounts
+	allGroup    = "system:serviceaccounts"
 )
 
-// Keys of a user's extra: the pod that its token is bound to, the node of that pod, and the ID of the token.
+// Keys of a user's extra fields. They name the pod and the node of the user's token, and the ID of the token.
 const (
 	PodName  = "authentication.kubernetes.io/pod-name"
 	PodUID   = "authentication.kubernetes.io/pod-uid"
@@ -25,8 +25,7 @@ const (
 // Username returns the user name of a service account.
 func Username(namespace, name string) string { return userPrefix + namespace + ":" + name }
 
-// Split returns the namespace and the name of a service account; ok is false if username is not that of a service
-// account.
+// Split returns the namespace and the name of a service account; ok is false for all other user names.
 func Split(username string) (namespace, name string, ok bool) {
 	namespaced, ok := strings.CutPrefix(username, userPrefix)
 	if !ok {
