@@ -22,7 +22,6 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// access authenticates and authorizes callers.
 type access struct {
 	authenticator handlers.Authenticator
 	authorizer    handlers.Authorizer
@@ -32,14 +31,14 @@ type access struct {
 	reviewable    *reviewable           // nil without authentication
 	parts         []func(context.Context)
 	clients       []*upstream.Reviewer
-	seats         map[string]*auth.Seats // seats of reviews, by the host of the kube-apiserver
+	seats         map[string]*auth.Seats // by the host of the kube-apiserver
 	paced         paced
 }
 
-// surroundings are the parts that newAccess connects to.
+// surroundings are the parts of the facade that newAccess needs.
 type surroundings struct {
 	config  *rest.Config     // address and credentials of the upstream that objects are read from
-	client  *upstream.Client // client of that upstream
+	client  *upstream.Client // client of the same upstream
 	hop     upstream.Hop
 	objects *boundObjects
 	metrics *metrics.Metrics
@@ -76,8 +75,8 @@ func newAccess(c Config, s surroundings) (*access, error) {
 	return a, nil
 }
 
-// followAccounts adds two watches. The watch of service accounts shows deletions, which end identities. The watch of
-// pods does so for tokens that are bound to pods, and exists only while such tokens need it.
+// followAccounts adds two watches. The watch of service accounts shows deletions, which make tokens invalid. The watch
+// of pods does the same for tokens that are bound to pods, and is open only while such tokens need it.
 func (a *access) followAccounts(s surroundings) (*rbac.Accounts, error) {
 	objects, err := metadata.NewForConfig(s.hop.Config(s.config))
 	if err != nil {
@@ -94,8 +93,8 @@ func (a *access) followAccounts(s surroundings) (*rbac.Accounts, error) {
 	return accounts, nil
 }
 
-// reviewer returns a reviewer with separate connections. It reviews at the kubeconfig's server, or at the upstream if
-// kubeconfig is empty.
+// reviewer returns a reviewer with separate connections to the kubeconfig's server, or to the upstream if kubeconfig is
+// empty.
 func (a *access) reviewer(kubeconfig string, s surroundings) (*upstream.Reviewer, error) {
 	config := s.config
 	if kubeconfig != "" {
@@ -111,7 +110,7 @@ func (a *access) reviewer(kubeconfig string, s surroundings) (*upstream.Reviewer
 	return reviewer, err
 }
 
-// seatsOf returns the seats of reviews at a reviewer's kube-apiserver. Reviewers of the same server share them.
+// seatsOf returns the seats for reviews at a kube-apiserver. Reviewers of the same server share them.
 func (a *access) seatsOf(reviewer *upstream.Reviewer) *auth.Seats {
 	host := reviewer.Host()
 	if a.seats[host] == nil {
@@ -126,7 +125,6 @@ type paced struct {
 	waiting func() int // nil without authentication
 }
 
-// reviewStats returns the use of the seats for reviews.
 func (a *access) reviewStats() []metrics.ReviewStats {
 	var all []metrics.ReviewStats
 	for _, host := range slices.Sorted(maps.Keys(a.seats)) {
@@ -140,7 +138,6 @@ func (a *access) reviewStats() []metrics.ReviewStats {
 	return all
 }
 
-// anonymousModes are the values of --anonymous-auth.
 var anonymousModes = map[string]auth.AnonymousMode{
 	"upstream": auth.AnonymousAsUpstream, "true": auth.AnonymousOn, "false": auth.AnonymousOff,
 }
@@ -177,7 +174,7 @@ func (a *access) authenticate(c Authentication, reviewer *upstream.Reviewer, acc
 	return nil
 }
 
-// authorize sets up access reviews. It also adds a watch of roles and bindings, which shows changes of permissions.
+// authorize sets up access reviews and a watch of roles and bindings, which shows changes of permissions.
 func (a *access) authorize(c Authorization, reviewer *upstream.Reviewer, accounts *rbac.Accounts,
 	s surroundings) error {
 	roles, err := rbac.NewClient(s.hop.Config(s.config))
@@ -204,7 +201,6 @@ func (a *access) authorize(c Authorization, reviewer *upstream.Reviewer, account
 	return nil
 }
 
-// run runs the parts until the context ends.
 func (a *access) run(ctx context.Context) {
 	var parts sync.WaitGroup
 	for _, part := range a.parts {

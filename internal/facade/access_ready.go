@@ -9,14 +9,12 @@ import (
 	"go.uber.org/zap"
 )
 
-// reviewsAgain is the pause between attempts while the upstream refuses reviews.
 const reviewsAgain = time.Second
 
-// errNoReviews is returned until the upstream has answered one TokenReview and one SubjectAccessReview.
 var errNoReviews = errors.New("the upstream has not answered a TokenReview and a SubjectAccessReview yet")
 
 // reviewable records whether the upstream has answered a TokenReview and a SubjectAccessReview since the start. If the
-// facade's user lacks permission to create them, the facade never becomes ready. A ready facade stays ready: all
+// facade's user lacks permission to create them, the facade does not become ready. A ready facade stays ready. All
 // replicas use the same upstream, so clients would gain nothing if one replica left the Service.
 type reviewable struct {
 	reviews []func(context.Context) error // one for each kind of review
@@ -24,7 +22,7 @@ type reviewable struct {
 	done    atomic.Bool
 }
 
-// run sends each review until the upstream answers it, or the context ends.
+// run repeats each review until the upstream answers it or the context ends.
 func (r *reviewable) run(ctx context.Context) {
 	again := time.NewTicker(reviewsAgain)
 	defer again.Stop()
@@ -46,7 +44,6 @@ func (r *reviewable) run(ctx context.Context) {
 	r.done.Store(true)
 }
 
-// healthy returns errNoReviews until every review has been answered.
 func (r *reviewable) healthy() error {
 	if !r.done.Load() {
 		return errNoReviews

@@ -20,42 +20,41 @@ import (
 )
 
 const (
-	// authorityFor is the validity of an authority. It is long, because after it clients must trust a new authority.
+	// authorityFor is the validity of an authority. It is long: after an authority expires, clients must trust a new
+	// one.
 	authorityFor = 10 * 365 * 24 * time.Hour
-	// issuedFor is the validity of a serving certificate. The certificate is replaced after two thirds of it.
+	// issuedFor is the validity of a serving certificate, which is replaced after two thirds of this time.
 	issuedFor = 90 * 24 * time.Hour
 )
 
-// loopback contains the only addresses that an authority may certify. kubectl port-forward listens on them.
+// loopback contains the only addresses that an authority can certify. kubectl port-forward listens on these.
 var loopback = []net.IPNet{
 	{IP: net.IPv4(127, 0, 0, 0).To4(), Mask: net.CIDRMask(8, 32)}, {IP: net.IPv6loopback, Mask: net.CIDRMask(128, 128)},
 }
 
-// Authority signs the serving certificates of all replicas, and those of the splitting proxy, so that clients trust one
-// certificate. It can certify only the names of their two Services and of the loopback interface: a stolen key is of no
-// use against other servers.
+// Authority signs the serving certificates of all replicas and of the splitting proxy, so that clients trust one
+// certificate. It can certify only the names of their two Services and of the loopback interface. A stolen key is
+// therefore of no use against other servers.
 type Authority struct {
 	cert  *x509.Certificate
 	key   crypto.Signer
-	names []string // of the serving certificates
+	names []string // names in the serving certificates
 }
 
-// The Services whose names an authority may certify.
 const (
 	facadeService = "listfacade"
 	splitService  = "listfacade-split"
 )
 
-// serviceNames returns the names of a Service in a namespace, from the longest to the shortest.
+// serviceNames returns the DNS names of a Service, from the longest to the shortest.
 func serviceNames(service, namespace string) []string {
 	service += "." + namespace
 	return []string{service + ".svc.cluster.local", service + ".svc", service}
 }
 
-// localName is the name of the loopback interface.
 const localName = "localhost"
 
-// NewAuthority returns a new authority for the Services of a namespace, as PEM.
+// NewAuthority returns the PEM of a new authority for the Services of a namespace.
 func NewAuthority(namespace string) (cert, key []byte, err error) {
 	signer, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -82,8 +81,8 @@ func NewAuthority(namespace string) (cert, key []byte, err error) {
 	return cert, key, err
 }
 
-// readAuthority parses the PEM of an authority, and selects the names of a Service for its serving certificates. It
-// returns an error if the authority has expired, has another key or does not certify the Service.
+// readAuthority parses the PEM of an authority that issues serving certificates for a Service. It returns an error if
+// the authority has expired, does not belong to the key, or does not certify the Service.
 func readAuthority(service string, cert, key []byte) (*Authority, error) {
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
@@ -104,7 +103,7 @@ func readAuthority(service string, cert, key []byte) (*Authority, error) {
 	return &Authority{cert: pair.Leaf, key: signer, names: append(names, localName)}, nil
 }
 
-// issue returns a new serving certificate with a new key, followed by the authority's certificate.
+// issue returns a new serving certificate with a new key, and with the authority's certificate in its chain.
 func (a *Authority) issue() (*tls.Certificate, error) {
 	own, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -127,7 +126,6 @@ func (a *Authority) issue() (*tls.Certificate, error) {
 	return &tls.Certificate{Certificate: [][]byte{raw, a.cert.Raw}, PrivateKey: own, Leaf: leaf}, err
 }
 
-// renew replaces a serving certificate after two thirds of its validity.
 func (a *Authority) renew(p *ServingPair) (changed bool, err error) {
 	if now := p.now.Load(); now != nil {
 		third := now.Leaf.NotAfter.Sub(now.Leaf.NotBefore) / 3

@@ -22,34 +22,31 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// authorityWait bounds one request for the authority, and authorityTries are the pauses between failed tries. A first
-// installation may start pods before their rights exist.
+// authorityWait bounds one request for the authority. authorityTries are the pauses between failed tries. A first
+// installation may start pods before their permissions exist.
 const authorityWait = 10 * time.Second
 
 var authorityTries = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 6, Cap: 30 * time.Second}
 
-// errAuthorityTaken is returned when another replica stored an authority at the same time.
-var errAuthorityTaken = errors.New("another replica has changed the object")
+var errAuthorityTaken = errors.New("the object has changed since it was read")
 
-// authorityStore is the Secret with the authority, and the ConfigMap of the same name with its certificate for clients.
-// Both exist before the process starts, and their other fields belong to the administrator: an update of the manifests
-// therefore keeps the authority, and the process needs no right to create objects.
+// authorityStore is the Secret with the authority, and the ConfigMap of the same name with the certificate for clients.
+// Both exist before the process starts, so the process needs no permission to create objects. The process changes only
+// their data, which is not in the manifests, so an update of the manifests does not remove the authority.
 type authorityStore struct {
 	namespace, name string
 	host            string
 	http            *http.Client
 }
 
-// storedValue is a value of a ConfigMap or of a Secret. A Secret's values are base64 in JSON, as Go encodes []byte.
+// storedValue is a value of a ConfigMap (string) or a Secret ([]byte, which is base64 in JSON).
 type storedValue interface{ string | []byte }
 
-// storedObject is a Secret or a ConfigMap.
 type storedObject[T storedValue] struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Data              map[string]T `json:"data,omitempty"`
 }
 
-// authorityName returns the namespace and the name of the Secret.
 func (c Config) authorityName() (namespace, name string, err error) {
 	namespace, name, ok := strings.Cut(c.SharedAuthority, "/")
 	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
@@ -77,8 +74,8 @@ func newAuthorityStore(c Config, config *rest.Config) (*authorityStore, error) {
 	return &authorityStore{namespace, name, strings.TrimSuffix(base.String(), "/"), client}, nil
 }
 
-// loadAuthority returns the authority of --shared-authority. The first replica creates the authority. loadAuthority
-// tries until it succeeds or the context ends, because all failures can be temporary during an installation.
+// loadAuthority returns the authority of --shared-authority, which the first replica creates. It tries until it
+// succeeds or the context ends, because each failure can be temporary during an installation.
 func loadAuthority(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*Authority, error) {
 	store, err := newAuthorityStore(c, config)
 	if err != nil {
@@ -92,9 +89,9 @@ func loadAuthority(ctx context.Context, c Config, config *rest.Config, log *zap.
 	return authority, err
 }
 
-// ReadAuthority returns the authority in a directory, which is the volume of the Secret of --shared-authority. It
-// signs the certificates of the splitting proxy. During an installation, the Secret stays empty until the first replica
-// of the facade has started. So ReadAuthority tries until it succeeds or the context ends.
+// ReadAuthority returns the authority for the certificates of the splitting proxy. It reads a directory, in which the
+// Secret of --shared-authority is mounted. During an installation, the Secret is empty until the first replica of the
+// facade starts. ReadAuthority therefore tries until it succeeds or the context ends.
 func ReadAuthority(ctx context.Context, dir string, log *zap.Logger) (*Authority, error) {
 	return retryAuthority(ctx, log, func(context.Context) (*Authority, error) {
 		cert, err := os.ReadFile(filepath.Join(dir, tlsCert))
@@ -109,7 +106,6 @@ func ReadAuthority(ctx context.Context, dir string, log *zap.Logger) (*Authority
 	})
 }
 
-// retryAuthority calls load until it succeeds or the context ends.
 func retryAuthority(ctx context.Context, log *zap.Logger,
 	load func(context.Context) (*Authority, error)) (*Authority, error) {
 	pauses := authorityTries
@@ -129,7 +125,6 @@ func retryAuthority(ctx context.Context, log *zap.Logger,
 	}
 }
 
-// load reads the Secret, fills it if it is empty, and publishes the certificate.
 func (s *authorityStore) load(ctx context.Context) (*Authority, error) {
 	secret, err := readStored[[]byte](ctx, s, "secrets")
 	if err != nil {
@@ -152,14 +147,12 @@ func (s *authorityStore) load(ctx context.Context) (*Authority, error) {
 	return authority, s.publish(ctx, string(secret.Data[tlsCert]))
 }
 
-// Keys of the Secret and of the ConfigMap.
 const (
 	tlsCert     = "tls.crt"
 	tlsKey      = "tls.key"
 	publishedCA = "ca.crt"
 )
 
-// publish writes the certificate into the ConfigMap, unless it is there.
 func (s *authorityStore) publish(ctx context.Context, cert string) error {
 	published, err := readStored[string](ctx, s, "configmaps")
 	if err != nil || published.Data[publishedCA] == cert {
@@ -184,7 +177,7 @@ func readStored[T storedValue](ctx context.Context, s *authorityStore, resource 
 	return stored, err
 }
 
-// writeStored writes the data of an object, if the object is still the one that was read.
+// writeStored writes the data of an object, unless the object has changed since it was read.
 func writeStored[T storedValue](ctx context.Context, s *authorityStore, resource string, stored storedObject[T]) error {
 	patch := storedObject[T]{Data: stored.Data, ObjectMeta: metav1.ObjectMeta{ResourceVersion: stored.ResourceVersion}}
 	body, err := json.Marshal(patch)
@@ -197,7 +190,6 @@ func writeStored[T storedValue](ctx context.Context, s *authorityStore, resource
 	return err
 }
 
-// send sends a request for one of the two objects, and returns the body of a successful response.
 func (s *authorityStore) send(ctx context.Context, method, resource string, body []byte) ([]byte, error) {
 	url := s.host + "/api/v1/namespaces/" + s.namespace + "/" + resource + "/" + s.name
 	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))

@@ -17,14 +17,14 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// maxBoundObjects is the maximum number of objects whose metadata is remembered, at about 100 bytes each.
+// maxBoundObjects is the maximum number of objects in boundObjects.read. Each takes about 100 bytes.
 const maxBoundObjects = 65536
 
-// boundObjects finds the objects of bound tokens, in lanes or in a watch of pods. Safe for concurrent use.
+// boundObjects finds the objects to which tokens are bound, in lanes or in a watch of pods. Safe for concurrent use.
 type boundObjects struct {
 	lanes *reflector.Lanes
 	pods  *podWatch
-	read  *lru.Cache // weak.Pointer[cache.Object] to serviceaccount.Object
+	read  *lru.Cache // decoded metadata: weak.Pointer[cache.Object] to serviceaccount.Object
 }
 
 func newBoundObjects(lanes *reflector.Lanes) *boundObjects {
@@ -32,7 +32,7 @@ func newBoundObjects(lanes *reflector.Lanes) *boundObjects {
 }
 
 // find returns an object of the core group. The result is false if the object does not exist, or if neither a fresh
-// lane nor a current watch has it.
+// lane nor a current watch contains its resource.
 func (b *boundObjects) find(resource, namespace, name string) (serviceaccount.Object, bool) {
 	key := name
 	if namespace != "" {
@@ -55,8 +55,8 @@ func (b *boundObjects) find(resource, namespace, name string) (serviceaccount.Ob
 	return pods.Find(key)
 }
 
-// exists implements rbac.PodExists. Without a fresh lane or a current watch it returns true, and the next examination
-// of the token decides.
+// exists implements rbac.PodExists. Without a fresh lane or a current watch it returns true. The token is checked again
+// later.
 func (b *boundObjects) exists(namespace, name, uid string) bool {
 	if b.fresh("pods") == nil && !b.pods.isCurrent() {
 		return true
@@ -65,7 +65,6 @@ func (b *boundObjects) exists(namespace, name, uid string) bool {
 	return ok && pod.UID == uid
 }
 
-// fresh returns the State of a fresh lane of a resource, or nil.
 func (b *boundObjects) fresh(resource string) *cache.State {
 	for _, encoding := range encodings() {
 		lane := b.lane(resource, encoding)
@@ -83,7 +82,7 @@ func (b *boundObjects) lane(resource string, encoding wire.Encoding) *reflector.
 	return b.lanes.Running(schema.GroupVersionResource{Version: "v1", Resource: resource}, encoding)
 }
 
-// podsServed reports whether a lane of pods is synced, fresh or not.
+// podsServed reports whether a lane of pods is synced. The lane may be stale.
 func (b *boundObjects) podsServed() bool {
 	for _, encoding := range encodings() {
 		if lane := b.lane("pods", encoding); lane != nil {
@@ -95,7 +94,7 @@ func (b *boundObjects) podsServed() bool {
 	return false
 }
 
-// metadata returns the metadata of an object in a lane. Objects are immutable, so each is decoded once.
+// metadata returns the metadata of an object in a lane. The result is cached, because objects are immutable.
 func (b *boundObjects) metadata(state *cache.State, object *cache.Object) (serviceaccount.Object, bool) {
 	key := weak.Make(object)
 	if known, ok := b.read.Get(key); ok {
@@ -114,10 +113,8 @@ func (b *boundObjects) metadata(state *cache.State, object *cache.Object) (servi
 	return found, true
 }
 
-// protobufMagic begins a body in protobuf.
 var protobufMagic = []byte("k8s\x00")
 
-// decodePartial decodes a PartialObjectMetadata in JSON or protobuf.
 func decodePartial(body []byte) (partial metav1.PartialObjectMetadata, err error) {
 	message, isProtobuf := bytes.CutPrefix(body, protobufMagic)
 	if !isProtobuf {

@@ -10,13 +10,12 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// verifiesTokens reports whether the facade verifies bound service account tokens itself. It does not if Kubeconfig
-// names a server for token reviews, because tokens may be bound to objects of that server.
+// verifiesTokens reports whether the facade verifies bound service account tokens itself. If Kubeconfig names a server
+// for token reviews, it does not, because tokens may be bound to objects of that server.
 func verifiesTokens(c Authentication) bool {
 	return !c.AnonymousActsAsKubeconfig && c.ServiceAccountTokens == LocalTokens && c.Kubeconfig == ""
 }
 
-// boundTokens returns how bound service account tokens are verified.
 func boundTokens(c Authentication, reviewer *upstream.Reviewer, accounts *rbac.Accounts,
 	s surroundings) auth.BoundTokens {
 	if !verifiesTokens(c) {

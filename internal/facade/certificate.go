@@ -7,8 +7,8 @@ import (
 )
 
 // TLSConfig returns a configuration that serves the pair. If authorities is not nil, the server requests an optional
-// client certificate and sends the names of the accepted authorities, as kube-apiserver does. Authentication verifies
-// the certificate, so that an invalid one does not prevent the use of a token.
+// client certificate and sends the names of the accepted authorities, as kube-apiserver does. It does not verify the
+// certificate, so that a client with an invalid certificate can use a token.
 func TLSConfig(pair *ServingPair, authorities func() *x509.CertPool) *tls.Config {
 	config := &tls.Config{
 		GetCertificate: pair.get, MinVersion: tls.VersionTLS12,
@@ -23,7 +23,7 @@ func TLSConfig(pair *ServingPair, authorities func() *x509.CertPool) *tls.Config
 }
 
 // hintedConfig provides a TLS configuration that names the current authorities. It clones the base configuration only
-// when the authorities change, not for each handshake.
+// when the authorities change.
 type hintedConfig struct {
 	base        *tls.Config // the server adds HTTP/2 to it before the first handshake
 	authorities func() *x509.CertPool

@@ -25,16 +25,13 @@ import (
 // ErrCheck is returned when at least one check of Check failed.
 var ErrCheck = errors.New("configuration check failed")
 
-// checkWait bounds the duration of a complete check.
 const checkWait = time.Minute
 
-// metadataOnly is the media type of a list with the metadata of its objects only.
 const metadataOnly = upstream.MediaJSON + ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
-// answerLimit bounds, in bytes, a response that Check reads.
+// answerLimit bounds a response, in bytes.
 const answerLimit = 1 << 20
 
-// inspection is one run of Check.
 type inspection struct {
 	config  Config
 	rest    *rest.Config
@@ -45,9 +42,8 @@ type inspection struct {
 	failed  int
 }
 
-// Check writes one line for each property of a Config that it has checked. It covers the upstream and the kubeconfig
-// user's identity and permissions, peers, resources, the journal, the certificate and memory. It opens no listener. It
-// returns ErrCheck if the process would not work with the Config.
+// Check writes a line for each property of a Config that it has checked, such as the upstream, the kubeconfig user's
+// permissions, or the journal. It opens no listener. It returns ErrCheck if at least one check failed.
 func Check(ctx context.Context, c Config, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, checkWait)
 	defer cancel()
@@ -66,8 +62,7 @@ func Check(ctx context.Context, c Config, out io.Writer) error {
 	return nil
 }
 
-// say writes the result of one check: FAIL with the error, or ok with the formatted text. It returns true if err is
-// nil.
+// say writes FAIL with the error, or ok with the formatted text. It returns true if err is nil.
 func (i *inspection) say(subject string, err error, format string, args ...any) bool {
 	if err != nil {
 		i.failed++
@@ -78,7 +73,7 @@ func (i *inspection) say(subject string, err error, format string, args ...any) 
 	return true
 }
 
-// note writes a line about a setting that works, but that the operator possibly did not intend.
+// note writes a line about a possible problem, which does not count as a failed check.
 func (i *inspection) note(subject, text string) {
 	_, _ = fmt.Fprintf(i.out, "note  %s: %s\n", subject, text)
 }
@@ -121,7 +116,6 @@ func (i *inspection) connect() (err error) {
 	return nil
 }
 
-// ask reads a JSON response of the upstream.
 func (i *inspection) ask(ctx context.Context, path string, query url.Values, accept string, into any) error {
 	body, err := i.client.Get(ctx, upstream.Target{Path: path, Query: query}, accept, answerLimit)
 	if err == nil {
@@ -130,8 +124,7 @@ func (i *inspection) ask(ctx context.Context, path string, query url.Values, acc
 	return err
 }
 
-// identity writes the name and groups of the kubeconfig user, as the upstream sees them. Servers before 1.28 do not
-// support SelfSubjectReview.
+// identity writes the name and groups of the kubeconfig user. Servers before 1.28 do not support SelfSubjectReview.
 func (i *inspection) identity(ctx context.Context) bool {
 	code, body, err := i.client.Post(ctx, "/apis/authentication.k8s.io/v1/selfsubjectreviews",
 		[]byte(`{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}`))
@@ -157,7 +150,6 @@ func (i *inspection) identity(ctx context.Context) bool {
 	return i.say("identity", nil, "%s, in groups %s", user.Username, strings.Join(user.Groups, ", "))
 }
 
-// resources writes a line about each resource that is cached from the start.
 func (i *inspection) resources(ctx context.Context) bool {
 	all := i.config.wanted()
 	if len(all) == 0 {
@@ -171,7 +163,6 @@ func (i *inspection) resources(ctx context.Context) bool {
 	return true
 }
 
-// names writes a note about each configured resource that the upstream does not serve.
 func (i *inspection) names() {
 	configured := i.config.uncached()
 	for resource := range i.config.Resources {
@@ -228,7 +219,7 @@ func (i *inspection) resource(ctx context.Context, w wanted) (string, error) {
 		strings.Join(in, " and ")), nil
 }
 
-// certificate checks the serving certificate. It does not create a self-signed certificate.
+// certificate checks the serving certificate. It creates no self-signed certificate.
 func (i *inspection) certificate(ctx context.Context) bool {
 	if i.config.SharedAuthority != "" {
 		return i.authority(ctx)
@@ -250,7 +241,7 @@ func (i *inspection) certificate(ctx context.Context) bool {
 		leaf.NotAfter.Format(time.RFC3339))
 }
 
-// authority checks the authority of --shared-authority. It creates none.
+// authority checks the authority of --shared-authority. It creates no authority.
 func (i *inspection) authority(ctx context.Context) bool {
 	store, err := newAuthorityStore(i.config, i.rest)
 	if err != nil {

@@ -13,19 +13,19 @@ import (
 const (
 	// leastSpace is the minimum free space for a journal, in bytes.
 	leastSpace = 16 << 20
-	// compactedAfter is the maximum age of revisions in etcd with kube-apiserver's default compaction interval. A lane
-	// whose last record is older may have missed events that the upstream no longer has.
+	// compactedAfter is the maximum age of revisions in etcd with kube-apiserver's default compaction interval. After a
+	// longer time, the upstream may no longer have the events that follow a lane's last record.
 	compactedAfter = 10 * time.Minute
 )
 
-// laneFiles are the segments of a lane in the journal. There is at least one.
+// laneFiles are the segments of a lane in the journal, at least one.
 type laneFiles struct {
 	name     string
 	segments []journal.Segment
 }
 
-// journal checks whether the journal can be written, and notes which lanes would not be restored from it, and where the
-// journal lacks events. It creates no file. It returns true, because no later check depends on the journal.
+// journal checks whether the journal can be written. It notes which lanes would not be restored from the journal, and
+// where the journal lacks events. It creates no file. It returns true, because no later check depends on the journal.
 func (i *inspection) journal(ctx context.Context) bool {
 	dir := i.config.JournalDir
 	if dir == "" {
@@ -60,7 +60,6 @@ func (i *inspection) journal(ctx context.Context) bool {
 	return true
 }
 
-// filesOf returns the lanes in the journal.
 func filesOf(dir string) ([]laneFiles, error) {
 	names, err := journal.Lanes(dir)
 	if err != nil {
@@ -79,7 +78,6 @@ func filesOf(dir string) ([]laneFiles, error) {
 	return lanes, nil
 }
 
-// total returns the number of segments and their size in bytes.
 func total(lanes []laneFiles) (segments int, bytes uint64) {
 	for _, lane := range lanes {
 		segments += len(lane.segments)
@@ -90,7 +88,6 @@ func total(lanes []laneFiles) (segments int, bytes uint64) {
 	return segments, bytes
 }
 
-// lane writes why a lane would not be restored, and where its journal lacks events.
 func (i *inspection) lane(lane laneFiles, cluster string) {
 	subject := "journal of " + lane.name
 	if err := i.restores(&lane.segments[len(lane.segments)-1], cluster); err != nil {
@@ -109,7 +106,7 @@ func (i *inspection) lane(lane laneFiles, cluster string) {
 
 func inUTC(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// restores returns why a lane would not be restored from its newest segment, or nil. It reads no records.
+// restores returns why a lane would not be restored from its newest segment, or nil if it would.
 func (i *inspection) restores(s *journal.Segment, cluster string) error {
 	age := time.Since(s.Until).Truncate(time.Second)
 	switch {

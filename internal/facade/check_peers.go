@@ -15,14 +15,12 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// peerWait bounds the requests to one peer, unless Config.PeerWait is set. After that, the next peer is tried.
+// peerWait bounds the requests to one peer, unless Config.PeerWait is set.
 const peerWait = 5 * time.Second
 
-// awayError is the error of a request to a peer that does not answer at the moment. A failed request to kube-apiserver
-// is never an awayError.
+// awayError is the error of a peer that does not answer at the moment.
 type awayError struct{ error }
 
-// Unwrap returns the error of the request.
 func (e *awayError) Unwrap() error { return e.error }
 
 // peers checks each facade from which lanes would be filled. A peer that does not answer does not fail the check.
@@ -37,7 +35,7 @@ func (i *inspection) peers(ctx context.Context) bool {
 		client.CloseIdle()
 		var away *awayError
 		if errors.As(err, &away) {
-			i.note(subject, fmt.Sprintf("the peer does not answer, so lanes are filled from kube-apiserver: %v", err))
+			i.note(subject, fmt.Sprintf("the peer is unavailable, so lanes are filled from kube-apiserver: %v", err))
 			continue
 		}
 		i.say(subject, err, "the peer reads the same cluster")
@@ -45,7 +43,7 @@ func (i *inspection) peers(ctx context.Context) bool {
 	return true
 }
 
-// peer returns why no lane would be filled from a peer, or nil if lanes would be filled from it.
+// peer returns why no lane would be filled from a peer, or nil if lanes would be filled.
 func (i *inspection) peer(ctx context.Context, client *upstream.Client) error {
 	peerCtx, cancel := context.WithTimeout(ctx, cmp.Or(i.config.PeerWait, peerWait))
 	defer cancel()
@@ -68,7 +66,6 @@ func (i *inspection) peer(ctx context.Context, client *upstream.Client) error {
 	return nil
 }
 
-// clusterReading identifies the cluster and the release of its kube-apiserver.
 type clusterReading struct{ cluster, version string }
 
 func readingOf(ctx context.Context, client *upstream.Client) (r clusterReading, err error) {
@@ -85,8 +82,8 @@ func readingOf(ctx context.Context, client *upstream.Client) (r clusterReading, 
 	return r, err
 }
 
-// isAway reports whether an error means that a peer does not answer at the moment. An example is a Service without a
-// ready replica.
+// isAway reports whether an error means that a peer does not answer at the moment, such as a Service without a ready
+// replica.
 func isAway(err error) bool {
 	var failed *net.OpError
 	return errors.As(err, &failed) && failed.Op == "dial" || errors.Is(err, context.DeadlineExceeded) ||

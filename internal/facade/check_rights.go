@@ -12,11 +12,11 @@ import (
 // need is a permission that a kubeconfig's user needs, with the consequence of its absence.
 type need struct {
 	right      upstream.Right
-	kubeconfig string // file; empty for the upstream that objects are read from
+	kubeconfig string // file of the kubeconfig; empty for the upstream that objects are read from
 	without    string
 }
 
-// needs returns the permissions to review callers and those of readingNeeds.
+// needs returns all permissions that the Config requires.
 func (c Config) needs() []need {
 	if c.Authentication.AnonymousActsAsKubeconfig {
 		return readingNeeds()
@@ -46,7 +46,7 @@ func (c Config) needs() []need {
 	if c.Authentication.ClientCAFile == "" || c.Authentication.RequestHeaderCAFile == "" {
 		published := upstream.Right{Resource: "configmaps", Namespace: "kube-system",
 			Name: "extension-apiserver-authentication"}
-		add(tokens, published, "no client certificate is accepted", "get")
+		add(tokens, published, "client certificates or front proxies are not accepted", "get")
 	}
 	if namespace, name, err := c.authorityName(); err == nil {
 		for _, resource := range []string{"secrets", "configmaps"} {
@@ -71,7 +71,7 @@ func readingNeeds() []need {
 		{right: cluster, without: "a watch may continue in another cluster if the upstream address changes to it"},
 		{right: definitions("get"), without: "consistent reads of custom resources are forwarded"},
 		{right: definitions("list"), without: late}, {right: definitions("watch"), without: late},
-		{right: services("list"), without: "groups whose names do not end in .k8s.io are not cached"},
+		{right: services("list"), without: "API groups with a dot in their names are not cached, except *.k8s.io"},
 		{right: services("watch"), without: "an API that moves to another server stays cached for up to a minute"},
 	}
 }
@@ -104,7 +104,7 @@ func (i *inspection) keys(ctx context.Context) {
 	}
 }
 
-// has reports whether the user has the permission, by a review at the kube-apiserver of the need's kubeconfig.
+// has reports whether the user has the permission, by a review at the server of the need's kubeconfig.
 func (i *inspection) has(ctx context.Context, n need) (bool, error) {
 	if n.kubeconfig == "" {
 		return i.client.Has(ctx, n.right)

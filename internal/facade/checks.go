@@ -7,12 +7,10 @@ import (
 )
 
 // checks returns the health checks. Liveness does not depend on the upstream, because a restart of the facade would not
-// fix the upstream. Readiness only requires that the upstream has responded since the start. If it required a working
-// upstream, an outage would remove all replicas from their Service at the same time. Clients would lose the reads that
-// the cache may still serve.
-//
-// When an outage lasts longer than --max-staleness, reads receive 503 with a reason and Retry-After, which helps more
-// than a refused connection. After the outage, the replicas are still in their Service and serve the first reads.
+// fix the upstream. Readiness requires that the start has succeeded, but not that the upstream answers now. If
+// readiness required a working upstream, an outage would remove all replicas from their Service at the same time.
+// Clients would then lose the reads that the cache may still serve. If the outage lasts longer than --max-staleness,
+// reads receive 503 with a reason and Retry-After, which is better than a refused connection.
 func (f *Facade) checks() []handlers.Check {
 	alive := []string{"healthz", "livez", "readyz"}
 	ready := []string{"readyz"}

@@ -12,14 +12,14 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// The period and the number of lines of the reports at the socket. Over HTTPS, the request chooses both.
+// The period and the number of lines of the reports. Over HTTPS, the request selects both.
 const (
 	reportWindow = 5 * time.Minute
 	reportLines  = 50
 )
 
-// addReports adds the reports that are also served over HTTPS. Over HTTPS, callers must be reviewed, and reviews fail
-// while kube-apiserver does not answer. Operators need the reports most at such a time.
+// addReports adds reports that are also served over HTTPS. Over HTTPS, callers must be reviewed, and reviews fail while
+// kube-apiserver does not answer. At such a time, operators need the reports most.
 func (f *Facade) addReports(mux *http.ServeMux) {
 	mux.Handle("/metrics", f.metrics.Handler())
 	mux.Handle("/debug/clients", reporting(accounting.Names[:], func(by string) report {
@@ -36,13 +36,12 @@ func (f *Facade) addReports(mux *http.ServeMux) {
 	}))
 }
 
-// report is a table that can be written as text or JSON.
 type report interface {
 	WriteText(w io.Writer) error
 }
 
-// reporting returns a handler that serves a report. The query parameter "by" selects the order. The report is JSON if
-// the parameter "output" is json, and text otherwise.
+// reporting returns a handler that serves a report. The query parameter "by" selects the order. "output=json" selects
+// JSON.
 func reporting(orders []string, build func(by string) report) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		by := r.URL.Query().Get("by")

@@ -17,19 +17,19 @@ import (
 	"github.com/listfacade/listfacade/internal/page"
 )
 
-// debugSocket serves profiles, the log level, metrics, reports of requests and the operator's page at a unix socket.
-// Only the process's own user can open it. Callers are not authenticated, so it also works while the upstream does not
-// answer reviews. It shows no cached object.
+// debugSocket serves profiles, the log level, metrics, reports and the operator's page at a unix socket. Only the
+// process's own user can open it. Callers are not authenticated, so it also works while the upstream does not answer
+// reviews. It shows no cached object.
 type debugSocket struct {
 	path     string
 	listener net.Listener
-	// file information of the socket, to recognize whether another process has replaced it
+	// file information of the socket, which shows whether another process has replaced it
 	made   fs.FileInfo
 	server *http.Server
 }
 
-// listenDebug creates the socket, or returns nil if none is configured. It replaces a socket that no process listens
-// on. It fails if the socket is in use, or if the path is a file other than a socket.
+// listenDebug creates the socket, or returns nil if none is configured. It replaces a socket on which no process
+// listens. It fails if the socket is in use, or if the path is another kind of file.
 func (f *Facade) listenDebug() (*debugSocket, error) {
 	c := f.config
 	if c.DebugSocket == "" {
@@ -46,7 +46,6 @@ func (f *Facade) listenDebug() (*debugSocket, error) {
 	return s, nil
 }
 
-// removeStale removes a socket that an earlier process has left.
 func removeStale(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -62,14 +61,14 @@ func removeStale(path string) error {
 	case err == nil:
 		_ = conn.Close()
 		return fmt.Errorf("%s is in use by another process", path)
-	case !errors.Is(err, syscall.ECONNREFUSED): // it may be in use
+	case !errors.Is(err, syscall.ECONNREFUSED): // the socket may be in use
 		return err
 	}
 	return os.Remove(path)
 }
 
-// listen creates the socket in a private directory, sets its mode and moves it to its path. Other users therefore
-// cannot open the socket before its mode is set.
+// listen creates the socket in a private directory, sets its mode and moves it to its path. Otherwise, other users
+// could open the socket before its mode is set.
 func (s *debugSocket) listen() error {
 	dir, err := os.MkdirTemp(filepath.Dir(s.path), ".")
 	if err != nil {
@@ -96,7 +95,6 @@ func (s *debugSocket) listen() error {
 	return nil
 }
 
-// run serves until the context ends, and removes the socket.
 func (s *debugSocket) run(ctx context.Context) error {
 	if s == nil {
 		return nil
@@ -117,7 +115,6 @@ func (s *debugSocket) remove() {
 	}
 }
 
-// debugRoutes returns the handler of the socket.
 func (f *Facade) debugRoutes() http.Handler {
 	mux := http.NewServeMux()
 	addProfiles(mux)

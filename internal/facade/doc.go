@@ -11,9 +11,9 @@
 // When the context ends, the shutdown has this order:
 //  1. Readiness fails. Requests are served for Config.ShutdownDelay.
 //  2. Watches end one by one, over Config.WatchTermination.
-//  3. Requests finish, for at most Config.ShutdownGrace more. Then the connections of unfinished requests are closed.
-//     Their handlers have five seconds to return.
-//  4. Lanes and the audit log stop.
+//  3. Other requests finish, for at most Config.ShutdownGrace more. Then their connections are closed. Their handlers
+//     have five seconds to return.
+//  4. The lanes, the audit log and the debug socket stop.
 //  5. Idle connections to the upstream and to peers are closed.
 //
 // When a part fails, the shutdown is the same, but without Config.ShutdownDelay.
@@ -40,6 +40,6 @@
 // and a ConfigMap with the authority's certificate. Nothing else in the process changes an object.
 //
 // The package reads no flags. It reads the environment only for GOGC and, without a kubeconfig, for the service
-// account. Run detects the memory limit of the process and sets Go's memory limit (GOMEMLIMIT). Apart from these global
-// limits, two facades in one process share no state. The package never restarts a part that has failed.
+// account. Run sets Go's memory limit (GOMEMLIMIT) and the logger of the Kubernetes libraries. Facades in one process
+// share these, and the count of unpacked bytes (wire.OpenBytes). The package never restarts a part that has failed.
 package facade

@@ -13,12 +13,12 @@ import (
 // Encodings returns all encodings of lanes. The first one is JSON.
 func Encodings() []wire.Encoding { return encodings() }
 
-// encodings returns all encodings of lanes. Nothing else lists them. The first one must be JSON (handlers.Config).
+// encodings returns all encodings of lanes. The first one must be JSON (handlers.Config). internal/metrics,
+// internal/timeline, and internal/verify distinguish encodings by name.
 func encodings() []wire.Encoding {
 	return []wire.Encoding{jsonwire.Encoding{}, protowire.Encoding{}}
 }
 
-// encodingsOf returns the encodings with these names, in the order of the names.
 func encodingsOf(names []string) []wire.Encoding {
 	var named []wire.Encoding
 	for _, name := range names {
@@ -31,7 +31,7 @@ func encodingsOf(names []string) []wire.Encoding {
 	return named
 }
 
-// checkEncodings returns an error for a name that no encoding has. Its text begins with setting, a flag or key.
+// checkEncodings returns an error for a name that no encoding has. setting is the flag or key that contains the names.
 func checkEncodings(setting string, names []string) error {
 	known := make([]string, 0, len(encodings()))
 	for _, e := range encodings() {

@@ -16,8 +16,8 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// newEndpoints returns the endpoints of the upstream and a configuration that uses them. With fewer than two addresses
-// it returns nil and config.
+// newEndpoints returns the upstream's endpoints and a configuration that uses them. With fewer than two addresses it
+// returns nil and the given configuration.
 func newEndpoints(c Config, config *rest.Config, hop upstream.Hop,
 	log *zap.Logger) (*upstream.Endpoints, *rest.Config, error) {
 	if len(c.Upstream) < 2 {
@@ -32,7 +32,6 @@ func newEndpoints(c Config, config *rest.Config, hop upstream.Hop,
 	return endpoints, endpoints.Config(config), nil
 }
 
-// validateUpstream returns an error for an address that is not a plain https URL, and for a host that is listed twice.
 func (c Config) validateUpstream() error {
 	for i, address := range c.Upstream {
 		u, err := url.Parse(address)
@@ -54,7 +53,7 @@ func hostOf(address string) string {
 	return u.Host
 }
 
-// endpointStates returns the endpoints' states for metrics; empty if the upstream has one address.
+// endpointStates returns the states of the endpoints; nil if the upstream has one address.
 func (f *Facade) endpointStates() (all []metrics.Endpoint) {
 	if f.endpoints == nil {
 		return nil
@@ -69,8 +68,7 @@ func (f *Facade) endpointStates() (all []metrics.Endpoint) {
 	return all
 }
 
-// endpoints checks each address of --upstream, and that all of them lead to one cluster. An address that does not
-// answer is not a failure if another address answers.
+// endpoints checks that the addresses of --upstream lead to one cluster. It fails if no address answers.
 func (i *inspection) endpoints(ctx context.Context) bool {
 	if len(i.config.Upstream) < 2 {
 		return true
@@ -91,7 +89,7 @@ func (i *inspection) endpoints(ctx context.Context) bool {
 		first, answer = cmp.Or(first, uid), cmp.Or(answer, address)
 	}
 	if answer == "" {
-		return i.say("upstream", errors.New("no endpoint of --upstream answers"), "")
+		return i.say("upstream", errors.New("no endpoint of --upstream can be used"), "")
 	}
 	i.config.Upstream = []string{answer} // used by the following checks
 	return true

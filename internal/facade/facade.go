@@ -52,8 +52,8 @@ type Facade struct {
 	shutdown      *shutdown
 }
 
-// New creates and connects the parts, but starts none. It uses the context's values and ignores its cancellation. The
-// Config must be valid.
+// New creates and connects the parts, but starts no part. It uses the context's values and ignores its cancellation.
+// The Config must be valid.
 func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*Facade, error) {
 	hop, f := upstream.NewHop(), &Facade{config: c, started: time.Now(), log: log, history: oplog.NewHistory(),
 		slow: oplog.NewSlowLog(log, c.Slow)}
@@ -104,8 +104,8 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	return f, err
 }
 
-// accountFor returns a function that lists the resources for account watches: all built-in resources that may be
-// cached. The function is nil if account watches are disabled.
+// accountFor returns a function that lists the resources for account watches: the built-in resources that may be
+// cached. It returns nil if account watches are disabled.
 func (f *Facade) accountFor() func() []upstream.Resource {
 	if !f.config.AccountWatches {
 		return nil
@@ -117,7 +117,6 @@ func (f *Facade) accountFor() func() []upstream.Resource {
 	}
 }
 
-// newHandler returns the handler of all requests.
 func (f *Facade) newHandler() http.Handler {
 	c := f.config
 	return f.shutdown.count(handlers.New(handlers.Config{
@@ -138,8 +137,8 @@ func (f *Facade) newHandler() http.Handler {
 	}))
 }
 
-// observers returns the observers of each request. The list of requests in flight comes last, because a request that
-// waits for the audit log is still in flight.
+// observers returns the observers of each request. The list of requests in flight is last, because a request that waits
+// for the audit log is still in flight.
 func (f *Facade) observers() observe.Observers {
 	observers := observe.Observers{f.metrics, f.clients, f.history, oplog.NewRequestLog(f.log), f.slow}
 	if f.audit != nil {
@@ -148,7 +147,6 @@ func (f *Facade) observers() observe.Observers {
 	return append(observers, f.inflight)
 }
 
-// limits returns the limits of authenticated callers.
 func (f *Facade) limits() handlers.Limits {
 	if f.config.Authentication.AnonymousActsAsKubeconfig {
 		return handlers.Limits{} // no limits: there is one caller
@@ -156,12 +154,10 @@ func (f *Facade) limits() handlers.Limits {
 	return f.config.Limits
 }
 
-// passAs contains the values of --passthrough.
 var passAs = map[string]handlers.PassThroughAs{
 	"token": handlers.PassAsToken, "impersonate": handlers.PassAsImpersonation, "off": handlers.PassNothing,
 }
 
-// shardSelectors contains the values of --shard-selectors.
 var shardSelectors = map[string]handlers.ShardSelectors{
 	"auto": handlers.ShardsAsUpstream, "always": handlers.ServeShards, "never": handlers.ForwardShards,
 }
@@ -177,11 +173,11 @@ func groupResources(names []string) map[schema.GroupResource]bool {
 // Handler returns the handler of all requests. It may be used only while Serve runs.
 func (f *Facade) Handler() http.Handler { return f.server.Handler }
 
-// Wrap replaces the handler by around(handler). It must be called before Serve.
+// Wrap replaces the handler of all requests by around(handler). It must be called before Serve.
 func (f *Facade) Wrap(around func(http.Handler) http.Handler) {
 	f.server.Handler = around(f.server.Handler)
 }
 
-// Abort closes the listener and all connections, as the end of a process does. Serve still returns only when its
-// context ends.
+// Abort closes the listener and all connections, as at the end of a process. Serve still returns only when its context
+// ends.
 func (f *Facade) Abort() error { return f.server.Close() }

@@ -16,27 +16,27 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// journalDocuments writes to the journal what the facade reads about the upstream for itself: discovery, the version
-// and the definitions of custom resources. "listfacade replay" needs them. It copies the facade's own responses, so
-// that it sends no requests for them, and a disk that hangs delays none. It keeps at most mostPending bytes, and
-// nothing without a journal. It reads again only what it did not keep. Safe for concurrent use.
+// journalDocuments writes to the journal the documents that the facade reads from the upstream for itself: discovery,
+// the version and the definitions of custom resources. "listfacade replay" needs them. It copies the responses to the
+// facade's own requests, so that the documents cost few requests. A disk that hangs does not delay the responses. It
+// keeps at most mostPending bytes in memory, and no bytes while this process does not write the journal. Documents that
+// it did not keep are read again later. Safe for concurrent use.
 type journalDocuments struct {
-	prefix  string                  // path of the upstream's base address
-	journal func() *journal.Journal // nil while this process does not write the journal
+	prefix  string                  // path of the upstream's address
+	journal func() *journal.Journal // returns nil while this process does not write the journal
 	refresh func(context.Context) error
-	read    func(ctx context.Context, path string) error // reads a document again, through documentTap
+	read    func(ctx context.Context, path string) error // reads a missed document again, through documentTap
 	log     *zap.Logger
 
 	mu      sync.Mutex                  // guards the fields below
-	cluster string                      // UID of the cluster; empty until it was read
+	cluster string                      // UID of the cluster; empty until it was received
 	pending map[string]journal.Document // by path
 	missed  map[string]bool             // paths of documents that were not kept
 	grouped bool                        // whether discovery has one document for all groups
 }
 
 const (
-	// documentsEvery is the interval at which documents are written. At the interval discoveryEvery, discovery is read
-	// again.
+	// documentsEvery is the interval of writes, and discoveryEvery the interval at which discovery is read again.
 	documentsEvery = 5 * time.Second
 	discoveryEvery = time.Minute
 	// largestDocument bounds a recorded document, in bytes. Discovery of 10,000 definitions has 7 MB.
@@ -45,7 +45,6 @@ const (
 	mostPending = 2 * largestDocument
 )
 
-// Paths of recorded responses.
 const (
 	clusterPath     = "/api/v1/namespaces/kube-system"
 	definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
@@ -56,7 +55,7 @@ func newJournalDocuments(open func() *journal.Journal, log *zap.Logger) *journal
 	return &journalDocuments{journal: open, log: log, pending: map[string]journal.Document{}, missed: map[string]bool{}}
 }
 
-// recorded returns a configuration whose client records the upstream's responses, or config without a journal.
+// recorded returns a configuration whose client records documents. Without a journal it returns config.
 func (f *Facade) recorded(config *rest.Config) *rest.Config {
 	if f.config.JournalDir == "" {
 		return config
@@ -70,12 +69,11 @@ func (f *Facade) recorded(config *rest.Config) *rest.Config {
 	return f.documents.observed(config)
 }
 
-// documentsWait is how long the last documents may take to be written when the process ends. A disk that hangs does not
-// keep the process from ending.
+// documentsWait bounds the time in which the last documents are written when the process ends, because a disk may hang.
 const documentsWait = 5 * time.Second
 
-// writeDocuments writes documents to the journal until the context ends. The returned function then waits until the
-// last ones are written, at most documentsWait.
+// writeDocuments writes documents to the journal until the context ends. The caller then calls wait, which waits for
+// the last documents for at most documentsWait.
 func (f *Facade) writeDocuments(ctx context.Context) (wait func()) {
 	if f.documents == nil {
 		return func() {}
@@ -93,7 +91,6 @@ func (f *Facade) writeDocuments(ctx context.Context) (wait func()) {
 	}
 }
 
-// observed returns a configuration whose client records the upstream's responses.
 func (d *journalDocuments) observed(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	if base, _, err := rest.DefaultServerUrlFor(config); err == nil { // otherwise the client cannot be created
@@ -103,7 +100,6 @@ func (d *journalDocuments) observed(config *rest.Config) *rest.Config {
 	return config
 }
 
-// run writes the documents until the context ends.
 func (d *journalDocuments) run(ctx context.Context) {
 	write, read := time.NewTicker(documentsEvery), time.NewTicker(discoveryEvery)
 	defer write.Stop()
@@ -124,7 +120,7 @@ func (d *journalDocuments) run(ctx context.Context) {
 	}
 }
 
-// write writes the pending documents. After an error they remain pending.
+// write writes the pending documents. Those that cannot be written remain pending.
 func (d *journalDocuments) write(ctx context.Context, w *documentWriter) {
 	open := d.journal()
 	cluster, pending := d.waiting()
@@ -146,14 +142,13 @@ func (d *journalDocuments) write(ctx context.Context, w *documentWriter) {
 	w.failed = failure != nil
 }
 
-// waiting returns the cluster and the pending documents.
 func (d *journalDocuments) waiting() (cluster string, pending map[string]journal.Document) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.cluster, maps.Clone(d.pending)
 }
 
-// written forgets a pending document, unless there is a newer one.
+// written removes a document from pending, unless pending has a newer one.
 func (d *journalDocuments) written(document journal.Document) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -162,7 +157,6 @@ func (d *journalDocuments) written(document journal.Document) {
 	}
 }
 
-// readMissed reads again the documents that were not kept, if no document is pending.
 func (d *journalDocuments) readMissed(ctx context.Context) {
 	missed := d.takeMissed()
 	for path := range missed {
@@ -176,7 +170,8 @@ func (d *journalDocuments) readMissed(ctx context.Context) {
 	maps.Copy(d.missed, missed)
 }
 
-// takeMissed removes the paths of missed documents. It returns none without a journal or while documents are pending.
+// takeMissed removes and returns the paths in missed. Without a journal, or while documents are pending, it does
+// nothing.
 func (d *journalDocuments) takeMissed() (missed map[string]bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -186,7 +181,8 @@ func (d *journalDocuments) takeMissed() (missed map[string]bool) {
 	return missed
 }
 
-// receive records a response of the upstream. If it has no Body, or is too large, only its path is kept.
+// receive records a response of the upstream. If it has no Body, or the pending documents would exceed mostPending, its
+// path is added to missed.
 func (d *journalDocuments) receive(document journal.Document) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -220,7 +216,6 @@ type documentWriter struct {
 	failed  bool // whether the last write failed
 }
 
-// use selects the journal and the cluster.
 func (w *documentWriter) use(to *journal.Journal, cluster string) {
 	if w.Documents != nil && w.to == to && w.cluster == cluster {
 		return

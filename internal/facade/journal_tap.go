@@ -13,7 +13,6 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// documentTap passes copies of responses to journalDocuments.
 type documentTap struct {
 	next http.RoundTripper
 	to   *journalDocuments
@@ -22,7 +21,6 @@ type documentTap struct {
 // WrappedRoundTripper implements k8s.io/apimachinery/pkg/util/net.RoundTripperWrapper.
 func (t documentTap) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// RoundTrip implements http.RoundTripper.
 func (t documentTap) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := t.next.RoundTrip(r)
 	if err != nil || response.StatusCode != http.StatusOK || response.Header.Get("Content-Encoding") != "" ||
@@ -38,7 +36,7 @@ func (t documentTap) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// copiedBody records a body when it was read completely.
+// copiedBody passes its document to journalDocuments when the body was read completely.
 type copiedBody struct {
 	io.ReadCloser
 	to       *journalDocuments
@@ -46,7 +44,6 @@ type copiedBody struct {
 	body     bytes.Buffer
 }
 
-// Read implements io.Reader.
 func (b *copiedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.body.Len() <= largestDocument {
@@ -60,7 +57,6 @@ func (b *copiedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// records reports whether the response to a request is recorded.
 func (d *journalDocuments) records(r *http.Request) bool {
 	if r.Method != http.MethodGet || r.URL.RawQuery != "" || r.Header.Get("User-Agent") != upstream.UserAgent {
 		return false
@@ -79,7 +75,7 @@ func (d *journalDocuments) records(r *http.Request) bool {
 	return false
 }
 
-// acceptOf returns the Accept header with which the facade itself reads a document.
+// acceptOf returns the Accept header with which the facade itself reads a path.
 func acceptOf(path string) string {
 	if path == "/api" || path == "/apis" {
 		return discovery.Accept
@@ -87,12 +83,10 @@ func acceptOf(path string) string {
 	return upstream.MediaJSON
 }
 
-// path returns a request's path relative to the upstream's base address.
 func (d *journalDocuments) path(r *http.Request) string {
 	return strings.TrimPrefix(r.URL.Path, d.prefix)
 }
 
-// isGroupVersion reports whether a path is the discovery path of a group version.
 func isGroupVersion(path string) bool {
 	parts := strings.Split(path, "/")
 	return len(parts) == 3 && parts[1] == "api" || len(parts) == 4 && parts[1] == "apis"

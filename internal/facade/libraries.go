@@ -14,18 +14,17 @@ import (
 )
 
 // This project does not control the messages of libraries. Most of them are about single requests and connections, and
-// contain text from clients. They are therefore logged at level debug, and each record is bounded.
+// contain text from clients. Therefore they are logged at level debug, and each record is bounded.
 
-// maxRecord bounds a library's record, in bytes.
-const maxRecord = 1 << 10
+const maxRecord = 1 << 10 // bytes
 
-// LogLibraries sends the logs of the Kubernetes libraries to log. It affects the complete process, because the
-// libraries' logger is global. It must be called before other parts run.
+// LogLibraries sends the logs of the Kubernetes libraries to log. Their logger is global, so this affects the complete
+// process. LogLibraries must be called before other parts run.
 func LogLibraries(log *zap.Logger) {
 	klog.SetLogger(logr.New(&librarySink{log: log.Named("kubernetes")}))
 }
 
-// setVerbosity sets the verbosity of the libraries, for the complete process.
+// setVerbosity sets the verbosity of the Kubernetes libraries, for the complete process.
 func setVerbosity(to uint32) {
 	var level klog.Level
 	if err := level.Set(strconv.FormatUint(uint64(to), 10)); err != nil {
@@ -33,35 +32,29 @@ func setVerbosity(to uint32) {
 	}
 }
 
-// librarySink is a logr.LogSink.
 type librarySink struct {
 	log    *zap.Logger
 	values []any
 }
 
-// Init implements logr.LogSink.
 func (*librarySink) Init(logr.RuntimeInfo) {}
 
-// Enabled implements logr.LogSink.
 func (s *librarySink) Enabled(int) bool { return s.log.Core().Enabled(zap.DebugLevel) }
 
-// Info implements logr.LogSink.
 func (s *librarySink) Info(_ int, message string, values ...any) { s.write(message, nil, values) }
 
-// Error implements logr.LogSink. klog does not call Enabled before it.
+// Error logs at level debug, too. klog does not call Enabled before it.
 func (s *librarySink) Error(err error, message string, values ...any) { s.write(message, err, values) }
 
-// WithValues implements logr.LogSink.
 func (s *librarySink) WithValues(values ...any) logr.LogSink {
 	return &librarySink{log: s.log, values: append(append([]any(nil), s.values...), values...)}
 }
 
-// WithName implements logr.LogSink.
 func (s *librarySink) WithName(name string) logr.LogSink {
 	return &librarySink{log: s.log.Named(name), values: s.values}
 }
 
-// write puts everything into fields, because fields are escaped.
+// write writes everything into fields, because fields are escaped.
 func (s *librarySink) write(message string, err error, values []any) {
 	entry := s.log.Check(zap.DebugLevel, "Library logged")
 	if entry == nil {
@@ -86,13 +79,11 @@ func newServerLog(to *zap.Logger) *log.Logger {
 	return log.New(&serverLog{debug: to, warn: oplog.Few(to)}, "", 0)
 }
 
-// grave are the prefixes of net/http's messages that are not about one connection.
+// grave are the beginnings of net/http's messages that are not about one connection.
 var grave = [][]byte{[]byte("http: Accept error"), []byte("http: panic serving")}
 
-// serverLog is an io.Writer that receives one line per call.
 type serverLog struct{ debug, warn *zap.Logger }
 
-// Write implements io.Writer.
 func (s *serverLog) Write(line []byte) (int, error) {
 	record := zap.ByteString("record", bytes.TrimSpace(line[:min(len(line), maxRecord)]))
 	for _, begin := range grave {

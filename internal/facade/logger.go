@@ -9,7 +9,7 @@ import (
 	"github.com/listfacade/listfacade/internal/oplog"
 )
 
-// NewLogger returns a log to stderr in the configured format, and its level.
+// NewLogger returns a log to stderr in the configured format, and the level of the log.
 func NewLogger(c Config) (*zap.Logger, *oplog.Level, error) {
 	level, err := zapcore.ParseLevel(c.LogLevel)
 	if err != nil {
@@ -21,8 +21,8 @@ func NewLogger(c Config) (*zap.Logger, *oplog.Level, error) {
 		settings.Development, settings.DisableStacktrace = false, true
 	}
 	settings.DisableCaller = true
-	// Changes of the level are logged by a separate log without sampling, at the format's default level. They then appear
-	// whatever the configured level is.
+	// Changes of the level are logged by a separate log without sampling, whose level does not change. They therefore
+	// always appear.
 	every := settings
 	every.Sampling = nil
 	notices, err := every.Build()

@@ -15,12 +15,12 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// MemoryBudget is the number of bytes of memory that the process may use. 0 means no limit, and OwnMemory means a
-// detected limit. As a flag it is a quantity such as 2Gi, or auto.
+// MemoryBudget is the number of bytes of memory that the process may use. 0 means no limit, and OwnMemory a detected
+// limit. As a flag it is a quantity such as 2Gi, or auto.
 type MemoryBudget int64
 
-// OwnMemory is GOMEMLIMIT if set. Otherwise it is nine tenths of the cgroup's limit, or less to leave 48 MiB unused,
-// but at least half of that limit. Without a cgroup limit it means no limit.
+// OwnMemory is GOMEMLIMIT if set. Otherwise it is nine tenths of the cgroup's limit, or less so that 48 MiB stay
+// unused, but at least half of the cgroup's limit. Without a cgroup limit it means no limit.
 const OwnMemory MemoryBudget = -1
 
 // smallestMemory is the minimum budget in bytes. A facade with an empty cache uses about 30 MB.
@@ -44,7 +44,6 @@ func (m *MemoryBudget) Set(text string) error {
 	return nil
 }
 
-// String implements pflag.Value.
 func (m *MemoryBudget) String() string {
 	if *m == OwnMemory {
 		return autoMemory
@@ -56,15 +55,14 @@ func (m *MemoryBudget) String() string {
 func (m *MemoryBudget) Type() string { return "auto|quantity" }
 
 // kernelShare is the share of the cgroup's limit that the process may use. kernelRest is the minimum number of bytes
-// that stay unused. This rest is for memory that the kernel counts and Go does not, such as socket buffers and the
-// program. It is also for memory allocated during collections. Go's limit is soft: on a machine with ten busy processes
-// for each processor, the process used 34 MiB more.
+// that stay unused. The rest is for memory that the kernel counts and Go does not, such as socket buffers and the
+// program. It is also for memory allocated during collections. Go's limit is soft: with ten busy processes for each
+// processor, the process used 34 MiB more.
 const (
 	kernelShare = 0.9
 	kernelRest  = 48 << 20
 )
 
-// within returns the budget for a cgroup's limit in bytes, as OwnMemory describes.
 func within(limit int64) MemoryBudget {
 	return MemoryBudget(max(min(int64(kernelShare*float64(limit)), limit-kernelRest), limit/2))
 }
@@ -80,7 +78,7 @@ func (m MemoryBudget) resolve() (bytes MemoryBudget, from string) {
 	if limit := budget.CgroupLimit(os.DirFS("/")); limit > 0 {
 		return within(limit), "the cgroup"
 	}
-	return 0, "no limit found"
+	return 0, "--memory-budget=auto"
 }
 
 // boundMemory returns the budget and logs it. It sets Go's memory limit to the budget, unless a limit is already set.
@@ -97,8 +95,7 @@ func boundMemory(m MemoryBudget, log *zap.Logger) MemoryBudget {
 }
 
 // MemoryMarks are shares of the memory budget, from 0 to 1, above which memory is freed or refused. The highest mark
-// leaves free memory for the garbage collector, because the collector uses more CPU when the memory is close to the
-// limit.
+// leaves memory unused, because the garbage collector uses more CPU close to the limit.
 type MemoryMarks struct {
 	Precompressed float64 // above it, precompressed pages are dropped
 	History       float64 // above it, events that only the facade keeps are dropped
@@ -112,8 +109,8 @@ func defaultMemoryMarks() MemoryMarks {
 	return MemoryMarks{Precompressed: 0.65, History: 0.7, Fill: 0.7, Lanes: 0.75, Answers: 0.85}
 }
 
-// A page of a list that fills a lane is bounded by a share of the memory and by a number of bytes. Two pages are in
-// memory at a time. Each is in a buffer that may be larger than the page.
+// When a lane is filled by limit and continue, a response has at most pageShare of the memory, and at most mostPage
+// bytes. Two such responses are in memory at a time, in buffers that may be larger.
 const (
 	pageShare = 1.0 / 16
 	mostPage  = 64 << 20
@@ -137,7 +134,6 @@ func newMemory(f *Facade, c Config) *budget.Budget {
 	})
 }
 
-// accounts returns the functions that measure each kind of memory that counts for the budget.
 func (f *Facade) accounts() []budget.Account {
 	ofLanes := func(read func(metrics.LaneStats) int64) func() int64 {
 		return func() (bytes int64) {
@@ -158,7 +154,6 @@ func (f *Facade) accounts() []budget.Account {
 	}
 }
 
-// memoryStats returns the statistics of the memory budget.
 func (f *Facade) memoryStats() metrics.MemoryStats {
 	s := f.memory.Stats()
 	stats := metrics.MemoryStats{

@@ -12,7 +12,7 @@ import (
 )
 
 // newMetrics returns the metrics of a facade whose upstream is the server of config. Its sources read fields of f that
-// New sets later, before the first scrape.
+// New sets later, but before the first scrape.
 func (f *Facade) newMetrics(config *rest.Config) *metrics.Metrics {
 	m := metrics.New(metrics.Sources{
 		Lanes: f.Lanes, Memory: f.memoryStats,
@@ -33,13 +33,13 @@ func (f *Facade) newMetrics(config *rest.Config) *metrics.Metrics {
 // Answered returns the number of requests that a source has answered so far. The source is cache, upstream or facade.
 func (f *Facade) Answered(source string) int { return f.metrics.Answered(source) }
 
-// journalStats returns the numbers of the journal. The second result is false if there is none.
+// journalStats returns the numbers of the journal. The second result is false if there is no journal.
 func (f *Facade) journalStats() (metrics.JournalStats, bool) {
 	status, configured := f.lanes.JournalStatus()
 	return metrics.JournalStats(status), configured
 }
 
-// auditBacklog returns the backlog of unwritten audit lines. The second result is false if there is no audit log.
+// auditBacklog returns the backlog of the audit log. The second result is false if there is no audit log.
 func (f *Facade) auditBacklog() (metrics.AuditBacklog, bool) {
 	if f.audit == nil {
 		return metrics.AuditBacklog{}, false
@@ -48,8 +48,6 @@ func (f *Facade) auditBacklog() (metrics.AuditBacklog, bool) {
 	return metrics.AuditBacklog{Lines: lines, Bytes: bytes}, true
 }
 
-// certificates returns the facade's certificates: the serving one, and the client certificate for the upstream if there
-// is one.
 func (f *Facade) certificates(config *rest.Config) []metrics.Certificate {
 	all := []metrics.Certificate{{Name: "serving", NotAfter: f.pair.NotAfter()}}
 	if until, ok := clientCertificateEnd(config); ok {
@@ -58,12 +56,12 @@ func (f *Facade) certificates(config *rest.Config) []metrics.Certificate {
 	return all
 }
 
-// clientCertificateEnd returns the expiry of the configuration's client certificate, if it has one. A file is read each
-// time, as client-go does.
+// clientCertificateEnd returns when the configuration's client certificate expires, if there is one. It reads a file
+// each time, as client-go does.
 func clientCertificateEnd(config *rest.Config) (time.Time, bool) {
 	data := config.CertData
 	if len(data) == 0 && config.CertFile != "" {
-		data, _ = os.ReadFile(config.CertFile) // no expiry of an unreadable file
+		data, _ = os.ReadFile(config.CertFile) // an unreadable file counts as no certificate
 	}
 	block, _ := pem.Decode(data)
 	if block == nil {

@@ -24,7 +24,6 @@ func (p *Packing) Set(text string) error {
 	return nil
 }
 
-// String implements pflag.Value.
 func (p *Packing) String() string {
 	if p.From == 0 {
 		return "off"

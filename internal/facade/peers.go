@@ -9,9 +9,8 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// newPeers returns clients of the facades from which lanes are filled. They use the credentials of the upstream's
-// configuration. They always verify the peer's certificate, because the peer receives these credentials. This is so
-// even if the configuration disables verification of the upstream.
+// newPeers returns clients of the facades from which lanes are filled. The peers receive the upstream's credentials.
+// Therefore their certificates are always verified, even if verification of the upstream is disabled.
 func newPeers(c Config, config *rest.Config, hop upstream.Hop) ([]*upstream.Client, error) {
 	var peers []*upstream.Client
 	for _, address := range c.WarmFrom {
@@ -30,7 +29,6 @@ func newPeers(c Config, config *rest.Config, hop upstream.Hop) ([]*upstream.Clie
 	return peers, nil
 }
 
-// validateWarm returns an error for an address that is not a plain https URL.
 func (c Config) validateWarm() error {
 	for _, address := range c.WarmFrom {
 		u, err := url.Parse(address)

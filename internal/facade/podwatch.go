@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	podWatchLook = 2 * time.Second  // interval at which it is checked whether the watch is still needed
-	podWatchIdle = 10 * time.Minute // how long after its last use the watch ends
+	podWatchLook = 2 * time.Second  // interval of checks whether the watch is still needed
+	podWatchIdle = 10 * time.Minute // time without use after which the watch ends
 )
 
-// podWatch watches the metadata of all pods while tokens that are bound to pods need it and pods have no lane.
+// podWatch watches the metadata of all pods while tokens that are bound to pods need it and no lane of pods is synced.
 type podWatch struct {
 	create func() (*rbac.Objects, error)
 	served func() bool // whether a lane of pods is synced
 	log    *zap.Logger
-	need   chan struct{} // receives a value when current finds no watch
-	used   atomic.Int64  // Unix nanoseconds
+	need   chan struct{} // receives a value when a watch is needed and none is open
+	used   atomic.Int64  // last use, in Unix nanoseconds
 	open   atomic.Pointer[rbac.Objects]
 }
 
@@ -30,14 +30,14 @@ func newPodWatch(create func() (*rbac.Objects, error), served func() bool, log *
 	return &podWatch{create: create, served: served, log: log, need: make(chan struct{}, 1)}
 }
 
-// current returns the pods if their watch is current, otherwise nil. It starts the watch if none is open.
+// current returns the pods if their watch is current, otherwise nil. If no watch is open, run opens one.
 func (p *podWatch) current() *rbac.Objects {
 	p.used.Store(time.Now().UnixNano())
 	pods := p.open.Load()
 	if pods == nil {
 		select {
 		case p.need <- struct{}{}:
-		default: // run has not yet received the last one
+		default: // run has not yet received the previous value
 		}
 		return nil
 	}
@@ -47,13 +47,12 @@ func (p *podWatch) current() *rbac.Objects {
 	return pods
 }
 
-// isCurrent reports whether the watch is current. Unlike current, it does not start or prolong it.
+// isCurrent reports whether the watch is current. Unlike current, it does not keep the watch open.
 func (p *podWatch) isCurrent() bool {
 	pods := p.open.Load()
 	return pods != nil && pods.Current()
 }
 
-// run watches pods while they are needed, until the context ends.
 func (p *podWatch) run(ctx context.Context) {
 	for {
 		select {
@@ -67,7 +66,7 @@ func (p *podWatch) run(ctx context.Context) {
 	}
 }
 
-// watch watches pods until a lane serves them, or no token needs them.
+// watch watches pods until a lane serves them or the watch is no longer used.
 func (p *podWatch) watch(ctx context.Context) {
 	pods, err := p.create()
 	if err != nil {

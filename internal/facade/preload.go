@@ -14,7 +14,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// preload reads discovery and keeps the configured resources cached. It retries while the upstream does not answer.
+// preload reads discovery and keeps the configured resources cached. It repeats failed attempts.
 type preload struct {
 	wanted  []wanted
 	catalog *upstream.Catalog
@@ -24,9 +24,9 @@ type preload struct {
 	filling atomic.Pointer[[]*reflector.Reflector] // lanes that were not synced at the last attempt
 }
 
-// wanted is a resource to cache from the start. name is a name such as deployments.apps, and in contains the encodings.
+// wanted is a resource to cache from the start.
 type wanted struct {
-	name string
+	name string // such as deployments.apps
 	in   []wire.Encoding
 }
 
@@ -83,7 +83,7 @@ func (p *preload) once(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// await waits up to preloadEvery for the first of the lanes in filling. It reports whether that lane is synced.
+// await waits up to preloadEvery for the first lane in filling, and reports whether that lane is synced.
 func (p *preload) await(ctx context.Context) bool {
 	filling := p.filling.Load()
 	if filling == nil || len(*filling) == 0 {
@@ -95,7 +95,7 @@ func (p *preload) await(ctx context.Context) bool {
 	return err == nil
 }
 
-// progress returns the total progress of the lanes that are being filled, without their names.
+// progress returns the total progress of the lanes that are being filled; "" if it is unknown.
 func (p *preload) progress() string {
 	filling := p.filling.Load()
 	if filling == nil {
@@ -116,8 +116,8 @@ func (p *preload) progress() string {
 	return fmt.Sprintf("%d%% filled, about %s left", 100*objects/expected, left.Round(time.Second))
 }
 
-// keep requests the resource's lane in each of its encodings. It returns the lanes that are not synced yet, and one
-// error for each of them.
+// keep requests the resource's lane in each of its encodings. It returns the lanes that are not synced yet, and an
+// error for each lane that cannot serve reads yet.
 func (p *preload) keep(resource upstream.Resource, w wanted) (filling []*reflector.Reflector, errs []error) {
 	for _, encoding := range w.in {
 		if !reflector.Offers(resource, encoding) {

@@ -19,23 +19,22 @@ type Resource struct {
 	// Preload are the encodings in which the resource is cached from the start: json and protobuf, or one of them. If
 	// empty, the resource is cached on first use, unless Config.Preload contains it.
 	Preload []string
-	// Cached is true to cache the resource, and false to always forward requests for it. If nil, Config.Uncached decides.
+	// Cached is true to cache the resource, and false to forward all requests for it. If nil, Config.Uncached decides.
 	Cached *bool
-	// FieldIndexes and LabelIndexes are added to those for all resources.
+	// FieldIndexes and LabelIndexes are added to the indexes for all resources.
 	FieldIndexes, LabelIndexes []string
 	// HistoryWindow and HistoryBytes are as in Config.
 	HistoryWindow time.Duration
 	HistoryBytes  int64
 	// MemoryBudget is the maximum memory of the resource in each encoding, in bytes; 0 means no limit. Requests for a
-	// larger resource are forwarded. It is cached again after half an hour if it then fits.
+	// larger resource are forwarded for half an hour. After that, the resource is cached again if it fits.
 	MemoryBudget int64
 }
 
 // leastOwnMemory is the minimum of Resource.MemoryBudget, in bytes. A smaller limit would have no effect, because the
-// usage is checked once per MiB of growth.
+// memory is checked once per MiB of growth.
 const leastOwnMemory = 1 << 20
 
-// validate returns an error for settings that contradict each other.
 func (r Resource) validate() error {
 	if err := checkEncodings("preload", r.Preload); err != nil {
 		return err
@@ -78,7 +77,7 @@ func (c Config) uncached() map[schema.GroupResource]bool {
 	return set
 }
 
-// wanted returns the resources to cache from the start with their encodings, first those of Preload.
+// wanted returns the resources to cache from the start. The resources of Preload come first.
 func (c Config) wanted() []wanted {
 	var all []wanted
 	for _, name := range c.Preload {
@@ -94,7 +93,6 @@ func (c Config) wanted() []wanted {
 
 func compareResources(a, b schema.GroupResource) int { return strings.Compare(a.String(), b.String()) }
 
-// laneResources returns the settings of single resources for lanes.
 func (c Config) laneResources() map[schema.GroupResource]reflector.Resource {
 	own := map[schema.GroupResource]reflector.Resource{}
 	for resource, r := range c.Resources {

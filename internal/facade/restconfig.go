@@ -8,8 +8,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// RESTConfig returns the client configuration for the upstream of the Config. If Config.Upstream has several addresses,
-// it uses the first.
+// RESTConfig returns the client configuration for the upstream. If Config.Upstream has several addresses, it uses the
+// first one.
 func RESTConfig(c Config) (*rest.Config, error) {
 	config, err := credentials(c)
 	if err == nil && len(c.Upstream) > 0 {
@@ -18,7 +18,6 @@ func RESTConfig(c Config) (*rest.Config, error) {
 	return config, err
 }
 
-// credentials returns the configuration of the kubeconfig, or of the pod's service account.
 func credentials(c Config) (*rest.Config, error) {
 	if c.Kubeconfig == "" {
 		config, err := rest.InClusterConfig()

@@ -19,16 +19,16 @@ import (
 )
 
 const (
-	// selfSignedFor is the validity of a self-signed pair.
 	selfSignedFor = 365 * 24 * time.Hour
-	// renewBefore is how long before its expiry a pair is replaced at the next start.
+	// renewBefore is how long before the expiry a pair is replaced. This happens only at a start.
 	renewBefore = 24 * time.Hour
-	// clocksDiffer is how far a client's clock may be behind. Certificates are valid from this long before their creation.
+	// clocksDiffer is how far a client's clock may be behind. The validity of certificates begins this long before
+	// their creation.
 	clocksDiffer = time.Hour
 )
 
 // ensureSelfSigned creates a self-signed pair, unless the files contain a pair that is valid for the address. Clients
-// that trust the pair therefore need no change after a restart.
+// that trust the pair then also trust the server after a restart.
 func ensureSelfSigned(certFile, keyFile string, address net.IP) error {
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err == nil && serves(pair.Leaf, address) {
@@ -55,8 +55,8 @@ func serves(cert *x509.Certificate, address net.IP) bool {
 	return cert != nil && time.Until(cert.NotAfter) > renewBefore && cert.VerifyHostname(address.String()) == nil
 }
 
-// newSelfSigned returns a certificate, followed by the certificate of its authority, and the key, as PEM. The
-// authority's key is not stored. The keys use P-256, because each handshake needs a signature and RSA takes the server
+// newSelfSigned returns the PEM of a key and of its certificate, with the certificate of its authority appended. The
+// authority's key is not stored. The keys use P-256, because each handshake needs a signature, and RSA takes the server
 // twenty times as long.
 func newSelfSigned(addresses []net.IP, names []string) (certs, key []byte, err error) {
 	authorityKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -14,7 +14,7 @@ import (
 )
 
 // Serve starts the parts and serves the listener until the context ends or a part fails. Then it stops the parts and
-// closes the listener. It returns the error of the failed part, or nil. It must be called only once.
+// closes the listener. It returns the error of the failed part, or nil. Call it only once.
 func (f *Facade) Serve(ctx context.Context, listener net.Listener) error {
 	defer f.shutdown.end()
 	requested := ctx
@@ -55,7 +55,7 @@ func (f *Facade) Serve(ctx context.Context, listener net.Listener) error {
 		return nil
 	})
 	err = group.Wait()
-	f.CloseIdle() // after the lanes have stopped, because their watches keep a connection busy
+	f.CloseIdle() // after the lanes have ended, because their watches keep connections busy
 	return err
 }
 
@@ -70,7 +70,6 @@ func (f *Facade) logFollowFailures() func(error) {
 	}
 }
 
-// answer serves the listener until the server is shut down.
 func (f *Facade) answer(listener net.Listener) error {
 	if f.config.Authentication.AnonymousActsAsKubeconfig {
 		f.log.Warn("Callers are not authenticated: every client that can reach this address reads with the kubeconfig user's permissions")

@@ -11,8 +11,7 @@ import (
 	"github.com/listfacade/listfacade/internal/frames"
 )
 
-// NewServer returns a server with kube-apiserver's limits for connections. Some limits are lower, where clients stay
-// far below kube-apiserver's.
+// NewServer returns a server with kube-apiserver's limits for connections. A limit is lower if clients need much less.
 func NewServer(tlsConfig *tls.Config, handler http.Handler, log *zap.Logger) (*http.Server, error) {
 	server := &http.Server{
 		Handler: handler, TLSConfig: tlsConfig, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 90 * time.Second,
@@ -22,7 +21,6 @@ func NewServer(tlsConfig *tls.Config, handler http.Handler, log *zap.Logger) (*h
 	return server, frames.ConfigureServer(server)
 }
 
-// profiles returns the handler of /debug/pprof/; nil if profiling is disabled.
 func profiles(c Config) http.Handler {
 	if !c.Profiling {
 		return nil

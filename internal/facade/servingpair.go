@@ -13,12 +13,11 @@ import (
 	"go.uber.org/zap"
 )
 
-// pairEvery is the interval at which the serving pair is read. The files are read periodically instead of watched,
-// because kubelet updates a Secret's volume by a symbolic link to another directory.
+// pairEvery is the interval at which the files are read. They are not watched, because kubelet updates the volume of a
+// Secret by a symbolic link to another directory.
 const pairEvery = 10 * time.Second
 
-// ServingPair is the serving certificate and key: as last read successfully from the files, or as issued by the
-// authority.
+// ServingPair is the serving certificate and its key. They come from files or from the authority.
 type ServingPair struct {
 	certFile, keyFile string
 	authority         *Authority // nil for files
@@ -26,18 +25,18 @@ type ServingPair struct {
 	now               atomic.Pointer[tls.Certificate]
 
 	// Only reload and Run use the fields below.
-	cert, key []byte // content of the files when the pair was read
-	bad       bool   // the last read failed
+	cert, key []byte // content of the files from which the pair was read
+	bad       bool   // whether the last read failed
 }
 
-// NewServingPair reads the configured pair, lets the authority issue one, or creates one in --cert-dir, as
-// kube-apiserver does.
+// NewServingPair reads the configured files, or lets the authority issue a pair. Without both, it creates a pair in
+// --cert-dir, as kube-apiserver does.
 func NewServingPair(c Config, log *zap.Logger) (*ServingPair, error) {
 	p := &ServingPair{certFile: c.CertFile, keyFile: c.KeyFile, authority: c.Authority, log: log}
 	if p.certFile == "" && p.authority == nil {
 		p.certFile, p.keyFile = filepath.Join(c.CertDir, "listfacade.crt"), filepath.Join(c.CertDir, "listfacade.key")
 		if err := ensureSelfSigned(p.certFile, p.keyFile, c.BindAddress); err != nil {
-			return nil, fmt.Errorf("create self-signed certificate in --cert-dir %s: %w", c.CertDir, err)
+			return nil, fmt.Errorf("load or create self-signed certificate in --cert-dir %s: %w", c.CertDir, err)
 		}
 	}
 	if _, err := p.refresh(); err != nil {
@@ -59,15 +58,14 @@ func (p *ServingPair) Run(ctx context.Context) {
 		changed, err := p.refresh()
 		switch {
 		case err != nil && !p.bad:
-			p.log.Warn("Failed to reload serving certificate; keeping the previous one", zap.Error(err))
+			p.log.Warn("Failed to replace serving certificate; keeping the previous one", zap.Error(err))
 		case changed:
-			p.log.Info("Reloaded serving certificate", zap.Time("until", p.NotAfter()))
+			p.log.Info("Replaced serving certificate", zap.Time("until", p.NotAfter()))
 		}
 		p.bad = err != nil
 	}
 }
 
-// refresh renews the authority's certificate, or reads the files.
 func (p *ServingPair) refresh() (changed bool, err error) {
 	if p.authority != nil {
 		return p.authority.renew(p)
@@ -75,8 +73,7 @@ func (p *ServingPair) refresh() (changed bool, err error) {
 	return p.reload()
 }
 
-// reload reads the files, and uses their pair if it is valid. changed is true if the pair differs from the previous
-// one.
+// reload reads the files, and uses their pair if it is valid. changed is true if the pair has changed.
 func (p *ServingPair) reload() (changed bool, err error) {
 	cert, err := os.ReadFile(p.certFile)
 	if err != nil {

@@ -9,18 +9,17 @@ import (
 	"go.uber.org/zap"
 )
 
-// shutdown is the staged shutdown of the process, like kube-apiserver's. The process stops being ready, serves for
-// Config.ShutdownDelay so that load balancers notice, ends watches, lets requests finish, and closes.
+// shutdown contains the stages of a shutdown, which are like those of kube-apiserver (doc.go).
 type shutdown struct {
 	begun    context.Context // ends when the shutdown begins
-	draining context.Context // ends when watches must end and new ones are refused
+	draining context.Context // ends when watches must end and new watches are refused
 	leaving  context.Context // ends when all other requests are refused, too
 	begin    context.CancelFunc
 	drain    context.CancelFunc
 	leave    context.CancelFunc
 
 	underWay atomic.Int64  // number of requests in progress
-	idle     chan struct{} // receives a value when no request is in progress
+	idle     chan struct{} // after leaving ended, receives a value when the last request ends
 }
 
 func newShutdown(ctx context.Context) *shutdown {
@@ -32,14 +31,12 @@ func newShutdown(ctx context.Context) *shutdown {
 	return s
 }
 
-// end ends all stages when Serve returns.
 func (s *shutdown) end() {
 	s.begin()
 	s.drain()
 	s.leave()
 }
 
-// count counts the requests in progress.
 func (s *shutdown) count(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.underWay.Add(1)
@@ -55,7 +52,6 @@ func (s *shutdown) count(next http.Handler) http.Handler {
 	})
 }
 
-// empty waits until no request is in progress, or the context ends.
 func (s *shutdown) empty(ctx context.Context) {
 	for s.underWay.Load() > 0 {
 		select {
@@ -69,8 +65,8 @@ func (s *shutdown) empty(ctx context.Context) {
 // cutOffTime is how long handlers may take to return after their connections were closed.
 const cutOffTime = 5 * time.Second
 
-// finish shuts the server down. inOrder is true for a requested shutdown, and false after the failure of a part. The
-// delay applies only to a requested shutdown.
+// finish shuts the server down. inOrder is true for a requested shutdown, which begins with the delay, and false after
+// the failure of a part.
 func (f *Facade) finish(ctx context.Context, inOrder bool) {
 	f.shutdown.begin()
 	if delay := f.config.ShutdownDelay; inOrder && delay > 0 {

@@ -23,7 +23,6 @@ func (s *Size) Set(text string) error {
 	return nil
 }
 
-// String implements pflag.Value.
 func (s *Size) String() string { return strconv.FormatInt(int64(*s), 10) }
 
 // Type implements pflag.Value.

@@ -15,12 +15,12 @@ import (
 	"github.com/listfacade/listfacade/internal/zpages"
 )
 
-// Limits of the lists on the operator's page. Paths below /debug list more clients and open requests.
+// Limits of the operator's page. Paths below /debug list more clients, open requests and watches.
 const (
 	shownClients  = 12
 	shownOpen     = 20
 	shownSlow     = 20
-	lookedAt      = 100 // number of watches that are examined; the page shows the lagging ones
+	lookedAt      = 100 // number of watches that are examined for lag
 	mostOfAReason = 512 // maximum length of an error, in bytes
 )
 
@@ -74,7 +74,6 @@ func (f *Facade) zpages() []*zpages.Page {
 	return []*zpages.Page{zpages.Statusz(process), zpages.Flagz(f.config.Flags)}
 }
 
-// health returns the readiness checks. During the shutdown one of them fails.
 func (f *Facade) health() (all []page.Check) {
 	for _, check := range f.checks() {
 		if !slices.Contains(check.Probes, "readyz") {
@@ -121,7 +120,6 @@ func (f *Facade) memoryStatus() page.Memory {
 	return m
 }
 
-// laneStatus returns the running lanes, sorted by name.
 func (f *Facade) laneStatus() []page.Lane {
 	all := []page.Lane{}
 	for _, r := range f.lanes.All() {
@@ -159,7 +157,7 @@ func (f *Facade) laneOf(r *reflector.Reflector) page.Lane {
 	return l
 }
 
-// stateOf returns a lane's state, and the reason if the lane is not synced.
+// stateOf returns a lane's state, and the reason unless the lane is synced.
 func stateOf(r *reflector.Reflector, listing bool) (page.State, string) {
 	_, unsynced := r.Cache.State()
 	failure, why := r.Failure(), ""
@@ -183,5 +181,4 @@ func stateOf(r *reflector.Reflector, listing bool) (page.State, string) {
 	return page.Synced, ""
 }
 
-// reason returns an error's text, shortened and escaped for the page.
 func reason(err error) string { return observe.Printable(err.Error(), mostOfAReason) }

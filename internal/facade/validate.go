@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// mostGoaway is kube-apiserver's maximum: one request in fifty.
+// mostGoaway is kube-apiserver's maximum of --goaway-chance.
 const mostGoaway = 0.02
 
-// Validate returns an error that names the flag of the first invalid setting.
+// Validate returns an error that names an invalid setting.
 func (c Config) Validate() error {
 	switch {
 	case c.BindAddress == nil:

@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// accessMetrics count authentications, authorization decisions, and the reviews that the upstream answers for them.
-// Users are not labels, because their number is not bounded.
+// accessMetrics count authentications, authorization decisions and reviews. Users are not labels, because their number
+// is not bounded.
 type accessMetrics struct {
 	attempts     *prometheus.CounterVec
 	tokens       *prometheus.CounterVec
@@ -21,11 +21,11 @@ type accessMetrics struct {
 func newAccessMetrics() accessMetrics {
 	return accessMetrics{
 		attempts: counter("authentication_attempts_total",
-			"Requests that were authenticated, by the result of the authentication.", "result"),
+			"Authentications of requests, by result.", "result"),
 		tokens: counter("accepted_tokens_total",
-			"Requests with an accepted bearer token, by whether a review or its verification in the facade accepted it.", "by"),
+			"Requests with an accepted bearer token, by whether a review or the facade's own verification accepted it.", "by"),
 		decisions: counter("authorization_decisions_total",
-			"Requests that were authorized, by decision and source of the decision.", "decision"),
+			"Authorizations of requests, by decision and source of the decision.", "decision"),
 		reviews: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "listfacade_review_duration_seconds",
 			Help:    "Duration of TokenReview and SubjectAccessReview calls in seconds, by kind and outcome.",
@@ -49,7 +49,7 @@ func (m accessMetrics) all() []prometheus.Collector {
 // Attempted counts an authentication by its result.
 func (m *Metrics) Attempted(result string) { m.access.attempts.WithLabelValues(result).Inc() }
 
-// TokenAccepted counts a request with an accepted token by the means that accepted it.
+// TokenAccepted counts a request with an accepted bearer token, by the verification that accepted the token.
 func (m *Metrics) TokenAccepted(by string) { m.access.tokens.WithLabelValues(by).Inc() }
 
 // Decided counts an authorization by its decision.
@@ -63,7 +63,7 @@ func (m *Metrics) Reviewed(review, result string, took time.Duration) {
 // RightsChanged counts a change of roles or bindings that caused reviews.
 func (m *Metrics) RightsChanged(change string) { m.access.changes.WithLabelValues(change).Inc() }
 
-// DecisionsShared sets whether the tokens of a service account share decisions: 1 or 0.
+// DecisionsShared sets whether the tokens of a service account share decisions: 1 if so, else 0.
 func (m *Metrics) DecisionsShared(state float64) { m.access.shared.Set(state) }
 
 // Terminated counts a watch authorization that ended before its watch.

@@ -8,7 +8,7 @@ type auditMetrics struct {
 	levels   *prometheus.CounterVec
 	errors   *prometheus.CounterVec
 	rejected prometheus.Counter
-	none     prometheus.Counter // the counter of levels for None, the level of most requests
+	none     prometheus.Counter
 }
 
 func newAuditMetrics() auditMetrics {
@@ -20,7 +20,7 @@ func newAuditMetrics() auditMetrics {
 		levels: prometheus.NewCounterVec(name("level_total",
 			"Requests by the level of the audit policy rule that matches them."), []string{"level"}),
 		errors: prometheus.NewCounterVec(name("error_total",
-			"Audit events that were lost, by plugin: buffered (the buffer was full) or log (the write failed)."),
+			"Audit events that were lost, by plugin: buffered (the buffer was full) or log (the write failed or came too late)."),
 			[]string{"plugin"}),
 		rejected: prometheus.NewCounter(name("requests_rejected_total",
 			"Requests that were rejected because their audit event could not be written.")),
@@ -56,7 +56,7 @@ func (m *Metrics) AuditRejected() { m.audit.rejected.Inc() }
 // AuditBacklog is the size of the buffer of the audit log.
 type AuditBacklog struct {
 	Lines int
-	Bytes int64 // of memory
+	Bytes int64
 }
 
 // AuditSource returns the current backlog. ok is false if there is no audit log.
@@ -78,13 +78,11 @@ func newAuditCollector(read AuditSource) *auditCollector {
 	}
 }
 
-// Describe implements prometheus.Collector.
 func (c *auditCollector) Describe(out chan<- *prometheus.Desc) {
 	out <- c.lines
 	out <- c.bytes
 }
 
-// Collect implements prometheus.Collector.
 func (c *auditCollector) Collect(out chan<- prometheus.Metric) {
 	if now, ok := c.read(); ok {
 		out <- prometheus.MustNewConstMetric(c.lines, prometheus.GaugeValue, float64(now.Lines))

@@ -6,19 +6,19 @@ import (
 	"github.com/listfacade/listfacade/internal/price"
 )
 
-// causedWork estimates the CPU that the facade's own requests cost kube-apiserver. Forwarded requests are not its own.
-// Watches of RBAC objects and service accounts are not counted, as in the other metrics of the upstream.
+// causedWork estimates kube-apiserver's CPU for the facade's own requests. Forwarded requests are not counted. Watches
+// of RBAC objects and service accounts are not counted, as in all metrics of the upstream.
 type causedWork struct {
 	checks, reads, watches, reviews, documents, audited atomic.Uint64
 
-	// The mutex of savedCollector guards the fields below. fill and events keep the cost of ended lanes.
+	// The mutex of savedCollector guards the fields below. fill and events include ended lanes.
 	last         map[laneID]laneCounts
 	fill, events float64
-	// numbers of objects in all lanes, and of their bytes in JSON, for the self-audit
+	// objects in all lanes, and their bytes in storage; for the price of the self-audit
 	objects, bytes float64
 }
 
-// asked counts a request to the upstream, of a kind as Asked receives it.
+// asked counts a request to the upstream. It receives the kind of the request from Metrics.Asked.
 func (w *causedWork) asked(request string) {
 	switch request {
 	case "probe":
@@ -34,8 +34,8 @@ func (w *causedWork) asked(request string) {
 	}
 }
 
-// filling is the price of the list that fills a lane, as a multiple of the list's usual price: 5.20 s instead of 4.15 s
-// for 20,000 pods (docs/benchmarks.md). In JSON, that list also contains the rows of a Table.
+// filling is the price of the list that fills a lane, as a multiple of a list's usual price. For 20,000 pods, these
+// prices are 5.20 s and 4.15 s (docs/benchmarks.md). The list that fills a JSON lane also contains the rows of a Table.
 const filling = 1.25
 
 // seconds returns the CPU by purpose.
@@ -59,7 +59,8 @@ func (w *causedWork) seconds(lanes LaneSource) map[string]float64 {
 	}
 }
 
-// add adds the work of lanes since the last call. Work of a lane between the last call and its end is lost.
+// add adds the work of lanes since the last call. It misses the work of a lane between the last call and the lane's
+// end.
 func (w *causedWork) add(lanes []LaneStats) {
 	now := make(map[laneID]laneCounts, len(lanes))
 	w.objects, w.bytes = 0, 0

@@ -8,7 +8,7 @@ import (
 
 // Certificate is a certificate that the facade presents.
 type Certificate struct {
-	Name     string // serving, or upstream for the client certificate that the upstream receives
+	Name     string // serving, or upstream for the client certificate at the upstream
 	NotAfter time.Time
 }
 
@@ -26,10 +26,8 @@ func newCertificateCollector(read CertificateSource) *certificateCollector {
 			"Expiration time of a certificate of the facade in seconds since the Unix epoch, by certificate: serving or upstream.", []string{"certificate"}, nil)}
 }
 
-// Describe implements prometheus.Collector.
 func (c *certificateCollector) Describe(out chan<- *prometheus.Desc) { out <- c.expires }
 
-// Collect implements prometheus.Collector.
 func (c *certificateCollector) Collect(out chan<- prometheus.Metric) {
 	for _, one := range c.read() {
 		out <- prometheus.MustNewConstMetric(c.expires, prometheus.GaugeValue, float64(one.NotAfter.Unix()), one.Name)

@@ -1,9 +1,11 @@
-// Package metrics defines and registers all metrics of the facade. No other package uses Prometheus.
+// Package metrics defines and registers all metrics of the facade and of the splitting proxy. No other package of them
+// registers metrics.
 //
 // Other packages declare small interfaces that they report to, and Metrics implements them. Labels come from closed
-// sets: verbs, resources in discovery, status codes and reasons. A client's text is never a label, because clients must
-// not be able to add series. A metric that means the same as in kube-apiserver has kube-apiserver's name, labels and
-// buckets, with the component listfacade. All other names begin with listfacade_.
+// sets, such as verbs, resources in discovery, status codes and reasons. A client's text is never a label, because
+// clients must not be able to add series. A metric that means the same as in kube-apiserver has kube-apiserver's name
+// and labels. Where kube-apiserver has the label component, its value is listfacade. The facade's own metrics begin
+// with listfacade_.
 //
-// The package starts no goroutine that lasts longer than a call, and keeps no reference to an Event.
+// No goroutine of the package outlives a call, and it keeps no reference to an observe.Event.
 package metrics

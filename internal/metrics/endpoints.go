@@ -24,17 +24,15 @@ func newEndpointCollector(read EndpointSource) *endpointCollector {
 	return &endpointCollector{
 		read:  read,
 		inUse: desc("in_use", "1 for the endpoint of the upstream that is in use, 0 for the others, by endpoint."),
-		ready: desc("ready", "1 for each endpoint of the upstream that answers and belongs to the cluster, 0 for the others, by endpoint."),
+		ready: desc("ready", "1 for each endpoint of the upstream that is ready and belongs to the cluster, 0 for the others, by endpoint."),
 	}
 }
 
-// Describe implements prometheus.Collector.
 func (c *endpointCollector) Describe(out chan<- *prometheus.Desc) {
 	out <- c.inUse
 	out <- c.ready
 }
 
-// Collect implements prometheus.Collector.
 func (c *endpointCollector) Collect(out chan<- prometheus.Metric) {
 	for _, one := range c.read() {
 		out <- prometheus.MustNewConstMetric(c.inUse, prometheus.GaugeValue, oneOrZero(one.InUse), one.Host)

@@ -9,16 +9,15 @@ import (
 // JournalStats are the numbers of the journal at a scrape.
 type JournalStats struct {
 	Open     bool          // whether this process writes the journal
-	Lag      time.Duration // age of the oldest event that is not written; if none, since all were written
+	Lag      time.Duration // age of the oldest unwritten event; without such an event, time since all lanes were written
 	Segments int
 	Bytes    int64
-	Over     bool // whether the limit on bytes cannot be kept
+	Over     bool // whether the files that must stay exceed the limit on bytes
 }
 
 // JournalSource returns the current numbers; configured is false if there is no journal.
 type JournalSource func() (stats JournalStats, configured bool)
 
-// journalMetrics count what goes wrong while the journal is written.
 type journalMetrics struct {
 	holes  *prometheus.CounterVec
 	errors prometheus.Counter
@@ -30,7 +29,7 @@ func newJournalMetrics() journalMetrics {
 			"Times that the journal lacks events of a lane, by reason: relisted if the lane itself lost events, behind if the history dropped them before they were written, ended if the last events of an ended lane were not written."+laneHelp,
 			"reason"),
 		errors: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "listfacade", Name: "journal_errors_total",
-			Help: "Failed attempts to open or write the journal."}),
+			Help: "Failed attempts to write the journal. Failures to open it count once."}),
 	}
 	for _, reason := range []string{"relisted", "behind", "ended"} {
 		m.holes.WithLabelValues(reason)
@@ -38,7 +37,7 @@ func newJournalMetrics() journalMetrics {
 	return m
 }
 
-// JournalHole counts events that the journal lacks.
+// JournalHole counts a hole of the journal, by the reason why events are missing.
 func (m *Metrics) JournalHole(reason string) { m.journal.holes.WithLabelValues(reason).Inc() }
 
 // JournalFailed counts a failed attempt to open or write the journal.
@@ -55,23 +54,21 @@ func newJournalCollector(read JournalSource) *journalCollector {
 	}
 	return &journalCollector{
 		read: read,
-		open: desc("open", "1 if this process writes the journal, 0 if it could not open it. Absent without a journal."),
+		open: desc("open", "1 if this process writes the journal, else 0. Absent without a journal."),
 		lag: desc("lag_seconds",
-			"Seconds since the arrival of the oldest event that is not in the journal. If all are, seconds since all lanes were last written. A lane is the cache of one resource in one encoding."),
+			"Seconds since the arrival of the oldest event that is not in the journal. Without such an event, seconds since all lanes were last written. A lane is the cache of one resource in one encoding."),
 		segments: desc("segments", "Files of the journal."),
 		bytes:    desc("bytes", "Bytes of the files of the journal."),
 		over:     desc("over_limit", "1 if the files of the journal that must stay exceed --journal-max-bytes, else 0."),
 	}
 }
 
-// Describe implements prometheus.Collector.
 func (c *journalCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{c.open, c.lag, c.segments, c.bytes, c.over} {
 		out <- desc
 	}
 }
 
-// Collect implements prometheus.Collector.
 func (c *journalCollector) Collect(out chan<- prometheus.Metric) {
 	stats, configured := c.read()
 	if !configured {

@@ -8,8 +8,7 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// requestKey contains the labels of a request's series. Each value comes from a closed set: methods of kube-apiserver,
-// names in discovery, status codes of HTTP. Text that a client can choose is never a label.
+// requestKey contains the labels of a request. Each value comes from a closed set (doc.go).
 type requestKey struct {
 	verb                                  string // as in kube-apiserver's metrics: GET, LIST, WATCH ...
 	read                                  string // get, list, watch or other
@@ -35,7 +34,6 @@ func keyOf(e *observe.Event) requestKey {
 	return k
 }
 
-// Verbs as in kube-apiserver's metrics.
 const (
 	verbGet     = "GET"
 	verbList    = "LIST"
@@ -44,8 +42,8 @@ const (
 	verbOther   = "other"
 )
 
-// verbLabel returns the verb that kube-apiserver's metrics have for a request. GET and HEAD of a collection are LIST.
-// Reads that open a connection or a stream of bytes are CONNECT.
+// verbLabel returns the verb of a request in kube-apiserver's metrics. GET and HEAD of a collection are LIST. Reads
+// that open a connection or a stream of bytes are CONNECT.
 func verbLabel(e *observe.Event, scope string) string {
 	if e.Scope != "" && connects(e.Subresource) {
 		return verbConnect
@@ -65,7 +63,6 @@ func verbLabel(e *observe.Event, scope string) string {
 	return verbOther
 }
 
-// connects reports whether a subresource opens a connection or a stream of bytes.
 func connects(subresource string) bool {
 	switch subresource {
 	case "log", "exec", "portforward", "attach", "proxy":
@@ -74,15 +71,14 @@ func connects(subresource string) bool {
 	return false
 }
 
-// Scopes of requests.
 const (
 	scopeResource  = "resource"
 	scopeNamespace = "namespace"
 	scopeCluster   = "cluster"
 )
 
-// scopeLabel returns the scope of the request's path. A list or watch has the scope of its collection, even if its
-// field selector selects one object.
+// scopeLabel returns the scope of a request's path. The scope of a list or watch is its collection, even if a field
+// selector selects one object.
 func scopeLabel(e *observe.Event) string {
 	switch {
 	case e.Scope != scopeResource || e.Verb != readList && e.Verb != readWatch:
@@ -93,7 +89,6 @@ func scopeLabel(e *observe.Event) string {
 	return scopeCluster
 }
 
-// Verbs of reads, as in RequestInfo.
 const (
 	readGet   = "get"
 	readList  = "list"
@@ -101,8 +96,8 @@ const (
 	readOther = "other"
 )
 
-// readLabel returns get, list or watch for reads of objects. Everything else, such as documents, health and logs, is
-// other, because its times and sizes are not comparable.
+// readLabel returns get, list or watch for reads of objects. It returns other for other requests, such as documents,
+// health and logs, because their durations and sizes are not comparable to those of reads.
 func readLabel(e *observe.Event) string {
 	switch e.Verb {
 	case readGet, readList, readWatch:
@@ -113,7 +108,7 @@ func readLabel(e *observe.Event) string {
 	return readOther
 }
 
-// probeLabel returns the path of a probe. kube-apiserver also puts it into the label subresource.
+// probeLabel returns the path of a health probe, or "". kube-apiserver also uses it as the label subresource.
 func probeLabel(e *observe.Event) string {
 	path, _, _ := strings.Cut(e.URI, "?")
 	switch {

@@ -11,14 +11,14 @@ type LaneStats struct {
 	Group, Version, Resource string
 	Encoding                 string        // json or protobuf; a resource may have a lane for each
 	Began                    time.Time     // when the lane was created
-	AuditAge                 time.Duration // since the self-audit last finished a pass, or else since Began
+	AuditAge                 time.Duration // since the self-audit last compared all objects; if it never did, since Began
 	Differing                int           // objects that differ from the upstream according to the self-audit
 	Synced                   bool
-	// Since the last message of the upstream; 0 while the watch is open and the upstream answers
+	// Time since the last message of the upstream; 0 while the watch is open and the upstream answers
 	StaleSeconds    float64
 	ResourceVersion uint64
 	Objects         int
-	// Objects received of the current list, and expected in it; 0 if there is no list, or if unknown
+	// Objects received of the list that fills the lane, and expected in it; 0 without such a list or if unknown
 	Filled, Expected        int64
 	ObjectBytes             int64
 	ObjectMemory            int64
@@ -27,12 +27,12 @@ type LaneStats struct {
 	HistoryBytes, FillBytes int64
 	Feeds, Watchers         int
 	Lag                     int64  // events of the lane that its feeds have not received yet
-	Epochs                  uint64 // lists that filled the lane, since it started
-	Applied, Expired        uint64 // events applied and watches expired, since the lane started
-	Indexed                 uint64 // indexes that the lane built because of requests, since it started
+	Epochs                  uint64 // number of lists that filled the lane since it started
+	Applied, Expired        uint64 // events applied and watches expired since the lane started
+	Indexed                 uint64 // indexes that the lane built because of requests since it started
 }
 
-// LaneSource returns the running lanes.
+// LaneSource returns the numbers of the running lanes.
 type LaneSource func() []LaneStats
 
 type laneCollector struct {
@@ -46,7 +46,7 @@ type laneMetric struct {
 	read func(LaneStats) float64
 }
 
-// laneHelp ends the help of metrics about lanes, because some of their readers do not know the word.
+// laneHelp ends the help of metrics about lanes, because an operator may not know the word.
 const laneHelp = " A lane is the cache of one resource in one encoding."
 
 func newLaneCollector(lanes LaneSource) *laneCollector {
@@ -101,14 +101,12 @@ func (c *laneCollector) add(kind prometheus.ValueType, name, help string, read f
 	c.metrics = append(c.metrics, laneMetric{desc: desc, kind: kind, read: read})
 }
 
-// Describe implements prometheus.Collector.
 func (c *laneCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, metric := range c.metrics {
 		out <- metric.desc
 	}
 }
 
-// Collect implements prometheus.Collector.
 func (c *laneCollector) Collect(out chan<- prometheus.Metric) {
 	for _, lane := range c.lanes() {
 		for _, m := range c.metrics {

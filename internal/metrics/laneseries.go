@@ -7,15 +7,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// seriesKept is how long the counters of a lane remain after the lane has ended, which gives every scraper time to read
-// the last values. They must not remain forever: a client that creates and deletes custom resources would otherwise add
-// series without limit.
+// seriesKept is how long the counters of an ended lane remain, so that every scraper reads their last values. Counters
+// must not remain forever: a client that creates and deletes custom resources would add series without limit.
 const seriesKept = 15 * time.Minute
 
-// lifetimes maps each series to the time when it was last in use. Not safe for concurrent use.
+// lifetimes contains the time when each series was last in use. Not safe for concurrent use.
 type lifetimes[K comparable] map[K]time.Time
 
-// lives marks the series of a key as in use.
 func (l lifetimes[K]) lives(key K) { l[key] = time.Now() }
 
 // over removes and returns the series that were not in use for seriesKept.
@@ -29,7 +27,6 @@ func (l lifetimes[K]) over() (ended []K) {
 	return ended
 }
 
-// laneLabels name a lane.
 type laneLabels struct{ group, version, resource, encoding string }
 
 // laneSeries are the counters by lane and by resource, with their lifetimes. Safe for concurrent use.

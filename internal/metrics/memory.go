@@ -30,14 +30,13 @@ func newMemoryCollector(read MemorySource) *memoryCollector {
 		used: desc("used_bytes", "Bytes of memory in use, without garbage: estimated from the last garbage collection and the changes since. "+
 			"It is compared with the budget."),
 		mapped:     desc("mapped_bytes", "Bytes of memory that the Go runtime has mapped, garbage included."),
-		accounted:  desc("accounted_bytes", "Bytes of memory that each account counts.", "account"),
-		relieved:   desc("relieved_total", "Times that memory was freed to stay within the budget, by step.", "step"),
-		relievedOf: desc("relieved_bytes_total", "Bytes of memory freed to stay within the budget, by step.", "step"),
-		refusals:   desc("refused_total", "Requests that were refused for lack of memory, by account.", "account"),
+		accounted:  desc("accounted_bytes", "Bytes of memory in use, by account: lanes, history, precompressed, unpacked, answers or watches.", "account"),
+		relieved:   desc("relieved_total", "Times that memory was freed to stay within the budget, by step: precompressed, history, coldest_lane or unread_lane.", "step"),
+		relievedOf: desc("relieved_bytes_total", "Bytes of memory freed to stay within the budget, by step: precompressed, history, coldest_lane or unread_lane.", "step"),
+		refusals:   desc("refused_total", "Requests that were refused for lack of memory, by account: answers or watches.", "account"),
 	}
 }
 
-// Describe implements prometheus.Collector.
 func (c *memoryCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{c.budget, c.used, c.mapped, c.accounted, c.relieved, c.relievedOf,
 		c.refusals} {
@@ -45,7 +44,6 @@ func (c *memoryCollector) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector.
 func (c *memoryCollector) Collect(out chan<- prometheus.Metric) {
 	stats := c.read()
 	for desc, bytes := range map[*prometheus.Desc]int64{c.budget: stats.Budget, c.used: stats.Used,

@@ -48,7 +48,7 @@ type Sources struct {
 	Audit         AuditSource
 	Reviews       ReviewSource
 	Journal       JournalSource
-	// SelfAudit is the time within which each lane is compared with the upstream once; 0 disables its metrics.
+	// SelfAudit is the value of --self-audit-interval. 0 omits the gauges of the self-audit, but not its counters.
 	SelfAudit time.Duration
 }
 
@@ -60,7 +60,7 @@ func New(sources Sources) *Metrics {
 		watches:  newWatchMetrics(), reads: newReadMetrics(), upstream: newUpstreamMetrics(), access: newAccessMetrics(),
 	}
 	m.relists = counter("upstream_relists_total",
-		"Times that a lane was listed again, for example because the upstream no longer had its next events."+laneHelp,
+		"Times that a lane was listed again instead of resuming its watch. The log has the cause."+laneHelp,
 		"group", "resource")
 	m.contradictions = counter("upstream_contradictions_total",
 		"Times that the objects of a lane differed from the upstream's at the same resourceVersion."+laneHelp, "group", "resource")
@@ -70,10 +70,10 @@ func New(sources Sources) *Metrics {
 	m.questions = counter("upstream_questions_total",
 		"Requests of freshness checks to the upstream, by kind: probe, roll-call, progress-watch or definition.", "kind")
 	m.lostWindows = counter("lost_windows_total",
-		"Times that the upstream no longer had the next events of a lane, by outcome. Outcome replayed: the watches received the differences. Any other outcome is the reason why the watches ended."+laneHelp,
+		"Lists that replaced the objects of a lane whose watch was not resumed, for example because the upstream no longer had its next events, by outcome. Outcome replayed: the watches received the differences. Any other outcome is the reason why the watches ended."+laneHelp,
 		"group", "resource", "outcome")
 	m.olderWatches = counter("older_watches_total",
-		"Watches that began before the history of a lane (the cache of one resource in one encoding), by outcome: continued with events of the upstream, expired because the upstream no longer had the events, or failed.",
+		"Watches from a resourceVersion before the history of a lane (the cache of one resource in one encoding), by outcome: continued with events of the upstream, expired because the upstream no longer had the events, or failed.",
 		"group", "resource", "outcome")
 	m.fills = counter("lane_fills_total",
 		"Times that a lane was filled, by the source of its list: upstream, peer or journal."+laneHelp, "source")
@@ -96,8 +96,8 @@ func New(sources Sources) *Metrics {
 	return m
 }
 
-// begin creates all counters whose labels are known, with the value 0. Otherwise rate() and increase() would miss the
-// first event.
+// begin creates counters whose labels are known, with the value 0. Otherwise rate() and increase() would miss the first
+// event.
 func (m *Metrics) begin() {
 	for _, kind := range []string{"probe", "roll-call", "progress-watch", "definition"} {
 		m.questions.WithLabelValues(kind)
@@ -113,7 +113,7 @@ func (m *Metrics) begin() {
 	}
 }
 
-// counted returns a source that also creates the counters of each lane at 0, and deletes those of ended lanes.
+// counted returns a source that also creates the counters of each lane at 0, and deletes the counters of ended lanes.
 func (m *Metrics) counted(lanes LaneSource) LaneSource {
 	if lanes == nil {
 		return nil
@@ -182,8 +182,7 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// ExposeSLI adds the histogram from which the service level objectives of kube-apiserver are computed. It must be
-// called before the first request.
+// ExposeSLI adds the histogram of kube-apiserver's service level objectives. Call it before the first request.
 func (m *Metrics) ExposeSLI() {
 	m.requests.sli = newSLI()
 	m.registry.MustRegister(m.requests.sli)
@@ -203,7 +202,7 @@ func (m *Metrics) Contradicted(group, resource string) {
 	m.contradictions.WithLabelValues(group, resource).Inc()
 }
 
-// Relisted counts a lane that is listed again because the upstream no longer has its next events.
+// Relisted counts a lane that is listed again instead of resuming its watch.
 func (m *Metrics) Relisted(group, resource string) {
 	m.ofLanes.countsResource(groupResource{group, resource})
 	m.relists.WithLabelValues(group, resource).Inc()
@@ -230,5 +229,5 @@ func (m *Metrics) BroughtForward(group, resource, outcome string) {
 	m.olderWatches.WithLabelValues(group, resource, outcome).Inc()
 }
 
-// Questioned counts a request of a freshness check to the upstream.
+// Questioned counts a request to the upstream for a freshness check, by kind.
 func (m *Metrics) Questioned(kind string) { m.questions.WithLabelValues(kind).Inc() }

@@ -42,14 +42,12 @@ func (c *precompressedCollector) add(kind prometheus.ValueType, name, help strin
 			of: of})
 }
 
-// Describe implements prometheus.Collector.
 func (c *precompressedCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, metric := range c.metrics {
 		out <- metric.desc
 	}
 }
 
-// Collect implements prometheus.Collector.
 func (c *precompressedCollector) Collect(out chan<- prometheus.Metric) {
 	stats := c.read()
 	for _, metric := range c.metrics {

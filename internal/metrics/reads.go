@@ -6,7 +6,7 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// readMetrics count the cost of reads that the cache serves or should serve, under kube-apiserver's names.
+// readMetrics count the cost of reads, under kube-apiserver's names.
 type readMetrics struct {
 	wait       *prometheus.HistogramVec // apiserver_watch_cache_read_wait_seconds
 	consistent *prometheus.CounterVec   // apiserver_watch_cache_consistent_read_total
@@ -44,21 +44,20 @@ func (r readMetrics) all() []prometheus.Collector {
 	return []prometheus.Collector{r.wait, r.consistent, r.lists, r.fetched, r.evaluated, r.returned}
 }
 
-// Label values of kube-apiserver for its cache and for a list without an index. The facade never sets the label to an
-// index, because clients decide which labels are indexed.
+// Label values of kube-apiserver for its cache, and for a list without an index. Lists with an index also have noIndex,
+// because clients decide which labels of objects are indexed.
 const (
 	watchCache = "watchcache"
 	noIndex    = ""
 )
 
-// Values of Event.Plan: none, a read that needs no freshness check, and a consistent read.
+// Values of Event.Plan. planAny needs no freshness check. planMostRecent is a consistent read.
 const (
 	planNone       = ""
 	planAny        = "Any"
 	planMostRecent = "MostRecent"
 )
 
-// done counts a read of a discovered resource.
 func (r readMetrics) done(e *observe.Event) {
 	read := readLabel(e)
 	if !e.Discovered || e.Plan == planNone || read != readGet && read != readList {

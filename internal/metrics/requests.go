@@ -10,11 +10,11 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// component is the label value that distinguishes the facade's series from kube-apiserver's series of the same name.
+// component is the label value of the facade's series. kube-apiserver's series of the same name have another value.
 const component = "listfacade"
 
-// requestMetrics count requests that have ended. Metrics that mean the same as in kube-apiserver have its names, labels
-// and buckets. The facade's own metrics add the source of the response and the reason.
+// requestMetrics count requests that have ended. The facade's own metrics add the source of the response, and why a
+// request was forwarded.
 type requestMetrics struct {
 	total     *prometheus.CounterVec   // apiserver_request_total
 	durations *prometheus.HistogramVec // apiserver_request_duration_seconds
@@ -39,8 +39,8 @@ type requestSeries struct {
 	duration, sli, sizes, took                prometheus.Observer
 }
 
-// durationBuckets are the buckets of kube-apiserver's durations. The histogram of kube-apiserver's service level
-// indicator begins with the third bucket.
+// durationBuckets are the buckets of kube-apiserver's durations. Its histogram for service level objectives begins with
+// the third bucket.
 var durationBuckets = []float64{
 	0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 }
@@ -76,13 +76,12 @@ func newRequestMetrics() *requestMetrics {
 		}),
 		yielded: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "listfacade_displaced_watches_total",
-			Help: "Watches and logs that were terminated to admit other watches, because --max-watches was reached and their callers had the most.",
+			Help: "Watches and logs that were terminated to admit other watches, because --max-watches was reached and their callers had the most watches.",
 		}),
 		series: map[requestKey]*requestSeries{},
 	}
 }
 
-// newSLI returns the histogram from which the service level objectives of kube-apiserver are computed.
 func newSLI() *prometheus.HistogramVec {
 	return kubeHistogram("request_sli_duration_seconds", "Duration of requests in seconds, without the time in queues.",
 		durationBuckets[2:],
@@ -100,7 +99,6 @@ func kubeHistogram(name, help string, buckets []float64, labels ...string) *prom
 	}, labels)
 }
 
-// componentLabel is the label by which recording rules and alerts distinguish components.
 var componentLabel = prometheus.Labels{"component": component}
 
 func (r *requestMetrics) all() []prometheus.Collector {
@@ -139,7 +137,6 @@ func (r *requestMetrics) done(e *observe.Event) {
 	}
 }
 
-// of returns the series for a key.
 func (r *requestMetrics) of(key requestKey) *requestSeries {
 	r.mu.RLock()
 	s := r.series[key]
@@ -147,7 +144,7 @@ func (r *requestMetrics) of(key requestKey) *requestSeries {
 	if s != nil {
 		return s
 	}
-	key = key.clone() // its strings share memory with the request
+	key = key.clone() // the strings of the original share memory with the request
 	s = r.make(key)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -190,7 +187,7 @@ func (m *Metrics) Answered(source string) int {
 	for one := range series {
 		var read dto.Metric
 		if err := one.Write(&read); err != nil {
-			continue // counters return no error
+			continue // counters never fail
 		}
 		for _, label := range read.GetLabel() {
 			if label.GetName() == "source" && label.GetValue() == source {
@@ -201,7 +198,6 @@ func (m *Metrics) Answered(source string) int {
 	return int(answered)
 }
 
-// clone returns a copy that shares no memory with the strings of k.
 func (k requestKey) clone() requestKey {
 	for _, s := range []*string{&k.group, &k.version, &k.resource, &k.subresource} {
 		*s = strings.Clone(*s)

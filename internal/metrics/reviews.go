@@ -10,7 +10,7 @@ type ReviewStats struct {
 	Paced        int // reviews that wait because their callers exceed --authz-miss-rate
 }
 
-// ReviewSource returns the current use for each kube-apiserver that answers reviews.
+// ReviewSource returns the current numbers for each kube-apiserver that answers reviews.
 type ReviewSource func() []ReviewStats
 
 type reviewCollector struct {
@@ -27,18 +27,16 @@ func newReviewCollector(read ReviewSource) *reviewCollector {
 		seats: desc("review_seats", "Current limit of reviews under way, which adapts to the kube-apiserver, by endpoint."),
 		inUse: desc("review_seats_in_use", "Reviews under way, by endpoint."),
 		waiting: desc("reviews_waiting", "Reviews that wait before they are sent, by endpoint and cause: seat if all seats are in use, "+
-			"rate if their callers exceed their rate.", "cause"),
+			"rate if their callers exceed --authz-miss-rate.", "cause"),
 	}
 }
 
-// Describe implements prometheus.Collector.
 func (c *reviewCollector) Describe(out chan<- *prometheus.Desc) {
 	out <- c.seats
 	out <- c.inUse
 	out <- c.waiting
 }
 
-// Collect implements prometheus.Collector.
 func (c *reviewCollector) Collect(out chan<- prometheus.Metric) {
 	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)

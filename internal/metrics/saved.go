@@ -10,25 +10,23 @@ import (
 	"github.com/listfacade/listfacade/internal/price"
 )
 
-// Saved is the work that kube-apiserver did not have to do since the start of the facade, and the work that the facade
-// caused. The CPU is an estimate in seconds.
+// Saved is the work that kube-apiserver did not have to do since the start of the facade.
 type Saved struct {
-	Lists  uint64  `json:"lists"`  // answered from the cache
-	Events uint64  `json:"events"` // sent to watches from the cache
-	Bytes  uint64  `json:"bytes"`  // of lists, events and single objects, before compression
-	CPU    float64 `json:"cpuSeconds"`
-	// Caused is kube-apiserver's CPU for the facade's own requests, which is not subtracted from CPU.
+	Lists  uint64  `json:"lists"`      // answered from the cache
+	Events uint64  `json:"events"`     // sent to watches from the cache
+	Bytes  uint64  `json:"bytes"`      // of lists, events and single objects, before compression
+	CPU    float64 `json:"cpuSeconds"` // estimate
+	// Caused is kube-apiserver's CPU for the facade's own requests, in seconds. It is not subtracted from CPU.
 	Caused float64 `json:"causedCPUSeconds"`
 }
 
-// savedReads counts reads that the cache answered, when they end.
+// savedReads counts reads that the cache answered and that have ended.
 type savedReads struct {
 	lists, objects, watches atomic.Uint64
 	bytes                   atomic.Uint64
 	nanoseconds             atomic.Uint64 // estimated CPU of kube-apiserver
 }
 
-// done counts a request that the cache answered. It takes some nanoseconds and allocates nothing.
 func (s *savedReads) done(e *observe.Event) {
 	if e.Source != observe.FromCache || e.Code >= 400 || !e.Discovered {
 		return
@@ -44,7 +42,7 @@ func (s *savedReads) done(e *observe.Event) {
 	case readWatch:
 		s.watches.Add(1)
 		s.nanoseconds.Add(nanoseconds(price.Open))
-		return // its events are counted when they are sent
+		return // watchMetrics count the events
 	default:
 		return
 	}
@@ -52,8 +50,8 @@ func (s *savedReads) done(e *observe.Event) {
 	s.nanoseconds.Add(nanoseconds(seconds))
 }
 
-// listPrice returns the estimated CPU of kube-apiserver for a list. A Table and metadata count as JSON objects of their
-// size. They cost kube-apiserver more, because it makes them from the complete objects.
+// listPrice returns the estimated CPU of kube-apiserver for a list. For a Table or metadata, the estimate is too low:
+// they count like objects of their size, but kube-apiserver makes them from the complete objects.
 func listPrice(e *observe.Event) float64 {
 	encoding := price.JSON
 	if e.Encoding == "protobuf" {
@@ -67,7 +65,6 @@ func listPrice(e *observe.Event) float64 {
 
 func nanoseconds(seconds float64) uint64 { return uint64(seconds * 1e9) }
 
-// savedCollector collects the Saved of a facade.
 type savedCollector struct {
 	reads  *savedReads
 	sent   *watchMetrics
@@ -98,14 +95,12 @@ func newSavedCollector(reads *savedReads, sent *watchMetrics, caused *causedWork
 	}
 }
 
-// Describe implements prometheus.Collector.
 func (c *savedCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{c.lists, c.events, c.bytes, c.cpu, c.causedCPU} {
 		out <- desc
 	}
 }
 
-// Collect implements prometheus.Collector.
 func (c *savedCollector) Collect(out chan<- prometheus.Metric) {
 	s, caused := c.saved()
 	count := func(desc *prometheus.Desc, value float64, labels ...string) {
@@ -120,7 +115,6 @@ func (c *savedCollector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// saved returns the sums, and the caused CPU by purpose.
 func (c *savedCollector) saved() (Saved, map[string]float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -137,7 +131,7 @@ func (c *savedCollector) saved() (Saved, map[string]float64) {
 	return s, caused
 }
 
-// Saved returns the work that kube-apiserver did not have to do, and the work that the facade caused.
+// Saved returns the work that kube-apiserver did not have to do, and the CPU that the facade caused.
 func (m *Metrics) Saved() Saved {
 	s, _ := m.saved.saved()
 	return s

@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// selfAuditMetrics count the results of the self-audit.
 type selfAuditMetrics struct {
 	objects, passes, pages, differences, relists *prometheus.CounterVec
 }
@@ -33,7 +32,6 @@ func (m selfAuditMetrics) all() []prometheus.Collector {
 	return []prometheus.Collector{m.objects, m.passes, m.pages, m.differences, m.relists}
 }
 
-// byLane returns the counters with labels of a lane.
 func (m selfAuditMetrics) byLane() []*prometheus.CounterVec {
 	return []*prometheus.CounterVec{m.objects, m.passes, m.differences, m.relists}
 }
@@ -56,7 +54,7 @@ func (m *Metrics) SelfAudited(gvr schema.GroupVersionResource, encoding, result 
 	m.selfAudit.objects.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, encoding).Add(float64(objects))
 }
 
-// SelfAuditPassed counts a lane that was compared completely.
+// SelfAuditPassed counts a lane whose objects were all compared.
 func (m *Metrics) SelfAuditPassed(gvr schema.GroupVersionResource, encoding string) {
 	m.ofLanes.countsLane(labelsOf(gvr, encoding))
 	m.selfAudit.passes.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, encoding).Inc()
@@ -78,7 +76,6 @@ func labelsOf(gvr schema.GroupVersionResource, encoding string) laneLabels {
 	return laneLabels{gvr.Group, gvr.Version, gvr.Resource, encoding}
 }
 
-// selfAuditCollector collects the age of each lane's last comparison and its remaining differences.
 type selfAuditCollector struct {
 	lanes                   LaneSource
 	every                   time.Duration
@@ -99,14 +96,12 @@ func newSelfAuditCollector(lanes LaneSource, every time.Duration) *selfAuditColl
 	}
 }
 
-// Describe implements prometheus.Collector.
 func (c *selfAuditCollector) Describe(out chan<- *prometheus.Desc) {
 	out <- c.age
 	out <- c.differing
 	out <- c.between
 }
 
-// Collect implements prometheus.Collector.
 func (c *selfAuditCollector) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(c.between, prometheus.GaugeValue, c.every.Seconds())
 	for _, lane := range c.lanes() {

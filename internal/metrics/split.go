@@ -25,7 +25,7 @@ type Split struct {
 	refused  *prometheus.CounterVec
 }
 
-// NewSplit creates and registers the metrics. Each scrape calls both functions.
+// NewSplit creates and registers the metrics. Each scrape calls targets and certificates.
 func NewSplit(targets func() []SplitTarget, certificates CertificateSource) *Split {
 	m := &Split{
 		registry: prometheus.NewRegistry(),
@@ -56,8 +56,8 @@ func NewSplit(targets func() []SplitTarget, certificates CertificateSource) *Spl
 	return m
 }
 
-// Request counts a request, and returns a function that must be called when the request has ended. The labels come from
-// closed sets.
+// Request counts a request. The caller must call done when the request has ended. The labels must come from closed
+// sets.
 func (m *Split) Request(target, reason, kind string) (done func()) {
 	m.requests.WithLabelValues(target, reason).Inc()
 	inFlight := m.inFlight.WithLabelValues(target, kind)
@@ -82,16 +82,13 @@ func (m *Split) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// splitTargets collects the health of the targets.
 type splitTargets struct{ read func() []SplitTarget }
 
 var splitReady = prometheus.NewDesc("listfacade_split_target_ready",
-	"Whether the last check of a target succeeded: 1, else 0.", []string{"target", "host"}, nil)
+	"1 if a target is ready, else 0.", []string{"target", "host"}, nil)
 
-// Describe implements prometheus.Collector.
 func (c splitTargets) Describe(out chan<- *prometheus.Desc) { out <- splitReady }
 
-// Collect implements prometheus.Collector.
 func (c splitTargets) Collect(out chan<- prometheus.Metric) {
 	for _, target := range c.read() {
 		value := 0.0

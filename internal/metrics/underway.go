@@ -9,7 +9,6 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// underway counts requests in flight.
 type underway struct {
 	long               *prometheus.GaugeVec // apiserver_longrunning_requests
 	readOnly, mutating peak
@@ -32,7 +31,6 @@ func runsLong(e *observe.Event) bool {
 	return e.Verb == readWatch || e.Verb == "proxy" || connects(e.Subresource)
 }
 
-// of returns the peak for a request.
 func (u *underway) of(e *observe.Event) *peak {
 	switch e.Verb {
 	case readGet, readList, "":
@@ -41,13 +39,12 @@ func (u *underway) of(e *observe.Event) *peak {
 	return &u.mutating
 }
 
-// gauge returns the gauge for a long-running request.
 func (u *underway) gauge(e *observe.Event) prometheus.Gauge {
 	k := keyOf(e)
 	return u.long.WithLabelValues(k.verb, k.group, k.version, k.resource, k.subresource, k.scope)
 }
 
-// Admitted implements Observer. It counts the request as in flight.
+// Admitted implements Observer. It counts a request as in flight until Done.
 func (m *Metrics) Admitted(e *observe.Event) {
 	if runsLong(e) {
 		m.underway.gauge(e).Inc()
@@ -68,10 +65,8 @@ func (m *Metrics) left(e *observe.Event) {
 	m.underway.of(e).now.Add(-1)
 }
 
-// Describe implements prometheus.Collector.
 func (u *underway) Describe(out chan<- *prometheus.Desc) { out <- u.inflight }
 
-// Collect implements prometheus.Collector.
 func (u *underway) Collect(out chan<- prometheus.Metric) {
 	for kind, p := range map[string]*peak{"readOnly": &u.readOnly, "mutating": &u.mutating} {
 		out <- prometheus.MustNewConstMetric(u.inflight, prometheus.GaugeValue, float64(p.most(time.Now())), kind)

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// upstreamMetrics count the requests to the upstream. They are few, and their series are looked up each time.
+// upstreamMetrics count the requests to the upstream. These are few, so their series are looked up each time.
 type upstreamMetrics struct {
 	requests  *prometheus.CounterVec
 	durations *prometheus.HistogramVec
@@ -29,7 +29,7 @@ func (u upstreamMetrics) all() []prometheus.Collector {
 	return []prometheus.Collector{u.requests, u.durations}
 }
 
-// Asked counts a request to the upstream. code is 0 if there was no response.
+// Asked counts a request to the upstream. The code is 0 if there was no response.
 func (m *Metrics) Asked(request string, code int, took time.Duration) {
 	if http.StatusText(code) == "" {
 		code = 0

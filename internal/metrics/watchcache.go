@@ -9,7 +9,7 @@ import (
 )
 
 // watchCacheCollector collects the metrics that kube-apiserver has for its watch caches. kube-apiserver has one watch
-// cache for each resource, and so the lanes of a resource are combined.
+// cache for each resource, so the lanes of a resource are combined.
 type watchCacheCollector struct {
 	lanes                                 LaneSource
 	version, objects, bytes               *prometheus.Desc
@@ -17,19 +17,18 @@ type watchCacheCollector struct {
 	mu                                    sync.Mutex // guards the fields below
 	last                                  map[laneID]laneCounts
 	totals                                map[groupResource]laneCounts
-	lifetimes                             lifetimes[groupResource] // of totals
+	lifetimes                             lifetimes[groupResource] // of the entries of totals
 }
 
 type groupResource struct{ group, resource string }
 
-// laneID identifies one lane from its start to its end. The counters of the next lane of the resource begin at 0.
+// laneID identifies one lane from its start to its end. The next lane of the resource begins to count at 0.
 type laneID struct {
 	of                groupResource
 	version, encoding string
 	began             time.Time
 }
 
-// laneCounts are the counters of a lane.
 type laneCounts struct{ epochs, received, terminated uint64 }
 
 func newWatchCacheCollector(lanes LaneSource) *watchCacheCollector {
@@ -52,17 +51,16 @@ func newWatchCacheCollector(lanes LaneSource) *watchCacheCollector {
 	}
 }
 
-// Describe implements prometheus.Collector.
 func (c *watchCacheCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{c.version, c.objects, c.bytes, c.initializations, c.received, c.terminated} {
 		out <- desc
 	}
 }
 
-// versionDigits limits a resourceVersion to its last 15 digits, as in kube-apiserver. A float64 cannot represent more.
+// versionDigits limits a resourceVersion to its last 15 digits, as in kube-apiserver, because a float64 cannot
+// represent more.
 const versionDigits = 1_000_000_000_000_000
 
-// Collect implements prometheus.Collector.
 func (c *watchCacheCollector) Collect(out chan<- prometheus.Metric) {
 	lanes, sums := c.look()
 	for of, lane := range together(lanes) {
@@ -81,8 +79,8 @@ func (c *watchCacheCollector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// look returns the lanes and the counters of each resource. The mutex is held while lanes are read and their counts
-// added. If a concurrent scrape added older values later, the difference would be counted twice.
+// look returns the lanes and the counters of each resource. It holds the mutex from reading the lanes until their
+// counts are added. Otherwise a concurrent scrape could add older values later, and the difference would count twice.
 func (c *watchCacheCollector) look() ([]LaneStats, map[groupResource]laneCounts) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,8 +109,8 @@ func together(lanes []LaneStats) map[groupResource]LaneStats {
 	return all
 }
 
-// add adds the counts of the lanes since the last call to the totals. Counters thus do not decrease when a lane ends.
-// Counts between the last call and the end of a lane are lost. The caller holds mu.
+// add adds the counts since the last call to the totals, so that no counter decreases when a lane ends. It misses what
+// a lane counts between the last call and the lane's end. The caller holds mu.
 func (c *watchCacheCollector) add(lanes []LaneStats) map[groupResource]laneCounts {
 	now := make(map[laneID]laneCounts, len(lanes))
 	for _, lane := range lanes {

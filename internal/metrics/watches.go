@@ -12,7 +12,7 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// watchMetrics count the events of open watches that the cache answers.
+// watchMetrics count the events of watches that the cache answers.
 type watchMetrics struct {
 	events, sizes *prometheus.Desc         // apiserver_watch_events_total, apiserver_watch_events_sizes
 	listed        *prometheus.HistogramVec // apiserver_watch_list_duration_seconds
@@ -32,7 +32,7 @@ const (
 // watchSeries counts the events of all watches of a resource. It is not a prometheus.Histogram, because a watch adds
 // thousands of events with one call.
 type watchSeries struct {
-	counts [sizeBuckets + 1]atomic.Uint64 // by size; the last one for events larger than all buckets
+	counts [sizeBuckets + 1]atomic.Uint64 // by size; the last count is for larger events
 	bytes  atomic.Uint64
 }
 
@@ -52,7 +52,6 @@ func newWatchMetrics() *watchMetrics {
 	}
 }
 
-// of returns the series of a discovered resource.
 func (w *watchMetrics) of(e *observe.Event) *watchSeries {
 	key := watchedKey{e.Group, e.Version, e.Resource}
 	w.mu.Lock()
@@ -65,7 +64,6 @@ func (w *watchMetrics) of(e *observe.Event) *watchSeries {
 	return s
 }
 
-// sum returns the number of all events, and of their bytes before compression.
 func (w *watchMetrics) sum() (events, bytes uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -78,13 +76,11 @@ func (w *watchMetrics) sum() (events, bytes uint64) {
 	return events, bytes
 }
 
-// Describe implements prometheus.Collector.
 func (w *watchMetrics) Describe(out chan<- *prometheus.Desc) {
 	out <- w.events
 	out <- w.sizes
 }
 
-// Collect implements prometheus.Collector.
 func (w *watchMetrics) Collect(out chan<- prometheus.Metric) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,9 +104,9 @@ type WatchMeter struct {
 	series *watchSeries
 	listed prometheus.Observer
 	began  time.Time
-	ended  bool // the initial events have ended, and Sent has not counted that yet
-	any    bool
-	counts [sizeBuckets + 1]uint32 // added, but not sent yet
+	ended  bool                    // all initial events were added, but Sent was not called since
+	any    bool                    // events were added, but Sent was not called since
+	counts [sizeBuckets + 1]uint32 // added since the last call of Sent
 	bytes  uint64
 }
 
@@ -135,19 +131,18 @@ func (w *WatchMeter) Add(events, bytes int) {
 	w.bytes += uint64(bytes)
 }
 
-// sizeBucket returns the index of the smallest bucket that an event fits into.
 func sizeBucket(bytes int) int {
 	return min(bits.Len(uint(max(bytes, 1)-1)>>smallestEvent), sizeBuckets)
 }
 
-// InitialEnd marks that all initial events have been added.
+// InitialEnd notes that all initial events have been added.
 func (w *WatchMeter) InitialEnd() {
 	if w != nil {
 		w.ended = true
 	}
 }
 
-// Sent counts the added events, which have been sent to the client.
+// Sent counts the added events. The caller calls it when they have been sent to the client.
 func (w *WatchMeter) Sent() {
 	if w == nil || !w.any {
 		return

@@ -4,7 +4,7 @@ package price
 const (
 	// FacadeRequest is the price of a GET of one object: 165 to 644 µs (docs/benchmarks.md).
 	FacadeRequest = 350e-6
-	// FacadeForward is the price of a forwarded request: both connections, and the review of the caller.
+	// FacadeForward is the price of a forwarded request on both connections, and of the caller's review.
 	FacadeForward = 1e-3
 	// FacadeOpen is the price of opening a watch: 123 to 184 µs (docs/benchmarks/callers.txt,
 	// docs/benchmarks/watches.txt).
@@ -12,14 +12,14 @@ const (
 	// FacadeEvent is the price of an event for one watch: 11.9 ms for 200 watches (docs/benchmarks.md).
 	FacadeEvent = 60e-6
 
-	// A list of 20,000 pods takes 15.0 ms with compression, because its pages are precompressed. Without compression it
-	// takes 551 ms for 225 MB of stored bytes (docs/benchmarks.md).
+	// A list of 20,000 pods costs 15.0 ms with compression, because its pages are precompressed. Without compression it
+	// costs 551 ms in JSON, for 225 MB in storage (docs/benchmarks.md).
 	facadeObject     = 0.75e-6
 	facadeByte       = 2.4e-9
 	facadeCompressed = 64 << 10
 )
 
-// FacadeCPU returns the seconds that the facade needs for the list.
+// FacadeCPU returns the seconds of CPU that the facade needs for the list.
 func (l List) FacadeCPU() float64 {
 	seconds := FacadeRequest + facadeObject*(l.Objects+l.Examined)
 	if !l.Compressed || l.Bytes*SentBytes[l.Encoding] < facadeCompressed {

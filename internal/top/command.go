@@ -51,7 +51,7 @@ func Command() *cobra.Command {
 	flags.IntVar(&o.Limit, "limit", 50, "Maximum `number` of clients to show.")
 	flags.DurationVar(&o.Interval, "interval", 2*time.Second, "Time between two requests.")
 	flags.BoolVar(&o.Once, "once", false, "Print one table and exit.")
-	command.SetUsageFunc(func(cmd *cobra.Command) error { // otherwise cobra uses that of the parent command
+	command.SetUsageFunc(func(cmd *cobra.Command) error { // otherwise cobra uses the parent command's function
 		_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s\n\nFlags:\n%s", cmd.UseLine(),
 			cmd.Flags().FlagUsagesWrapped(120))
 		return err

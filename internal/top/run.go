@@ -24,14 +24,13 @@ import (
 // Path is the path that the command requests.
 const Path = "/debug/clients"
 
-// mostBytes bounds a response. It is larger than any response of a facade.
+// mostBytes bounds a response, in bytes. No response of a facade is that large.
 const mostBytes = 16 << 20
 
-// errInterval is returned for an invalid interval.
 var errInterval = errors.New("--interval must be above 0")
 
-// Run prints the ranking of a facade to out, once or until the context ends, which is not an error. On a terminal, each
-// table replaces the previous table. If a request fails, Run prints the error in place of a table and continues. With
+// Run prints the ranking of a facade to out, once or until the context ends. The end of the context is not an error. On
+// a terminal, each table replaces the previous table. If a request fails, Run prints the error and continues. With
 // Options.Once it returns the error.
 func Run(ctx context.Context, config *rest.Config, o Options, out io.Writer) error {
 	if o.Interval <= 0 {
@@ -49,13 +48,12 @@ func Run(ctx context.Context, config *rest.Config, o Options, out io.Writer) err
 	return poll(ctx, &facade{client: client, at: base.JoinPath(Path)}, o, out)
 }
 
-// facade is the server of the requests.
 type facade struct {
 	client *http.Client
 	at     *url.URL // URL of Path
 }
 
-// poll sends requests at the interval. A failed request ends it only with Options.Once.
+// poll sends requests at the interval. A failed request ends poll only with Options.Once.
 func poll(ctx context.Context, f *facade, o Options, out io.Writer) error {
 	ticker := time.NewTicker(o.Interval)
 	defer ticker.Stop()
@@ -80,7 +78,6 @@ func poll(ctx context.Context, f *facade, o Options, out io.Writer) error {
 	}
 }
 
-// ask requests the ranking.
 func (f *facade) ask(ctx context.Context, o Options) (*accounting.Ranking, error) {
 	query := url.Values{"by": {o.By}, "window": {o.Window.String()}, "limit": {strconv.Itoa(o.Limit)}, "output": {"json"}}
 	target := *f.at
@@ -109,7 +106,7 @@ func (f *facade) ask(ctx context.Context, o Options) (*accounting.Ranking, error
 	return &ranking, nil
 }
 
-// reasonOf returns the message of a Status, or the beginning of another body.
+// reasonOf returns the message of a Status, or the beginning of any other body.
 func reasonOf(body []byte) string {
 	var status metav1.Status
 	if json.Unmarshal(body, &status) == nil && status.Message != "" {
@@ -121,7 +118,6 @@ func reasonOf(body []byte) string {
 // clearScreen clears a terminal and moves the cursor to its upper left corner.
 const clearScreen = "\x1b[H\x1b[2J"
 
-// show writes a table.
 func show(out io.Writer, ranking *accounting.Ranking, once bool) error {
 	ranking.Sanitize()
 	var text strings.Builder
@@ -131,8 +127,8 @@ func show(out io.Writer, ranking *accounting.Ranking, once bool) error {
 	return put(out, text.String(), once)
 }
 
-// put writes a text. On a terminal, the text replaces the previous text, and is cut to the size of the terminal,
-// because wrapped lines are hard to read.
+// put writes a text. On a terminal, unless once is true, the text replaces the previous one. It is then cut to the size
+// of the terminal, because wrapped lines are hard to read.
 func put(out io.Writer, text string, once bool) error {
 	width, height, isTerminal := sizeOf(out)
 	switch {
@@ -146,7 +142,6 @@ func put(out io.Writer, text string, once bool) error {
 	return err
 }
 
-// sizeOf returns the size of a terminal; ok is false if out is not a terminal.
 func sizeOf(out io.Writer) (width, height int, ok bool) {
 	file, ok := out.(*os.File)
 	if !ok {

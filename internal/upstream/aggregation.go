@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// aggregation passes changes of APIServices to the catalog and to the caller of Catalog.Follow. Only one goroutine uses
-// it.
+// aggregation passes changes of APIServices to the catalog and to the caller of Catalog.Follow. Only the goroutine of
+// Follow uses it.
 type aggregation struct {
 	catalog *Catalog
 	changed func(foreign func(schema.GroupVersion) bool)
@@ -18,9 +18,9 @@ type aggregation struct {
 	now     apiServices // nil before the first list; never modified after it is shared
 }
 
-// Follow watches APIServices until the context ends. After each change it calls changed with the function foreign. The
-// function foreign reports whether another server than the upstream itself serves a group version, or may serve it.
-// Follow calls failed with the reason while APIServices cannot be followed, and with nil when the watch is open.
+// Follow watches APIServices until the context ends. After each change it calls changed(foreign). foreign reports
+// whether a server other than the upstream may serve a group version. Follow calls failed(err) when APIServices cannot
+// be followed, and failed(nil) when the watch is open.
 func (c *Catalog) Follow(ctx context.Context, changed func(foreign func(schema.GroupVersion) bool),
 	failed func(error)) {
 	a := &aggregation{catalog: c, changed: changed, failed: failed, refresh: func() { _ = c.Refresh(ctx) }}
@@ -50,7 +50,7 @@ func (a *aggregation) receives(event string, object json.RawMessage) {
 	a.becomes(services)
 }
 
-// becomes stores new APIServices. It updates the catalog before it calls changed, because changed may read the catalog.
+// becomes stores new APIServices. It updates the catalog before it calls a.changed, which may read the catalog.
 func (a *aggregation) becomes(services apiServices) {
 	same := a.now != nil && maps.Equal(a.now, services)
 	a.now = services
@@ -62,7 +62,7 @@ func (a *aggregation) becomes(services apiServices) {
 	}
 }
 
-// fails reports an error of the watch, or nil when the watch is open. After an error, the catalog lists APIServices by
+// fails reports an error of the watch, or nil when the watch is open. After an error, the catalog lists APIServices
 // itself until they are followed again.
 func (a *aggregation) fails(err error) {
 	if err != nil {

@@ -10,26 +10,24 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// automanaged is the label of local APIServices. Its value is "onstart" for kube-apiserver's built-in group versions
-// and "true" for those of CustomResourceDefinitions. An APIService that another client created does not have the label.
+// automanaged is a label of APIServices. kube-apiserver sets it to "onstart" for its built-in group versions, and to
+// "true" for the group versions of CustomResourceDefinitions.
 const automanaged = "kube-aggregator.kubernetes.io/automanaged"
 
-// aggregationGroup is the group of the resource APIService. The aggregation layer serves this group without an
-// APIService for it.
+// aggregationGroup has no APIService, because the aggregation layer itself serves it.
 const aggregationGroup = "apiregistration.k8s.io"
 
 const apiServicesPath = "/apis/" + aggregationGroup + "/v1/apiservices"
 
-// apiServicesLimit bounds the list of APIServices, in bytes. Each takes a few KB, and each group version has one.
+// apiServicesLimit bounds the list of APIServices, in bytes. Each APIService takes a few KB.
 const apiServicesLimit = 64 << 20
 
-// apiServices is the state of the upstream's aggregation layer by group version. It is nil when the facade lacks
-// permission to read APIServices.
+// apiServices contains the APIServices by group version. It is nil when the upstream does not list them.
 type apiServices map[schema.GroupVersion]apiService
 
 type apiService struct {
-	foreign     bool   // another server serves the group version
-	automanaged string // value of the label
+	foreign     bool // another server serves the group version
+	automanaged string
 }
 
 func (c *Client) apiServices(ctx context.Context) (apiServices, error) {
@@ -81,9 +79,9 @@ func readService(object json.RawMessage) (gv schema.GroupVersion, service apiSer
 }
 
 // foreign reports whether another server serves a group version, or may serve it. kube-apiserver has an APIService for
-// each group version that it serves itself, so a group version without one counts as foreign. Without permission to
-// read APIServices, foreign decides by the name: only groups without a dot, and groups that end in .k8s.io, are not
-// foreign. Kubernetes reserves these names.
+// each group version that it serves itself, so a group version without one counts as foreign. If APIServices cannot be
+// read, the name decides. Groups without a dot and groups that end in .k8s.io are then not foreign, because Kubernetes
+// reserves these names.
 func (a apiServices) foreign(gv schema.GroupVersion) bool {
 	if a == nil {
 		return strings.Contains(gv.Group, ".") && !strings.HasSuffix(gv.Group, ".k8s.io")
@@ -92,7 +90,6 @@ func (a apiServices) foreign(gv schema.GroupVersion) bool {
 	return gv.Group != aggregationGroup && (!there || service.foreign)
 }
 
-// same reports whether the arguments a and other have the same entry for a group version, or both have none.
 func (a apiServices) same(other apiServices, gv schema.GroupVersion) bool {
 	is, there := a[gv]
 	was, before := other[gv]

@@ -11,18 +11,16 @@ import (
 const (
 	ForDocument    = "document"    // discovery, OpenAPI, version, health, metrics
 	ForPassThrough = "passthrough" // forwarded request of a client
-	ForProbe       = "probe"       // smallest consistent list, for its resourceVersion
+	ForProbe       = "probe"       // list that matches no object
 	ForRead        = "read"        // list, page of a list, or single object
 	ForReview      = "review"      // TokenReview or access review
 	ForWatch       = "watch"
 )
 
-// passed is the context key of forwarded requests.
 type passed struct{}
 
 func passing(ctx context.Context) context.Context { return context.WithValue(ctx, passed{}, true) }
 
-// askedFor returns the kind of a request.
 func askedFor(r *http.Request) string {
 	query := r.URL.RawQuery
 	switch {
@@ -40,8 +38,7 @@ func askedFor(r *http.Request) string {
 	return ForDocument
 }
 
-// isObjects reports whether a path addresses a resource or object, and not a document. The upstream's address may have
-// a path prefix.
+// isObjects reports whether a path addresses a resource or object. The upstream's address may have a path prefix.
 func isObjects(path string) bool {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	for i, part := range parts {

@@ -18,12 +18,12 @@ import (
 	"github.com/listfacade/listfacade/internal/discovery"
 )
 
-// catalogMinAge is the minimum time between two reads of discovery for unknown resources. Failed reads count, too.
-// However many requests name a resource that does not exist, the upstream receives one discovery request per period.
+// catalogMinAge is the minimum time between two reads of discovery for unknown resources. Requests for a resource that
+// does not exist then cost the upstream little. Failed reads count, too.
 const catalogMinAge = time.Second
 
-// Catalog is the list of resources that the upstream serves. It is read from discovery. When a resource is unknown,
-// discovery is read again, because a CRD may have been created in the meantime. Safe for concurrent use.
+// Catalog is the list of resources in the upstream's discovery. When a resource is unknown, discovery is read again,
+// because a CRD may have been created in the meantime. Safe for concurrent use.
 type Catalog struct {
 	client  *Client
 	styles  *styles
@@ -35,7 +35,6 @@ type Catalog struct {
 	received apiServices // latest APIServices from Follow; nil while they are not followed
 }
 
-// attempt is the outcome of one read of discovery.
 type attempt struct {
 	err  error
 	when time.Time
@@ -45,11 +44,10 @@ type catalogContent struct {
 	resources    map[schema.GroupVersionResource]discovered
 	subresources map[schema.GroupVersionResource]bool // for example "pods/status"
 	builtIn      map[string]bool                      // groups that the upstream itself defines
-	own          map[schema.GroupVersion]bool         // group versions that the upstream itself serves, built-in or custom
-	services     apiServices                          // APIServices that were used for this content
+	own          map[schema.GroupVersion]bool         // group versions that the upstream itself serves
+	services     apiServices                          // with which this content was computed
 }
 
-// discovered is a resource as discovery describes it.
 type discovered struct {
 	Resource
 	unsettled bool // discovery and APIServices do not say whether it is custom
@@ -64,8 +62,8 @@ func NewCatalog(client *Client) *Catalog {
 func (c *Catalog) Known() bool { return c.content.Load() != nil }
 
 // Lookup finds a resource. The second result is false when the upstream does not serve it. For an unknown resource,
-// Lookup reads discovery again, at most once a second. Lookup may send another request to find out whether the resource
-// is custom.
+// Lookup reads discovery again, at most once a second. It may also request an empty list to find out whether the
+// resource is custom.
 func (c *Catalog) Lookup(ctx context.Context, gvr schema.GroupVersionResource) (Resource, bool, error) {
 	r, ok, err := c.find(ctx, gvr)
 	if err != nil || !ok {
@@ -102,8 +100,8 @@ func (c *Catalog) known(gvr schema.GroupVersionResource) (discovered, bool) {
 	return r, ok
 }
 
-// BuiltIn reports whether a group is built into the upstream, so that neither a CustomResourceDefinition nor another
-// server defines it. Without permission to read APIServices, a group that may be custom counts as built in.
+// BuiltIn reports whether a group is built into the upstream, and not defined by a CustomResourceDefinition or another
+// server. If APIServices cannot be read, a group that may be custom counts as built in.
 func (c *Catalog) BuiltIn(ctx context.Context, group string) (bool, error) {
 	if !c.Known() {
 		if err := c.Refresh(ctx); err != nil {
@@ -113,8 +111,8 @@ func (c *Catalog) BuiltIn(ctx context.Context, group string) (bool, error) {
 	return c.content.Load().builtIn[group], nil
 }
 
-// Own reports whether the upstream itself serves a group version, rather than another server behind the aggregation
-// layer. It is false for a group version that discovery did not list, and while discovery cannot be read.
+// Own reports whether the upstream itself serves a group version, and not another server behind the aggregation layer.
+// It is false for a group version that discovery did not list, and while discovery cannot be read.
 func (c *Catalog) Own(ctx context.Context, gv schema.GroupVersion) bool {
 	if !c.Known() && c.Refresh(ctx) != nil {
 		return false
@@ -122,7 +120,7 @@ func (c *Catalog) Own(ctx context.Context, gv schema.GroupVersion) bool {
 	return c.content.Load().own[gv]
 }
 
-// BuiltIns returns the cacheable resources that the upstream itself defines, sorted by path. It is empty before
+// BuiltIns returns the cacheable resources that are built into the upstream, sorted by path. The result is empty before
 // discovery was read.
 func (c *Catalog) BuiltIns() []Resource {
 	content := c.content.Load()
@@ -139,15 +137,15 @@ func (c *Catalog) BuiltIns() []Resource {
 	return all
 }
 
-// HasSubresource reports whether a resource that was looked up has a subresource, such as "status".
+// HasSubresource reports whether discovery listed a subresource of a resource, such as "status".
 func (c *Catalog) HasSubresource(gvr schema.GroupVersionResource, subresource string) bool {
 	content := c.content.Load()
 	gvr.Resource += "/" + subresource
 	return content != nil && content.subresources[gvr]
 }
 
-// Names reports whether discovery listed a resource and, if subresource is not empty, that subresource. It sends no
-// request.
+// Names reports whether discovery listed a resource and, if subresource is not empty, that subresource. Unlike Lookup,
+// it sends no request.
 func (c *Catalog) Names(gvr schema.GroupVersionResource, subresource string) bool {
 	if subresource != "" && !c.HasSubresource(gvr, subresource) {
 		return false
@@ -156,9 +154,8 @@ func (c *Catalog) Names(gvr schema.GroupVersionResource, subresource string) boo
 	return known
 }
 
-// Forget drops a resource that was deleted or defined again. The next Lookup then reads discovery. If the resource
-// still exists, Lookup also requests an empty list to find out whether it is custom, because the APIServices may be out
-// of date for it.
+// Forget drops a resource that was deleted or defined again, so that the next Lookup reads discovery. If the resource
+// still exists, that Lookup also requests an empty list, because the APIServices may be out of date for the resource.
 func (c *Catalog) Forget(gvr schema.GroupVersionResource) {
 	c.styles.forget(gvr)
 	c.mu.Lock()
@@ -166,7 +163,8 @@ func (c *Catalog) Forget(gvr schema.GroupVersionResource) {
 	c.drop(func(known schema.GroupVersionResource) bool { return known == gvr })
 }
 
-// drop removes each resource for which which(gvr) is true, and reports whether it removed any. The caller holds mu.
+// drop removes the resources for which the argument returns true. It reports whether there were any. The caller holds
+// mu.
 func (c *Catalog) drop(which func(schema.GroupVersionResource) bool) (dropped bool) {
 	content := c.content.Load()
 	if content == nil {
@@ -180,8 +178,8 @@ func (c *Catalog) drop(which func(schema.GroupVersionResource) bool) (dropped bo
 }
 
 // receives stores the current APIServices; nil means that they are not followed. It drops the resources of group
-// versions whose APIService has changed, and reports whether it dropped any. If discovery is being read, that read uses
-// the new APIServices.
+// versions whose APIService has changed, and reports whether there were any. A read of discovery in progress uses the
+// new APIServices.
 func (c *Catalog) receives(services apiServices) (forgotten bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -205,7 +203,6 @@ func (c *Catalog) receives(services apiServices) (forgotten bool) {
 	return forgotten
 }
 
-// services returns the followed APIServices, or lists them when they are not followed.
 func (c *Catalog) services(ctx context.Context) (apiServices, error) {
 	c.mu.Lock()
 	followed := c.received
@@ -216,7 +213,7 @@ func (c *Catalog) services(ctx context.Context) (apiServices, error) {
 	return c.client.apiServices(ctx)
 }
 
-// Match finds a resource by a name of the form "pods", "deployments.apps" or "widgets.v1.ex.io".
+// Match finds a cacheable resource by a name such as "pods", "deployments.apps" or "widgets.v1.ex.io".
 func (c *Catalog) Match(name string) (schema.GroupVersionResource, error) {
 	content := c.content.Load()
 	if content == nil {
@@ -231,14 +228,14 @@ func (c *Catalog) Match(name string) (schema.GroupVersionResource, error) {
 		}
 	}
 	if len(found) == 0 {
-		return schema.GroupVersionResource{}, fmt.Errorf("no resource %q that can be listed and watched", name)
+		return schema.GroupVersionResource{}, fmt.Errorf("no resource %q that can be cached", name)
 	}
 	slices.SortFunc(found, func(a, b schema.GroupVersionResource) int { return strings.Compare(a.Version, b.Version) })
 	return found[0], nil
 }
 
-// Refresh reads the upstream's discovery. Concurrent callers share one read. The read continues when one caller's
-// context ends.
+// Refresh reads the upstream's discovery. Concurrent callers share one read, which continues when the context of one
+// caller ends.
 func (c *Catalog) Refresh(ctx context.Context) error {
 	done := c.flight.DoChan("", func() (any, error) {
 		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
@@ -273,14 +270,14 @@ func (c *Catalog) refresh(ctx context.Context) error {
 		services: services, resources: map[schema.GroupVersionResource]discovered{},
 		subresources: map[schema.GroupVersionResource]bool{}, builtIn: map[string]bool{}, own: map[schema.GroupVersion]bool{},
 	}
-	// A group version that cannot be read, such as that of a broken aggregated API, must not hide the others.
+	// A group version that cannot be read, such as that of a broken aggregated API, does not hide the others.
 	for _, group := range served.Groups {
 		for _, version := range group.Versions {
 			c.add(content, version, services)
 		}
 	}
 	if len(content.resources) == 0 {
-		return errors.New("discover the upstream's resources: discovery lists none")
+		return errors.New("discover the upstream's resources: discovery lists no resource")
 	}
 	c.styles.retain(func(gvr schema.GroupVersionResource) bool {
 		_, there := content.resources[gvr]
@@ -290,7 +287,6 @@ func (c *Catalog) refresh(ctx context.Context) error {
 	return nil
 }
 
-// add adds one group version to the content.
 func (c *Catalog) add(content *catalogContent, version discovery.Version, services apiServices) {
 	gv := version.GroupVersion
 	foreign := services.foreign(gv)
@@ -318,7 +314,6 @@ func (c *Catalog) add(content *catalogContent, version discovery.Version, servic
 	}
 }
 
-// discover implements discovery.Ask.
 func (c *Client) discover(ctx context.Context, path, accept string) ([]byte, error) {
 	body, err := c.Get(ctx, Target{Path: path}, accept, discovery.Limit)
 	switch {

@@ -16,24 +16,23 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// MediaJSON is the media type of JSON. The facade's own requests use it, except those that depend on the encoding of a
-// lane.
+// MediaJSON is the media type of JSON.
 const MediaJSON = "application/json"
 
-// MediaMetadata and MediaMetadataList are the media types of the metadata of an object and of a list, in JSON.
+// Media types of the metadata of an object and of a list, in JSON.
 const (
 	MediaMetadata     = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 	MediaMetadataList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 )
 
-// maxErrorBody bounds, in bytes, the body of a response other than 200. A Status has a few hundred bytes.
+// maxErrorBody bounds the body of a response other than 200, in bytes. A Status has a few hundred bytes.
 const maxErrorBody = 64 << 10
 
-// maxReview bounds, in bytes, the response to a review. The response repeats the request and may list many groups.
+// maxReview bounds the response to a review, in bytes. The response repeats the request and may list many groups.
 const maxReview = 1 << 20
 
-// answerWait bounds the time until a response's headers arrive, and the duration of Get. kube-apiserver ends its
-// requests after a minute, so a response that takes longer will not arrive.
+// answerWait bounds the time until a response's headers arrive, and the duration of Get. kube-apiserver ends requests
+// after a minute, so a response that takes longer will not arrive.
 const answerWait = 90 * time.Second
 
 // Client sends GET requests and reviews to the upstream with the credentials of the facade's kubeconfig. Safe for
@@ -41,7 +40,7 @@ const answerWait = 90 * time.Second
 type Client struct {
 	base *url.URL
 	http *http.Client
-	// sends no facade credentials and uses separate connections, for clients' tokens and anonymous callers
+	// without the facade's credentials and with separate connections, for clients' tokens and anonymous callers
 	anonymous http.RoundTripper
 	outage    *outage
 	hop       Hop
@@ -49,15 +48,13 @@ type Client struct {
 
 // Observer is notified of requests to the upstream. Implementations must be safe for concurrent use.
 type Observer interface {
-	// Asked receives the kind of a request (ForRead, for example), the status code of its response, and the time until the
-	// response began. The code is 0 if there was no response. A request whose caller left before the response is not
-	// reported.
+	// Asked receives the kind of a request (ForRead, for example), the status code of its response, and the time until
+	// the response began. The code is 0 if there was no response. A request that its caller cancelled is not reported.
 	Asked(request string, code int, took time.Duration)
 }
 
-// NewClient returns a client of the upstream that config names. Requests contain hop in their Via header, and observers
-// are notified of each request. Responses are not compressed, because compression of a watch costs CPU for each event,
-// in the upstream and in the facade.
+// NewClient returns a client of the upstream in config. Requests contain hop in their Via header. Responses are not
+// compressed, because compression of a watch costs CPU for each event in the upstream and in the facade.
 func NewClient(config *rest.Config, hop Hop, observers ...Observer) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.DisableCompression = true
@@ -103,8 +100,8 @@ func apart(config *rest.Config) *rest.Config {
 // Host returns the upstream's host and port, for messages.
 func (c *Client) Host() string { return c.base.Host }
 
-// Silent returns how long the upstream has answered none of this client's requests, or 0 while it answers. An outage is
-// only noticed by a request, so callers that rely on Silent must keep sending requests.
+// Silent returns how long the upstream has answered none of this client's requests, or 0 while it answers. Only a
+// request can notice an outage, so callers that rely on Silent must keep sending requests.
 func (c *Client) Silent() time.Duration { return c.outage.lasted() }
 
 // Trouble returns why and when the last unanswered request failed, or nil if every request was answered.
@@ -128,7 +125,7 @@ func (c *Client) request(ctx context.Context, t Target, accept string) (*http.Re
 	u.RawQuery = t.Query.Encode()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return nil, fmt.Errorf("address the upstream: %w", err)
+		return nil, fmt.Errorf("build the request to the upstream: %w", err)
 	}
 	request.Header.Set("Accept", accept)
 	request.Header.Set("User-Agent", UserAgent)
@@ -137,13 +134,13 @@ func (c *Client) request(ctx context.Context, t Target, accept string) (*http.Re
 }
 
 // Open sends a GET and returns a 200 response, whose body the caller must close. Any other response is a *StatusError.
-// It returns an error if no headers arrive within 90 s.
+// Open fails if no headers arrive within answerWait.
 func (c *Client) Open(ctx context.Context, t Target, accept string) (*http.Response, error) {
 	request, err := c.request(ctx, t, accept)
 	if err != nil {
 		return nil, err
 	}
-	// The caller reads the body with this context. The timer therefore must not cancel it after the headers have arrived.
+	// The caller reads the body with this context. The timer must not cancel it after the headers have arrived.
 	ctx, cancel := context.WithCancelCause(ctx)
 	late := time.AfterFunc(answerWait, func() { cancel(errLate) })
 	response, err := c.http.Do(request.WithContext(ctx))
@@ -166,26 +163,24 @@ func (c *Client) Open(ctx context.Context, t Target, accept string) (*http.Respo
 
 var errLate = errors.New("no response before the timeout")
 
-// ownedBody releases a request's context when the body is closed.
 type ownedBody struct {
 	io.ReadCloser
 	release func()
 }
 
-// Close implements io.Closer.
 func (b *ownedBody) Close() error {
 	defer b.release()
 	return b.ReadCloser.Close()
 }
 
-// Get sends a GET and returns the complete body of a 200 response, within 90 s. Any other response is a *StatusError,
-// and a body of more than limit bytes an *OversizeError.
+// Get sends a GET and returns the complete body of a 200 response, within answerWait. Any other response is a
+// *StatusError. A body of more than limit bytes is an *OversizeError.
 func (c *Client) Get(ctx context.Context, t Target, accept string, limit int64) ([]byte, error) {
 	body, _, err := c.getWithHeader(ctx, t, accept, limit)
 	return body, err
 }
 
-// GetInto is like Get, but replaces the content of a buffer by the body.
+// GetInto is like Get, but stores the body in a buffer, whose content it replaces.
 func (c *Client) GetInto(ctx context.Context, t Target, accept string, limit int64, into *bytes.Buffer) error {
 	ctx, cancel := context.WithTimeout(ctx, answerWait)
 	defer cancel()
@@ -222,7 +217,7 @@ func (c *Client) getWithHeader(ctx context.Context, t Target, accept string, lim
 }
 
 // Post sends a JSON body to a path whose POST changes nothing, such as an access review. It returns the response's code
-// and at most 1 MiB of its body.
+// and at most 1 MiB of its body. Only the context bounds its duration.
 func (c *Client) Post(ctx context.Context, path string, body []byte) (int, []byte, error) {
 	request, err := c.request(ctx, Target{Path: path}, MediaJSON)
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 	"github.com/listfacade/listfacade/internal/serviceaccount"
 )
 
-// Credentials are the upstream credentials of one request. Requests with the zero value are refused. A token is stored
-// only in the closure sign, so that no logger can print it.
+// Credentials are the upstream credentials of one request. The zero value is not accepted. Only the closure in sign
+// contains the token, so that no logger can print it.
 type Credentials struct {
 	kind credentialsKind
-	name string // of the impersonated user
+	name string // impersonated user
 	sign func(http.Header)
 }
 
@@ -34,17 +34,16 @@ const (
 	impersonator
 )
 
-// AsKubeconfig returns the kubeconfig user's credentials, for a facade that does not authenticate callers. If the
-// upstream refuses that user, the client receives the refusal.
+// AsKubeconfig returns the kubeconfig user's credentials, for a facade that does not authenticate callers. Clients
+// receive refusals of that user.
 func AsKubeconfig() Credentials { return Credentials{kind: kubeconfigUser, sign: unsigned} }
 
-// AsFacade returns the kubeconfig user's credentials for a request on behalf of an authenticated caller. If the
-// upstream refuses that user, the caller is not at fault, so the result is a *RefusedError.
+// AsFacade returns the kubeconfig user's credentials for a request on behalf of an authenticated caller. A refusal of
+// that user is a *RefusedError, because the caller is not at fault.
 func AsFacade() Credentials { return Credentials{kind: facadeUser, sign: unsigned} }
 
 func unsigned(http.Header) {}
 
-// String describes the credentials without any secret.
 func (s Credentials) String() string {
 	return [...]string{"no credentials", "the kubeconfig user", "the facade's own user", "a token", "an anonymous caller",
 		"impersonated "}[s.kind] + s.name
@@ -63,11 +62,11 @@ func WithToken(token string) Credentials {
 }
 
 // Impersonating returns credentials that impersonate a user by constrained impersonation (KEP-5284). It returns an
-// *ImpersonationError unless kube-apiserver would give the impersonated user exactly the identity in info. A lost
-// attribute may have limited the user's permissions, and an additional attribute may extend them.
+// *ImpersonationError unless kube-apiserver would give the impersonated user the identity in info. A lost attribute may
+// have limited the user's permissions. An additional attribute may extend them.
 //
-// For service accounts and nodes it sends only the name, as the KEP requires; kube-apiserver adds their groups. For
-// other users it sends all groups except the group that kube-apiserver adds.
+// For service accounts and nodes it sends only the name, as the KEP requires, because kube-apiserver adds their groups.
+// It omits their UID and harmlessExtra. For other users it sends all groups except the group that kube-apiserver adds.
 func Impersonating(info user.Info) (Credentials, error) {
 	name := info.GetName()
 	header := http.Header{authenticationv1.ImpersonateUserHeader: {name}}
@@ -92,7 +91,7 @@ func Impersonating(info user.Info) (Credentials, error) {
 
 const nodePrefix = "system:node:"
 
-// fixedGroups returns the groups that kube-apiserver gives to a service account or node, or nil for other users.
+// fixedGroups returns the groups that kube-apiserver gives to a service account or node, or nil for any other user.
 func fixedGroups(name string) []string {
 	if namespace, _, ok := serviceaccount.Split(name); ok {
 		return append(serviceaccount.Groups(namespace), user.AllAuthenticated)
@@ -103,14 +102,13 @@ func fixedGroups(name string) []string {
 	return nil
 }
 
-// harmlessExtra are the extra keys that kube-apiserver sets for the credentials of a service account or node. They only
-// identify the pod, node or credential, and do not limit which objects the user may read.
+// harmlessExtra are the extra keys of service accounts and nodes that impersonation may lose. They only identify the
+// pod, node or credential, and do not limit which objects the user may read.
 var harmlessExtra = []string{
 	serviceaccount.PodName, serviceaccount.PodUID, serviceaccount.NodeName, serviceaccount.NodeUID, user.CredentialIDKey,
 }
 
-// fixedReason returns why the identity of a service account or node differs from the identity that its name implies, or
-// "" if both are equal.
+// fixedReason returns why the name of a service account or node is not enough to impersonate it, or "" if it is enough.
 func fixedReason(info user.Info, fixed []string) string {
 	if !sameSet(info.GetGroups(), fixed) {
 		return "its groups differ from the groups that its name implies"
@@ -130,8 +128,8 @@ func sameSet(a, b []string) bool {
 	return within(a, b) && within(b, a)
 }
 
-// addIdentity adds a user's UID, groups and extra to the header. It returns why kube-apiserver would not accept them
-// unchanged, or "" if it would.
+// addIdentity adds a user's UID, groups and extra to the header. It returns "", or why kube-apiserver would not accept
+// them unchanged.
 func addIdentity(header http.Header, info user.Info) string {
 	if uid := info.GetUID(); uid != "" {
 		header[http.CanonicalHeaderKey(authenticationv1.ImpersonateUIDHeader)] = []string{uid}
@@ -158,7 +156,7 @@ func addIdentity(header http.Header, info user.Info) string {
 	return ""
 }
 
-// addedGroup returns the group that kube-apiserver adds to an impersonated user, or "" if it adds none.
+// addedGroup returns the group that kube-apiserver adds to an impersonated user, or "".
 func addedGroup(info user.Info) string {
 	switch {
 	case info.GetName() == user.Anonymous:
@@ -169,13 +167,13 @@ func addedGroup(info user.Info) string {
 	return user.AllAuthenticated
 }
 
-// escapedKey returns an extra key as a header name contains it. Only characters that are valid in both a URL path and a
-// header name stay unescaped.
+// escapedKey returns an extra key as it is written in a header name. Only characters that are valid in both a URL path
+// and a header name stay unescaped.
 func escapedKey(key string) string {
 	return strings.NewReplacer(":", "%3a", "@", "%40", "=", "%3d").Replace(url.PathEscape(key))
 }
 
-// untransportable returns why HTTP would not transport a header unchanged, or "" if it would.
+// untransportable returns "", or why HTTP would not transport a header unchanged.
 func untransportable(header http.Header) string {
 	for key, values := range header {
 		if !httpguts.ValidHeaderFieldName(key) {

@@ -1,11 +1,11 @@
-// Package upstream is the client of the one kube-apiserver that the facade reads.
+// Package upstream is the client of the upstream, the kube-apiserver that the facade reads from.
 //
-//   - Client sends GETs and reviews with the facade's own credentials. Client.Follow reads every object and change of a
-//     small resource.
-//   - Catalog lists the resources that the upstream serves. It watches APIServices to find out which group versions
-//     other servers serve (aggregation.go). A group version without an APIService counts as served by another server.
+//   - Client sends GETs and reviews with the facade's own credentials. Client.Follow reads all objects of a small
+//     resource and their changes.
+//   - Catalog lists the resources in discovery. It watches APIServices to find out which group versions other servers
+//     serve (aggregation.go).
 //   - Documents caches discovery, OpenAPI and the version.
-//   - Fields finds out whether the upstream supports a field selector that only some releases support, and Shards
+//   - Fields finds out whether the upstream supports a field selector that only some releases support. Shards finds out
 //     whether it applies shard selectors.
 //   - PassThrough forwards requests that the facade does not answer from its cache.
 //   - Reviewer sends reviews of callers. It has its own credentials and connections, and measures outages separately.
@@ -18,17 +18,17 @@
 //   - Each request names this facade and all facades that the request passed through (hop.go). A facade therefore
 //     detects that its upstream is the facade itself.
 //   - Each Client measures how long the upstream has answered none of its requests (outage.go).
-//   - Each response is bounded in time and bytes, except forwarded responses and the bodies from Client.Open. The total
-//     size of stored responses is also bounded.
+//   - Each response is bounded in time and bytes, except forwarded responses and the bodies from Client.Open. Callers
+//     bound the time of Client.Post and Reviewer.Post. The total size of stored responses is also bounded.
 //   - Requests go only to the upstream and its endpoints, with the given Credentials. Clients' tokens and the facade's
 //     credentials share no connection.
-//   - If the upstream refuses the facade's own user, no other caller receives that refusal (refusal.go).
-//   - Each document is requested at most once a second in each representation, however many clients read it and
-//     whatever headers they send (document_representation.go). Callers take turns.
+//   - If the upstream refuses the facade's own user, no authenticated caller receives that refusal (refusal.go).
+//   - However many clients read a document, and whatever headers they send, there is one request at a time for each
+//     representation (document_representation.go). A stored document is requested again at most once a second.
 //
-// Goroutines exist only for two purposes. A shared request runs in a goroutine until its response is read. The checks
-// of Endpoints run in goroutines, and Endpoints.Run waits for those that it starts.
+// Goroutines exist only for two purposes. A shared request runs in a goroutine until its response is read, and so does
+// each wait for its seat. The checks of Endpoints run in goroutines, and Endpoints waits for them.
 //
-// The package stores no objects and generates no responses. PassThrough copies the upstream's response. It only adds a
-// cause to the Status of a 504, where old servers omit it (toolarge.go).
+// The package stores no objects and generates no responses. PassThrough copies the upstream's status and body. It only
+// adds a cause to the Status of a 504, because old servers omit it (toolarge.go). Its caller may replace the body.
 package upstream

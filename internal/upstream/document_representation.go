@@ -8,13 +8,13 @@ import (
 )
 
 // documentRepresentation contains the properties of a request on which kube-apiserver's discovery and OpenAPI responses
-// depend: media types, compression and indentation. Requests with equal responses have the same representation. They
-// therefore share one request to the upstream, even if their headers differ.
+// depend: media types, compression and indentation. Requests with the same representation share one request to the
+// upstream, even if their headers differ.
 type documentRepresentation struct {
 	accept, encoding string // headers that replace the client's
 	indented         bool
-	// odd is set if the media type of the response depends on the upstream's release. The client's Accept header is then
-	// sent unchanged. Clients can create any number of odd representations.
+	// odd is set if the media type of the response depends on the upstream's release. The client's Accept header is
+	// then sent unchanged. Clients can create any number of odd representations.
 	odd bool
 }
 
@@ -29,13 +29,12 @@ func representationOf(path string, query url.Values, header http.Header) documen
 	return f
 }
 
-// key returns the key of a document in this representation.
 func (f documentRepresentation) key(path, hash string) string {
 	return path + "\x00" + hash + "\x00" + f.accept + "\x00" + f.encoding + "\x00" + strconv.FormatBool(f.indented)
 }
 
-// query returns the query that requests this representation. If the client gets indented JSON, because of ?pretty or a
-// browser's User-Agent, the query requests it with pretty=true.
+// query returns the query that requests this representation. Indentation is requested by pretty=true, even if the
+// client gets it because of its User-Agent.
 func (f documentRepresentation) query(hash string) url.Values {
 	query := url.Values{}
 	if hash != "" {
@@ -47,14 +46,14 @@ func (f documentRepresentation) query(hash string) url.Values {
 	return query
 }
 
-// negotiates reports whether kube-apiserver encodes the document for each request, as it does discovery. Other
-// documents are encoded in advance and never indented.
+// negotiates reports whether kube-apiserver encodes the document for each request, as it does discovery. It encodes
+// other documents in advance and never indents them.
 func negotiates(path string) bool {
 	return !strings.HasPrefix(path, "/version") && !strings.HasPrefix(path, "/openapi/")
 }
 
-// isPretty reports whether kube-apiserver indents its response. The parameter pretty decides. Without it, responses to
-// curl, Wget and browsers are indented (semantics 6.8).
+// isPretty reports whether kube-apiserver indents its response. The parameter pretty decides. Without this parameter,
+// responses to curl, Wget and browsers are indented (semantics 6.8).
 func isPretty(query url.Values, agent string) bool {
 	if asked := query.Get("pretty"); asked != "" {
 		pretty, _ := strconv.ParseBool(asked) // an invalid boolean counts as false
@@ -63,10 +62,9 @@ func isPretty(query url.Values, agent string) bool {
 	return strings.HasPrefix(agent, "curl") || strings.HasPrefix(agent, "Wget") || strings.HasPrefix(agent, "Mozilla/5.0")
 }
 
-// documentEncoding reduces an Accept-Encoding header to the information that kube-apiserver uses. Discovery is
-// compressed for clients that send "gzip" in exactly this spelling. OpenAPI v2 is compressed for clients that send it
-// in upper or lower case, if its last weight is above 0 (github.com/NYTimes/gziphandler). kube-apiserver has no other
-// compression.
+// documentEncoding reduces an Accept-Encoding header to the information that kube-apiserver uses. gzip is its only
+// compression. It compresses discovery if the header contains "gzip" in exactly this spelling. It compresses OpenAPI v2
+// if the last valid weight of "gzip", in upper or lower case, is above 0 (github.com/NYTimes/gziphandler).
 func documentEncoding(header string) string {
 	plain, weighed := false, false
 	for element := range strings.SplitSeq(header, ",") {
@@ -87,7 +85,7 @@ func documentEncoding(header string) string {
 }
 
 // weightOfGzip reads one element of an Accept-Encoding header as gziphandler does. A parameter that is not a weight
-// sets the weight to 1. An element with an invalid last weight is ignored.
+// sets the weight to 1. ok is false for another encoding, and if the last weight is invalid.
 func weightOfGzip(element string) (weight float64, ok bool) {
 	parts := strings.Split(element, ";")
 	if !strings.EqualFold(strings.TrimSpace(parts[0]), "gzip") {

@@ -14,17 +14,16 @@ import (
 const (
 	// mediaForeign replaces an Accept header that contains none of a document's media types. The response is 406.
 	mediaForeign = "text/none"
-	// mediaNothing replaces an Accept header without any media type. OpenAPI v3 then sends a response without a body.
+	// mediaNothing replaces an Accept header without any media type. The response of OpenAPI v3 then has no body.
 	mediaNothing = "none"
-	// mediaAny replaces an Accept header that accepts any media type, but in a spelling that go-restful does not
-	// recognize. With such a header, go-restful serves most discovery documents, but not all.
+	// mediaAny replaces an Accept header that accepts JSON, but in a spelling that go-restful does not recognize.
+	// go-restful serves most, but not all discovery documents for such a header.
 	mediaAny = "application/*"
-	// noPeer is the profile of aggregated discovery that omits resources that only other kube-apiservers of the cluster
-	// serve.
+	// noPeer is the profile of aggregated discovery without the resources that only other kube-apiservers of the
+	// cluster serve.
 	noPeer = "nopeer"
 )
 
-// discoveryMedia are the media types of discovery in every release.
 var discoveryMedia = serializer.NewCodecFactory(runtime.NewScheme()).SupportedMediaTypes()
 
 // openAPIMedia are the media types of OpenAPI, which has two spellings of its protobuf type
@@ -36,19 +35,19 @@ var openAPIMedia = map[string][]string{
 		"application/com.github.proto-openapi.spec.v3@v1.0+protobuf"},
 }
 
-// accepted is the Accept header that replaces a client's. Every supported kube-apiserver sends the same response for
-// both headers.
+// accepted is the Accept header that replaces a client's Accept header. Every supported kube-apiserver sends the same
+// response for both.
 type accepted struct {
 	header string
 	pretty bool
 }
 
-// documentAccept reduces an Accept header to the media type that the document's content negotiation chooses. certain is
+// documentAccept reduces an Accept header to the media type that kube-apiserver chooses for the document. certain is
 // false if the choice depends on the upstream's release.
 func documentAccept(path, header string) (a accepted, certain bool) {
 	switch {
 	case header == "":
-		return accepted{header: MediaJSON}, true // the first media type wherever content is negotiated
+		return accepted{header: MediaJSON}, true // the first media type of each document
 	case strings.HasPrefix(path, "/version"):
 		return accepted{header: pick(namesExactly(header, MediaJSON), MediaJSON, mediaForeign)}, true
 	}
@@ -71,7 +70,8 @@ func pick(first bool, a, b string) string {
 	return b
 }
 
-// namesExactly reports whether go-restful finds a media type in a header. It compares names and ignores parameters.
+// namesExactly reports whether go-restful finds one of the media types in a header. go-restful compares names and
+// ignores parameters.
 func namesExactly(header string, names ...string) bool {
 	for clause := range strings.SplitSeq(header, ",") {
 		name, _, _ := strings.Cut(clause, ";")
@@ -82,7 +82,6 @@ func namesExactly(header string, names ...string) bool {
 	return false
 }
 
-// openAPIAccept returns the first of the client's media types that OpenAPI offers. Parameters are ignored.
 func openAPIAccept(clauses []goautoneg.Accept, offered []string) string {
 	for _, one := range clauses {
 		for _, media := range offered {
@@ -95,9 +94,9 @@ func openAPIAccept(clauses []goautoneg.Accept, offered []string) string {
 	return mediaForeign
 }
 
-// discoveryAccept returns the media type that kube-apiserver's negotiation chooses. Aggregated discovery comes first if
-// the client accepts it and the document has it. Its versions depend on the release, so they are requested in the
-// client's order.
+// discoveryAccept returns the media type that kube-apiserver chooses for discovery. It chooses aggregated discovery if
+// the client accepts it and the document has it. The versions of aggregated discovery depend on the release, so they
+// are requested in the client's order.
 func discoveryAccept(path, header string) (a accepted, certain bool) {
 	plain, versions := negotiated(header, nil), aggregatedIn(path, header)
 	exact := namesExactly(header, "application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
@@ -115,8 +114,8 @@ func discoveryAccept(path, header string) (a accepted, certain bool) {
 	}
 }
 
-// aggregatedAccept returns a header that accepts versions of aggregated discovery, and plain discovery from servers
-// that have none of them. certain is true only for common headers: all versions have one media type, and the
+// aggregatedAccept returns a header that accepts the versions of aggregated discovery, and plain discovery from servers
+// without these versions. certain is true only for common headers: all versions have the same media type, and the
 // alternative is JSON.
 func aggregatedAccept(versions []*negotiation.MediaTypeOptions, plain *negotiation.MediaTypeOptions,
 	exact bool) (a accepted, certain bool) {
@@ -140,8 +139,8 @@ func aggregatedAccept(versions []*negotiation.MediaTypeOptions, plain *negotiati
 	return accepted{header: strings.Join(all, ","), pretty: first.Pretty}, certain
 }
 
-// aggregatedIn returns the versions of aggregated discovery that a client accepts, in the client's order. A server that
-// has all versions chooses the first. A server without the first version chooses the second.
+// aggregatedIn returns the versions of aggregated discovery that a client accepts, in the client's order. A server
+// without the first version chooses the second.
 func aggregatedIn(path, header string) []*negotiation.MediaTypeOptions {
 	if name := strings.Trim(path, "/"); name != "api" && name != "apis" {
 		return nil
@@ -157,7 +156,7 @@ func aggregatedIn(path, header string) []*negotiation.MediaTypeOptions {
 	return []*negotiation.MediaTypeOptions{first, second}
 }
 
-// negotiated returns the media type that a server chooses if it has the given versions of aggregated discovery. nil
+// negotiated returns the media type that a server chooses if it has the given versions of aggregated discovery; no
 // versions mean plain discovery. It returns nil when the client accepts none of the server's media types.
 func negotiated(header string, versions []string) *negotiation.MediaTypeOptions {
 	options, ok := negotiation.NegotiateMediaTypeOptions(header, discoveryMedia, discoveryVersions(versions))
@@ -167,10 +166,10 @@ func negotiated(header string, versions []string) *negotiation.MediaTypeOptions 
 	return &options
 }
 
-// discoveryVersions are the versions of aggregated discovery that a server has; nil means plain discovery.
+// discoveryVersions are the versions of aggregated discovery that a server has; nil means plain discovery. The type
+// implements negotiation.EndpointRestrictions.
 type discoveryVersions []string
 
-// AllowsMediaTypeTransform implements negotiation.EndpointRestrictions.
 func (f discoveryVersions) AllowsMediaTypeTransform(_, _ string, target *schema.GroupVersionKind) bool {
 	if target == nil {
 		return f == nil
@@ -179,8 +178,6 @@ func (f discoveryVersions) AllowsMediaTypeTransform(_, _ string, target *schema.
 		slices.Contains(f, target.Version)
 }
 
-// AllowsServerVersion implements negotiation.EndpointRestrictions.
 func (discoveryVersions) AllowsServerVersion(string) bool { return false }
 
-// AllowsStreamSchema implements negotiation.EndpointRestrictions.
 func (discoveryVersions) AllowsStreamSchema(s string) bool { return s == "watch" }

@@ -15,22 +15,20 @@ import (
 )
 
 const (
-	// documentFresh is how long a document is served without revalidation. It is short because discovery must show a new
-	// CRD soon.
+	// documentFresh is how long a document is served without revalidation. A new CRD must be visible soon.
 	documentFresh = time.Second
-	// documentLimit bounds one document, in bytes; a larger one is not stored. The OpenAPI of a cluster with thousands of
-	// CRDs has tens of MB.
+	// documentLimit bounds a stored document, in bytes. The OpenAPI of a cluster with thousands of CRDs has tens of MB.
 	documentLimit = 64 << 20
-	// documentBudget bounds the total size of stored documents in all representations except odd ones, in bytes. oddBudget
-	// bounds the total size of documents in odd representations.
+	// documentBudget bounds the total size of stored documents, in bytes. Documents in odd representations have a
+	// separate limit, oddBudget.
 	documentBudget = 224 << 20
 	oddBudget      = 32 << 20
-	// readingBudget bounds, in bytes, the documents that are being read.
+	// readingBudget bounds the total size of documents that are being read, in bytes.
 	readingBudget = 128 << 20
-	// oversizeFresh is how long an oversized document is not requested again.
+	// oversizeFresh is the minimum time between two requests for an oversized document.
 	oversizeFresh = time.Minute
 	documentWait  = 30 * time.Second
-	// documentPatience is how long a caller waits for the upstream if a stored document can be returned instead.
+	// documentPatience is how long a caller waits for the upstream if there is a stored document to return instead.
 	documentPatience = 3 * time.Second
 )
 
@@ -39,22 +37,22 @@ type Document struct {
 	Code   int
 	Header http.Header
 	Body   []byte
-	read   time.Time // when the upstream last sent or confirmed it
-	// oversize is set if the document is too large to store. Body is then empty.
+	read   time.Time // when it was last received, confirmed or renewed
+	// oversize is set if the document is too large to store. The Body is then empty.
 	oversize bool
 }
 
-// Documents caches the upstream's documents and revalidates those older than a second by ETag. If nothing changes, a
-// thousand clients cost the upstream one 304 response per second. Memory is bounded, however many documents and
-// representations clients request. At most 32 requests are sent at a time, at most 16 of them for one caller. Documents
-// in odd representations (documentRepresentation) evict no others. Each caller may cause one request a second for such
-// documents. Safe for concurrent use.
+// Documents caches the upstream's documents. It revalidates a document after a second by ETag. If a document does not
+// change, a thousand clients of it cost the upstream one 304 response per second. Memory is bounded, however many
+// documents and representations clients request. At most 32 requests are sent at a time, at most 16 of them for one
+// caller. Odd representations (documentRepresentation) do not evict others, and each caller may request one per second,
+// with a burst of 20. Safe for concurrent use.
 type Documents struct {
 	client    *Client
 	flights   *flights
 	kept, odd *documentStore
 	oddities  *limit.Rates        // by caller
-	reading   *semaphore.Weighted // bytes
+	reading   *semaphore.Weighted // bytes of documents that are being read
 }
 
 // NewDocuments returns an empty cache of documents of the client's upstream.
@@ -66,15 +64,14 @@ func NewDocuments(client *Client) *Documents {
 	}
 }
 
-// DocumentRequest is a request for a document.
+// DocumentRequest is a client's request for a document.
 type DocumentRequest struct {
-	Caller limit.Key // caller whose limits and queue apply
+	Caller limit.Key // its limits and queue apply
 	Path   string
 	Query  url.Values
 	Header http.Header
 }
 
-// document is one representation of a document, with the store that contains it.
 type document struct {
 	target         Target
 	representation documentRepresentation
@@ -92,9 +89,9 @@ func (d *Documents) document(r DocumentRequest) document {
 		key: representation.key(r.Path, hash), store: store}
 }
 
-// Get returns the upstream's response to a GET with the path, query and headers. While the upstream cannot be reached
-// it returns a stored document of any age, because clients need discovery for every read. If the document is too large
-// to store, it returns an *OversizeError, and the caller should forward the request. It returns a
+// Get returns the upstream's response to a GET with the path, query and headers. While the upstream cannot be reached,
+// it returns a stored document of any age, because clients need discovery for every read. It returns an *OversizeError
+// if the document is too large to store; the caller should then forward the request. It returns a
 // *TooManyDocumentsError if the request gets no seat within ten seconds, or if the caller requests too many odd
 // representations.
 func (d *Documents) Get(ctx context.Context, r DocumentRequest) (*Document, error) {
@@ -121,8 +118,8 @@ func (d *Documents) Get(ctx context.Context, r DocumentRequest) (*Document, erro
 	return d.ask(ctx, r.Caller, wanted, kept)
 }
 
-// ask shares one request for a document among all its callers. If the upstream fails or takes too long, it returns the
-// stored document, if there is one.
+// ask shares one request for a document among all its callers. If the request fails or takes too long, the result may
+// be the stored document (kept).
 func (d *Documents) ask(ctx context.Context, caller limit.Key, wanted document, kept *Document) (*Document, error) {
 	flight, leave := d.flights.join(ctx, wanted.key, caller, func(ctx context.Context) (*Document, error) {
 		return d.fetch(ctx, wanted, kept)
@@ -176,7 +173,7 @@ func (d *Documents) fetch(ctx context.Context, wanted document, kept *Document) 
 	}
 	response, err := d.client.http.Do(request)
 	if failed := (*url.Error)(nil); errors.As(err, &failed) {
-		err = failed.Err // without the URL, whose query must not be logged
+		err = failed.Err // the URL's query must not be logged
 	}
 	if err != nil {
 		return nil, &UnreachableError{Err: err}
@@ -200,7 +197,7 @@ func (d *Documents) fetch(ctx context.Context, wanted document, kept *Document) 
 	return answer, nil
 }
 
-// readBody reads a complete body of at most documentLimit bytes. It fails if all bodies in progress together exceed
+// readBody reads a complete body of at most documentLimit bytes. It fails if the bodies in progress exceed
 // readingBudget.
 func (d *Documents) readBody(body io.Reader, path string) ([]byte, error) {
 	const piece = 64 << 10

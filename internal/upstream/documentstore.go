@@ -9,13 +9,12 @@ import (
 // documentOverhead is the approximate memory of a stored document's headers, in bytes.
 const documentOverhead = 2 << 10
 
-// documentStore keeps the most recently used documents within a budget of bytes. Each path has one entry for each
-// representation that clients requested. Safe for concurrent use.
+// documentStore keeps the most recently used documents within a budget. Safe for concurrent use.
 type documentStore struct {
 	budget int // bytes
 
 	mu sync.Mutex // guards the fields below
-	// *Document by key; the number of entries is not limited, because budget limits their size
+	// *Document by key; only the budget limits the number of entries
 	byUse *lru.Cache
 	bytes int
 }
@@ -26,7 +25,6 @@ func newDocumentStore(budget int) *documentStore {
 	return s
 }
 
-// get returns the document with a key, or nil.
 func (s *documentStore) get(key string) *Document {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,8 +35,7 @@ func (s *documentStore) get(key string) *Document {
 	return document.(*Document)
 }
 
-// put stores a document in place of the previous one. It then evicts the least recently used documents while the budget
-// is exceeded. A single document that exceeds the budget is evicted, too.
+// put stores a document. A single document that exceeds the budget is evicted, too.
 func (s *documentStore) put(key string, document *Document) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,5 +47,4 @@ func (s *documentStore) put(key string, document *Document) {
 	}
 }
 
-// size returns the approximate memory of a stored document, in bytes.
 func (d *Document) size(key string) int { return len(d.Body) + len(key) + documentOverhead }

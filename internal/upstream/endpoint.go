@@ -14,16 +14,15 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// endpoint is one of several addresses of the upstream.
 type endpoint struct {
 	url    *url.URL
-	client *Client       // sends the checks of this endpoint only
+	client *Client       // sends only the checks of this endpoint
 	wait   time.Duration // maximum duration of a check
 	ready  atomic.Bool
 
 	mu    sync.Mutex                        // guards the fields below
-	times int                               // consecutive failed checks
-	why   error                             // error of the last failed check; nil after a successful check
+	times int                               // consecutive failures
+	why   error                             // error of the last failure; nil after a successful check
 	uid   string                            // UID of its cluster, as last reported; empty before the first report
 	until time.Time                         // when requests in progress are cancelled; zero for never
 	begun int64                             // number of requests so far
@@ -40,14 +39,14 @@ func newEndpoint(address string, config *rest.Config, hop Hop) (*endpoint, error
 	return &endpoint{url: client.base, client: client, wait: lookWait, open: map[int64]context.CancelCauseFunc{}}, nil
 }
 
-// look checks whether the endpoint is ready. If the endpoint was not ready before, look also reads the UID of its
-// cluster. The UID must be cluster, unless cluster is empty.
+// look checks whether the endpoint is ready. If the endpoint was not ready before, or its cluster is unknown, look also
+// reads the UID of its cluster. Unless cluster is empty, the endpoint is ready only if its UID equals cluster.
 func (o *endpoint) look(ctx context.Context, cluster string) {
 	lookCtx, cancel := context.WithTimeout(ctx, o.wait)
 	defer cancel()
 	_, err := o.client.Get(lookCtx, Target{Path: "/readyz"}, "*/*", maxErrorBody)
 	if HasCode(err, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests) {
-		err = nil // an endpoint that refuses the request answers, too
+		err = nil // a refusal is an answer, too
 	}
 	uid := o.cluster()
 	if err == nil && (uid == "" || !o.ready.Load()) {
@@ -94,7 +93,6 @@ func isOf(uid, cluster string) error {
 	return errOtherCluster
 }
 
-// fails records that the endpoint did not answer, or sent an unexpected response.
 func (o *endpoint) fails(why error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -103,7 +101,6 @@ func (o *endpoint) fails(why error) {
 	o.ready.Store(false)
 }
 
-// trouble returns the number of consecutive failures and the last error; nil means that the endpoint can be used.
 func (o *endpoint) trouble() (times int, why error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -116,8 +113,7 @@ func (o *endpoint) cluster() string {
 	return o.uid
 }
 
-// begin returns the context of a request to the endpoint. The caller calls over when it has finished reading the
-// response.
+// begin returns the context of a request to the endpoint. The caller calls over() when it has read the response.
 func (o *endpoint) begin(ctx context.Context) (_ context.Context, over func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	o.mu.Lock()
@@ -133,7 +129,6 @@ func (o *endpoint) begin(ctx context.Context) (_ context.Context, over func()) {
 	}
 }
 
-// abandon cancels the requests in progress with the given cause. Later requests are not affected.
 func (o *endpoint) abandon(why error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -142,7 +137,6 @@ func (o *endpoint) abandon(why error) {
 	}
 }
 
-// leftUntil sets the time after which endWhatIsLeft cancels the requests in progress. The zero time means never.
 func (o *endpoint) leftUntil(end time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -162,7 +156,6 @@ func (o *endpoint) endWhatIsLeft(now time.Time, inUse bool) {
 	}
 }
 
-// at returns the URL of a request with its base address replaced by this endpoint's.
 func (o *endpoint) at(u, base *url.URL) *url.URL {
 	target := *u
 	target.Scheme, target.Host = o.url.Scheme, o.url.Host

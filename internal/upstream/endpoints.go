@@ -15,13 +15,13 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Endpoints are the addresses of the kube-apiservers of one cluster, which share an etcd. All requests go to one
-// endpoint, the endpoint in use. When it cannot be reached, does not answer, or reports that it is not ready, another
-// endpoint replaces it. The first endpoint in use that reports a cluster UID determines the cluster. After that, an
-// endpoint of another cluster, or without a UID, is not used (docs/adr/0022-several-upstream-endpoints.md). Safe for
-// concurrent use.
+// Endpoints are the addresses of the kube-apiservers of one cluster, which share an etcd. All requests go to one of
+// them, the endpoint in use. When that endpoint cannot be reached, does not answer, or is not ready, another endpoint
+// replaces it. The first endpoint in use that reports a cluster UID determines the cluster. After that, an endpoint of
+// another cluster, or without a UID, does not replace the endpoint in use
+// (docs/adr/0022-several-upstream-endpoints.md). Safe for concurrent use.
 type Endpoints struct {
-	base  *url.URL // address in clients' configurations; replaced by the address of the endpoint in use
+	base  *url.URL // address in the results of Config; replaced in each request
 	all   []*endpoint
 	now   atomic.Pointer[endpoint]
 	moved func(Move)
@@ -29,34 +29,34 @@ type Endpoints struct {
 	// guards the fields below and the choice of another endpoint; not held during requests
 	mu      sync.Mutex
 	cluster string        // UID of the cluster; empty while unknown
-	looked  time.Time     // time when a request last started a check of all endpoints
-	looking chan struct{} // closed at the end of the check that a request has started; nil without such a check
+	looked  time.Time     // end of the last check that a request started
+	looking chan struct{} // closed at the end of a check that a request started; nil without such a check
 }
 
 const (
-	// lookEvery is the interval between checks of all endpoints, and lookWait the timeout of a check, which takes about a
-	// millisecond. The endpoint in use is replaced after mostLooks failed checks in a row. It is replaced immediately if a
+	// lookEvery is the interval between checks of all endpoints. lookWait is the timeout of a check, which takes about
+	// a millisecond. The endpoint in use is replaced after mostLooks failed checks in a row, or immediately if a
 	// request cannot connect to it.
 	lookEvery = 2 * time.Second
 	lookWait  = 2 * time.Second
 	mostLooks = 2
-	// chooseEvery is the minimum interval of checks that requests start while no endpoint is usable.
+	// chooseEvery is the minimum time between two checks that requests start while no endpoint is ready.
 	chooseEvery = time.Second
 	// leftFor is how long requests in progress may continue at an endpoint that was replaced. A server that shuts down
-	// ends them sooner. A server that has lost its etcd does not end them, and its watches would keep lanes at an old
+	// ends them sooner. A server that has lost its etcd does not end its watches, and their lanes would stay at an old
 	// state.
 	leftFor = 30 * time.Second
 )
 
-// Move is a change of the endpoint in use: the hosts of the previous and the next endpoint, and the reason.
+// Move is a change of the endpoint in use, from one host to another, with the reason.
 type Move struct {
 	From, To string
 	Why      error
 }
 
-// NewEndpoints returns the endpoints with the given URLs. The first URL is used first. config provides the credentials;
-// its server is used only if urls contains it. moved is called at each change of the endpoint in use. It is called with
-// a lock held, so it must not send requests.
+// NewEndpoints returns the endpoints with the given URLs. The first URL is used first. config provides the credentials,
+// but its server is used only if urls contains it. moved is called at each change of the endpoint in use, with a lock
+// held. moved must not send requests.
 func NewEndpoints(urls []string, config *rest.Config, hop Hop, moved func(Move)) (*Endpoints, error) {
 	e := &Endpoints{moved: moved}
 	for _, address := range urls {
@@ -99,7 +99,7 @@ func (e *Endpoints) States() []EndpointState {
 	return all
 }
 
-// Run checks the endpoints until the context ends. It waits for the goroutines of each check.
+// Run checks the endpoints until the context ends.
 func (e *Endpoints) Run(ctx context.Context) {
 	defer func() {
 		for _, one := range e.all {
@@ -118,7 +118,7 @@ func (e *Endpoints) Run(ctx context.Context) {
 	}
 }
 
-// lookAtAll checks each endpoint, and replaces the endpoint in use if it failed too often.
+// lookAtAll checks each endpoint. It replaces an endpoint in use that failed too often or belongs to another cluster.
 func (e *Endpoints) lookAtAll(ctx context.Context) {
 	var looks sync.WaitGroup
 	e.mu.Lock()
@@ -151,9 +151,8 @@ func (e *Endpoints) lookAtAll(ctx context.Context) {
 }
 
 // leave replaces an endpoint to which a request could not be sent. It returns the endpoint to try next, or nil if there
-// is none or the request has ended. If another request has already replaced the endpoint, leave returns the new
-// endpoint in use. If no endpoint is known to be ready, one request checks all of them, and other requests wait for the
-// result.
+// is none or the request has ended. If no endpoint is known to be ready, one request checks all of them, and other
+// requests wait for the result.
 func (e *Endpoints) leave(ctx context.Context, from *endpoint, why error) *endpoint {
 	if e.now.Load() == from {
 		from.fails(why)
@@ -175,9 +174,9 @@ func (e *Endpoints) leave(ctx context.Context, from *endpoint, why error) *endpo
 	return nil
 }
 
-// successor returns the endpoint to use instead of the argument from, or nil if there is none. If looking is not nil,
-// all other endpoints have to be checked first, and looking is closed at the end of that check. If the result others is
-// true, another request runs the check. Otherwise the caller must run it by seek.
+// successor returns the endpoint to use next, or nil. If looking is not nil, the other endpoints have to be checked
+// first, and looking is closed at the end of that check. If others is true, another request runs the check. Otherwise
+// the caller must run it by seek.
 func (e *Endpoints) successor(from *endpoint, why error) (next *endpoint, looking <-chan struct{}, others bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -224,13 +223,13 @@ func (e *Endpoints) seek(ctx context.Context, than *endpoint) {
 	e.looking = nil
 }
 
-// others returns all endpoints except the argument than: first those after it in the list, then those before it.
+// others returns all endpoints except the given one. The endpoints after it in the list come first.
 func (e *Endpoints) others(than *endpoint) []*endpoint {
 	at := slices.Index(e.all, than)
 	return slices.Concat(e.all[at+1:], e.all[:at])
 }
 
-// fit returns the next endpoint after the argument than that is known to be usable, or nil. The caller holds mu.
+// fit returns the first of the other endpoints that is ready, or nil. The caller holds mu.
 func (e *Endpoints) fit(than *endpoint) (next *endpoint) {
 	for _, one := range e.others(than) {
 		if why := isOf(one.cluster(), e.cluster); why != nil && one.ready.Load() {
@@ -248,8 +247,8 @@ var (
 	errUnknownCluster = errors.New("endpoint does not report which cluster it leads to")
 )
 
-// use makes next the endpoint in use. If the previous endpoint hangs, its requests in progress are cancelled
-// immediately, otherwise after leftFor. The caller holds mu.
+// use changes the endpoint in use. Requests in progress at the previous endpoint are cancelled immediately if it hangs,
+// otherwise after leftFor. The caller holds mu.
 func (e *Endpoints) use(next *endpoint, why error) {
 	from := e.now.Swap(next)
 	if e.cluster == "" {
@@ -262,8 +261,8 @@ func (e *Endpoints) use(next *endpoint, why error) {
 	}
 }
 
-// isHang reports whether an error means that the endpoint hangs, so that requests in progress may wait forever. Other
-// failures end these requests: a server that shuts down closes its connections.
+// isHang reports whether an error means that the endpoint hangs, so that requests in progress may wait forever. After
+// other failures, the endpoint ends them: a server that shuts down closes its connections.
 func isHang(why error) bool {
 	var late net.Error
 	return errors.Is(why, context.DeadlineExceeded) || errors.As(why, &late) && late.Timeout()

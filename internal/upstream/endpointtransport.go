@@ -9,8 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// endpointTransport sends requests to the endpoint in use. If a request could not be sent to that endpoint, it is sent
-// to another endpoint.
+// endpointTransport sends requests to the endpoint in use, or to another endpoint if the request could not be sent.
 type endpointTransport struct {
 	endpoints *Endpoints
 	next      http.RoundTripper
@@ -19,7 +18,6 @@ type endpointTransport struct {
 // WrappedRoundTripper implements k8s.io/apimachinery/pkg/util/net.RoundTripperWrapper.
 func (t endpointTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// RoundTrip implements http.RoundTripper.
 func (t endpointTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if base := t.endpoints.base; r.URL.Host != base.Host || r.URL.Scheme != base.Scheme {
 		return t.next.RoundTrip(r) // the request is not for the upstream
@@ -38,7 +36,7 @@ func (t endpointTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// send sends the request to one endpoint. sent is true if a part of the request may have reached the endpoint.
+// send sends the request to an endpoint. sent is true if a part of the request may have reached the endpoint.
 func (t endpointTransport) send(r *http.Request, at *endpoint) (_ *http.Response, sent bool, err error) {
 	ctx, over := at.begin(r.Context())
 	var wrote atomic.Bool
@@ -56,15 +54,13 @@ func (t endpointTransport) send(r *http.Request, at *endpoint) (_ *http.Response
 	return response, true, nil
 }
 
-// isDial reports whether an error means that no connection could be opened. This includes a request that was written to
-// an idle connection that the server had closed. The transport then sends the request again on a new connection,
-// because the server cannot have read it.
+// isDial reports whether an error means that no connection could be opened. The transport may have written the request
+// before, to an idle connection that the server had closed. The server has then not read the request.
 func isDial(err error) bool {
 	var failed *net.OpError
 	return errors.As(err, &failed) && failed.Op == "dial"
 }
 
-// rewind prepares a request to be sent again, and reports whether that is possible.
 func rewind(r **http.Request) bool {
 	if (*r).Body == nil || (*r).Body == http.NoBody {
 		return true

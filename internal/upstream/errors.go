@@ -8,23 +8,20 @@ import (
 	"strings"
 )
 
-// ErrEnd is the cancellation cause that ends a forwarded response early, without an error. The client receives a
-// response that is shorter but complete.
+// ErrEnd is the cancellation cause that ends a forwarded response early. The client receives a shorter response without
+// an error.
 var ErrEnd = errors.New("response ends early")
 
-// errUnsettled is returned while it is unknown whether a resource is custom.
 var errUnsettled = errors.New("the upstream has not yet reported whether the resource is custom")
 
-// errNoCredentials is returned for the zero value of Credentials, and errNotRead for a request that may change
-// something. errUnaddressable is returned for a path or query that the upstream might parse differently.
 var (
 	errNoCredentials = errors.New("request has no upstream credentials")
 	errNotRead       = errors.New("request is not a read")
 	errUnaddressable = errors.New("path is not absolute, or query has too many parameters")
 )
 
-// RefusedError is returned when the upstream refuses the facade's own user. The body contains that user's name, so it
-// may be logged but must not be sent to clients.
+// RefusedError is returned when the upstream refuses the facade's own user. The body contains that user's name. The
+// body may be logged, but must not be sent to clients.
 type RefusedError struct {
 	Code int    // 401 or 403
 	Body []byte // at most 64 KiB
@@ -40,15 +37,14 @@ func IsRefused(err error) bool {
 	return errors.As(err, &refused)
 }
 
-// ImpersonationError is returned when impersonation cannot give a user exactly the same identity.
+// ImpersonationError is returned when impersonation cannot give a user the same identity.
 type ImpersonationError struct{ User, Why string }
 
 func (e *ImpersonationError) Error() string {
 	return fmt.Sprintf("impersonate %q: %s", e.User, e.Why)
 }
 
-// StatusError is returned for a response of the upstream other than a success. Body contains the Status object of the
-// response, at most 64 KiB.
+// StatusError is returned for a response of the upstream that is not a success.
 type StatusError struct {
 	Code   int
 	Header http.Header
@@ -68,8 +64,7 @@ func HasCode(err error, codes ...int) bool {
 	return slices.Contains(codes, status.Code)
 }
 
-// OversizeError is returned for a response that exceeds the caller's limit, and for a review body that exceeds
-// QuestionLimit.
+// OversizeError is returned for a response or a review whose body exceeds a limit.
 type OversizeError struct {
 	Path  string
 	Limit int64 // bytes

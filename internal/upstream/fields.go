@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	// fieldsFresh is how long the upstream's version counts as unchanged after it was read.
+	// fieldsFresh is the minimum time between two reads of the upstream's version.
 	fieldsFresh = 10 * time.Second
-	// fieldsWait bounds each request for the version or for a field. kube-apiserver answers both from memory.
+	// fieldsWait bounds each request. kube-apiserver answers from memory.
 	fieldsWait = 3 * time.Second
 )
 
-// Fields finds out whether the upstream supports a field selector that only some releases support. All callers share
-// one request for each field and version of the upstream. Safe for concurrent use.
+// Fields finds out whether the upstream supports a field selector that only some releases support. It sends one request
+// for each field and version of the upstream. Safe for concurrent use.
 type Fields struct {
 	client *Client
 	flight singleflight.Group
 
 	mu      sync.Mutex // guards the fields below
-	version string     // version of the upstream when it gave the answers
+	version string     // version of the upstream that gave the answers
 	read    time.Time  // when version was last requested
 	answers map[field]bool
 }
@@ -43,7 +43,7 @@ func NewFields(client *Client) *Fields {
 }
 
 // Selects reports whether the upstream supports a field selector for a resource. While the upstream cannot be reached,
-// it returns the last answer. It fails if there is none.
+// Selects returns the last answer, or an error if there is none.
 func (f *Fields) Selects(ctx context.Context, r Resource, label string) (bool, error) {
 	err := askOnce(ctx, &f.flight, "", f.renew)
 	if selects, known := f.known(r, label); known {
@@ -67,8 +67,8 @@ func (f *Fields) known(r Resource, label string) (selects, known bool) {
 	return selects, known
 }
 
-// askOnce shares one request among all callers with the same question. The request continues when one caller's context
-// ends.
+// askOnce shares one request among all callers with the same question. The request continues when the context of one
+// caller ends.
 func askOnce(ctx context.Context, flight *singleflight.Group, question string, ask func(context.Context) error) error {
 	done := flight.DoChan(question, func() (any, error) {
 		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), fieldsWait)
@@ -83,8 +83,7 @@ func askOnce(ctx context.Context, flight *singleflight.Group, question string, a
 	}
 }
 
-// renew reads the upstream's version, unless it was read less than fieldsFresh ago. When the version has changed, it
-// drops all answers.
+// renew reads the upstream's version, unless it was read less than fieldsFresh ago. A new version drops all answers.
 func (f *Fields) renew(ctx context.Context) error {
 	f.mu.Lock()
 	fresh := f.version != "" && time.Since(f.read) < fieldsFresh
@@ -106,7 +105,6 @@ func (f *Fields) renew(ctx context.Context) error {
 	return nil
 }
 
-// gitVersion returns the upstream's release.
 func (c *Client) gitVersion(ctx context.Context) (string, error) {
 	text, err := c.ServerVersion(ctx)
 	if err != nil {
@@ -122,8 +120,8 @@ func (c *Client) gitVersion(ctx context.Context) (string, error) {
 	return version.GitVersion, nil
 }
 
-// ask requests an empty list with the field selector from the upstream's cache. kube-apiserver refuses an unsupported
-// field before it reads objects.
+// ask requests an empty list with the field selector. kube-apiserver refuses an unsupported field before it reads
+// objects.
 func (f *Fields) ask(ctx context.Context, r Resource, label string) error {
 	if _, known := f.known(r, label); known {
 		return nil // the preceding shared request has already stored the answer

@@ -13,22 +13,20 @@ import (
 // caller and per namespace leave seats for others while the documents of one caller hang.
 var documentSeats = limit.Bounds{One: 16, Group: 24, All: 32, Queue: 512, QueueAll: 2048}
 
-// documentQueue is how long a document waits for a seat.
 const documentQueue = 10 * time.Second
 
-// TooManyDocumentsError is returned for a document that was not requested, because too many other documents are being
-// requested.
+// TooManyDocumentsError is returned for a document that exceeds the limits on requests for documents.
 type TooManyDocumentsError struct {
-	After time.Duration // when to retry; 0 when unknown
+	After time.Duration // time until a retry; 0 when unknown
 }
 
 func (e *TooManyDocumentsError) Error() string {
-	return "too many requests for documents are in progress"
+	return "too many requests for documents"
 }
 
-// flights are the requests for documents in progress. Callers of the same document share one request. Seats bound the
-// requests of one caller and of all. When all callers of a flight have left, it ends if it waits for a seat. If its
-// request was already sent, it continues for later callers. Safe for concurrent use.
+// flights are the requests for documents in progress. Callers of the same document share one flight. If all callers
+// leave a flight that waits for a seat, the flight ends. A flight whose request was sent continues for later callers.
+// Safe for concurrent use.
 type flights struct {
 	seats *limit.Seats
 
@@ -37,8 +35,7 @@ type flights struct {
 }
 
 // flight is the shared request for one document. It waits in the queue of each of its callers, and the request is sent
-// when the first of them gets a seat. A caller with many requests therefore does not delay another caller of the same
-// document.
+// with the first seat. A caller with many requests therefore does not delay another caller of the same document.
 type flight struct {
 	done     chan struct{} // closed when document and err are set
 	document *Document
@@ -58,8 +55,8 @@ func newFlights(bounds limit.Bounds) *flights {
 	return &flights{seats: limit.NewSeats(bounds), byKey: map[string]*flight{}}
 }
 
-// join returns the flight of the document with a key, and starts one if none exists. The caller must call leave when it
-// no longer waits for the flight.
+// join returns the flight of the document with a key, and starts one if there is none. The caller must call leave when
+// it no longer waits.
 func (s *flights) join(ctx context.Context, key string, caller limit.Key, ask asking) (f *flight, leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +76,6 @@ func (s *flights) join(ctx context.Context, key string, caller limit.Key, ask as
 	return f, func() { s.leave(key, f) }
 }
 
-// leave ends a caller's wait.
 func (s *flights) leave(key string, f *flight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,7 +85,7 @@ func (s *flights) leave(key string, f *flight) {
 	}
 }
 
-// queue waits for a seat of one caller. If this is the first seat of the flight, it sends the request.
+// queue waits for a seat of one caller. If this is the first seat of the flight, queue sends the request.
 func (s *flights) queue(ctx context.Context, key string, f *flight, caller limit.Key, ask asking) {
 	waiting, cancel := context.WithTimeout(f.waiting, documentQueue)
 	leave, err := s.seats.Take(waiting, caller, 1)
@@ -110,8 +106,8 @@ func (s *flights) queue(ctx context.Context, key string, f *flight, caller limit
 	s.finish(key, f)
 }
 
-// begin ends the wait in one queue. It returns true if the flight's request is to be sent with the seat from this
-// queue. seated is false if this queue gave no seat. The flight fails if it then waits in no other queue.
+// begin ends the wait in one queue. It returns true if the caller must send the request of the flight. seated reports
+// whether this queue gave a seat. If no queue gave a seat, the flight fails.
 func (s *flights) begin(key string, f *flight, seated bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,14 +126,12 @@ func (s *flights) begin(key string, f *flight, seated bool) bool {
 	return false
 }
 
-// finish ends a flight.
 func (s *flights) finish(key string, f *flight) {
 	f.giveUp()
 	s.forget(key, f)
 	close(f.done)
 }
 
-// forget removes a flight. The next caller of the document starts a new one.
 func (s *flights) forget(key string, f *flight) {
 	if s.byKey[key] == f {
 		delete(s.byKey, key)

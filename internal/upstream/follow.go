@@ -19,22 +19,20 @@ import (
 )
 
 const (
-	// followLimit bounds a list of followed objects, in bytes.
-	followLimit = 64 << 20
-	// followSilence is how long a watch may be silent. Bookmarks arrive once a minute.
+	followLimit = 64 << 20 // bytes of a list
+	// followSilence is how long a watch may receive nothing. Bookmarks arrive once a minute.
 	followSilence = 150 * time.Second
-	// followSettled is the minimum duration of an attempt after which the pauses start at their minimum again.
+	// followSettled is the minimum duration of an attempt that resets the pauses.
 	followSettled = 5 * time.Second
 	// followRefused is the pause after a refused list or watch. A refusal lasts until permissions change.
 	followRefused = 10 * time.Minute
-	// followLook is the interval at which a pause checks whether an outage has ended. followSpread is the maximum random
-	// delay after the end of an outage.
+	// followLook is the interval at which a pause checks whether an outage has ended. followSpread is the maximum
+	// random delay after its end.
 	followLook   = time.Second
 	followSpread = 2 * time.Second
 )
 
-// Followed is a resource whose objects and changes are all read. Its functions are called one after the other, by the
-// goroutine of Follow.
+// Followed is a resource whose objects and changes are all read. The goroutine of Follow calls its functions.
 type Followed struct {
 	Path        string
 	List, Watch string // media types of the list and of the watch
@@ -42,7 +40,7 @@ type Followed struct {
 	Listed func(objects []json.RawMessage) error
 	// Changed receives an object that was added, modified or deleted.
 	Changed func(event string, object json.RawMessage)
-	// Failed receives the reason why the objects cannot be followed, and nil when the watch is open.
+	// Failed receives an error when the objects cannot be followed, and nil when the watch is open.
 	Failed func(err error)
 }
 
@@ -72,7 +70,7 @@ func (c *Client) Follow(ctx context.Context, f Followed) {
 	}
 }
 
-// followSleep waits for the next attempt. cut is true if it shortened the wait because an outage ended.
+// followSleep waits for the next attempt. cut is true if an outage ended and the wait was therefore shortened.
 func (c *Client) followSleep(ctx context.Context, pause time.Duration) (cut bool) {
 	timer, look := time.NewTimer(pause), time.NewTicker(followLook)
 	defer timer.Stop()
@@ -99,7 +97,6 @@ func newFollowPause() *wait.Backoff {
 	return &wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 1, Steps: 1 << 30, Cap: 30 * time.Second}
 }
 
-// followList passes all objects to Listed and returns the list's resourceVersion.
 func (c *Client) followList(ctx context.Context, f Followed) (string, error) {
 	body, err := c.Get(ctx, Target{Path: f.Path}, f.List, followLimit)
 	if err != nil {
@@ -119,7 +116,6 @@ func (c *Client) followList(ctx context.Context, f Followed) (string, error) {
 	return list.Metadata.ResourceVersion, f.Listed(list.Items)
 }
 
-// followWatch reads changes after a resourceVersion until the watch ends, or is silent for followSilence.
 func (c *Client) followWatch(ctx context.Context, f Followed, version string) error {
 	query := url.Values{
 		"watch": {"1"}, "allowWatchBookmarks": {"true"}, "resourceVersion": {version},
@@ -147,7 +143,6 @@ func (c *Client) followWatch(ctx context.Context, f Followed, version string) er
 	}
 }
 
-// read passes the event of one frame to Changed.
 func (f Followed) read(frame []byte) error {
 	var event struct {
 		Type   string

@@ -16,18 +16,15 @@ const UserAgent = "listfacade"
 
 const (
 	// via is the header to which servers that forward requests add themselves (RFC 9110, 7.6.3).
-	via = "Via"
-	// hopPrefix begins a facade's element of the header.
+	via       = "Via"
 	hopPrefix = "1.1 listfacade-"
-	// hopBytes is the length of a facade's random name, in bytes.
-	hopBytes = 8
-	// MostHops is the maximum number of facades that a request may pass through. No real deployment has that many facades
-	// in a row.
+	hopBytes  = 8
+	// MostHops is the maximum number of facades that a request may pass through, more than any real deployment has.
 	MostHops = 8
 )
 
 // Hop is the name that a facade adds to the Via header of its requests. If the facade receives a request with its own
-// name, its upstream is the facade itself, or reads from it. The zero value adds no name. Immutable.
+// name, its upstream is the facade itself, or reads from the facade. The zero value adds no name. Immutable.
 type Hop struct{ element string }
 
 // NewHop returns a random name, different from the names of other facades.
@@ -37,14 +34,14 @@ func NewHop() Hop {
 	return Hop{element: hopPrefix + hex.EncodeToString(name)}
 }
 
-// Sees reports whether a request has passed through this facade before, or through more than MostHops facades.
+// Sees reports whether a request has passed through this facade, or through more than MostHops facades.
 func (h Hop) Sees(header http.Header) bool {
 	hops := hopsIn(header)
 	return len(hops) > MostHops || slices.Contains(hops, h.element)
 }
 
-// Sign adds the facade to a request's Via header, after the facades in the incoming request's header. incoming is nil
-// for the facade's own requests.
+// Sign sets the Via header of an outgoing request: the facades in the header of the incoming request, then this facade.
+// incoming is nil for the facade's own requests.
 func (h Hop) Sign(outgoing, incoming http.Header) {
 	hops := hopsIn(incoming)
 	if h.element != "" {
@@ -55,7 +52,7 @@ func (h Hop) Sign(outgoing, incoming http.Header) {
 	}
 }
 
-// hopsIn returns the facades in a Via header, at most MostHops+1. It ignores the elements of other servers.
+// hopsIn returns the facades in a Via header, at most MostHops+1.
 func hopsIn(header http.Header) []string {
 	var hops []string
 	for _, value := range header.Values(via) {
@@ -75,22 +72,20 @@ func isHop(element string) bool {
 	return ok && err == nil && len(raw) == hopBytes
 }
 
-// Config returns a copy of config whose clients add the facade to the Via header. Clients of the upstream other than
-// Client need it.
+// Config returns a copy of config whose clients add the facade to the Via header. Client does not need it.
 func (h Hop) Config(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return hopTransport{hop: h, next: next} })
 	return config
 }
 
-var errLoop = errors.New("the kubeconfig's server is this listfacade itself, or reads from it")
+var errLoop = errors.New("the upstream reports a loop of listfacades (508)")
 
 type hopTransport struct {
 	hop  Hop
 	next http.RoundTripper
 }
 
-// RoundTrip implements http.RoundTripper.
 func (t hopTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	t.hop.Sign(r.Header, nil)

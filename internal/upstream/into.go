@@ -6,11 +6,10 @@ import (
 	"io"
 )
 
-// leastRead is the minimum capacity of a buffer that a response is read into, in bytes.
-const leastRead = 64 << 10
+const leastRead = 64 << 10 // minimum capacity of a buffer, in bytes
 
-// readInto replaces the content of a buffer by the data of a reader, up to limit+1 bytes. Unlike bytes.Buffer, it does
-// not allocate more than limit+1 bytes, so that the memory stays within the reservation for the response.
+// readInto replaces the content of a buffer by up to limit+1 bytes of a reader. Unlike bytes.Buffer, it does not
+// allocate more than limit+1 bytes, so that the memory stays within the reservation for the response.
 func readInto(into *bytes.Buffer, from io.Reader, limit int64) error {
 	into.Reset()
 	data := into.AvailableBuffer()

@@ -5,13 +5,13 @@ import (
 	"net/http"
 )
 
-// MediaIssuer are the media types of the upstream's documents about service account tokens: JSON, and JSON with keys.
+// MediaIssuer are the media types of the documents that Issuer reads: JSON, and JSON with keys.
 const MediaIssuer = MediaJSON + ", application/jwk-set+json"
 
-// Issuer reads the upstream's documents about service account tokens.
+// Issuer reads the upstream's documents about service account tokens, which contain their keys.
 type Issuer struct{ client *Client }
 
-// Issuer returns a client of the same upstream, over the same connections.
+// Issuer returns an Issuer that uses the reviewer's connections.
 func (r *Reviewer) Issuer() Issuer { return Issuer{client: r.client} }
 
 // Get reads a path. It returns the code 200 and at most 1 MiB of body, or an error.

@@ -9,20 +9,19 @@ import (
 	"time"
 )
 
-// fairWait is the minimum time that the upstream has to answer. A caller's timeout after a shorter time does not count
-// as a failure of the upstream.
+// fairWait is the minimum time that the upstream has to answer. A shorter timeout of a caller is no failure of the
+// upstream.
 const fairWait = time.Second
 
-// outage is the clock of the upstream's outages, shared by all requests of a Client. It measures the time since the
-// first request that was not answered. The times keep their monotonic readings, so that changes of the system clock
-// have no effect.
+// outage measures the time since the first request of a Client that was not answered. The times keep their monotonic
+// readings, so changes of the system clock have no effect.
 type outage struct {
 	since atomic.Pointer[time.Time] // when the first unanswered request was sent; nil without an outage
 
 	mu       sync.Mutex // guards answered
 	answered time.Time  // time when the last response began
 
-	trouble atomic.Pointer[Trouble] // of the last unanswered request
+	trouble atomic.Pointer[Trouble]
 }
 
 // Trouble is why and when a request was not answered.
@@ -31,7 +30,6 @@ type Trouble struct {
 	At  time.Time
 }
 
-// lasted returns the duration of the outage, or 0 without one.
 func (o *outage) lasted() time.Duration {
 	since := o.since.Load()
 	if since == nil {
@@ -47,7 +45,7 @@ func (o *outage) recordAnswer() {
 	o.since.Store(nil)
 }
 
-// recordSilence records a request without a response. A request that was sent before the last response is ignored.
+// recordSilence records that a request was not answered. It ignores a request that was sent before the last response.
 func (o *outage) recordSilence(asked time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -56,14 +54,13 @@ func (o *outage) recordSilence(asked time.Time) {
 	}
 }
 
-// outageTransport records in the outage clock whether each request was answered, whatever the response.
+// outageTransport records in outage whether requests were answered. Any response is an answer.
 type outageTransport struct {
 	http.RoundTripper
 	outage    *outage
 	observers []Observer
 }
 
-// RoundTrip implements http.RoundTripper.
 func (t outageTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	asked := time.Now()
 	response, err := t.RoundTripper.RoundTrip(r)
@@ -79,14 +76,13 @@ func (t outageTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// notify notifies the observers.
 func (t outageTransport) notify(r *http.Request, code int, took time.Duration) {
 	for _, observer := range t.observers {
 		observer.Asked(askedFor(r), code, took)
 	}
 }
 
-// gaveUp reports whether the caller stopped waiting because the upstream took too long, and not for another reason.
+// gaveUp reports whether the caller stopped waiting because the upstream took too long.
 func gaveUp(ctx context.Context, asked time.Time) bool {
 	cause := context.Cause(ctx)
 	return errors.Is(cause, errLate) || errors.Is(cause, context.DeadlineExceeded) && time.Since(asked) >= fairWait

@@ -12,19 +12,18 @@ import (
 	"strings"
 )
 
-// forwardedHeaders are the client's headers that the upstream's response may depend on. All others are dropped.
-// Identity headers (Authorization, X-Remote-*, Impersonate-*) are dropped, because the upstream's response must depend
-// on Credentials instead. Connection headers are dropped, because the client could do more than read on an upgraded
-// connection.
+// forwardedHeaders are the headers of clients that are forwarded. Identity headers (Authorization, X-Remote-*,
+// Impersonate-*) are dropped, because the upstream's response must depend on Credentials instead. Connection headers
+// are dropped, because a client could write on an upgraded connection.
 var forwardedHeaders = []string{
 	"Accept", "Accept-Encoding", "Audit-Id", "If-Match", "If-Modified-Since", "If-None-Match", "If-Range",
 	"If-Unmodified-Since",
 	"Range", "User-Agent",
 }
 
-// answerHeaders are the response headers that are copied. All others are dropped. Some headers describe the upstream's
-// host or connection, and clients would apply them to the facade (Set-Cookie, Alt-Svc, Strict-Transport-Security).
-// WWW-Authenticate, which kube-apiserver never sends, would cause clients to send credentials to the facade.
+// answerHeaders are the response headers that are copied. Other headers may describe the upstream's host or connection,
+// and clients would apply them to the facade (Set-Cookie, Alt-Svc, Strict-Transport-Security). WWW-Authenticate, which
+// kube-apiserver never sends, would cause clients to send credentials to the facade.
 var answerHeaders = []string{
 	"Accept-Ranges", "Allow", "Audit-Id", "Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language",
 	"Content-Length",
@@ -32,11 +31,10 @@ var answerHeaders = []string{
 	"X-Content-Type-Options",
 }
 
-// kubernetesHeader is the prefix of kube-apiserver's own headers, such as those of priority and fairness.
+// kubernetesHeader is the prefix of further headers that are copied, such as X-Kubernetes-Pf-Flowschema-Uid.
 const kubernetesHeader = "X-Kubernetes-"
 
-// PassThrough forwards clients' requests to the upstream and copies its responses. It serves requests for resources
-// that are not cached, and for lanes that cannot be confirmed fresh.
+// PassThrough forwards clients' requests to the upstream and copies its responses.
 type PassThrough struct {
 	client *Client
 }
@@ -44,16 +42,15 @@ type PassThrough struct {
 // NewPassThrough returns a PassThrough to the client's upstream.
 func NewPassThrough(client *Client) *PassThrough { return &PassThrough{client: client} }
 
-// BodyReader returns the reader that replaces the body of a forwarded response. The reader may wait for the upstream.
+// BodyReader returns the reader that replaces the body of a forwarded response.
 type BodyReader func(answer *http.Response) io.ReadCloser
 
-// Serve forwards the request with the given credentials and copies the response. read may replace the response's body;
-// nil copies it unchanged. The request is a GET, a HEAD, or the POST of a review with a body of at most 64 KiB
-// (question.go).
+// Serve forwards the request with the given credentials and copies the response. A BodyReader may replace the
+// response's body. The request is a GET, a HEAD, or the POST of a review with a body of at most 64 KiB (question.go).
 //
-// It returns an *UnreachableError when there is no response to copy, and a *RefusedError when the response is a refusal
-// of the facade's own user. Nothing is written in these cases. A response that breaks off aborts the client's
-// connection, so that the client does not take it for a complete one. A response that ends because of ErrEnd is
+// It returns an *UnreachableError when there is no response to copy, and a *RefusedError when the upstream refuses the
+// facade's own user. In both cases nothing is written. If the upstream's response breaks off, the client's connection
+// is aborted, so that the client does not take the response for complete. A response that ends because of ErrEnd is
 // completed normally.
 func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request, as Credentials, read BodyReader) error {
 	answer, err := p.ask(r, as, r.Header.Get("Accept-Encoding"))
@@ -86,13 +83,12 @@ func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request, as Credentia
 	return nil
 }
 
-// Open forwards the request with the given credentials and returns the upstream's uncompressed response, for a caller
-// that converts it. The caller closes the body. Open returns the errors of Serve.
+// Open forwards the request and returns the upstream's uncompressed response, for a caller that converts it. The caller
+// closes the body. Open returns the errors of Serve.
 func (p *PassThrough) Open(r *http.Request, as Credentials) (*http.Response, error) {
 	return p.ask(r, as, "")
 }
 
-// ask sends the rewritten request, and returns an error for a response that must not be copied.
 func (p *PassThrough) ask(r *http.Request, as Credentials, acceptEncoding string) (*http.Response, error) {
 	out, err := p.rewrite(r, as)
 	if err != nil {
@@ -120,8 +116,7 @@ func (p *PassThrough) ask(r *http.Request, as Credentials, acceptEncoding string
 	return answer, nil
 }
 
-// mostParameters is the maximum number of parameters that net/url parses. If a query has more, net/url returns no
-// parameters.
+// mostParameters is the maximum number of parameters that net/url parses. For a longer query, net/url returns none.
 const mostParameters = 10_000
 
 // rewrite builds a request from the parsed path and parameters, so that the upstream parses exactly the same path and
@@ -138,7 +133,7 @@ func (p *PassThrough) rewrite(r *http.Request, as Credentials) (*http.Request, e
 		return nil, err
 	}
 	u := *p.client.base
-	u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/")+r.URL.Path, "" // the same escaping, whichever the client used
+	u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/")+r.URL.Path, "" // escaped by net/url, not as the client did
 	u.RawQuery = r.URL.Query().Encode()
 	out := (&http.Request{
 		Method: r.Method, URL: &u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{},
@@ -148,7 +143,7 @@ func (p *PassThrough) rewrite(r *http.Request, as Credentials) (*http.Request, e
 	if len(body) > 0 {
 		names = append(names[:len(names):len(names)], "Content-Type")
 		out.ContentLength = int64(len(body))
-		// The transport needs GetBody to send the request again after it lost a connection before the server read the body.
+		// The transport needs GetBody to send the request again after a lost connection.
 		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		out.Body, _ = out.GetBody()
 	}
@@ -165,9 +160,9 @@ func (p *PassThrough) rewrite(r *http.Request, as Credentials) (*http.Request, e
 	return out, nil
 }
 
-// redirect returns the location of a redirect within the upstream as a path without a host, or "" for other responses.
-// OpenAPI v3 redirects to the document's current hash. A redirect to another server is an error, because the client
-// must not be sent to an untrusted address.
+// redirect returns the location of a redirect as a path without a host, or "" for any other response. OpenAPI v3
+// redirects to the document's current hash. A redirect to another server is an error, because clients must not be sent
+// to an untrusted address.
 func (p *PassThrough) redirect(answer *http.Response) (string, error) {
 	if answer.StatusCode < 300 || answer.StatusCode >= 400 || answer.StatusCode == http.StatusNotModified {
 		return "", nil
@@ -175,7 +170,7 @@ func (p *PassThrough) redirect(answer *http.Response) (string, error) {
 	location, err := url.Parse(answer.Header.Get("Location"))
 	if err != nil || (location.Host != "" && location.Host != p.client.base.Host) ||
 		!strings.HasPrefix(path.Clean(location.Path), "/openapi/") {
-		return "", errors.New("the upstream redirected to another address")
+		return "", errors.New("the upstream redirected to an unexpected address")
 	}
 	location.Scheme, location.User, location.Host = "", nil, ""
 	return location.String(), nil
@@ -208,13 +203,11 @@ func copyBody(w http.ResponseWriter, answer *http.Response) {
 	}
 }
 
-// endingBody is a response's body that ends when its context's cause is ErrEnd.
 type endingBody struct {
 	io.ReadCloser
 	ctx context.Context
 }
 
-// Read implements io.Reader.
 func (b *endingBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && errors.Is(context.Cause(b.ctx), ErrEnd) {

@@ -8,11 +8,10 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
-// nowhere is the name and namespace of an object that does not exist. It only has to be a valid path segment.
+// nowhere is the name of an object that does not exist. It only has to be a valid path segment.
 const nowhere = "listfacade.probe"
 
-// probe sends the consistent read that costs kube-apiserver least: a read of one key that does not exist (semantics
-// 10.4).
+// probe sends the consistent read that costs kube-apiserver least (semantics 10.4).
 func (c *Client) probe(ctx context.Context, r Resource) ([]byte, http.Header, error) {
 	target := r.EmptyListTarget()
 	target.Query.Set("limit", "1")
@@ -32,7 +31,7 @@ func (r Resource) EmptyListTarget() Target {
 	return Target{Path: r.Path(namespace), Query: url.Values{"fieldSelector": {"metadata.name=" + nowhere}}}
 }
 
-// ResourceVersion returns the resource's resourceVersion at some moment after the call began.
+// ResourceVersion returns the resource's current resourceVersion at some moment after the call began.
 func (c *Client) ResourceVersion(ctx context.Context, r Resource) (string, error) {
 	body, _, err := c.probe(ctx, r)
 	if err != nil {
@@ -43,9 +42,9 @@ func (c *Client) ResourceVersion(ctx context.Context, r Resource) (string, error
 
 // EmptyList contains the properties of a resource's lists, as an empty list shows them.
 type EmptyList struct {
-	ResourceVersion string // resourceVersion at some moment after the request
+	ResourceVersion string
 	Style           jsonwire.Style
-	Warnings        []string // Warning headers, which the upstream sends with every response for a deprecated API
+	Warnings        []string // Warning headers, which each response of a deprecated API has
 }
 
 // EmptyList requests a consistent list without objects.

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// questions are the groups and resources of reviews. A POST of a review changes nothing, and returns a user's identity
-// or permissions. kubectl's auth commands send reviews of their own user. Servers that delegate authorization, such as
-// a facade behind this one, send reviews of their callers.
+// questions are the groups and resources of reviews. The POST of a review changes nothing, and returns a user's
+// identity or permissions. kubectl's auth commands send reviews of their own user. Servers that delegate authorization,
+// such as a facade behind this one, send reviews of their callers.
 var questions = [][2]string{
 	{"authentication.k8s.io", "selfsubjectreviews"},
 	{"authentication.k8s.io", "tokenreviews"},
@@ -19,7 +19,7 @@ var questions = [][2]string{
 	{"authorization.k8s.io", "subjectaccessreviews"},
 }
 
-// QuestionLimit bounds, in bytes, the body of a review. A review has a few hundred bytes.
+// QuestionLimit bounds the body of a review, in bytes. A review has a few hundred bytes.
 const QuestionLimit = 64 << 10
 
 // IsQuestion reports whether a POST to a path is a review and changes nothing.
@@ -29,8 +29,6 @@ func IsQuestion(path string) bool {
 		slices.Contains(questions, [2]string{parts[2], parts[4]})
 }
 
-// bodyOf returns the body to forward: the complete body of a review, and no body for a GET or HEAD. It returns an error
-// for any other request.
 func bodyOf(r *http.Request) ([]byte, error) {
 	switch {
 	case r.Method == http.MethodGet || r.Method == http.MethodHead:

@@ -6,8 +6,7 @@ import (
 	"net/http"
 )
 
-// refused returns a *RefusedError if a response refuses the facade's own user, and nil otherwise. Such a response
-// contains that user's name. The facade, not the caller, lacks a permission or a credential.
+// refused returns a *RefusedError if a response refuses the facade's own user instead of the caller, and nil otherwise.
 func (s Credentials) refused(answer *http.Response) error {
 	code := answer.StatusCode
 	switch {
@@ -28,14 +27,14 @@ func (s Credentials) refused(answer *http.Response) error {
 	return nil
 }
 
-// beginning returns the first 64 KiB of a response's body, enough for a Status.
 func beginning(answer *http.Response) []byte {
 	body, _ := io.ReadAll(io.LimitReader(answer.Body, maxErrorBody)) // an unreadable body counts as empty
 	return body
 }
 
-// refusesImpersonation reports whether a 403, in any encoding, refuses the impersonation itself. Its verb begins with
-// "impersonate", followed by the mode of constrained impersonation. YAML may break the line at a space.
+// refusesImpersonation reports whether a 403 in any encoding refuses the impersonation itself. The verb in its message
+// then begins with "impersonate", followed by the mode of constrained impersonation. YAML may break the line at a
+// space.
 func refusesImpersonation(status []byte) bool {
 	return bytes.Contains(bytes.Join(bytes.Fields(status), []byte(" ")), []byte(" cannot impersonate"))
 }

@@ -5,15 +5,12 @@ import (
 	"time"
 )
 
-// reviewsPath is the path for reviews of the facade's own user.
 const reviewsPath = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
-// reviewWait bounds the reviews of one resource.
-const reviewWait = 5 * time.Second
+const reviewWait = 5 * time.Second // for all reviews of one resource
 
 // Denies reports whether the kubeconfig user lacks permission to list or to watch all objects of a resource. It fails
-// when a review fails, when the upstream does not accept the user's credentials, or when its authorizer could not
-// evaluate all rules.
+// when Has fails.
 func (c *Client) Denies(ctx context.Context, r Resource) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, reviewWait)
 	defer cancel()

@@ -10,12 +10,12 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Reviewer sends TokenReviews and access reviews of callers to the upstream. It uses separate connections, so lists and
-// watches do not delay reviews. auth.Seats limits reviews. Safe for concurrent use.
+// Reviewer sends TokenReviews and access reviews of callers to the upstream. It uses separate connections, so that
+// lists and watches do not delay reviews. Safe for concurrent use.
 type Reviewer struct{ client *Client }
 
-// NewReviewer returns a reviewer with the address and credentials of config. They may differ from the address and
-// credentials for reading objects. observers are notified of each review.
+// NewReviewer returns a reviewer with the address and credentials of config. Objects may be read with another address
+// and other credentials. observers are notified of each review.
 func NewReviewer(config *rest.Config, hop Hop, observers ...Observer) (*Reviewer, error) {
 	client, err := NewClient(apart(config), hop, observers...)
 	if err != nil {
@@ -29,13 +29,12 @@ func (r *Reviewer) Post(ctx context.Context, path string, body []byte) (int, []b
 	return r.client.Post(ctx, path, body)
 }
 
-// Host returns the host and port of the upstream.
+// Host returns the upstream's host and port.
 func (r *Reviewer) Host() string { return r.client.Host() }
 
 // Silent returns how long the upstream has answered none of the reviewer's requests, or 0 while it answers.
 func (r *Reviewer) Silent() time.Duration { return r.client.Silent() }
 
-// probeWait bounds the requests that Get sends.
 const probeWait = 10 * time.Second
 
 // Get reads a path. It returns the response's code and at most 1 MiB of its body, within 10 s.
@@ -46,8 +45,8 @@ func (r *Reviewer) Get(ctx context.Context, path string) (int, []byte, error) {
 // AnonymousClient sends anonymous requests.
 type AnonymousClient struct{ client *Client }
 
-// Anonymous returns a client of the same upstream without credentials. A 401 response means that the upstream refuses
-// anonymous callers.
+// Anonymous returns a client of the same upstream without credentials. A 401 response means that the upstream does not
+// accept anonymous callers.
 func (r *Reviewer) Anonymous() AnonymousClient { return AnonymousClient{client: r.client} }
 
 // Get reads a path. It returns the response's code and at most 1 MiB of its body, within 10 s.
@@ -67,7 +66,7 @@ func get(ctx context.Context, client *Client, transport http.RoundTripper, path 
 		return 0, nil, &UnreachableError{Err: err}
 	}
 	defer answer.Body.Close()
-	// The body is read to the end, so that the connection can be used again.
+	// A body that is read to the end leaves the connection usable.
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxReview))
 	if err != nil {
 		return 0, nil, fmt.Errorf("read %s from the upstream: %w", path, err)

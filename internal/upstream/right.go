@@ -13,9 +13,9 @@ import (
 // Right is a permission that the facade's own user may need.
 type Right = authorizationv1.ResourceAttributes
 
-// Has reports whether the kubeconfig user has a permission. It sends a SelfSubjectAccessReview. It fails when the
-// review fails, when the upstream does not accept the user's credentials, or when its authorizer could not evaluate all
-// rules.
+// Has reports whether the kubeconfig user has a permission, by a SelfSubjectAccessReview. It fails when the review
+// fails, or when the upstream does not accept the user's credentials. It also fails when the user is not allowed and
+// the authorizer could not evaluate all rules.
 func (c *Client) Has(ctx context.Context, right Right) (bool, error) {
 	question, err := json.Marshal(authorizationv1.SelfSubjectAccessReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SelfSubjectAccessReview"},

@@ -18,10 +18,10 @@ func (c *Client) HealthChecks(ctx context.Context) ([]byte, error) {
 	return c.Get(ctx, Target{Path: "/livez", Query: url.Values{"verbose": {""}}}, "*/*", maxErrorBody)
 }
 
-// clusterPath is the path of an object that every cluster has. Its UID identifies the cluster.
+// clusterPath is the path of an object that every cluster has.
 const clusterPath = "/api/v1/namespaces/kube-system"
 
-// ClusterUID returns the UID that identifies the cluster. A cluster that was restored from a backup keeps it.
+// ClusterUID returns the UID that identifies the cluster. It stays the same when a cluster is restored from a backup.
 func (c *Client) ClusterUID(ctx context.Context) (string, error) {
 	body, err := c.Get(ctx, Target{Path: clusterPath}, MediaJSON, maxErrorBody)
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 const (
 	// shardsFresh is how long an answer is used. An operator may enable the feature at any restart of kube-apiserver.
 	shardsFresh = time.Minute
-	// shardsRetry is the pause after a failed request.
 	shardsRetry = 10 * time.Second
 )
 
-// Shards finds out whether the upstream applies the shardSelector of lists and watches (KEP-5866). kube-apiserver
-// ignores it without the feature gate ShardedListAndWatch. All callers share one request. Safe for concurrent use.
+// Shards finds out whether the upstream applies the shardSelector of lists and watches (KEP-5866). Without the feature
+// gate ShardedListAndWatch, kube-apiserver ignores shard selectors. All callers share one request. Safe for concurrent
+// use.
 type Shards struct {
 	client *Client
 	flight singleflight.Group
@@ -29,14 +29,14 @@ type Shards struct {
 	next    time.Time  // when to ask again
 	known   bool
 	applies bool
-	err     error // of the last request
+	err     error
 }
 
 // NewShards returns a Shards for the client's upstream.
 func NewShards(client *Client) *Shards { return &Shards{client: client} }
 
-// Applies reports whether the upstream applies shard selectors. r is the resource of a caller's request. While the
-// upstream cannot be asked, Applies returns the last answer. It fails if there is none.
+// Applies reports whether the upstream applies shard selectors. r is the resource of the caller's request. While the
+// upstream cannot be asked, Applies returns the last answer, or an error if there is none.
 func (s *Shards) Applies(ctx context.Context, r Resource) (bool, error) {
 	s.mu.Lock()
 	due := !time.Now().Before(s.next)
@@ -54,12 +54,11 @@ func (s *Shards) Applies(ctx context.Context, r Resource) (bool, error) {
 	return false, fmt.Errorf("find out whether the upstream applies shard selectors: %w", s.err)
 }
 
-// everyShard selects all objects.
 const everyShard = "shardRange(object.metadata.uid, '0x0000000000000000', '0x10000000000000000')"
 
-// ask requests an empty list of shards from the upstream's cache. If the upstream applies the selector, the list of a
-// built-in resource contains shardInfo. For other resources, whose lists never contain it, and for resources that the
-// facade cannot list, ask lists namespaces. The answer therefore does not depend on the resource.
+// ask requests an empty list of shards. If the upstream applies the selector, the list of a built-in resource contains
+// shardInfo. Lists of other resources never contain shardInfo. For other resources, and for a resource that the facade
+// cannot list, ask lists namespaces. The answer therefore does not depend on the resource.
 func (s *Shards) ask(ctx context.Context, r Resource) error {
 	const namespaces = "/api/v1/namespaces"
 	path := namespaces

@@ -12,27 +12,26 @@ import (
 )
 
 const (
-	// styleWait bounds the request for an empty list, which takes milliseconds in a healthy upstream.
+	// styleWait bounds the request for an empty list, which a healthy upstream answers in milliseconds.
 	styleWait = 10 * time.Second
-	// styleGrace is how long one caller waits for the empty list, as long as for a lane that was just started.
+	// styleGrace is how long one caller waits for the empty list.
 	styleGrace = time.Second
-	// styleErrorAge is how long a failed request is not repeated. Until then, its error is returned.
+	// styleErrorAge is how long the error of a failed request is returned again.
 	styleErrorAge = time.Second
 )
 
-// styles finds out whether a resource is custom if APIServices do not show it. It requests an empty list, once per
-// resource. kube-apiserver writes the members of such a list in another order for custom resources than for built-in
-// ones (jsonwire.LearnStyle). Safe for concurrent use.
+// styles finds out whether a resource is custom if APIServices do not show it. It requests one empty list of each
+// resource. In the list of a custom resource, kube-apiserver writes the members in another order than in lists of
+// built-in resources (jsonwire.LearnStyle). Safe for concurrent use.
 type styles struct {
 	client *Client
 	flight singleflight.Group
 
 	mu       sync.Mutex // guards the fields below; not held during requests
 	kept     map[Resource]style
-	mistaken map[schema.GroupVersionResource]bool // resources for which the information from APIServices was wrong
+	mistaken map[schema.GroupVersionResource]bool // resources for which APIServices may be out of date
 }
 
-// style is the outcome of one request.
 type style struct {
 	custom bool
 	err    error
@@ -43,8 +42,8 @@ func newStyles(client *Client) *styles {
 	return &styles{client: client, kept: map[Resource]style{}, mistaken: map[schema.GroupVersionResource]bool{}}
 }
 
-// custom reports whether a resource is custom. Concurrent callers share one request. The request continues when one
-// caller's context ends.
+// custom reports whether a resource is custom. Concurrent callers share one request, which continues when the context
+// of one caller ends.
 func (s *styles) custom(ctx context.Context, r Resource) (bool, error) {
 	if known, ok := s.known(r); ok {
 		return known.custom, known.err
@@ -95,14 +94,12 @@ func (s *styles) forget(gvr schema.GroupVersionResource) {
 	s.mistaken[gvr] = true
 }
 
-// trusts reports whether the information from APIServices about a resource may be used.
 func (s *styles) trusts(gvr schema.GroupVersionResource) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.mistaken[gvr]
 }
 
-// retain drops the entries of resources that no longer exist, for which there(gvr) is false.
 func (s *styles) retain(there func(schema.GroupVersionResource) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,14 +13,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// tooLarge is kube-apiserver's message about a resourceVersion that it has not reached, in every release (semantics
-// 2.2).
+// tooLarge is kube-apiserver's message about a resourceVersion that it has not reached (semantics 2.2).
 const tooLarge = "Too large resource version"
 
-// nameCause adds the cause to the 504 of an old kube-apiserver, so that clients recognize it. Before 1.18 its Status
-// has no cause (1.16) or one without a reason (1.17). client-go checks the reason since 0.18, and some of its versions
-// check nothing else. All other responses stay unchanged to the byte, for example a Status that already has the cause,
-// or a Status that is not JSON.
+// nameCause adds the cause to the 504 of an old kube-apiserver, so that clients recognize it. Before 1.18, the Status
+// has no cause (1.16) or a cause without a reason (1.17). client-go checks the reason since 0.18, and some of its
+// versions check nothing else. All other responses stay unchanged to the byte, for example a Status that has the cause
+// or is not JSON.
 func nameCause(response *http.Response) error {
 	media, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	plain := err == nil && media == MediaJSON && response.Header.Get("Content-Encoding") == ""
@@ -45,7 +44,7 @@ func nameCause(response *http.Response) error {
 }
 
 // withCause adds the cause that kube-apiserver writes since 1.18 to a Status about a too large resourceVersion. It
-// returns nil when it adds nothing.
+// returns nil for any other body.
 func withCause(body []byte) []byte {
 	var status metav1.Status
 	if err := json.Unmarshal(body, &status); err != nil || status.Kind != "Status" ||

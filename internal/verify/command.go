@@ -56,7 +56,7 @@ func Command() *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&against, "against", "", "Path of the kubeconfig `file` of the kube-apiserver that the facade reads from.")
 	flags.StringVar(&context, "against-context", "",
-		"Context of the --against file to use, by its `name`. If empty, its current context is used.")
+		"Context of the --against file to use (a `name`). If empty, the current context of this file is used.")
 	flags.StringVar(&rules.ExplicitPath, clientcmd.RecommendedConfigPathFlag, "",
 		"Path of the kubeconfig `file` of the facade. If empty, KUBECONFIG or kubectl's default file is used.")
 	clientcmd.BindOverrideFlags(&overrides, flags, clientcmd.RecommendedConfigOverrideFlags(""))
@@ -64,7 +64,7 @@ func Command() *cobra.Command {
 		"List of `encodings` to compare: json, protobuf or both.")
 	flags.IntVar(&o.Limit, "limit", 500, "Maximum `number` of objects per page.")
 	flags.IntVar(&o.Shown, "shown", 10, "Maximum `number` of differences printed per resource. 0 prints only their count.")
-	command.SetUsageFunc(func(cmd *cobra.Command) error { // the parent command has its own usage function
+	command.SetUsageFunc(func(cmd *cobra.Command) error { // otherwise cobra uses the parent command's function
 		_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s\n\nFlags:\n%s", cmd.UseLine(),
 			cmd.Flags().FlagUsagesWrapped(120))
 		return err
@@ -72,8 +72,8 @@ func Command() *cobra.Command {
 	return command
 }
 
-// inPod returns both configurations for the command in a facade's own pod: ok is true in a pod, unless a flag selects a
-// server. The facade's certificate is not verified, because the connection does not leave the pod.
+// inPod returns both configurations if the command runs in a facade's own pod. ok is false outside a pod, or if a flag
+// selects a server. The facade's certificate is not verified, because the connection does not leave the pod.
 func inPod(flags *pflag.FlagSet, inCluster func() (*rest.Config, error)) (facade, upstream *rest.Config, ok bool) {
 	for _, name := range []string{"against", "kubeconfig", "context", "cluster", "user", "server"} {
 		if flags.Changed(name) {
@@ -89,8 +89,8 @@ func inPod(flags *pflag.FlagSet, inCluster func() (*rest.Config, error)) (facade
 	return facade, upstream, true
 }
 
-// configOf reads the kubeconfig of the kube-apiserver. The file has no default, because the default kubeconfig selects
-// the facade.
+// configOf reads the kubeconfig of the kube-apiserver. The argument file has no default, because kubectl's default
+// kubeconfig selects the facade.
 func configOf(file, context string) (*rest.Config, error) {
 	if file == "" {
 		return nil, errors.New("--against is required: kubeconfig of the kube-apiserver that the facade reads from")
@@ -104,7 +104,6 @@ func configOf(file, context string) (*rest.Config, error) {
 	return config, nil
 }
 
-// validate returns an error for invalid options.
 func (o Options) validate() error {
 	if o.Limit <= 0 || o.Shown < 0 {
 		return errors.New("--limit must be greater than 0, and --shown must not be negative")

@@ -10,9 +10,7 @@ import (
 )
 
 var (
-	// errDifferent is returned when something differs.
-	errDifferent = errors.New("facade and kube-apiserver differ")
-	// errIncomplete is returned when something could not be compared.
+	errDifferent  = errors.New("facade and kube-apiserver differ")
 	errIncomplete = errors.New("comparison is incomplete")
 )
 
@@ -32,11 +30,10 @@ func (e *Error) ExitCode() int {
 	return 2
 }
 
-// refusal is a response whose status is not 200.
 type refusal struct {
-	server     string // name of the server
+	server     string
 	code       int
-	retryAfter string // value of the Retry-After header
+	retryAfter string
 	body       []byte
 }
 
@@ -49,7 +46,7 @@ func (e *refusal) Error() string {
 	return fmt.Sprintf("%s returned %d: %s", e.server, e.code, strconv.QuoteToGraphic(reason))
 }
 
-// hasCode reports whether err is a response with one of the status codes.
+// hasCode reports whether err is a *refusal with one of the status codes.
 func hasCode(err error, codes ...int) bool {
 	var answer *refusal
 	if !errors.As(err, &answer) {

@@ -11,17 +11,15 @@ import (
 	"github.com/listfacade/listfacade/internal/divergence"
 )
 
-// list is one page. The objects alias the response body.
+// list is one page of a list.
 type list struct {
 	version, next string // resourceVersion of the list, and continue token of the next page
 	objects       []divergence.Object
 	bytes         int // total size of the objects
 }
 
-// readers contains, by encoding, the function that parses a page.
 var readers = map[string]func([]byte) (list, error){"json": readJSON, "protobuf": readProtobuf}
 
-// add adds an object.
 func (l *list) add(namespace, name, version string, content []byte) {
 	key := name
 	if namespace != "" {
@@ -54,13 +52,12 @@ func readJSON(body []byte) (list, error) {
 	return l, nil
 }
 
-// protobufMagic is the start of every protobuf body of Kubernetes.
 const protobufMagic = "k8s\x00"
 
 var errProtobuf = errors.New("response is not a protobuf list")
 
-// readProtobuf reads a list of any kind. Field 2 of runtime.Unknown is the list. Field 1 of the list is its metadata,
-// field 2 the objects. Field 1 of an object is its metadata.
+// readProtobuf reads a list of any kind, because all kinds have the same field numbers. In runtime.Unknown, 2 is the
+// list. In a list, 1 is the metadata and 2 an object. In an object, 1 is the metadata.
 func readProtobuf(body []byte) (list, error) {
 	envelope, ok := bytes.CutPrefix(body, []byte(protobufMagic))
 	if !ok {

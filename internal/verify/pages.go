@@ -17,14 +17,13 @@ type pages struct {
 	path     string
 	version  string
 	limit    int
-	useless  func() bool // reports whether the other side has failed, which makes more pages useless
+	useless  func() bool // reports whether the other server has failed; then no more pages are read
 
 	bytes       int64
-	read, flows int   // numbers of all pages, and of pages with flowHeader
+	read, flows int   // number of all pages, and of pages with flowHeader
 	err         error // why reading ended early
 }
 
-// all yields the objects in the order of the server.
 func (p *pages) all(ctx context.Context) func(func(divergence.Object) bool) {
 	return func(yield func(divergence.Object) bool) {
 		token := ""

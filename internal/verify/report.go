@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// report writes a line for each resource and encoding, followed by its differences.
+// report writes a line for each resource and encoding, and below it the differences.
 type report struct {
 	out                              io.Writer
 	shown                            int
@@ -21,7 +21,7 @@ func newReport(out io.Writer, shown int) *report { return &report{out: out, show
 
 const line = "%-9s %-9s %10s %12s %10s %9s  %s\n"
 
-// add writes the result of a resource in one encoding. It fails only if the output fails.
+// add writes the result of a resource in one encoding. It fails only if writing fails.
 func (r *report) add(o outcome) error {
 	if !r.begun {
 		r.begun = true
@@ -66,7 +66,6 @@ func (r *report) add(o outcome) error {
 	return r.details(o)
 }
 
-// details writes the differences, or why the result is unknown.
 func (r *report) details(o outcome) error {
 	if o.err != nil {
 		return r.note(o.err)
@@ -89,7 +88,6 @@ func (r *report) details(o outcome) error {
 	return nil
 }
 
-// passing writes how many pages the facade forwarded from kube-apiserver.
 func (r *report) passing(o outcome) (err error) {
 	switch {
 	case o.passed.all() && o.compared.Different == 0:
@@ -100,8 +98,8 @@ func (r *report) passing(o outcome) (err error) {
 	return err
 }
 
-// waits writes what the command waits for. Waiting takes minutes while the facade has not enough memory for a resource.
-// An output error is ignored, because writing the result fails too.
+// waits writes what the command waits for. The command can wait for minutes while the facade lacks memory for a
+// resource. A write error is ignored here, because writing the result will fail too.
 func (r *report) waits(path string, why error) {
 	_, _ = fmt.Fprintf(r.out, "    waiting for %s: %s\n", path, strconv.QuoteToGraphic(why.Error()))
 }
@@ -111,7 +109,6 @@ func (r *report) note(err error) error {
 	return failed
 }
 
-// end writes the summary and returns the result of the run.
 func (r *report) end() error {
 	_, err := fmt.Fprintf(r.out, "%d equal, %d different, %d forwarded, %d unknown, %d without the encoding; %d objects\n",
 		r.equal, r.different, r.passed, r.failed, r.missed, r.objects)

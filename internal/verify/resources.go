@@ -13,12 +13,10 @@ import (
 	"github.com/listfacade/listfacade/internal/discovery"
 )
 
-// resource is a resource to compare.
 type resource struct {
 	schema.GroupVersionResource
 }
 
-// path returns the path of the collection in all namespaces.
 func (r resource) path() string {
 	if r.Group == "" {
 		return "/api/" + r.Version + "/" + r.Resource
@@ -29,8 +27,7 @@ func (r resource) path() string {
 func (r resource) isSecret() bool { return r.Group == "" && r.Resource == "secrets" }
 
 // discovered returns the named resources, or all that can be listed and watched, in the server's preferred versions.
-// The error incomplete names the versions of groups that could not be read. The resources of all other versions are
-// returned.
+// The error incomplete names the group versions that could not be read. The result all lacks their resources.
 func (s *server) discovered(ctx context.Context, names []string) (all []resource, incomplete, err error) {
 	served, err := discovery.Read(ctx, s.discover)
 	if err != nil {
@@ -54,7 +51,6 @@ func (s *server) discovered(ctx context.Context, names []string) (all []resource
 	return all, served.Incomplete(), err
 }
 
-// discover is the server's discovery.Ask.
 func (s *server) discover(ctx context.Context, path, accept string) ([]byte, error) {
 	s.discovering.Lock()
 	defer s.discovering.Unlock()
@@ -69,7 +65,7 @@ func (s *server) discover(ctx context.Context, path, accept string) ([]byte, err
 	return a.body, err
 }
 
-// named returns the resources with these names. A name without a group must be unique.
+// named returns the resources with these names. A name without a group must be unique, unless the core group has it.
 func named(all []resource, names []string) ([]resource, error) {
 	var chosen []resource
 	for _, name := range names {

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// attempts is the maximum number of comparisons of a resource whose version expires during the comparison.
+	// attempts is the maximum number of comparisons of a resource. A comparison fails if its resourceVersion expires.
 	attempts = 3
-	// fillWait is how long to wait for the facade to cache a resource.
+	// fillWait is how long Run waits for the facade to cache a resource.
 	fillWait = 5 * time.Minute
-	// pause is the minimum time between two attempts while waiting.
+	// pause is the minimum time between two requests while Run waits.
 	pause = 500 * time.Millisecond
 )
 
@@ -63,27 +63,25 @@ func Run(ctx context.Context, facade, upstream *rest.Config, o Options, out io.W
 	return v.report.end()
 }
 
-// verification is one run of the command.
 type verification struct {
 	facade, upstream *server
 	options          Options
 	report           *report
 }
 
-// outcome is the result for one resource in one encoding.
 type outcome struct {
 	resource    resource
 	encoding    string
 	version     string
 	bytes       int64
 	compared    divergence.Compared
-	differences []divergence.Difference // first differences, at most Options.Shown
-	skipped     bool                    // whether neither server supports the encoding
+	differences []divergence.Difference
+	skipped     bool // whether neither server supports the encoding
 	passed      passed
-	err         error // why the resource could not be compared
+	err         error
 }
 
-// compare compares a resource in an encoding. It fails when the context ends or the output fails.
+// compare compares a resource in an encoding. It fails when the context ends or writing fails.
 func (v *verification) compare(ctx context.Context, r resource, encoding string) error {
 	var o outcome
 	for range attempts {
@@ -104,8 +102,8 @@ func (v *verification) compare(ctx context.Context, r resource, encoding string)
 	return v.report.add(o)
 }
 
-// lacks reports whether neither server supports the encoding, after one of them returned 406. Otherwise err is the
-// reason why the result is unknown.
+// lacks reports whether neither server supports the encoding, after one of them returned 406. It returns an error if
+// the other server supports the encoding, or if a request fails.
 func (v *verification) lacks(ctx context.Context, r resource, encoding string,
 	refused error) (neither bool, err error) {
 	for _, s := range []*server{v.facade, v.upstream} {
@@ -120,8 +118,8 @@ func (v *verification) lacks(ctx context.Context, r resource, encoding string,
 	return true, nil
 }
 
-// once compares both sides at the version of the facade's cache, because the facade serves that version without
-// forwarding.
+// once compares both servers at the resourceVersion of the facade's cache, because the facade serves that
+// resourceVersion without forwarding.
 func (v *verification) once(ctx context.Context, r resource, encoding string) outcome {
 	o := outcome{resource: r, encoding: encoding}
 	for _, s := range []*server{v.facade, v.upstream} {
@@ -147,7 +145,7 @@ func (v *verification) once(ctx context.Context, r resource, encoding string) ou
 				o.differences = append(o.differences, d)
 			}
 		})
-	// When one side fails, the remaining objects of the other side are not differences.
+	// When one server fails, the remaining objects of the other server are not differences.
 	if err := errors.Join(facade.err, upstream.err); err != nil {
 		o.err = err
 	}
@@ -155,24 +153,22 @@ func (v *verification) once(ctx context.Context, r resource, encoding string) ou
 	return o
 }
 
-// passed counts the pages that the facade forwarded. For these pages, kube-apiserver was compared with itself.
+// passed counts the forwarded pages. In such pages, kube-apiserver was compared with itself.
 type passed struct {
 	pages, of int
-	unknown   bool // whether kube-apiserver sends no flowHeader, which makes the fields pages and of meaningless
+	unknown   bool // whether kube-apiserver sends no flowHeader; pages is then meaningless
 }
 
-// passedOf counts the pages of facade that came from upstream.
 func passedOf(facade, upstream *pages) passed {
 	return passed{pages: facade.flows, of: facade.read, unknown: upstream.flows == 0}
 }
 
-// all reports whether all pages were forwarded.
 func (p passed) all() bool { return p.of > 0 && p.pages == p.of }
 
-// nothing is a field selector for a name that no object is likely to have, which makes the list empty.
+// nothing is a field selector for a name that no object is likely to have. The list is then empty.
 const nothing = "metadata.name=listfacade.verify"
 
-// version returns the version of the facade's cache. It waits until the resource is cached.
+// version returns the resourceVersion of the facade's cache. It waits up to fillWait until the resource is cached.
 func (v *verification) version(ctx context.Context, r resource, encoding string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, fillWait)
 	defer cancel()

@@ -15,37 +15,36 @@ import (
 )
 
 const (
-	// answerWait is the maximum duration of a response, answerLimit its maximum size in bytes.
+	// answerWait is the maximum duration of a request.
 	answerWait  = 2 * time.Minute
-	answerLimit = 1 << 30
-	// patience is how long a server may respond to one request with 429. After that it gets no more requests. longestPause
-	// is the maximum time between attempts, shortPause the time without a Retry-After header.
+	answerLimit = 1 << 30 // bytes
+	// patience is how long a server may respond to one request with 429. After that, the server receives no more
+	// requests. longestPause is the maximum time between attempts. shortPause is the time if a response has no
+	// Retry-After header.
 	patience     = 2 * time.Minute
 	longestPause = 30 * time.Second
 	shortPause   = time.Second
 )
 
-// flowHeader is the header in which kube-apiserver reports the flow schema of a request. The facade forwards the header
-// with kube-apiserver's responses, and sends none with its own.
+// flowHeader is the header in which kube-apiserver reports the flow schema of a request. The facade forwards this
+// header, and sends none with its own responses. A page with this header was therefore forwarded.
 const flowHeader = "X-Kubernetes-Pf-Flowschema-Uid"
 
-// accepts contains the Accept header for each encoding. The protobuf header does not accept JSON.
+// accepts contains the Accept header for each encoding. The header for protobuf does not accept JSON.
 var accepts = map[string]string{"json": "application/json", "protobuf": "application/vnd.kubernetes.protobuf"}
 
-// server is one of the two servers.
 type server struct {
-	name   string // name in messages
+	name   string
 	client *http.Client
 	base   *url.URL
 	now    func() time.Time
 	sleep  func(context.Context, time.Duration) error
 	waits  func(path string, why error) // called once for each request that is repeated later
 
-	busy        error      // why no more requests are sent; nil while requests are sent
-	discovering sync.Mutex // held during each discovery request, because these are concurrent
+	busy        error      // why no more requests are sent, or nil
+	discovering sync.Mutex // serializes discovery requests, which package discovery sends concurrently
 }
 
-// answer is a response with status 200.
 type answer struct {
 	body  []byte
 	flows bool // whether the response has flowHeader
@@ -65,7 +64,7 @@ func newServer(name string, config *rest.Config) (*server, error) {
 	return &server{name: name, client: client, base: base, now: time.Now, sleep: sleep, waits: func(string, error) {}}, nil
 }
 
-// sleep waits for d. It fails when the context ends earlier.
+// sleep waits for d. It fails if the context ends earlier.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -77,8 +76,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// get sends a GET request. After a 429 it repeats the request as Retry-After demands, for at most two minutes. If all
-// responses are 429, this call and all later ones fail. Other statuses than 200 are returned as a *refusal.
+// get sends a GET request. After a 429 it repeats the request as Retry-After demands, for at most patience. If all
+// responses are 429, this call and all later calls fail. Any other status than 200 is returned as a *refusal.
 func (s *server) get(ctx context.Context, path string, query url.Values, accept string) (answer, error) {
 	if s.busy != nil {
 		return answer{}, s.busy
@@ -104,7 +103,6 @@ func (s *server) get(ctx context.Context, path string, query url.Values, accept 
 	}
 }
 
-// ask sends one GET request.
 func (s *server) ask(ctx context.Context, path string, query url.Values, accept string) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWait)
 	defer cancel()
