@@ -13,16 +13,13 @@ const (
 	formatLimit   = len(format) + 8
 
 	blockMagic = "lfjb"
-	// headerSize is the size of a block's header in bytes.
 	headerSize = 72
-	// blockSize is the size of a block's content, in bytes, at which the writer ends the block.
+	// blockSize is the number of bytes of content at which the writer ends a block.
 	blockSize = 4 << 20
-	// contentLimit is the maximum size of a block's content in bytes. Only a block with one large record is larger
-	// than blockSize.
+	// contentLimit is the maximum size of a block's content, in bytes. A block exceeds blockSize only by its last record.
 	contentLimit = 64 << 20
 )
 
-// blockKind is the type of a block.
 type blockKind byte
 
 const (
@@ -34,7 +31,6 @@ const (
 	endBlock                             // no content; last block of a segment that was closed
 )
 
-// codec says how the content of a block is stored.
 type codec byte
 
 const (
@@ -42,7 +38,7 @@ const (
 	zstdCodec
 )
 
-// header is the header of a block, in the order of the file.
+// header is the header of a block. The fields are in the order of the file.
 type header struct {
 	Magic     [4]byte
 	Kind      blockKind
@@ -50,31 +46,29 @@ type header struct {
 	_         [2]byte
 	Stored    uint32 // size of the content in the file
 	Size      uint32 // size of the content
-	Number    uint32 // number of blocks before it in the segment
-	Records   uint32 // number of records; of the checkpoint in a completeBlock or endBlock
+	Number    uint32 // number of earlier blocks in the segment
+	Records   uint32 // number of records; in a completeBlock or endBlock, number of objects of the checkpoint
 	First     uint64 // lowest resourceVersion of the events; without events, that of the last event before the block
-	Last      uint64 // highest resourceVersion of the events, likewise
-	Earliest  int64  // lowest time of the events, in milliseconds; of the segment in an endBlock
+	Last      uint64 // highest resourceVersion of the events; without events, that of the last event before the block
+	Earliest  int64  // lowest time of the events, in milliseconds; in an endBlock, of all records of the segment
 	Until     int64  // time of the last event; without events, that of the last event before the block
 	Segment   uint64 // random number of the segment
 	Sum       uint32 // CRC-32C of the stored content
 	HeaderSum uint32 // CRC-32C of the fields above
 }
 
-// sumAt is the offset of header.HeaderSum.
 const sumAt = headerSize - 4
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// put writes the header into the first headerSize bytes of b.
 func (h *header) put(b []byte) {
 	copy(h.Magic[:], blockMagic)
 	_, _ = binary.Encode(b, binary.BigEndian, h) // fails only if b is too short
 	binary.BigEndian.PutUint32(b[sumAt:], crc32.Checksum(b[:sumAt], castagnoli))
 }
 
-// get reads the header from the first headerSize bytes of b. It reports whether they are a header of the segment with
-// the given random number; 0 accepts any.
+// get reads the header from the first headerSize bytes of b. It reports whether they are a valid header of the segment
+// with the given random number. 0 accepts any segment.
 func (h *header) get(b []byte, segment uint64) bool {
 	if string(b[:len(blockMagic)]) != blockMagic {
 		return false
@@ -84,5 +78,4 @@ func (h *header) get(b []byte, segment uint64) bool {
 		h.Stored <= contentLimit && h.Size <= contentLimit
 }
 
-// end returns the offset after a block at the given offset.
 func (h *header) end(at int64) int64 { return at + headerSize + int64(h.Stored) }

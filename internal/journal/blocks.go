@@ -27,7 +27,6 @@ type blocks struct {
 	finished bool // an end block was read
 }
 
-// start reads the magic line and the first block.
 func (b *blocks) start() (s start, err error) {
 	line := make([]byte, formatLimit)
 	n, _ := b.file.ReadAt(line, 0)
@@ -51,7 +50,6 @@ func (b *blocks) start() (s start, err error) {
 	return s, nil
 }
 
-// wrongFormat returns the error for a file that begins with another line.
 func wrongFormat(line []byte) error {
 	first, _, ok := strings.Cut(string(line), "\n")
 	version, ours := strings.CutPrefix(first, formatName)
@@ -61,8 +59,8 @@ func wrongFormat(line []byte) error {
 	return fmt.Errorf("%w: got %q, want %q", ErrFormat, version, formatVersion)
 }
 
-// peek returns the header of the next block without moving. It reports false at the end of the segment and at a block
-// that is not valid.
+// peek returns the header of the next block without moving. It reports false at the end of the segment and at an
+// invalid header.
 func (b *blocks) peek() (h header, ok bool) {
 	var head [headerSize]byte
 	if b.finished || b.size-b.at < headerSize {
@@ -75,7 +73,6 @@ func (b *blocks) peek() (h header, ok bool) {
 	return h, ok
 }
 
-// skip moves behind the block with the given header.
 func (b *blocks) skip(h *header) {
 	b.at = h.end(b.at)
 	b.number++
@@ -83,7 +80,6 @@ func (b *blocks) skip(h *header) {
 	b.finished = h.Kind == endBlock
 }
 
-// whole returns ErrDamaged if the end of the checkpoint was not read.
 func (b *blocks) whole() error {
 	if b.complete {
 		return nil
@@ -91,7 +87,7 @@ func (b *blocks) whole() error {
 	return damaged(b.at, "checkpoint is incomplete")
 }
 
-// verify reads the stored content of the next block and compares its checksum. It does not move.
+// verify reads the stored content of the next block and reports whether its checksum matches.
 func (b *blocks) verify(h *header) bool {
 	if cap(b.stored) < int(h.Stored) {
 		b.stored = make([]byte, h.Stored)
@@ -107,7 +103,7 @@ func (b *blocks) unpack(h *header) ([]byte, error) {
 	case h.Codec == asIs && h.Stored == h.Size:
 		return b.stored, nil
 	case h.Codec != zstdCodec:
-		return nil, errors.New("unknown compression")
+		return nil, errors.New("unknown compression or wrong size")
 	}
 	if b.unzip == nil {
 		var err error
@@ -125,15 +121,14 @@ func (b *blocks) unpack(h *header) ([]byte, error) {
 	return b.content, err
 }
 
-// close frees the memory of the decoder.
 func (b *blocks) close() {
 	if b.unzip != nil {
 		b.unzip.Close()
 	}
 }
 
-// damage returns ErrDamaged if a valid block follows the block at b.at, which is not valid. Otherwise that block is the
-// torn end of the segment, and damage returns nil.
+// damage judges an invalid block at b.at. It returns ErrDamaged if a valid header of a later block follows, or if the
+// checkpoint is incomplete. Otherwise the block is the torn end of the segment, and damage returns nil.
 func (b *blocks) damage(ctx context.Context, reason string) error {
 	const chunk = 1 << 20
 	buffer := make([]byte, min(chunk+headerSize, b.size-b.at))
@@ -153,7 +148,6 @@ func (b *blocks) damage(ctx context.Context, reason string) error {
 	return b.whole()
 }
 
-// hasHeader reports whether the header of a later block of the segment is in data.
 func (b *blocks) hasHeader(data []byte) bool {
 	for at := 0; ; at++ {
 		found := bytes.Index(data[at:], []byte(blockMagic))
@@ -199,7 +193,6 @@ func (b *blocks) all(ctx context.Context, selects func(*header) bool, yield func
 	}
 }
 
-// records calls yield with the records of one block until yield returns false.
 func (b *blocks) records(h *header, content []byte, yield func(Record) bool) (goesOn bool, err error) {
 	if h.Kind == completeBlock || h.Kind == endBlock || h.Kind == startBlock {
 		return true, nil

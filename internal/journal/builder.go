@@ -6,9 +6,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// manyBytes is the size of a block's records, in bytes, from which the block is compressed, although each payload is
-// compressed already. This saves space because the payloads of similar objects, or of successive versions of an object,
-// still have much in common.
+// manyBytes is the size of a block's records, in bytes, from which the block is compressed even if each payload is
+// compressed already. This saves space because similar objects, and successive versions of an object, have much in
+// common.
 const manyBytes = 64 << 10
 
 // builder collects records until they fill a block. Its buffers are reused, so a process needs only one builder per
@@ -21,7 +21,6 @@ type builder struct {
 	plain  int    // bytes of the records with Plain set
 }
 
-// begin empties the builder for the next block of an output.
 func (b *builder) begin(kind blockKind, after *output) {
 	b.h = header{
 		Kind: kind, Number: after.blocks, Segment: after.id, First: after.rv, Last: after.rv,
@@ -33,10 +32,8 @@ func (b *builder) begin(kind blockKind, after *output) {
 	b.block, b.plain = b.block[:headerSize], 0
 }
 
-// content returns the number of bytes of the records.
 func (b *builder) content() int { return len(b.block) - headerSize }
 
-// add adds a record.
 func (b *builder) add(r *Record) {
 	if r.Kind.isEvent() {
 		ms := r.Time.UnixMilli()

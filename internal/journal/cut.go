@@ -15,8 +15,8 @@ const (
 	Absent Certainty = iota
 	// Exact means that the journal has the lane's content at the resourceVersion.
 	Exact
-	// Hole means that the resourceVersion is after the end of a segment and before the checkpoint of the next one, and
-	// events between them may be missing.
+	// Hole means that the resourceVersion is between the end of a segment and the checkpoint of the next one. Events
+	// between them may be missing.
 	Hole
 	// Tail means that the resourceVersion is after the end of the lane's journal. Later events may be missing.
 	Tail
@@ -36,22 +36,21 @@ type Cut struct {
 type LaneCut struct {
 	Lane      string
 	Certainty Certainty
-	// Segment has the lane's content at Cut.RV, or the latest before it: the content is the checkpoint and all events
-	// up to Cut.RV. It is empty if Certainty is Absent.
+	// Segment has the lane's last content at or before Cut.RV: the checkpoint and all events up to Cut.RV. It is empty
+	// if Certainty is Absent.
 	Segment Segment
-	// Next is the first segment after Segment, of any cluster; nil if there is none.
+	// Next is the segment after Segment, of any cluster; nil if there is none.
 	Next *Segment
 }
 
-// laneSegments is a lane with its segments.
 type laneSegments struct {
 	name string
 	all  []Segment // readable segments
 }
 
-// CutAt returns the cut at a time. Its cluster is the one with the last record by then. Its RV is the newest one that a
-// lane of the cluster had recorded by then, or 0 if nothing was recorded by then. If the clock went back, times may
-// repeat; the records written last count.
+// CutAt returns the cut at a time, from the records up to that time. Its cluster is the one with the latest record. Its
+// RV is the highest that a lane of the cluster recorded, or 0 without records. For each lane, the record that was
+// written last counts, even if the clock went back.
 func CutAt(ctx context.Context, dir string, at time.Time) (Cut, error) {
 	lanes, err := readable(dir)
 	if err != nil {
@@ -59,7 +58,7 @@ func CutAt(ctx context.Context, dir string, at time.Time) (Cut, error) {
 	}
 	var cut Cut
 	var latest time.Time
-	first := make([]int, len(lanes)) // index of the segment of each lane at that time; -1 if there is none
+	first := make([]int, len(lanes)) // index of each lane's segment at that time; -1 if there is none
 	rv := make([]uint64, len(lanes))
 	for i, lane := range lanes {
 		var recorded time.Time
@@ -81,7 +80,7 @@ func CutAt(ctx context.Context, dir string, at time.Time) (Cut, error) {
 	return cut, nil
 }
 
-// CutAtVersion returns the cut at a resourceVersion, of the cluster that was recorded last.
+// CutAtVersion returns the cut at a resourceVersion. Its cluster is the one with the latest record.
 func CutAtVersion(dir string, rv uint64) (Cut, error) {
 	lanes, err := readable(dir)
 	if err != nil {
@@ -104,7 +103,7 @@ func CutAtVersion(dir string, rv uint64) (Cut, error) {
 	return cut, nil
 }
 
-// readable returns the lanes of a directory that have readable segments.
+// readable returns the lanes that have readable segments, with only these segments.
 func readable(dir string) ([]laneSegments, error) {
 	names, err := Lanes(dir)
 	if err != nil {
@@ -140,8 +139,8 @@ func (l *laneSegments) at(ctx context.Context, t time.Time) (index int, rv uint6
 	return -1, 0, time.Time{}, nil
 }
 
-// forward returns the index of the last segment, from the given index on, whose checkpoint is not after the cut; -1 if
-// there is none. It stops where resourceVersions went back, because the cluster was then restored from a backup.
+// forward returns the index of the last segment, from the given index on, whose checkpoint is not after the cut, or -1.
+// It stops where resourceVersions went back, because the cluster was then restored from a backup.
 func (l *laneSegments) forward(index int, cut *Cut) int {
 	if index >= 0 && l.all[index].Cluster != cut.Cluster {
 		return -1
@@ -156,7 +155,6 @@ func (l *laneSegments) forward(index int, cut *Cut) int {
 	return index
 }
 
-// add adds a lane with the segment that has the given index, or without a segment if the index is -1.
 func (c *Cut) add(lane laneSegments, index int) {
 	part := LaneCut{Lane: lane.name}
 	if index+1 < len(lane.all) {
@@ -169,7 +167,6 @@ func (c *Cut) add(lane laneSegments, index int) {
 	c.Lanes = append(c.Lanes, part)
 }
 
-// certainty returns the certainty of a lane whose segment is known.
 func (l *LaneCut) certainty(rv uint64) Certainty {
 	switch {
 	case rv <= l.Segment.Last || l.Next != nil && l.Next.Continues(&l.Segment):

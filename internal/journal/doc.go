@@ -1,5 +1,5 @@
-// Package journal reads and writes the files of the journal: the objects of each lane at a moment, and the events after
-// it. The package does not interpret the payload of a record.
+// Package journal reads and writes the files of the journal. They contain the objects of each lane at a moment, the
+// later events, and the upstream's discovery documents. The payloads of a lane's records are not interpreted.
 //
 // # Directory
 //
@@ -8,20 +8,21 @@
 //	documents/0000000001.segment     discovery documents (Documents)
 //
 // One process writes. Each lane has one Writer, used by one goroutine. Writers share a lock while they read and create
-// directories, so a disk that hangs then delays every Writer. Readers need no lock, and see segments that are being
-// written. A file has mode 0600. Readers refuse links, pipes, files of other users, and files that other users may read
-// or write.
+// directories. A disk that hangs at that moment therefore delays every Writer. Readers need no lock, and see segments
+// that are being written. A file has mode 0600. Readers refuse links, pipes, files of other users, and files that other
+// users may read or write.
 //
 // # Segment
 //
 // A segment is a checkpoint and the events after it. It is written under a name that begins with a dot, synced, and
-// renamed when the checkpoint is complete. Events are appended without a sync: after a crash of the process, they are
-// complete; after a crash of the machine, the end may be missing.
+// renamed when the checkpoint is complete. Events are appended without a sync. Appended events survive a crash of the
+// process. After a crash of the machine, the last events may be missing.
 //
 //	listfacade journal 1\n
 //	blocks
 //
-// A block has a header of 72 bytes, and content of about 4 MiB at most. Numbers are big-endian.
+// A block has a header of 72 bytes, and content. It ends at the latest with the record that reaches 4 MiB of content.
+// Numbers are big-endian.
 //
 //	 0  magic "lfjb"
 //	 4  kind of block: 1 start (JSON), 2 dictionary, 3 objects, 4 end of the checkpoint, 5 events, 6 end of the segment
@@ -45,17 +46,17 @@
 //
 // # Damage
 //
-// A block is used only if both checksums match, and its numbers are the expected ones. Reading ends before the first
-// block that is not valid. If a valid block of the segment follows, the segment is damaged there, and the reader gets
-// ErrDamaged after the records before it. Otherwise this is the torn end of the segment, which is no error. A segment
-// without its complete checkpoint is damaged. The checksums detect damage, but not forgery, because anyone who can
-// write to the directory can create valid files.
+// A block is used only if both checksums and the numbers of block and segment match. Reading ends before the first
+// block that is not valid. If a valid header of a later block follows, the segment is damaged there. The reader then
+// gets ErrDamaged after the records before the damage. Otherwise the block is the torn end of the segment, which is no
+// error. A segment without its complete checkpoint is damaged. The checksums do not detect forgery, because anyone who
+// can write to the directory can create valid files.
 //
-// Start.After says that a segment continues exactly the one before. It has the random number and the size of that
-// segment, so that a segment whose end was lost is not continued (Segment.Continues).
+// Start.After says that a segment continues the previous segment without a hole. It has the random number and the size
+// of the previous segment. A segment that lost its end is therefore not continued (Segment.Continues).
 //
 // Order does not depend on the clock: sequence numbers order segments, and blocks are in the order of writing. If the
-// clock goes back, a look-up by time returns the record that was written last among those whose time is not later.
+// clock goes back, a look-up by time considers the records whose time is not later, and returns the one written last.
 //
 // # Memory
 //

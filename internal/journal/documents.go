@@ -23,25 +23,21 @@ type Document struct {
 	Time      time.Time
 }
 
-// name identifies a document.
 type name struct{ path, accept string }
 
 const separator = "\x00" // between path and Accept in a record's key
 
 func (d *Document) name() name { return name{d.Path, d.Accept} }
 
-// payload returns the payload of the document's record.
 func (d *Document) payload() []byte {
 	payload := append(binary.AppendUvarint(nil, uint64(len(d.MediaType))), d.MediaType...)
 	return append(payload, d.Body...)
 }
 
-// record returns the record of the document.
 func (d *Document) record(kind Kind) Record {
 	return Record{Kind: kind, Time: d.Time, Key: d.Path + separator + d.Accept, Payload: d.payload(), Plain: true}
 }
 
-// documentOf returns the document in a record.
 func documentOf(r Record) (Document, error) {
 	path, accept, ok := strings.Cut(r.Key, separator)
 	c := cursor{rest: r.Payload}
@@ -85,7 +81,7 @@ func (d *Documents) Put(ctx context.Context, document Document) error {
 	return nil
 }
 
-// begin begins a segment with all documents that are valid now.
+// begin begins a segment with the last content of all documents of the cluster.
 func (d *Documents) begin(ctx context.Context, now time.Time) error {
 	all, cluster, err := documents(ctx, d.writer.journal.dir, func(time.Time) bool { return true })
 	if err != nil {
@@ -111,15 +107,15 @@ func (d *Documents) begin(ctx context.Context, now time.Time) error {
 // Close closes the open segment.
 func (d *Documents) Close() error { return d.writer.Close() }
 
-// DocumentsAt returns the documents that were valid at a time, sorted by path and Accept header. A document that was
-// first recorded after that time, in the same segment, is included with its first content.
+// DocumentsAt returns the documents that were valid at a time, sorted by path and Accept header. All are from one
+// segment. If this segment has a document only after the time, the first content of the document is included.
 func DocumentsAt(ctx context.Context, dir string, at time.Time) ([]Document, error) {
 	all, _, err := documents(ctx, dir, func(t time.Time) bool { return !t.After(at) })
 	return all, err
 }
 
-// documents returns the documents of the last segment that inTime accepts, or else of the first one, with all changes
-// that inTime accepts. It also returns the segment's cluster.
+// documents returns the documents of the last segment whose start inTime accepts, or else of the first segment. It also
+// returns the segment's cluster.
 func documents(ctx context.Context, dir string, inTime func(time.Time) bool) ([]Document, string, error) {
 	all, err := segments(filepath.Join(dir, documentsDir))
 	if err != nil {

@@ -8,12 +8,11 @@ import (
 var (
 	// ErrLocked is returned when another process writes to the directory.
 	ErrLocked = errors.New("another process writes to this journal")
-	// ErrAccess is returned when a file or directory belongs to another user, or when users other than its owner may
-	// read or write it.
-	ErrAccess = errors.New("file belongs to another user, or users other than its owner may read or write it")
+	// ErrAccess is returned for links, and when other users own or may write a file or directory, or may read a file.
+	ErrAccess = errors.New("file is a link or has a wrong type, belongs to another user, or is accessible to users other than its owner")
 	// ErrDamaged is returned when a file is not a segment, or when a segment is damaged before its end. The records
 	// before the damage are valid.
-	ErrDamaged = errors.New("segment is damaged")
+	ErrDamaged = errors.New("file is damaged")
 	// ErrFormat is returned for a segment of another version of the format.
 	ErrFormat = errors.New("segment has another version of the format")
 	// ErrOrder is returned when a record has a lower resourceVersion than its predecessor.
@@ -26,7 +25,6 @@ var (
 	ErrNoDirectory = errors.New("cannot write a journal to this directory")
 )
 
-// damaged returns the error for the block at an offset.
 func damaged(offset int64, reason string) error {
 	return fmt.Errorf("%w at offset %d: %s", ErrDamaged, offset, reason)
 }

@@ -17,13 +17,11 @@ const (
 	documentsDir = "documents"
 	lockName     = "lock"
 	suffix       = ".segment"
-	digits       = 10 // minimum number of digits in a file name, so that names sort
+	digits       = 10 // minimum number of digits in a file name; leading zeros make names sort by number
 )
 
-// fileName returns the name of a segment's file.
 func fileName(sequence uint64) string { return fmt.Sprintf("%0*d", digits, sequence) + suffix }
 
-// sequenceOf returns the sequence number in the name of a segment's file.
 func sequenceOf(name string) (sequence uint64, ok bool) {
 	number, ok := strings.CutSuffix(name, suffix)
 	if !ok || len(number) < digits {
@@ -33,14 +31,12 @@ func sequenceOf(name string) (sequence uint64, ok bool) {
 	return sequence, err == nil && fileName(sequence) == name
 }
 
-// file is the name of a segment's file in its directory.
 type file struct {
 	path     string
 	sequence uint64
 }
 
-// files returns the segments' files in a directory by sequence number. It returns none if the directory does not exist.
-// It ignores all other files.
+// files returns the segments' files in a directory, sorted by sequence number, or none if the directory does not exist.
 func files(dir string) ([]file, error) {
 	entries, err := ownEntries(dir)
 	var all []file
@@ -58,8 +54,8 @@ func files(dir string) ([]file, error) {
 	return all, err
 }
 
-// ownEntries reads a directory inside of the journal's directory. It returns nothing if dir does not exist, and
-// ErrAccess if dir is no directory, belongs to another user, or is writable by other users.
+// ownEntries reads a directory of the journal. It returns nothing if the directory does not exist. It returns ErrAccess
+// if dir is no directory, belongs to another user, or is writable by other users.
 func ownEntries(dir string) ([]fs.DirEntry, error) {
 	info, err := os.Lstat(dir)
 	switch {
@@ -77,14 +73,13 @@ func ownEntries(dir string) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// isOwn reports whether a file belongs to this process's user.
 func isOwn(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int64(stat.Uid) == int64(os.Geteuid())
 }
 
-// openFile opens a file that only this process's user may access. It follows no link and does not wait for the writer
-// of a named pipe.
+// openFile opens a file and returns its size. It returns ErrAccess for a link, and for a file that another user owns or
+// may access. It does not wait for the writer of a named pipe.
 func openFile(path string, flags int) (*os.File, int64, error) {
 	f, err := os.OpenFile(path, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if errors.Is(err, syscall.ELOOP) {

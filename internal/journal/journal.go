@@ -22,8 +22,8 @@ type Journal struct {
 	builders sync.Pool // of *builder
 
 	mu      sync.Mutex
-	running map[string]bool // directories of lanes with a writer
-	held    sync.Map        // directories of lanes that Hold protects; not under mu, so that Hold never waits for a disk
+	running map[string]bool // directories whose writer began a segment and is not closed
+	held    sync.Map        // directories that Hold protects; not under mu, which is locked during disk access
 }
 
 // Open opens a directory for writing, creates it if it is missing, and removes the unfinished segments of an earlier
@@ -67,8 +67,8 @@ func (j *Journal) Lane(name string) *Writer {
 	return &Writer{journal: j, dir: filepath.Join(j.dir, lanesDir, name)}
 }
 
-// Hold makes Retain keep all segments of a lane that is being read, until release is called, or the lane's writer
-// begins a segment or is closed. Neither Hold nor release waits for the disk.
+// Hold makes Retain keep all segments of a lane that is being read. It ends when release is called, or when the lane's
+// writer begins a segment or is closed. Neither Hold nor release waits for the disk.
 func (j *Journal) Hold(name string) (release func()) {
 	dir := filepath.Join(j.dir, lanesDir, name)
 	j.held.Store(dir, nil)
@@ -103,7 +103,6 @@ func (j *Journal) leave(dir string) {
 	j.held.Delete(dir)
 }
 
-// removeUnfinished removes the segments that an earlier process did not finish.
 func (j *Journal) removeUnfinished() error {
 	dirs, err := directories(j.dir)
 	for _, dir := range dirs {
@@ -119,7 +118,7 @@ func (j *Journal) removeUnfinished() error {
 	return err
 }
 
-// builder returns an empty builder. The caller releases it.
+// builder returns a builder, which the caller must release.
 func (j *Journal) builder() *builder {
 	if b, ok := j.builders.Get().(*builder); ok {
 		return b

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// MomentForms describes what ParseMoment accepts, for the help of flags.
+// MomentForms describes the texts that ParseMoment accepts, for the help of flags.
 const MomentForms = "a time (2026-01-31T03:47:00Z, or 03:47 in local time), a duration before now (10m) " +
 	"or a resourceVersion"
 
-// ErrMoment is returned for texts that are no moment.
+// ErrMoment is returned by ParseMoment for a text that is not a moment.
 var ErrMoment = errors.New("want " + MomentForms)
 
-// Moment is a time or a resourceVersion. The other field has its zero value.
+// Moment is either a time or a resourceVersion; the unused field is zero.
 type Moment struct {
 	Time    time.Time
 	Version uint64
@@ -38,15 +38,15 @@ func CutOf(ctx context.Context, dir string, m Moment) (Cut, error) {
 	return CutAt(ctx, dir, m.Time)
 }
 
-// Layouts of times, in the location of now. The first ones have a date.
 var (
+	// Layouts of times without a zone.
 	dated  = []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04"}
 	clocks = []string{"15:04:05", "15:04"}
 )
 
 // ParseMoment reads a moment: "now"; a resourceVersion; a duration before now, as 10m, -10m or "10m ago"; a time in the
-// format of RFC 3339; a date and a time; or a time of day. The last two are in the location of now. A time of day that
-// is later than now belongs to yesterday. Errors wrap ErrMoment.
+// format of RFC 3339; a date and a time; or a time of day. Dates and times of day are in the location of now. A time of
+// day that is later than now belongs to yesterday. Errors wrap ErrMoment.
 func ParseMoment(text string, now time.Time) (Moment, error) {
 	if text == "now" {
 		return Moment{Time: now}, nil
@@ -66,7 +66,6 @@ func ParseMoment(text string, now time.Time) (Moment, error) {
 	return Moment{}, fmt.Errorf("%q: %w", text, ErrMoment)
 }
 
-// local reads a time without a zone.
 func local(text string, now time.Time) (time.Time, bool) {
 	for _, layout := range dated {
 		if at, err := time.ParseInLocation(layout, text, now.Location()); err == nil {

@@ -12,11 +12,10 @@ import (
 	"time"
 )
 
-// syncEvery is the number of bytes of a checkpoint after which the file is synced. Otherwise, most of the time would be
-// spent in one sync, which the end of a context does not interrupt.
+// syncEvery is the number of bytes of a checkpoint after which the file is synced. With one sync at the end, most of
+// the time would be spent in this sync. The end of the context does not interrupt a sync.
 const syncEvery = 32 << 20
 
-// disk is a file to which a segment is written.
 type disk interface {
 	io.WriterAt
 	io.Closer
@@ -24,23 +23,23 @@ type disk interface {
 	Sync() error
 }
 
-// output is a segment that is being written. The segment can be set back to an earlier copy of its output.
+// output is a segment that is being written. Append works on a copy, so that an error leaves the output unchanged.
 type output struct {
 	file       disk
 	sequence   uint64
 	id         uint64
 	began      time.Time // Start.Time
 	size       int64
-	checkpoint int64  // size when the checkpoint was complete
-	synced     int64  // size at the last sync of the checkpoint
-	blocks     uint32 // number of blocks
+	checkpoint int64 // size when the checkpoint was complete
+	synced     int64 // size at the last sync of the checkpoint
+	blocks     uint32
 	records    uint32 // number of objects of the checkpoint
 	rv         uint64 // last resourceVersion
 	earliest   int64  // earliest time of all records, in milliseconds
 	until      int64  // time of the last record
 }
 
-// newOutput writes the magic line and the first block.
+// newOutput writes the format line and the first block.
 func newOutput(file disk, sequence uint64, s Start, b *builder) (*output, error) {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
@@ -63,7 +62,7 @@ func newOutput(file disk, sequence uint64, s Start, b *builder) (*output, error)
 	return o, o.put(b)
 }
 
-// put writes a finished block.
+// put finishes the block and writes it.
 func (o *output) put(b *builder) error {
 	block := b.finish()
 	if _, err := o.file.WriteAt(block, o.size); err != nil {
@@ -81,7 +80,6 @@ func (o *output) put(b *builder) error {
 	return nil
 }
 
-// mark writes a block without content.
 func (o *output) mark(kind blockKind, b *builder) error {
 	b.begin(kind, o)
 	b.h.Records = o.records
@@ -117,7 +115,6 @@ func (o *output) write(ctx context.Context, kind blockKind, records iter.Seq[Rec
 	return o.flush(ctx, kind, b)
 }
 
-// allows returns an error if a record must not be written next.
 func (o *output) allows(r *Record, kind blockKind, b *builder) error {
 	switch size := len(r.Key) + len(r.Payload); {
 	case r.Kind != Dictionary && r.Kind.block() != kind:
@@ -148,7 +145,6 @@ func (o *output) flush(ctx context.Context, kind blockKind, b *builder) error {
 	return nil
 }
 
-// create creates a file that only this process's user may access.
 func create(path string) (disk, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // O_EXCL follows no link
 }

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// Records returns the segment's records in the order in which they were written: the checkpoint, then the events. It
-// ends without an error at a torn end. At damage before that, it yields ErrDamaged; the records before it are valid. It
-// yields fs.ErrNotExist if the segment was removed, and the context's cause if the context ends. The file may grow
+// Records returns the segment's records in the order of writing: the checkpoint, then the events. It ends without an
+// error at a torn end. At damage before that, it yields ErrDamaged; the records before the damage are valid. It yields
+// fs.ErrNotExist if the segment was removed, and the context's cause if the context ends. The writer may append
 // meanwhile.
 func (s *Segment) Records(ctx context.Context) iter.Seq2[Record, error] {
 	return s.read(ctx, func(*header) bool { return true })
 }
 
-// Events returns the dictionaries of the segment, and its events and progress after a resourceVersion. For errors, see
+// Events returns all dictionaries of the segment, and its events and progress after a resourceVersion. For errors, see
 // Records.
 func (s *Segment) Events(ctx context.Context, after uint64) iter.Seq2[Record, error] {
 	all := s.read(ctx, func(h *header) bool {
@@ -32,7 +32,6 @@ func (s *Segment) Events(ctx context.Context, after uint64) iter.Seq2[Record, er
 	}
 }
 
-// read returns the records of the blocks that the function selects.
 func (s *Segment) read(ctx context.Context, selects func(*header) bool) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		file, size, err := openFile(s.Path, os.O_RDONLY)
@@ -49,8 +48,8 @@ func (s *Segment) read(ctx context.Context, selects func(*header) bool) iter.Seq
 	}
 }
 
-// at returns the last record at or before a time, in the order of writing. The checkpoint counts as a record. At damage
-// it returns the last one before the damage.
+// at returns the last record at or before a time, in the order of writing. The checkpoint counts as a record. If the
+// segment is damaged, at considers only the records before the damage.
 func (s *Segment) at(ctx context.Context, t time.Time) (rv uint64, recorded time.Time, err error) {
 	rv, recorded = s.RV, s.Time
 	late := func(h *header) bool { return h.Kind == eventsBlock && !milliseconds(h.Earliest).After(t) }

@@ -18,8 +18,7 @@ const (
 	Delete
 	// Progress says that there is no event between the previous record and this record's resourceVersion.
 	Progress
-	// Dictionary has data that the payloads of later records refer to. It precedes its first use in a segment. Records
-	// and Events return all dictionaries of the segment, also if Events begins later.
+	// Dictionary has data that the payloads of later records refer to. It precedes its first use in a segment.
 	Dictionary
 )
 
@@ -38,7 +37,6 @@ type Record struct {
 // isEvent reports whether records of this kind are ordered by resourceVersion and have a time.
 func (k Kind) isEvent() bool { return k == Upsert || k == Delete || k == Progress }
 
-// block returns the kind of the blocks that contain records of this kind; 0 for an unknown kind.
 func (k Kind) block() blockKind {
 	switch k {
 	case Object:
@@ -51,7 +49,6 @@ func (k Kind) block() blockKind {
 	return 0
 }
 
-// append appends the record's binary form.
 func (r *Record) append(b []byte) []byte {
 	b = append(b, byte(r.Kind))
 	b = binary.AppendUvarint(b, r.RV)
@@ -62,13 +59,13 @@ func (r *Record) append(b []byte) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(r.Payload))), r.Payload...)
 }
 
-// cursor reads records from the content of a block.
+// cursor reads records from the content of a block. It sets broken if the content is invalid.
 type cursor struct {
 	rest   []byte
-	broken bool // set when a field does not fit
+	broken bool
 }
 
-// next reads a record. It must not be called at the end. It sets broken if the content is not a record.
+// next reads a record. It must not be called at the end.
 func (c *cursor) next() Record {
 	r := Record{Kind: Kind(c.rest[0])}
 	c.rest = c.rest[1:]
@@ -83,7 +80,7 @@ func (c *cursor) next() Record {
 	return r
 }
 
-// number skips the n bytes of the number v and returns v. It sets broken if n says that no number was decoded.
+// number skips a number of n bytes and returns its value v. n <= 0 means that no number was decoded.
 func (c *cursor) number(v uint64, n int) uint64 {
 	if n <= 0 {
 		c.broken, c.rest = true, nil
@@ -93,7 +90,6 @@ func (c *cursor) number(v uint64, n int) uint64 {
 	return v
 }
 
-// bytes reads a length and as many bytes.
 func (c *cursor) bytes() []byte {
 	length := c.number(binary.Uvarint(c.rest))
 	if c.broken || length > uint64(len(c.rest)) {

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// GVR reads Identity.Resource, which is the text of a schema.GroupVersionResource: "apps/v1, Resource=deployments".
+// GVR parses Identity.Resource, which is the text of a schema.GroupVersionResource: "apps/v1, Resource=deployments".
 func (i *Identity) GVR() (schema.GroupVersionResource, error) {
 	version, resource, ok := strings.Cut(i.Resource, ", Resource=")
 	group, version, both := strings.Cut(version, "/")

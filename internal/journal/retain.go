@@ -18,16 +18,18 @@ type Limits struct {
 type Kept struct {
 	Segments int
 	Bytes    int64
-	Removed  int  // number of removed segments
-	Over     bool // the segments that must stay take more than Limits.Bytes
+	Removed  int
+	Over     bool // the remaining segments take more than Limits.Bytes
 }
 
-// kept is a segment's file that may be removed.
+// kept is a segment's file, which Retain may remove.
 type kept struct {
 	file
-	bytes   int64
-	changed time.Time // last modification of this or an earlier segment of the lane, whichever is later
-	stays   bool      // newest segment of a lane with a writer, or of documents
+	bytes int64
+	// changed is the latest time at which this file or an earlier one of the lane was modified. For documents, the next
+	// file counts instead of this file, because documents are valid until the next segment begins.
+	changed time.Time
+	stays   bool // newest segment of a lane with a writer, or of documents
 }
 
 // Retain removes segments beyond the limits, beginning with the one that was modified earliest. It keeps the newest
@@ -59,8 +61,7 @@ func (j *Journal) Retain(now time.Time, limits Limits) (Kept, error) {
 	return result, err
 }
 
-// all returns the files of all segments, sorted by kept.changed. A later segment of a lane never precedes an earlier
-// one.
+// all returns the files of all segments, sorted by kept.changed. Segments of a lane stay in their order.
 func (j *Journal) all() ([]kept, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -83,7 +84,7 @@ func (j *Journal) all() ([]kept, error) {
 			if !documents || i == len(names)-1 {
 				latest = later(latest, info.ModTime())
 			} else if next, missing := os.Lstat(names[i+1].path); missing == nil {
-				latest = later(latest, next.ModTime()) // documents are valid until the next segment begins
+				latest = later(latest, next.ModTime())
 			}
 			all = append(all, kept{name, info.Size(), latest, stays && i == len(names)-1})
 		}
@@ -93,7 +94,6 @@ func (j *Journal) all() ([]kept, error) {
 	return all, err
 }
 
-// later returns the later one of two times.
 func later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b

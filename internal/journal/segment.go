@@ -8,13 +8,14 @@ import (
 	"time"
 )
 
-// Segment is a file of a lane: a checkpoint and the events after it. The fields describe the file when it was listed.
+// Segment is a file of the journal: a checkpoint and the events after it. The fields describe the file when it was
+// listed.
 type Segment struct {
 	Start
 	Lane     string
-	Sequence uint64 // number in the lane; later segments have higher ones, also if the clock went back
-	// Last is the resourceVersion of the last event or progress, or of the checkpoint. The segment has every event of
-	// the lane from Start.RV to Last.
+	Sequence uint64 // number in the lane; it increases, also if the clock goes back
+	// Last is the resourceVersion of the last event or progress, or else of the checkpoint. The segment has every event
+	// of the lane from Start.RV to Last.
 	Last uint64
 	// Until is the time of the last record. Earliest is the lowest time of all records: Start.Time, unless the clock
 	// went back.
@@ -26,7 +27,7 @@ type Segment struct {
 	Path            string
 	Modified        time.Time // modification time of the file
 	// Err is set if the segment cannot be read: ErrDamaged, ErrFormat, ErrAccess, or an error of the file system. Only
-	// Lane, Sequence, Path, Size and Modified are then valid.
+	// Lane, Sequence and Path are then valid, and Size and Modified if the file can be opened.
 	Err error
 }
 
@@ -35,9 +36,10 @@ func (s *Segment) Continues(before *Segment) bool {
 	return s.Err == nil && before.Err == nil && s.After != Position{} && s.After == before.End
 }
 
-// Run returns the newest segments of a list, each of which continues the one before. The first one is the newest whose
-// checkpoint is not later than a time, or else the oldest. A lane is restored from the checkpoint of the first one and
-// the events of all. Run omits a segment that cannot be read, and all earlier ones.
+// Run returns the newest segments of a list, each of which continues the previous one. It begins with the newest
+// segment whose checkpoint is not later than since, or else with the oldest segment of this sequence. A lane is
+// restored from the checkpoint of the first one and the events of all. Run omits a segment that cannot be read, and all
+// earlier ones.
 func Run(all []Segment, since time.Time) []Segment {
 	first := len(all) - 1
 	if first < 0 || all[first].Err != nil {
@@ -61,7 +63,6 @@ func Lanes(dir string) ([]string, error) {
 	return names, err
 }
 
-// directories returns the directories of a journal that can have segments.
 func directories(dir string) ([]string, error) {
 	lanes, err := Lanes(dir)
 	all := []string{filepath.Join(dir, documentsDir)}
@@ -94,7 +95,6 @@ func segments(dir string) ([]Segment, error) {
 	return all, err
 }
 
-// look sets the fields that describe the file.
 func (s *Segment) look() error {
 	file, size, err := openFile(s.Path, os.O_RDONLY)
 	if err != nil {
@@ -129,13 +129,12 @@ func (s *Segment) bounds(b *blocks) error {
 	return s.scan(b)
 }
 
-// ends sets the fields that come from the last block.
 func (s *Segment) ends(at int64, h *header) {
 	s.Last, s.Until = h.Last, milliseconds(h.Until)
 	s.End = Position{s.Sequence, h.Segment, at}
 }
 
-// scan reads the headers of all blocks. The last one counts only if its content is not torn.
+// scan reads the headers of all blocks. It ignores the last block if the content of that block is torn.
 func (s *Segment) scan(b *blocks) error {
 	s.Earliest = s.Time
 	for h, ok := b.peek(); ok; {

@@ -2,7 +2,6 @@ package journal
 
 import "time"
 
-// Silence is the maximum time between two records of a lane. A moment that is later than a lane's last record by more
-// than Silence counts as not recorded. Lanes without events have a record for each bookmark of kube-apiserver, about
-// one a minute.
+// Silence is the time after a lane's last record during which the lane counts as recorded. A lane without events has a
+// record for each bookmark of kube-apiserver, about one a minute.
 const Silence = 2 * time.Minute

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// Space returns how many bytes this process can still write to a directory, and whether the directory exists. It
-// creates nothing. It returns ErrNoDirectory if the process cannot write there.
+// Space returns how many bytes this process can still write to a directory, and whether the directory exists. It does
+// not create the directory. It returns ErrNoDirectory if the process cannot write there.
 func Space(dir string) (free uint64, exists bool, err error) {
 	at := filepath.Clean(dir)
 	info, err := os.Stat(at)

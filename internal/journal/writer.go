@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// leastEvents is the size of events in bytes after which a segment may end.
+	// leastEvents is the size of a segment's events, in bytes, up to which only its age makes it Due.
 	leastEvents = 4 << 20
-	// eventsPerCheckpoint is the size of a segment's events, as a multiple of its checkpoint, after which it ends.
+	// eventsPerCheckpoint is the ratio of a segment's events to its checkpoint, in bytes, at which the segment ends.
 	eventsPerCheckpoint = 8
-	// segmentsPerLimit divides the limits on bytes and age. A segment ends at the quotient, so that Retain removes a
-	// small part of the journal at a time.
+	// segmentsPerLimit divides the limits on bytes and age. A segment usually ends at the quotient, so that Retain removes
+	// a small part of the journal at a time.
 	segmentsPerLimit = 8
 )
 
@@ -55,7 +55,6 @@ func (w *Writer) Begin(ctx context.Context, start Start, objects iter.Seq[Record
 	return nil
 }
 
-// ignoreMissing returns nil for the error that a file does not exist.
 func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -63,7 +62,7 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// checkpoint writes a segment with its checkpoint to a file. It closes the file if it fails.
+// checkpoint writes the start and the checkpoint of a segment to a new file. After an error, it closes the file.
 func (w *Writer) checkpoint(ctx context.Context, path string, sequence uint64, start Start,
 	objects iter.Seq[Record]) (o *output, err error) {
 	file, err := w.journal.create(path)
@@ -93,10 +92,10 @@ func (w *Writer) checkpoint(ctx context.Context, path string, sequence uint64, s
 	return o, context.Cause(ctx)
 }
 
-// Append appends records to the open segment, without a sync: events and progress, which must not go back in
-// resourceVersion, and the dictionaries that they need. If it fails, it removes what it wrote, and the caller may call
-// Append again with the same records, or Begin. If the removal fails, too, Append closes the segment. It returns the
-// context's cause if the context ends first, and ErrNoSegment if no segment is open.
+// Append appends records to the open segment, without a sync. They are events and progress, which must not go back in
+// resourceVersion, and the dictionaries that they need. If Append fails, it removes the records that it wrote. The
+// caller may then call Append again with the same records, or Begin. If the removal fails, too, Append closes the
+// segment. Append returns the context's cause if the context ends first, and ErrNoSegment if no segment is open.
 func (w *Writer) Append(ctx context.Context, records iter.Seq[Record]) error {
 	if w.current == nil {
 		return ErrNoSegment
@@ -117,7 +116,7 @@ func (w *Writer) Append(ctx context.Context, records iter.Seq[Record]) error {
 	return fmt.Errorf("append to segment: %w", err)
 }
 
-// Position returns the end of what was written. It is zero if no segment is open.
+// Position returns the end of the open segment. It is zero if no segment is open.
 func (w *Writer) Position() Position {
 	if w.current == nil {
 		return Position{}
@@ -125,8 +124,8 @@ func (w *Writer) Position() Position {
 	return Position{w.current.sequence, w.current.id, w.current.size}
 }
 
-// Due reports whether the lane needs a new segment: none is open, or the events of the open one take much more space
-// than its checkpoint, or limits can only be kept with shorter segments.
+// Due reports whether the lane needs a new segment: none is open, or the open one is full. It is full if its events
+// take much more space than its checkpoint, or if it has reached its part of a limit.
 func (w *Writer) Due(now time.Time, limits Limits) bool {
 	o := w.current
 	if o == nil {
@@ -147,7 +146,6 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// end ends the open segment, if any.
 func (w *Writer) end() error {
 	o := w.current
 	if o == nil {

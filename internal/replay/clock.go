@@ -9,12 +9,11 @@ type clock struct {
 	speed float64   // recorded seconds per second; 0 stops the clock
 }
 
-// now returns the time of the journal.
 func (c *clock) now() time.Time {
 	return c.from.Add(time.Duration(float64(time.Since(c.began)) * c.speed))
 }
 
-// until returns the real time that passes until a time of the journal. The speed must not be 0.
+// until returns the real duration until a replayed time. The speed must not be 0.
 func (c *clock) until(at time.Time) time.Duration {
 	return time.Duration(float64(at.Sub(c.now())) / c.speed)
 }

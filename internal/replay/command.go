@@ -84,7 +84,6 @@ func run(ctx context.Context, o Options, out io.Writer) error {
 	return r.Serve(ctx, listener)
 }
 
-// kubeconfig returns a kubeconfig with one context for a server.
 func kubeconfig(server string) api.Config {
 	const name = "replay"
 	config := *api.NewConfig()

@@ -72,9 +72,9 @@ func TestLoadingIsInterrupted(t *testing.T) {
 
 func TestCommandFailsBeforeItListens(t *testing.T) {
 	for want, o := range map[string]Options{
-		"--journal-dir": {At: "1", Speed: 1, Listen: defaultListen},
-		"--at":          {Dir: t.TempDir(), At: "yesterday", Speed: 1, Listen: "127.0.0.1:0"},
-		"no lane":       {Dir: t.TempDir(), At: "10m", Speed: 1, Listen: "127.0.0.1:0"},
+		"--journal-dir":     {At: "1", Speed: 1, Listen: defaultListen},
+		"--at":              {Dir: t.TempDir(), At: "yesterday", Speed: 1, Listen: "127.0.0.1:0"},
+		"nothing to replay": {Dir: t.TempDir(), At: "10m", Speed: 1, Listen: "127.0.0.1:0"},
 	} {
 		if err := run(t.Context(), o, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

@@ -12,12 +12,10 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// reading reads objects of the journal for a lane.
 type reading interface {
 	read(s *stored) (wire.Item, wire.Facts, error)
 }
 
-// asRecorded reads objects in the encoding in which they were recorded.
 type asRecorded struct{ reader wire.Reader }
 
 func (a asRecorded) read(s *stored) (wire.Item, wire.Facts, error) {
@@ -32,7 +30,6 @@ type asJSON struct {
 	json     wire.Reader
 }
 
-// protobufMagic is the prefix of every protobuf body of Kubernetes.
 const protobufMagic = "k8s\x00"
 
 func (a asJSON) read(s *stored) (it wire.Item, facts wire.Facts, err error) {

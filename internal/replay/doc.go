@@ -10,17 +10,18 @@
 //
 // It promises:
 //
-//   - All lanes have the same resourceVersion. For a time, this is the highest one that any lane had at that time. A
-//     read sees all events of a version or none.
-//   - If the journal lacks a lane at this version, the lane stays at its last earlier version until the journal
-//     continues. Until then, each response has a Warning header.
+//   - All lanes have the same resourceVersion: the highest one that any lane had at the replayed time. A read sees all
+//     events of a version or none.
+//   - If the journal lacks a lane at this version, the lane stays at its last earlier version until its journal
+//     continues. Until then, each response from the lane has a Warning header.
 //   - Ages in Tables are relative to the time that is replayed.
-//   - Nothing is served that is not in the journal. Each refusal says so.
+//   - Objects and documents come from the journal only. Reviews of the caller's own permissions allow every read. Other
+//     requests are refused.
 //   - Damaged records are not served. From the first one on, the lane counts as not recorded.
-//   - The journal is only read, without a lock. A process may write it meanwhile, but later records are not replayed.
-//   - Only loopback addresses are served, and only requests to loopback names, because callers are not authenticated. A
-//     user who can read the files can read the objects in any case.
-//   - A resource that was recorded in protobuf only is also served in JSON, without Tables.
+//   - The journal is only read, without a lock. If a process writes to it meanwhile, the replay may lack new records.
+//   - Only loopback addresses are served, and only requests to loopback names, because callers are not authenticated.
+//     While the replay runs, every local user can read all recorded objects.
+//   - A resource that was recorded only in protobuf is also served in JSON without Tables, if transcode.Knows it.
 //
 // Goroutines: Open loads lanes in goroutines and waits for them. Serve owns goroutines for the server, its shutdown,
 // the player, and the recorded upstream, which serves a network in memory.

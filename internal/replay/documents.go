@@ -14,7 +14,6 @@ import (
 	"github.com/listfacade/listfacade/internal/journal"
 )
 
-// definitionsPath is the path of the definitions of custom resources.
 const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
 
 // documents are the recorded documents that are valid at the replayed time. Safe for concurrent use.
@@ -23,13 +22,11 @@ type documents struct {
 	present atomic.Pointer[[]journal.Document]
 }
 
-// readDocuments reads the documents of a time.
 func readDocuments(ctx context.Context, dir string, at time.Time) (*documents, error) {
 	d := &documents{dir: dir}
 	return d, d.read(ctx, at)
 }
 
-// read replaces the documents by the documents that are valid at a time.
 func (d *documents) read(ctx context.Context, at time.Time) error {
 	all, err := journal.DocumentsAt(ctx, d.dir, at)
 	if err != nil {
@@ -39,7 +36,6 @@ func (d *documents) read(ctx context.Context, at time.Time) error {
 	return nil
 }
 
-// find returns the documents with a path.
 func (d *documents) find(path string) []journal.Document {
 	all := *d.present.Load()
 	first, _ := slices.BinarySearchFunc(all, path, func(one journal.Document, path string) int {

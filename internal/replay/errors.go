@@ -15,14 +15,13 @@ import (
 )
 
 var (
-	errNoLanes     = errors.New("the journal has no lane at this moment")
-	errNoDiscovery = errors.New("the journal has no discovery documents")
+	errNoLanes     = errors.New("the journal has nothing to replay at this moment")
+	errNoDiscovery = errors.New("the journal has no usable discovery documents")
 	errMismatch    = errors.New("record and object have different keys or resourceVersions")
 )
 
-const textTooOld = "the replay has no earlier resourceVersion: choose an earlier moment with --at"
+const textTooOld = "the replay does not have this resourceVersion: choose an earlier moment with --at"
 
-// refuse writes a Status.
 func refuse(w http.ResponseWriter, r *http.Request, status metav1.Status) {
 	status.Kind, status.APIVersion = "Status", "v1"
 	handlers.WriteStatus(w, r, &status)

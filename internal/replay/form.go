@@ -10,7 +10,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// form is how the objects of a lane are read and represented. A lane gets another form when the recorded identity
+// form says how the objects of a lane are read and represented. A lane gets another form when the recorded identity
 // changes, for example with another version of kube-apiserver or another definition. Immutable.
 type form struct {
 	of       journal.Identity
@@ -20,13 +20,12 @@ type form struct {
 	bookmark wire.Bookmark
 }
 
-// fits reports whether the form is valid for an identity.
 func (f *form) fits(id *journal.Identity) bool {
 	return f.of.Accept == id.Accept && f.of.Definition == id.Definition && f.of.Generation == id.Generation &&
 		f.of.ListKind == id.ListKind && f.of.Upstream == id.Upstream && bytes.Equal(f.of.Columns, id.Columns)
 }
 
-// form returns the form of a recorded identity in an encoding: the recorded one or JSON.
+// form returns the form of a recorded identity in an encoding, which is the recorded one or JSON.
 func (s *served) form(resource upstream.Resource, id journal.Identity, e wire.Encoding) (*form, error) {
 	var definition []byte
 	if resource.Custom {
@@ -63,7 +62,6 @@ func (s *served) represent(f *form, e wire.Encoding) (err error) {
 	return err
 }
 
-// convert sets how recorded objects are converted to JSON.
 func (s *served) convert(f *form, resource upstream.Resource, e wire.Encoding) error {
 	from := s.encoding(f.of.Encoding)
 	if from == nil {

@@ -17,18 +17,17 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// lane is the recorded cache of one resource in one encoding. It implements handlers.Lane: requests never wait for a
-// list or a freshness check. Requests may use it concurrently; only the player writes.
+// lane is the recorded cache of one resource in one encoding. It implements handlers.Lane. Requests never wait for a
+// list or a freshness check. They may use the lane concurrently; only the player writes.
 type lane struct {
 	resource upstream.Resource
 	encoding wire.Encoding
 	served   *served
 	form     atomic.Pointer[form]
 	store    *cache.Lane
-	warning  atomic.Pointer[string] // about what the journal lacks; nil or empty for none
+	warning  atomic.Pointer[string] // says what the journal lacks; nil or empty if nothing
 }
 
-// adopt gives the lane the form of an identity.
 func (l *lane) adopt(id journal.Identity) error {
 	f, err := l.served.form(l.resource, id, l.encoding)
 	if err == nil {
@@ -37,7 +36,6 @@ func (l *lane) adopt(id journal.Identity) error {
 	return err
 }
 
-// object reads an object from the journal.
 func (l *lane) object(key string, s *stored) (*cache.Object, error) {
 	form := l.form.Load()
 	item, facts, err := form.reading.read(s)
@@ -54,7 +52,6 @@ func (l *lane) object(key string, s *stored) (*cache.Object, error) {
 	return o, nil
 }
 
-// objects reads all objects of a list.
 func (l *lane) objects(list map[string]*stored) ([]*cache.Object, error) {
 	all := make([]*cache.Object, 0, len(list))
 	for key, s := range list {
@@ -67,7 +64,6 @@ func (l *lane) objects(list map[string]*stored) ([]*cache.Object, error) {
 	return all, nil
 }
 
-// apply applies a step.
 func (l *lane) apply(s *step) error {
 	switch s.kind {
 	case stepProgress:
@@ -91,7 +87,7 @@ func (l *lane) apply(s *step) error {
 	return nil
 }
 
-// replace replaces the lane's objects by a list. Watches receive the differences, if possible, or else end.
+// replace replaces the lane's objects by a list. Watches receive the differences if possible. Otherwise they end.
 func (l *lane) replace(s *step) error {
 	fits := l.form.Load().fits(s.identity)
 	if !fits {
@@ -111,7 +107,7 @@ func (l *lane) replace(s *step) error {
 	return nil
 }
 
-// warn sets the warning of all responses; an empty text removes it.
+// warn sets the warning in the lane's responses; an empty text removes it.
 func (l *lane) warn(text string) { l.warning.Store(&text) }
 
 // Store implements handlers.Lane.
@@ -150,13 +146,13 @@ func (l *lane) Warnings() []string {
 // Bookmark implements handlers.Lane.
 func (l *lane) Bookmark() *wire.Bookmark { return &l.form.Load().bookmark }
 
-// Marked implements handlers.Lane. The player advances all lanes to the version of the replay.
+// Marked implements handlers.Lane. The player advances lanes without events, as bookmarks of an upstream do.
 func (*lane) Marked() bool { return true }
 
 // StaleFor implements handlers.Lane.
 func (*lane) StaleFor() time.Duration { return 0 }
 
-// state returns the State after the last version that was applied to all lanes.
+// state returns the State at the last version that was applied to all lanes.
 func (l *lane) state() (*cache.State, error) {
 	l.served.writes.RLock()
 	defer l.served.writes.RUnlock()
@@ -190,7 +186,7 @@ func (l *lane) Now(context.Context) (cache.RV, error) {
 // Advance implements handlers.Lane.
 func (l *lane) Advance(ctx context.Context) (cache.RV, error) { return l.Now(ctx) }
 
-// Older implements handlers.Lane. The replay has no events from before its moment.
+// Older implements handlers.Lane. The replay has no events before the moment at which it began.
 func (l *lane) Older(_ context.Context, after cache.RV, _ reflector.Selection,
 	_ reflector.Turn) (*reflector.OlderEvents, error) {
 	oldest, _ := l.store.Oldest()

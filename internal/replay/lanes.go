@@ -8,7 +8,6 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// laneKey identifies a lane.
 type laneKey struct {
 	gvr      schema.GroupVersionResource
 	encoding string
@@ -26,7 +25,6 @@ func (l lanes) get(resource upstream.Resource, e wire.Encoding) (*lane, error) {
 	return found, nil
 }
 
-// hasContent reports whether the lane exists and has a State.
 func (l *lane) hasContent() bool {
 	if l == nil {
 		return false
@@ -35,7 +33,6 @@ func (l *lane) hasContent() bool {
 	return err == nil
 }
 
-// offers reports whether the replay has a resource in an encoding.
 func (l lanes) offers(resource upstream.Resource, e wire.Encoding) bool {
 	return l[laneKey{resource.GVR, e.Name()}].hasContent()
 }

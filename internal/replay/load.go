@@ -14,7 +14,7 @@ import (
 	"github.com/listfacade/listfacade/internal/transcode"
 )
 
-// loader reads the content of lanes at a cut. Only the last version of each object is decoded.
+// loader reads the content of lanes at a cut. It decodes only the last content of each object.
 type loader struct {
 	dir    string
 	cut    journal.Cut
@@ -22,22 +22,22 @@ type loader struct {
 	log    *zap.Logger
 }
 
-// loaded is the content of a lane at the cut, and the steps after it.
+// loaded is the content of a lane at the cut, with the steps after the cut.
 type loaded struct {
 	*recording
 	list map[string]*stored
 	objs []*cache.Object
 }
 
-// part is one lane to load: a lane of the journal, in an encoding.
+// part is a lane of the journal that is loaded in an encoding.
 type part struct {
 	journal.LaneCut
-	segments []journal.Segment // from the one with the content at the cut
+	segments []journal.Segment // begins with the segment that has the content at the cut
 	encoding string
 }
 
-// parts returns what to load. A resource that was recorded in protobuf only gets a second lane with its objects in
-// JSON, if they can be converted.
+// parts returns the lanes to load. If a resource was recorded only in protobuf, and its objects can be converted, it
+// gets a second lane in JSON.
 func (l *loader) parts() (all []part) {
 	inJSON := map[string]bool{}
 	for _, lane := range l.cut.Lanes {
@@ -64,8 +64,8 @@ func (l *loader) note(lane string, err error) {
 	l.log.Warn("Cannot replay a lane", zap.String("lane", lane), zap.Error(err))
 }
 
-// load reads all lanes, atOnce of them at the same time. It omits and logs lanes that cannot be served. The tracks also
-// use the context for later reads.
+// load reads all lanes, at most atOnce of them at the same time. It omits and logs lanes that cannot be served. The
+// tracks keep the context for later reads.
 func (l *loader) load(ctx context.Context, atOnce int) ([]*loaded, error) {
 	parts := l.parts()
 	all := make([]*loaded, len(parts))
@@ -96,7 +96,6 @@ func (l *loader) load(ctx context.Context, atOnce int) ([]*loaded, error) {
 	return all, nil
 }
 
-// one reads a lane up to the cut.
 func (l *loader) one(ctx context.Context, part part) (*loaded, error) {
 	lane, err := l.served.newLane(part.segments[0].Identity, part.encoding)
 	if err != nil {
@@ -125,8 +124,8 @@ func (l *loader) one(ctx context.Context, part part) (*loaded, error) {
 	return one, nil
 }
 
-// segments returns the segments from the one of the cut on, or all later ones if the lane begins after the cut, as far
-// as they belong to the same history.
+// segments returns the segments of a lane from the one with the content at the cut. If the lane begins after the cut,
+// it returns all segments. In both cases, sameHistory shortens the result.
 func (l *loader) segments(part journal.LaneCut) ([]journal.Segment, error) {
 	from := part.Segment.Sequence
 	if part.Certainty == journal.Absent {
@@ -151,8 +150,8 @@ func (l *loader) segments(part journal.LaneCut) ([]journal.Segment, error) {
 	return all, nil
 }
 
-// sameHistory returns the segments before the first one of another cluster, or of lower resourceVersions than the one
-// before. After a restore from a backup, the same versions have other content.
+// sameHistory returns the segments before the first one that has another cluster, or lower resourceVersions than its
+// predecessor. After a restore from a backup, the same versions have other content.
 func (l *loader) sameHistory(all []journal.Segment) []journal.Segment {
 	last := uint64(0)
 	for i := range all {
@@ -167,7 +166,6 @@ func (l *loader) sameHistory(all []journal.Segment) []journal.Segment {
 	return all
 }
 
-// collect applies a step to the list.
 func (o *loaded) collect(s *step) error {
 	switch s.kind {
 	case stepList:
@@ -208,5 +206,5 @@ func newest(all []*loaded) (rv uint64, at time.Time) {
 	return rv, at
 }
 
-// goesOn reports whether the journal of the lane continues after the cut, or cannot be read further because of damage.
+// goesOn reports whether the lane has records after the cut, or cannot be read further because of an error.
 func (o *loaded) goesOn() bool { return o.steps.peek() != nil || o.steps.failure != nil }

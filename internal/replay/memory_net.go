@@ -17,7 +17,6 @@ func newMemoryNet() *memoryNet {
 	return &memoryNet{dialed: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-// dial connects to the server.
 func (m *memoryNet) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	client, server := net.Pipe()
 	var err error
@@ -52,7 +51,6 @@ func (m *memoryNet) Close() error {
 // Addr implements net.Listener.
 func (*memoryNet) Addr() net.Addr { return memoryAddress{} }
 
-// memoryAddress is the address of the server.
 type memoryAddress struct{}
 
 // Network implements net.Addr.
@@ -61,6 +59,6 @@ func (memoryAddress) Network() string { return "memory" }
 // String implements net.Addr.
 func (memoryAddress) String() string { return "journal" }
 
-// forwardedHost is the host of requests that clients sent. Requests of the handlers themselves have the memoryAddress
-// as their host, which no client can choose.
+// forwardedHost is the host of forwarded requests of clients. The handlers' own requests have the memoryAddress as
+// their host, which no client can choose.
 const forwardedHost = "forwarded"

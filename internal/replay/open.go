@@ -39,7 +39,6 @@ func Open(parent context.Context, o Options, log *zap.Logger) (*Replay, error) {
 	return r, nil
 }
 
-// cutOf returns the cut of a journal.
 func cutOf(ctx context.Context, dir string, at journal.Moment) (journal.Cut, error) {
 	cut, err := journal.CutOf(ctx, dir, at)
 	if err == nil && (cut.RV == 0 || len(cut.Lanes) == 0) {
@@ -48,7 +47,6 @@ func cutOf(ctx context.Context, dir string, at journal.Moment) (journal.Cut, err
 	return cut, err
 }
 
-// opening is the state of Open.
 type opening struct {
 	options   Options
 	cut       journal.Cut
@@ -59,7 +57,7 @@ type opening struct {
 	served    *served
 }
 
-// open loads the lanes. If the time is zero, open uses the time of the last record in the cut.
+// open loads the lanes. If at is zero, open uses the time of the last record in the cut.
 func (p *opening) open(ctx context.Context, at time.Time) (*Replay, error) {
 	all, err := p.load(ctx, at)
 	if err != nil {
@@ -95,7 +93,6 @@ func (p *opening) open(ctx context.Context, at time.Time) (*Replay, error) {
 	return r, nil
 }
 
-// load reads the documents, and the lanes at the cut.
 func (p *opening) load(ctx context.Context, at time.Time) (all []*loaded, err error) {
 	later, err := readDocuments(ctx, p.options.Dir, p.began)
 	if err != nil {
@@ -115,7 +112,6 @@ func (p *opening) load(ctx context.Context, at time.Time) (all []*loaded, err er
 	return l.load(ctx, runtime.GOMAXPROCS(0))
 }
 
-// logOpened logs what is replayed, and which lanes the journal lacks at the moment.
 func (p *opening) logOpened(r *Replay) {
 	p.log.Info("Journal loaded", zap.Time("time", r.player.clock.from), zap.Uint64("resourceVersion", p.cut.RV),
 		zap.Int("lanes", len(r.lanes)), zap.Duration("took", time.Since(p.began)))

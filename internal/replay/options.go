@@ -8,9 +8,8 @@ import (
 
 // Options are the flags of the command.
 type Options struct {
-	// Dir is the directory of the journal.
 	Dir string
-	// At is the moment to replay, as journal.ParseMoment reads it.
+	// At is the moment to replay, in a format of journal.ParseMoment.
 	At string
 	// Speed is the number of recorded seconds that pass in a second.
 	Speed float64
@@ -18,18 +17,17 @@ type Options struct {
 	Frozen bool
 	// Listen is the loopback address and port to serve.
 	Listen string
-	// Kubeconfig is the file to write for programs that take no --server flag; empty for none.
+	// Kubeconfig is the file to write for programs without a flag for the server; empty for none.
 	Kubeconfig string
 }
 
-// Default values of flags.
+// Default values and limits of flags.
 const (
 	defaultListen = "127.0.0.1:8001"
 	defaultSpeed  = 1
 	mostSpeed     = 1e6
 )
 
-// validate returns an error that names the flag of an invalid option.
 func (o *Options) validate() error {
 	switch {
 	case o.Dir == "":
@@ -49,7 +47,6 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// speed returns the speed of the clock.
 func (o *Options) speed() float64 {
 	if o.Frozen {
 		return 0

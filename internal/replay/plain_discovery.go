@@ -8,12 +8,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// aggregated is the kind of the discovery documents that are recorded: a facade reads both /api and /apis in this form.
+// aggregated is the kind of the recorded discovery documents. A facade reads /api and /apis in this format.
 const aggregated = "APIGroupDiscoveryList"
 
-// plainDiscovery returns a discovery document for clients that do not accept aggregated discovery (KEP-3352): of all
-// groups, a group, or a group version. It makes the document from the aggregated one, and returns nil if the group or
-// version is not in it.
+// plainDiscovery makes a discovery document of all groups, of a group, or of a group version from the aggregated
+// document. It is for clients that do not accept aggregated discovery (KEP-3352). It returns nil if the aggregated
+// document does not have the group or version.
 func plainDiscovery(path string, document []byte) (any, error) {
 	var list apidiscoveryv2.APIGroupDiscoveryList
 	if err := json.Unmarshal(document, &list); err != nil {
@@ -44,7 +44,6 @@ func plainDiscovery(path string, document []byte) (any, error) {
 	return nil, nil
 }
 
-// coreDiscovery returns the document /api or /api/VERSION.
 func coreDiscovery(rest []string, list *apidiscoveryv2.APIGroupDiscoveryList) any {
 	versions := &metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"},
 		ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{}}
@@ -75,7 +74,6 @@ func groupOf(g *apidiscoveryv2.APIGroupDiscovery) metav1.APIGroup {
 	return group
 }
 
-// resourcesOf returns the resources of a version; nil if the group does not have it.
 func resourcesOf(g *apidiscoveryv2.APIGroupDiscovery, version string) any {
 	for _, v := range g.Versions {
 		if v.Version != version {
@@ -91,7 +89,7 @@ func resourcesOf(g *apidiscoveryv2.APIGroupDiscovery, version string) any {
 	return nil
 }
 
-// resourceWithSubresources returns a resource and its subresources, except those without a kind.
+// resourceWithSubresources omits resources and subresources without a kind.
 func resourceWithSubresources(r *apidiscoveryv2.APIResourceDiscovery) (all []metav1.APIResource) {
 	namespaced := r.Scope == apidiscoveryv2.ScopeNamespace
 	if kind := r.ResponseKind; kind != nil && kind.Kind != "" {

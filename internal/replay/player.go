@@ -15,9 +15,9 @@ import (
 const (
 	// tick is the interval at which lanes drop old events, and documents are read again.
 	tick = 10 * time.Second
-	// skew is the maximum difference between the times at which two lanes receive the same resourceVersion.
+	// skew is the assumed maximum difference between the times at which two lanes receive the same resourceVersion.
 	skew = 10 * time.Second
-	// versionsAtOnce is the number of resourceVersions that are applied while reads wait.
+	// versionsAtOnce is the maximum number of resourceVersions that are applied while reads wait.
 	versionsAtOnce = 1000
 )
 
@@ -40,7 +40,7 @@ type player struct {
 	over       bool   // whether the journal has no more steps
 }
 
-// run plays until the context ends. It calls ticked once per tick.
+// run plays until the context ends. It calls the function ticked once per tick, unless the clock is stopped.
 func (p *player) run(ctx context.Context, ticked func(ctx context.Context, now time.Time)) {
 	if p.clock.speed == 0 {
 		<-ctx.Done()
@@ -77,15 +77,15 @@ func (p *player) pause() time.Duration {
 	return max(pause, time.Millisecond)
 }
 
-// advance applies the steps up to a time. Steps of all lanes are applied in the order of their resourceVersions: with
-// each step, all steps of lower versions are due, whatever their time.
+// advance applies the steps up to a time, in the order of their resourceVersions. Events with lower versions are
+// applied before a step, even if these events have a later time.
 func (p *player) advance(now time.Time) {
 	for p.advanceOnce(now) {
 	}
 	p.noteEnd()
 }
 
-// advanceOnce applies at most versionsAtOnce versions. It returns true if more are due.
+// advanceOnce applies at most versionsAtOnce versions. It reports whether more are due.
 func (p *player) advanceOnce(now time.Time) (more bool) {
 	p.writes.Lock()
 	defer p.writes.Unlock()
@@ -113,7 +113,8 @@ func (p *player) due(now time.Time) (rv uint64, ok bool) {
 	return rv, ok
 }
 
-// settle advances all lanes to the player's version. A lane that the journal lacks there gets a warning instead.
+// settle advances all lanes to the player's version. A lane that is not recorded at this version gets a warning
+// instead.
 func (p *player) settle(now time.Time) {
 	for _, r := range p.recordings {
 		if r.last == nil {
@@ -132,7 +133,6 @@ func (p *player) settle(now time.Time) {
 	}
 }
 
-// noteEnd logs, one time only, that there are no more steps.
 func (p *player) noteEnd() {
 	for _, r := range p.recordings {
 		if r.steps.peek() != nil {
@@ -146,9 +146,9 @@ func (p *player) noteEnd() {
 	}
 }
 
-// playTo applies the steps up to a resourceVersion, but no list before its time: if the lane was first recorded after
-// a restore of the cluster from a backup, its list can have a lower version. After a step that cannot be read, the lane
-// has no further steps.
+// playTo applies the steps up to a resourceVersion. It applies no list before its time. If the lane was first recorded
+// after a restore of the cluster from a backup, its list can have a lower version. After a step that cannot be applied,
+// the lane has no further steps.
 func (r *recording) playTo(rv uint64, now time.Time, log *zap.Logger) {
 	for s := r.steps.peek(); s != nil && s.rv <= rv; s = r.steps.peek() {
 		if s.kind == stepList && s.at.After(now) {
@@ -167,12 +167,11 @@ func (r *recording) playTo(rv uint64, now time.Time, log *zap.Logger) {
 	}
 }
 
-// note records the step that was applied last.
 func (r *recording) note(s *step) { r.last = &step{rv: s.rv, at: s.at} }
 
-// isLost reports whether the journal lacks the lane at a version and a time: the lane's next step is a list or damaged,
-// or there is none and the last one is older than journal.Silence. The version alone does not show a loss if no other
-// lane has a newer one.
+// isLost reports whether the journal lacks the lane at a version and a time. If a list or damage follows the last step,
+// the lane is lost as soon as rv is newer than that step. It is also lost if the step is older than skew. If nothing
+// follows, the lane is lost when the last step is older than journal.Silence.
 func (r *recording) isLost(rv uint64, now time.Time) bool {
 	next, silent := r.steps.peek(), now.Sub(r.last.at)
 	switch {
@@ -184,7 +183,6 @@ func (r *recording) isLost(rv uint64, now time.Time) bool {
 	return rv > r.last.rv || silent > skew
 }
 
-// describeLoss says which part the journal lacks.
 func (r *recording) describeLoss() string {
 	text := fmt.Sprintf("the journal does not have %s after resourceVersion %d of %s", r.resource.GVR.Resource, r.last.rv,
 		r.last.at.Format(time.RFC3339))
@@ -194,7 +192,6 @@ func (r *recording) describeLoss() string {
 	return text
 }
 
-// close releases the files and the lanes.
 func (p *player) close() {
 	for _, r := range p.recordings {
 		r.steps.close()

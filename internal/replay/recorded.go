@@ -16,8 +16,8 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// recorded takes the place of kube-apiserver. It serves what the handlers forward: documents, reviews, and requests
-// that the lanes do not answer.
+// recorded takes the place of kube-apiserver. It answers the requests that the handlers forward: documents, reviews,
+// and requests that the lanes do not answer.
 type recorded struct {
 	documents *documents
 	lanes     lanes
@@ -25,13 +25,12 @@ type recorded struct {
 	handlers  http.Handler // of the replay
 }
 
-// paths parses paths as kube-apiserver does.
 var paths = &request.RequestInfoFactory{
 	APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api"),
 }
 
-// servicesPath is the path of APIServices. The handlers read them to find out which resources are custom, and which
-// ones other servers serve.
+// servicesPath is the path of APIServices. The handlers read them to find the custom resources and the resources of
+// other servers.
 const servicesPath = "/apis/apiregistration.k8s.io/v1/apiservices"
 
 // ServeHTTP implements http.Handler.
@@ -51,7 +50,7 @@ func (u *recorded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// document serves a recorded document, or discovery that is made from one.
+// document serves a recorded document, or plain discovery made from one.
 func (u *recorded) document(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimSuffix(r.URL.Path, "/")
 	accept := r.Header.Get("Accept")
@@ -122,7 +121,6 @@ func (u *recorded) services() any {
 	return object{"kind": "APIServiceList", "metadata": object{"resourceVersion": "1"}, "items": items}
 }
 
-// object answers a request that no lane could answer.
 func (u *recorded) object(w http.ResponseWriter, r *http.Request) {
 	info, err := paths.NewRequestInfo(r)
 	if err != nil || !info.IsResourceRequest {
@@ -146,11 +144,10 @@ func (u *recorded) object(w http.ResponseWriter, r *http.Request) {
 	case query.Get("resourceVersion") != "" || query.Get("continue") != "":
 		refuse(w, r, u.lanes[laneKey{gvr, jsonName}].outside(query.Get("resourceVersion")))
 	default:
-		refuse(w, r, absent("an answer in the requested form"))
+		refuse(w, r, absent("an answer in the requested representation"))
 	}
 }
 
-// jsonName is the name of the encoding that every client accepts.
 const jsonName = "json"
 
 // prefersOther reports whether a client prefers a Table or another encoding, but also accepts plain JSON.
@@ -170,8 +167,8 @@ func acceptsJSON(accept string) bool {
 	return accept == ""
 }
 
-// again serves plain JSON to a client that prefers another representation, because the journal may lack it: protobuf of
-// a resource that was recorded in JSON, and Tables of some kinds and of converted objects.
+// again serves plain JSON to a client that prefers another representation, because the journal may lack it. It lacks
+// protobuf of resources that were recorded in JSON, and Tables of some kinds and of converted objects.
 func (u *recorded) again(w http.ResponseWriter, r *http.Request) {
 	plain := r.Clone(r.Context())
 	plain.Header.Set("Accept", upstream.MediaJSON)
@@ -184,7 +181,6 @@ func (u *recorded) again(w http.ResponseWriter, r *http.Request) {
 	u.handlers.ServeHTTP(w, plain)
 }
 
-// writeJSON writes a document.
 func writeJSON(w http.ResponseWriter, r *http.Request, document any) {
 	body, err := json.Marshal(document)
 	if err != nil {

@@ -72,7 +72,6 @@ func (r *Replay) assemble() error {
 	return nil
 }
 
-// newClient returns a client of the recorded upstream that sends its requests to a host name.
 func (r *Replay) newClient(host string) (*upstream.Client, error) {
 	return upstream.NewClient(&rest.Config{Host: "http://" + host, Dial: r.network.dial}, upstream.Hop{})
 }
@@ -122,7 +121,6 @@ func newServer(handler http.Handler) *http.Server {
 	return &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
 }
 
-// serveAll serves a listener until the server is closed.
 func serveAll(server *http.Server, listener net.Listener) error {
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve: %w", err)
@@ -130,7 +128,6 @@ func serveAll(server *http.Server, listener net.Listener) error {
 	return nil
 }
 
-// describe returns the moment.
 func (r *Replay) describe() string {
 	return fmt.Sprintf("the cluster as of %s (resourceVersion %d)", r.player.clock.from.Format(time.RFC3339),
 		r.player.version)

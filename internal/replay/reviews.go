@@ -28,13 +28,10 @@ func (everything) Post(context.Context, string, []byte) (code int, body []byte, 
 // Silent implements auth.Upstream.
 func (everything) Silent() time.Duration { return 0 }
 
-// readVerbs are the verbs that are allowed.
 var readVerbs = []string{"get", "list", "watch"}
 
-// caller is the user name of all callers.
 const caller = "listfacade-replay"
 
-// reviewCodecs decode and encode reviews.
 func reviewCodecs() serializer.CodecFactory {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{authenticationv1.AddToScheme, authorizationv1.AddToScheme} {
@@ -45,8 +42,8 @@ func reviewCodecs() serializer.CodecFactory {
 	return serializer.NewCodecFactory(scheme)
 }
 
-// review answers a review of the caller's own permissions or name, as kubectl auth and interactive clients send it:
-// every read is allowed.
+// review answers a review of the caller's own permissions or name, as kubectl auth and interactive clients send it.
+// Every read is allowed.
 func (u *recorded) review(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, upstream.QuestionLimit))
 	if err != nil {
@@ -59,7 +56,7 @@ func (u *recorded) review(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !decide(object) {
-		refuse(w, r, absent("other users: this review cannot be answered"))
+		refuse(w, r, absent("the permissions of other users"))
 		return
 	}
 	_, info, err := negotiation.NegotiateOutputMediaType(r, u.reviews, negotiation.DefaultEndpointRestrictions)
@@ -99,7 +96,6 @@ func decide(object runtime.Object) bool {
 	return true
 }
 
-// isRead reports whether the attributes describe a read.
 func isRead(spec *authorizationv1.SelfSubjectAccessReviewSpec) bool {
 	switch {
 	case spec.ResourceAttributes != nil:

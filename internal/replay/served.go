@@ -16,22 +16,22 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// served is what the recorded documents say about the resources of the cluster. Safe for concurrent use.
+// served has the resources of the cluster, as the recorded documents describe them. Safe for concurrent use.
 type served struct {
 	documents *documents
-	later     *documents // about resources that are not defined yet
+	later     *documents // documents at the time of Open, for resources that are defined only later
 	resources map[schema.GroupVersionResource]upstream.Resource
 	encodings []wire.Encoding
 	now       func() time.Time // replayed time; valid when requests are served
 	writes    *sync.RWMutex
 }
 
-// newServed reads the resources from discovery at the moment, and the resources that are defined later. The discovery
-// that clients receive decides which of them are visible.
+// newServed reads the resources that discovery has at the replayed moment, and the resources that are defined later.
+// The discovery that clients receive decides which of them are visible.
 func newServed(ctx context.Context, d, later *documents, now func() time.Time) (*served, error) {
 	s := &served{documents: d, later: later, resources: map[schema.GroupVersionResource]upstream.Resource{},
 		encodings: facade.Encodings(), now: now, writes: new(sync.RWMutex)}
-	for _, from := range []*documents{later, d} { // definitions of the moment are read last, and so take precedence
+	for _, from := range []*documents{later, d} { // d is read last and takes precedence
 		found, err := discovery.Read(ctx, from.discover)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", errNoDiscovery, err)
@@ -41,7 +41,6 @@ func newServed(ctx context.Context, d, later *documents, now func() time.Time) (
 	return s, nil
 }
 
-// add adds the resources of discovery.
 func (s *served) add(found *discovery.Served) {
 	for _, group := range found.Groups {
 		for _, version := range group.Versions {
@@ -61,7 +60,6 @@ func (s *served) definition(gr schema.GroupResource) []byte {
 	return s.later.definition(gr)
 }
 
-// encoding returns the encoding with a name, or nil.
 func (s *served) encoding(name string) wire.Encoding {
 	for _, e := range s.encodings {
 		if e.Name() == name {
@@ -71,7 +69,6 @@ func (s *served) encoding(name string) wire.Encoding {
 	return nil
 }
 
-// newLane returns the empty lane of a recorded identity in an encoding.
 func (s *served) newLane(id journal.Identity, encoding string) (*lane, error) {
 	resource, err := s.resource(id)
 	if err != nil {
@@ -88,7 +85,6 @@ func (s *served) newLane(id journal.Identity, encoding string) (*lane, error) {
 	return l, nil
 }
 
-// resource returns the resource of an identity.
 func (s *served) resource(id journal.Identity) (upstream.Resource, error) {
 	gvr, err := id.GVR()
 	if err != nil {

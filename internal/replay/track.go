@@ -17,7 +17,7 @@ type step struct {
 	at     time.Time
 	key    string
 	stored stored // content of stepUpsert and stepDelete, valid until the next step is read
-	// list and identity are set in a stepList only: the objects by key, and their description.
+	// The fields list and identity are set in a stepList only: the objects by key, and their description.
 	list     map[string]*stored
 	identity *journal.Identity
 }
@@ -28,11 +28,11 @@ const (
 	stepUpsert stepKind = iota
 	stepDelete
 	stepProgress
-	// stepList replaces the objects of the lane. Events between the last step and this one may be missing.
+	// stepList replaces the objects of the lane. Events between the previous step and this one may be missing.
 	stepList
 )
 
-// stored is an object as it is in the journal.
+// stored is an object as the journal has it.
 type stored struct {
 	rv      uint64
 	payload []byte
@@ -52,19 +52,18 @@ type track struct {
 	next    func() (journal.Record, error, bool)
 	stop    func()
 	by      []*wire.Dictionary
-	record  *journal.Record // first event after a list that was read; nil if there is none
+	record  *journal.Record // first event after a checkpoint, until it is returned; else nil
 	ahead   *step           // next step; nil if it was not read yet
 	failure error           // why the track ends early
 	// reported says whether the failure was logged. The track does not use it.
 	reported bool
 }
 
-// newTrack returns a track that begins with the checkpoint of the first segment. The segments must not be empty.
+// newTrack returns a track that begins with the checkpoint of the first segment. There must be at least one segment.
 func newTrack(ctx context.Context, segments []journal.Segment) *track {
 	return &track{ctx: ctx, rest: segments, stop: func() {}}
 }
 
-// close releases the file that is being read.
 func (t *track) close() { t.stop() }
 
 // peek returns the next step, or nil at the end of the track.
@@ -75,10 +74,8 @@ func (t *track) peek() *step {
 	return t.ahead
 }
 
-// fail ends the track because of an error.
 func (t *track) fail(err error) { t.failure = err }
 
-// take removes the step that peek returned.
 func (t *track) take() { t.ahead = nil }
 
 func (t *track) read() *step {
@@ -101,8 +98,8 @@ func (t *track) read() *step {
 	return nil
 }
 
-// open begins the next segment. It returns the step with its checkpoint, or nil if the segment continues the one before
-// or cannot be read.
+// open begins the next segment. It returns a stepList with the checkpoint, or nil if the segment continues the previous
+// one or cannot be read.
 func (t *track) open() *step {
 	s := &t.rest[0]
 	t.rest, t.by = t.rest[1:], nil
@@ -125,8 +122,8 @@ func (t *track) open() *step {
 	return list
 }
 
-// checkpoint reads the objects of a checkpoint, and the first event after them. It returns that event, or nil at the
-// end of the segment.
+// checkpoint reads the objects of a checkpoint, and returns the first event after them, or nil at the end of the
+// segment.
 func (t *track) checkpoint(to map[string]*stored) *journal.Record {
 	for {
 		r := t.any()
@@ -137,7 +134,6 @@ func (t *track) checkpoint(to map[string]*stored) *journal.Record {
 	}
 }
 
-// event returns the next event or progress, or nil at the end of the segment.
 func (t *track) event() *journal.Record {
 	if r := t.record; r != nil {
 		t.record = nil
@@ -146,7 +142,7 @@ func (t *track) event() *journal.Record {
 	return t.any()
 }
 
-// any returns the next record that is no dictionary, or nil at the end of the segment.
+// any returns the next record that is no dictionary, or nil at the end of the segment or after an error.
 func (t *track) any() *journal.Record {
 	for {
 		r, err, ok := t.next()

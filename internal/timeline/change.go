@@ -22,8 +22,8 @@ const (
 // Entry is a line of a diff or a log: a change of an object, or a hole in the journal.
 type Entry struct {
 	Type Type `json:"type"`
-	// Time is when the facade received the last event of the change. It is absent if the journal does not contain the
-	// event. For a hole, it is the end of the hole. For an object that existed, it is the beginning of the log.
+	// Time is when the facade received the last event of the change; absent if the journal does not contain the event.
+	// For a hole, it is the end of the hole. For an object that existed, it is the beginning of the log.
 	Time time.Time `json:"time,omitzero"`
 	// Since is the beginning of a hole.
 	Since time.Time `json:"since,omitzero"`
@@ -67,7 +67,7 @@ type Field struct {
 	After  any    `json:"after,omitempty"`
 }
 
-// Manager is a client that wrote fields of an object, as it named itself.
+// Manager is a client that wrote fields of an object, with the name that the client gave itself.
 type Manager struct {
 	Name        string    `json:"manager"`
 	Operation   string    `json:"operation,omitempty"`
@@ -75,8 +75,8 @@ type Manager struct {
 	Time        time.Time `json:"time,omitzero"`
 }
 
-// compare returns the entry for the change of an object from before to after. One of the two can be nil, if the object
-// did not exist. It returns false if the object did not change.
+// compare returns the entry for the change of an object from one content to another. One of them can be nil, if the
+// object did not exist. compare returns false if the object did not change.
 func compare(before, after *object) (Entry, bool) {
 	var e Entry
 	switch {

@@ -16,8 +16,8 @@ func DiffCommand() *cobra.Command {
 		Use:   "diff --journal-dir DIR --from MOMENT [--to MOMENT] [RESOURCE[/NAME]]",
 		Short: "Show from a journal which objects were created, changed and deleted between two moments",
 		Long: "Show which objects were created, changed and deleted between two moments, and which of their fields\n" +
-			"differ. Only the files of the journal are read. Resources are named as in kubectl; without one, all are\n" +
-			"compared. A moment is\n" + journal.MomentForms + ".",
+			"differ. Only the files of the journal are read. Resources are named as in kubectl. If none is named, all\n" +
+			"are compared. A moment is\n" + journal.MomentForms + ".",
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.diff(cmd.Context(), args, time.Now(), cmd.OutOrStdout())
@@ -53,12 +53,11 @@ func LogCommand() *cobra.Command {
 	return command
 }
 
-// addTo adds the flags that both commands have.
 func (o *options) addTo(command *cobra.Command) {
 	flags := command.Flags()
 	flags.StringVar(&o.dir, "journal-dir", "", "Path of the `directory` of the journal.")
 	flags.StringVar(&o.from, "from", "",
-		"Beginning of the period, as a `moment`. If empty, the beginning of the journal.")
+		"Beginning of the period, as a `moment`. diff requires it; for log, the default is the beginning of the journal.")
 	flags.StringVar(&o.to, "to", "now", "End of the period, as a `moment`.")
 	flags.StringVarP(&o.output, "output", "o", "table",
 		"Format of the output: table, diff (differences of YAML), json or yaml.")

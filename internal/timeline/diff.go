@@ -13,7 +13,6 @@ import (
 	"github.com/listfacade/listfacade/internal/journal"
 )
 
-// filter selects objects.
 type filter struct {
 	namespace, name string // empty for all
 	labels          labels.Selector
@@ -35,14 +34,14 @@ func split(key string) (namespace, name string) {
 // candidate is an object that may differ between the beginning and the end of a period.
 type candidate struct {
 	before, after held
-	next          held // content in the checkpoint after a gap, until that checkpoint was read
-	moved         bool // after is set: the period has an event of the object, or a gap
+	next          held // content in the checkpoint after a gap, until the end of this checkpoint
+	moved         bool // the field after is set, because the period has an event of the object or a gap
 	time          time.Time
 	version       uint64
 	unseen        bool // the object changed in a hole, so that the journal has no event
 }
 
-// diff calls show with the entries about one resource: its changes, sorted by key, then its holes.
+// diff calls the function show with the entries about one resource: its changes, sorted by key, then its holes.
 func (p *period) diff(ctx context.Context, s *span, f *filter, show func(*Entry) error) error {
 	candidates, holes, err := s.candidates(ctx, f)
 	if err == nil && len(candidates) > 0 {
@@ -74,10 +73,10 @@ func (p *period) diff(ctx context.Context, s *span, f *filter, show func(*Entry)
 	return nil
 }
 
-// candidates returns the objects with events in the period or changes in a hole, by key, and the holes.
+// candidates returns the holes, and by key the objects with events in the period or changes in a hole.
 func (s *span) candidates(ctx context.Context, f *filter) (map[string]*candidate, []Entry, error) {
 	found, holes := map[string]*candidate{}, []Entry(nil)
-	versions, listed := map[string]uint64{}, map[string]uint64{} // of all objects, and of the last checkpoint's objects
+	versions, listed := map[string]uint64{}, map[string]uint64{} // of all objects, and of the checkpoint after a gap
 	for step, err := range s.steps(ctx) {
 		switch {
 		case err != nil:
@@ -106,7 +105,6 @@ func (s *span) candidates(ctx context.Context, f *filter) (map[string]*candidate
 	return found, holes, nil
 }
 
-// differing returns the keys with different versions.
 func differing(before, after map[string]uint64) []string {
 	var keys []string
 	for key, version := range before {
@@ -148,7 +146,6 @@ func (s *span) fill(ctx context.Context, candidates map[string]*candidate) error
 	return nil
 }
 
-// add adds the content or an event of the object.
 func (c *candidate) add(step *step, listing bool) {
 	switch {
 	case listing:
@@ -160,7 +157,6 @@ func (c *candidate) add(step *step, listing bool) {
 	}
 }
 
-// entry returns the entry about the object; false if it did not change or is not selected.
 func (c *candidate) entry(f *filter) (Entry, bool, error) {
 	before, err := c.before.object()
 	if err != nil {

@@ -54,7 +54,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// compareValues reports the differences of two values. Of two objects, or two lists of objects, it compares the parts.
+// compareValues reports the differences of two values. It compares the parts of objects and of lists of objects.
 func compareValues(path string, before, after any, report func(Field)) {
 	switch b := before.(type) {
 	case tree:
@@ -82,8 +82,8 @@ func areObjects(list []any) bool {
 	return len(list) > 0
 }
 
-// compareLists compares the elements of two lists by their keys, or by their positions if they have none. The order is
-// reported only if nothing else differs, because elements are often inserted in the middle.
+// compareLists compares the elements of two lists by their keys, or else by their positions. It reports a different
+// order only if nothing else differs, because elements are often inserted in the middle.
 func compareLists(path string, before, after []any, report func(Field)) {
 	b, a := positions(before), positions(after)
 	for _, member := range identifying {
@@ -114,7 +114,6 @@ func compareLists(path string, before, after []any, report func(Field)) {
 	}
 }
 
-// elements are the elements of a list by their keys.
 type elements struct {
 	order    []string
 	elements map[string]any

@@ -11,15 +11,15 @@ type history struct {
 	key    string
 	span   *span
 	show   func(*Entry) error
-	start  time.Time // beginning of the period, or of the journal if that is later
+	start  time.Time // beginning of the period or of the journal, whichever is later
 	last   *object
 	seen   uint64 // version of the last object; 0 if there is none
 	listed uint64 // version of the object in the checkpoint after a gap; 0 if the object is not there
 	found  bool
 }
 
-// log calls show with the changes of one object and the holes of its resource, in the order of the journal. It returns
-// ErrNoObject if the period has no such object.
+// log calls the function show with the changes of one object and the holes of its resource, in the order of the
+// journal. It returns ErrNoObject if the period has no such object.
 func (p *period) log(ctx context.Context, s *span, key string, show func(*Entry) error) error {
 	h := history{key: key, span: s, show: show, start: p.from.Time}
 	if begins := s.segments[0].Time; h.start.Before(begins) {
@@ -75,7 +75,6 @@ func (h *history) begin(holes []Entry) error {
 	return h.entry(&e)
 }
 
-// entry prints an entry of the object.
 func (h *history) entry(e *Entry) error {
 	h.found = true
 	e.Resource = h.span.resource
@@ -106,7 +105,7 @@ func (h *history) step(s *step, begun bool) error {
 	return h.change(s.held(), Entry{Time: at, Version: s.RV}, begun)
 }
 
-// change sets last to the next object. It prints the difference, with time, version and note of the given entry.
+// change replaces the last object. It prints the difference, with time, version and note of the given entry.
 func (h *history) change(next held, of Entry, begun bool) error {
 	o, err := next.object()
 	if err != nil {

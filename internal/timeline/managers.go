@@ -12,7 +12,6 @@ type written struct {
 	fields any
 }
 
-// owner identifies an entry of metadata.managedFields in its object.
 type owner struct{ manager, operation, apiVersion, subresource string }
 
 // writers reads metadata.managedFields. An element that is no JSON object becomes an empty entry.
@@ -38,7 +37,6 @@ func (w *written) shown() Manager {
 	return Manager{Name: w.manager, Operation: w.operation, Subresource: w.subresource, Time: w.at}
 }
 
-// latest returns the managers with the latest time.
 func (o *object) latest() []Manager {
 	var found []Manager
 	var last time.Time
@@ -53,9 +51,9 @@ func (o *object) latest() []Manager {
 	return found
 }
 
-// since returns the managers that wrote the object after it was equal to before. kube-apiserver sets the time of an
-// entry, in seconds, when its manager writes. A second write within the same second changes only the fields. But fields
-// may also be missing because another manager took them, so they count only if no time differs.
+// since returns the managers whose writes changed the object from before to o. kube-apiserver sets the time of an
+// entry, in seconds, when its manager writes. A second write within the same second changes only the fields. Fields may
+// also be missing because another manager took them. Changed fields therefore count only if no time differs.
 func (o *object) since(before *object) []Manager {
 	earlier := map[owner]*written{}
 	for i := range before.managers {

@@ -14,7 +14,6 @@ import (
 	"github.com/listfacade/listfacade/internal/journal"
 )
 
-// named is a resource with the names that kubectl accepts for it.
 type named struct {
 	group string
 	discovery.Resource
@@ -26,10 +25,10 @@ func (n *named) has(name string) bool {
 		slices.Contains(n.ShortNames, name)
 }
 
-// vocabulary are the resources of a cluster in the order of discovery.
+// vocabulary contains the resources of a cluster in the order of discovery.
 type vocabulary []named
 
-// words returns the resources that the discovery documents of a journal named at a time; none if it has no documents.
+// words returns the resources in the journal's discovery documents at a time, or nil if there are no documents.
 func words(ctx context.Context, dir string, at time.Time) (vocabulary, error) {
 	documents, err := journal.DocumentsAt(ctx, dir, at)
 	if err != nil {
@@ -55,7 +54,6 @@ func words(ctx context.Context, dir string, at time.Time) (vocabulary, error) {
 	return all, nil
 }
 
-// document returns the document of a path, preferably the one for an Accept header.
 func document(all []journal.Document, path, accept string) ([]byte, error) {
 	var body []byte
 	for _, d := range all {
@@ -69,8 +67,8 @@ func document(all []journal.Document, path, accept string) ([]byte, error) {
 	return body, nil
 }
 
-// choose returns the span of the resource that a name means, as kubectl reads it: pods, po, Pod, deployments.apps or
-// deployments.v1.apps. Without discovery, only the plural is known.
+// choose returns the span of the resource that a name means to kubectl: pods, po, Pod, deployments.apps or
+// deployments.v1.apps. Without discovery documents, only the plural is known.
 func (v vocabulary) choose(name string, spans []span) (span, error) {
 	wanted, group := schema.ParseResourceArg(strings.ToLower(name))
 	for _, r := range v {
@@ -92,10 +90,9 @@ func (v vocabulary) choose(name string, spans []span) (span, error) {
 	if strings.HasPrefix(group.Resource, "secret") && group.Group == "" {
 		return span{}, fmt.Errorf("%s: %w: Secrets are never written to a journal", name, ErrNotRecorded)
 	}
-	return span{}, fmt.Errorf("%s: %w; recorded are: %s", name, ErrNotRecorded, recorded(spans))
+	return span{}, fmt.Errorf("%s: %w; recorded resources: %s", name, ErrNotRecorded, recorded(spans))
 }
 
-// recorded lists the resources of spans.
 func recorded(spans []span) string {
 	names := make([]string, len(spans))
 	for i := range spans {
@@ -104,7 +101,7 @@ func recorded(spans []span) string {
 	return strings.Join(names, ", ")
 }
 
-// scoped reports whether the objects of a span are in namespaces; true if this is not known.
+// scoped reports whether the objects of a span are in namespaces. It returns true if this is not known.
 func (v vocabulary) scoped(s *span) bool {
 	for _, r := range v {
 		if r.group == s.resource.Group && r.Name == s.resource.Resource {

@@ -72,7 +72,7 @@ func TestResourcesAreNamedAsInKubectl(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
 	}
-	if got, want := chosen(t, dir, "pods"), "recorded are: configmaps, deployments.apps, deployments.ex.io, nodes"; !strings.Contains(got, want) {
+	if got, want := chosen(t, dir, "pods"), "recorded resources: configmaps, deployments.apps, deployments.ex.io, nodes"; !strings.Contains(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	o := table(dir, "", "now")

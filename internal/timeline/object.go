@@ -11,10 +11,10 @@ import (
 // tree is a decoded JSON object.
 type tree = map[string]any
 
-// lastApplied is the annotation with which kubectl repeats the content of an object.
+// lastApplied is the annotation in which kubectl repeats the content of an object.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// object is an object without the fields that clean removes.
+// object is a decoded object without the fields that clean removes.
 type object struct {
 	content  tree
 	uid      string
@@ -23,7 +23,6 @@ type object struct {
 	partial  bool // content has only kind, apiVersion and metadata
 }
 
-// read decodes an object.
 func read(text []byte) (*object, error) {
 	var content tree
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -53,7 +52,6 @@ func clean(metadata tree) {
 	}
 }
 
-// matches reports whether one of the objects exists and matches a selector.
 func matches(selector labels.Selector, objects ...*object) bool {
 	for _, o := range objects {
 		if o != nil && selector.Matches(o.labels) {

@@ -14,13 +14,11 @@ import (
 	"github.com/listfacade/listfacade/internal/journal"
 )
 
-// edge is the beginning or the end of a period.
 type edge struct {
 	journal.Moment
 	cut journal.Cut
 }
 
-// lane returns what the cut says about a lane. The result is empty if the lane was not recorded.
 func (e *edge) lane(name string) journal.LaneCut {
 	i, ok := slices.BinarySearchFunc(e.cut.Lanes, name, func(l journal.LaneCut, name string) int {
 		return strings.Compare(l.Lane, name)
@@ -31,7 +29,7 @@ func (e *edge) lane(name string) journal.LaneCut {
 	return e.cut.Lanes[i]
 }
 
-// after reports whether the edge is later than another one. A later segment of a lane decides, because
+// after reports whether the edge is later than another edge. A later segment of a lane decides, because
 // resourceVersions go back when the cluster is restored from a backup.
 func (e *edge) after(other *edge) bool {
 	earlier := false
@@ -58,7 +56,6 @@ func (e *edge) recorded() time.Time {
 	return latest
 }
 
-// period is a part of a journal.
 type period struct {
 	dir      string
 	cluster  string // cluster at the end of the period
@@ -112,10 +109,10 @@ func (p *period) spans() ([]span, error) {
 	return slices.CompactFunc(all, func(a, b span) bool { return a.resource.String() == b.resource.String() }), nil
 }
 
-// attempts is the maximum number of times that a span is read if the journal removes its first segment meanwhile.
+// attempts is the maximum number of times that a span is read.
 const attempts = 5
 
-// retrying calls a function with a span, and again with the current one if the journal has removed its first segment.
+// retrying calls a function with a span, and again with a new span if the journal removed the first segment meanwhile.
 func (p *period) retrying(s span, read func(*span) error) error {
 	for attempt := 1; ; attempt++ {
 		err := read(&s)
@@ -146,7 +143,6 @@ func preference(a, b *span) int {
 	return version.CompareKubeAwareVersionStrings(b.resource.Version, a.resource.Version)
 }
 
-// edges returns the holes at the beginning and the end of a span.
 func (p *period) edges(s *span) (first, last []Entry) {
 	if s.late && (p.from.cut.RV > 0 || !p.from.Time.IsZero()) {
 		first = append(first, s.lost(p.from.Time, s.segments[0].Time, s.segments[0].RV, "not recorded before"))

@@ -16,7 +16,6 @@ type printer interface {
 	close() error
 }
 
-// newPrinter returns the printer of a format: table, diff, json or yaml.
 func newPrinter(format string, of tableFormat, out io.Writer) (printer, error) {
 	switch format {
 	case "table":
@@ -31,7 +30,7 @@ func newPrinter(format string, of tableFormat, out io.Writer) (printer, error) {
 	return nil, fmt.Errorf("--output %q: must be table, diff, json or yaml", format)
 }
 
-// listPrinter prints entries as elements of a list as soon as they are known.
+// listPrinter prints entries as elements of a list, without waiting for the next entry.
 type listPrinter struct {
 	out                        io.Writer
 	begin, between, end, empty string
@@ -65,11 +64,10 @@ func (p *listPrinter) close() error {
 	return err
 }
 
-// yamlElement returns a value as an element of a list.
 func yamlElement(value any) ([]byte, error) { return toYAML([]any{value}) }
 
-// toYAML returns a value as YAML. The library reads JSON as YAML, which requires more escapes than JSON; toJSON writes
-// them.
+// toYAML returns a value as YAML. The library parses JSON as YAML, which requires more escapes than JSON. toJSON writes
+// these escapes.
 func toYAML(value any) ([]byte, error) {
 	text, err := toJSON(value)
 	if err != nil {

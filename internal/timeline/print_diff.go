@@ -38,7 +38,6 @@ func (p diffPrinter) print(e *Entry) error {
 
 func (diffPrinter) close() error { return nil }
 
-// heading are the words about an entry.
 func heading(e *Entry) []string {
 	words := []string{string(e.Type), e.object()}
 	if e.Type == Lost {
@@ -58,7 +57,6 @@ func heading(e *Entry) []string {
 	return words
 }
 
-// yamlOf returns an object as YAML; empty if there is none.
 func yamlOf(content tree) ([]byte, error) {
 	if content == nil {
 		return nil, nil

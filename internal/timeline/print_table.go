@@ -12,21 +12,19 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// column is a column of a table.
 type column struct {
 	title string
 	of    func(*Entry) string
 }
 
-// tableFormat is the format of a command's table.
 type tableFormat struct {
 	columns []column
-	// gathers says whether similar holes of many resources are shown in one line. It must be false if lines are in the
-	// order of time.
+	// gathers says whether holes with the same note are shown in one line. It must be false if lines are in the order
+	// of time.
 	gathers bool
 }
 
-// manyHoles is the number of similar holes from which they are shown in one line.
+// manyHoles is the minimum number of holes that are combined in one line.
 const manyHoles = 4
 
 // The columns of both commands. The last column shows the period of a hole.
@@ -69,7 +67,6 @@ func (p *tablePrinter) print(e *Entry) error {
 	return nil
 }
 
-// add adds a row.
 func (p *tablePrinter) add(e *Entry) {
 	row := make([]string, len(p.columns))
 	for i, c := range p.columns {
@@ -78,7 +75,6 @@ func (p *tablePrinter) add(e *Entry) {
 	p.rows = append(p.rows, row)
 }
 
-// gather adds the rows of the holes, sorted by their notes.
 func (p *tablePrinter) gather() {
 	slices.SortStableFunc(p.holes, func(a, b Entry) int { return strings.Compare(a.Note, b.Note) })
 	for len(p.holes) > 0 {
@@ -97,7 +93,6 @@ func (p *tablePrinter) gather() {
 	}
 }
 
-// together returns a hole that contains all holes.
 func together(holes []Entry) Entry {
 	all := holes[0]
 	all.Resource = Resource{Resource: fmt.Sprintf("(%d holes)", len(holes))}
@@ -127,7 +122,6 @@ func (p *tablePrinter) close() error {
 
 func printable(text string) string { return observe.Printable(text, len(text)) }
 
-// stamp returns a time in UTC, in the format of RFC 3339.
 func stamp(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -135,7 +129,7 @@ func stamp(at time.Time) string {
 	return at.UTC().Format("2006-01-02T15:04:05.000Z07:00")
 }
 
-// object returns the object, or the resource of a hole: deployments.apps shop/web.
+// object returns the resource and the name: deployments.apps shop/web.
 func (e *Entry) object() string {
 	name := e.Name
 	if e.Namespace != "" {
@@ -144,7 +138,6 @@ func (e *Entry) object() string {
 	return strings.TrimSpace(e.Resource.String() + " " + name)
 }
 
-// by returns the names of the managers.
 func (e *Entry) by() string {
 	var names []string
 	for _, m := range e.Managers {
@@ -182,7 +175,6 @@ func (e *Entry) summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// lost returns the period of a hole.
 func (e *Entry) lost() string {
 	if e.Since.IsZero() {
 		return "until " + stamp(e.Time)

@@ -20,7 +20,8 @@ type options struct {
 	output    string
 }
 
-// open returns the period between the moments of the flags, and the resources at its end, or now if --to is a version.
+// open returns the period between the moments of the flags, and the resources at its end. If --to is a resourceVersion,
+// it returns the resources now.
 func (o *options) open(ctx context.Context, now time.Time) (*period, vocabulary, error) {
 	var from journal.Moment
 	to, err := journal.ParseMoment(o.to, now)
@@ -44,7 +45,6 @@ func (o *options) open(ctx context.Context, now time.Time) (*period, vocabulary,
 	return p, v, err
 }
 
-// diff prints what changed in the period.
 func (o *options) diff(ctx context.Context, args []string, now time.Time, out io.Writer) error {
 	t, err := parseTarget(args)
 	if err != nil {
@@ -81,7 +81,6 @@ func (o *options) diff(ctx context.Context, args []string, now time.Time, out io
 	return printed.close()
 }
 
-// log prints the changes of one object in the period.
 func (o *options) log(ctx context.Context, args []string, now time.Time, out io.Writer) error {
 	t, err := parseTarget(args)
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/protowire"
 )
 
-// encodings are the encodings of lanes, by name.
 var encodings = map[string]wire.Encoding{
 	jsonwire.Encoding{}.Name():  jsonwire.Encoding{},
 	protowire.Encoding{}.Name(): protowire.Encoding{},
@@ -27,7 +26,6 @@ type source struct {
 	dictionaries []*wire.Dictionary
 }
 
-// newSource returns the source of a segment.
 func newSource(identity *journal.Identity) (*source, error) {
 	encoding := encodings[identity.Encoding]
 	if encoding == nil {
@@ -47,20 +45,19 @@ func newSource(identity *journal.Identity) (*source, error) {
 	}, nil
 }
 
-// add adds the next dictionary of the segment.
 func (s *source) add(stored []byte) error {
 	d, err := wire.ReadDictionary(stored)
 	s.dictionaries = append(s.dictionaries, d)
 	return err
 }
 
-// held is an object as it is in the journal. The zero value means that there is no object.
+// held is an object as the journal has it. The zero value means that there is no object.
 type held struct {
 	payload []byte
 	of      *source
 }
 
-// object decodes the object; nil if there is none.
+// object decodes the object. It returns nil if there is none.
 func (h held) object() (*object, error) {
 	if h.of == nil {
 		return nil, nil

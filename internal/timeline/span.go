@@ -16,16 +16,16 @@ type span struct {
 	lane     string
 	resource Resource
 	encoding string
-	segments []journal.Segment // in their order; at least one
+	segments []journal.Segment // at least one, in the order of writing
 	// The events of the period have versions > from in the first segment, and <= to in the last one.
 	from, to uint64
 	// late is set if the journal has no content at the beginning of the period. The first checkpoint takes its place.
 	late bool
 }
 
-// span returns the span of the segments of a lane; false if the journal does not have the lane in the period. It takes
-// the segments from the edges: their resourceVersions do not suffice, because these repeat after a restore of the
-// cluster from a backup.
+// span returns the span of a lane. It returns false if the journal does not have the lane in the period. It selects
+// segments by the sequence numbers at the edges, because resourceVersions repeat after a restore of the cluster from a
+// backup.
 func (p *period) span(all []journal.Segment, lane string) (span, bool) {
 	first, last := p.from.lane(lane).Segment.Sequence, p.to.lane(lane).Segment.Sequence
 	var usable []journal.Segment
@@ -51,7 +51,6 @@ func (p *period) span(all []journal.Segment, lane string) (span, bool) {
 	return s, true
 }
 
-// gaps returns the number of holes that the segments show.
 func (s *span) gaps() int {
 	n := 0
 	for i := range s.segments[1:] {
@@ -65,12 +64,10 @@ func (s *span) gaps() int {
 	return n
 }
 
-// lost returns the hole between two moments of the lane.
 func (s *span) lost(since, until time.Time, version uint64, note string) Entry {
 	return Entry{Type: Lost, Resource: s.resource, Since: since, Time: until, Version: version, Note: note}
 }
 
-// stepKind is the kind of a step.
 type stepKind int
 
 const (
@@ -80,7 +77,6 @@ const (
 	counted                 // the end of the checkpoint after a gap
 )
 
-// step is a part of a span.
 type step struct {
 	kind stepKind
 	journal.Record
@@ -89,7 +85,7 @@ type step struct {
 	hole   Entry // of a gap
 }
 
-// held returns the object after the step, in memory that stays valid; no object if it was deleted.
+// held returns the object after the step, or no object if it was deleted. The copy remains valid.
 func (s *step) held() held {
 	if s.Kind == journal.Delete {
 		return held{}
@@ -97,7 +93,7 @@ func (s *step) held() held {
 	return held{payload: append([]byte(nil), s.Payload...), of: s.of}
 }
 
-// steps returns the steps of a span in their order: the first checkpoint, and then all events up to the end. It returns
+// steps returns the steps of a span in their order: the first checkpoint, and then all events up to the end. It yields
 // fs.ErrNotExist if the first segment was removed after the span was made.
 func (s *span) steps(ctx context.Context) iter.Seq2[*step, error] {
 	return func(yield func(*step, error) bool) {
@@ -145,8 +141,8 @@ func (w *walk) gap() bool {
 	return w.yield(&step{kind: gap, hole: hole}, nil)
 }
 
-// read yields the steps of the segment, without its checkpoint if only events are wanted. It returns false at the end
-// of the period, or if yield did. Before it returns journal.ErrDamaged, it yields the steps before the damage.
+// read yields the steps of the segment, or only its events. It returns false at the end of the period, or after yield
+// returned false. Before it returns journal.ErrDamaged, it yields the steps before the damage.
 func (w *walk) read(ctx context.Context, events bool) (goesOn bool, err error) {
 	of, err := newSource(&w.segment.Identity)
 	if err != nil {
@@ -167,7 +163,6 @@ func (w *walk) read(ctx context.Context, events bool) (goesOn bool, err error) {
 	return w.end(), nil
 }
 
-// record yields the step of a record.
 func (w *walk) record(r journal.Record, of *source) (goesOn bool, err error) {
 	switch r.Kind {
 	case journal.Dictionary:
@@ -187,7 +182,7 @@ func (w *walk) record(r journal.Record, of *source) (goesOn bool, err error) {
 	return w.yield(&step{kind: event, Record: r, of: of, within: w.index > 0 || r.RV > w.from}, nil), nil
 }
 
-// end yields a step with the kind counted after the checkpoint that follows a gap.
+// end yields the step counted if the checkpoint after a gap has ended.
 func (w *walk) end() bool {
 	if !w.pending {
 		return true

@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// target is the meaning of a command's arguments: resources, or one object.
 type target struct {
 	resources []string // empty for all
 	name      string   // of the object; empty for all
@@ -13,7 +12,7 @@ type target struct {
 
 var errTarget = errors.New("want resources, as in pods,deployments, or one object, as in pods/web-1 or pods web-1")
 
-// parseTarget reads the arguments as kubectl does: pods,services, pods web-1 or pods/web-1.
+// parseTarget parses the arguments as kubectl does: pods,services, pods web-1 or pods/web-1.
 func parseTarget(args []string) (target, error) {
 	if len(args) == 0 {
 		return target{}, nil

@@ -10,7 +10,7 @@ import (
 // magic is the start of a body in protobuf. An envelope follows: a runtime.Unknown.
 var magic = []byte("k8s\x00")
 
-// Field numbers of runtime.Unknown, of its type meta, and of the metadata in objects of all kinds.
+// Field numbers of runtime.Unknown, its TypeMeta, and the metadata of all objects.
 const (
 	unknownTypeMeta int32 = 1
 	unknownRaw      int32 = 2
@@ -21,7 +21,6 @@ const (
 	objectMetadata int32 = 1
 )
 
-// metadataType is the name of the type of metadata in the table.
 const metadataType = "apis/meta/v1.ObjectMeta"
 
 // Body appends the JSON of the object in a protobuf body: an envelope with the kind and the message of the object.
@@ -45,7 +44,6 @@ func BodyMetadata(dst, body []byte) ([]byte, error) {
 	return appendObject(dst, kind, only, raw)
 }
 
-// unwrap returns the kind and the message in a body.
 func unwrap(body []byte) (kind schema.GroupVersionKind, message []byte, err error) {
 	envelope, ok := bytes.CutPrefix(body, magic)
 	if !ok {

@@ -2,8 +2,8 @@ package transcode
 
 import "errors"
 
-// ErrUnknownKind is returned for kinds without protobuf, and for kinds that are not in k8s.io/api.
+// ErrUnknownKind is returned for kinds that are not in k8s.io/api or have no protobuf.
 var ErrUnknownKind = errors.New("the fields of this kind are unknown")
 
-// ErrMalformed is returned for bytes that are no message of their kind.
+// ErrMalformed is returned for bytes that are not a message of the expected type.
 var ErrMalformed = errors.New("malformed message")

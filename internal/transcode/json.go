@@ -14,7 +14,7 @@ import (
 // deepest is the maximum depth of messages. No built-in kind is as deep.
 const deepest = 64
 
-// JSON appends the JSON of an object of a kind. The message is the object in protobuf, without the envelope around it.
+// JSON appends the JSON of an object. The message is the object in protobuf, without its envelope.
 func JSON(dst []byte, kind schema.GroupVersionKind, message []byte) ([]byte, error) {
 	m := parsed().kinds[kind]
 	if m == nil {
@@ -23,7 +23,6 @@ func JSON(dst []byte, kind schema.GroupVersionKind, message []byte) ([]byte, err
 	return appendObject(dst, kind, m, message)
 }
 
-// appendObject appends an object of a kind with the members of a message.
 func appendObject(dst []byte, kind schema.GroupVersionKind, m *message, raw []byte) ([]byte, error) {
 	w := writer{dst: append(dst, '{')}
 	w.name("kind")
@@ -39,10 +38,9 @@ func appendObject(dst []byte, kind schema.GroupVersionKind, m *message, raw []by
 // Knows reports whether JSON supports a kind.
 func Knows(kind schema.GroupVersionKind) bool { return parsed().kinds[kind] != nil }
 
-// writer appends JSON.
 type writer struct{ dst []byte }
 
-// name appends the name of a member, and a comma if another member precedes it.
+// name appends the name of a member, after a comma if the object has members.
 func (w *writer) name(name string) {
 	if last := w.dst[len(w.dst)-1]; last != '{' {
 		w.dst = append(w.dst, ',')
@@ -52,7 +50,7 @@ func (w *writer) name(name string) {
 
 func (w *writer) text(text string) { w.marshal(text) }
 
-// marshal appends a value as encoding/json writes it, which kube-apiserver uses.
+// marshal appends a value in the notation of encoding/json, which kube-apiserver uses.
 func (w *writer) marshal(value any) {
 	out, err := json.Marshal(value)
 	if err != nil {
@@ -61,7 +59,6 @@ func (w *writer) marshal(value any) {
 	w.dst = append(w.dst, out...)
 }
 
-// object appends a message as an object.
 func (w *writer) object(m *message, raw []byte, depth int) error {
 	w.dst = append(w.dst, '{')
 	if err := w.fields(m, raw, depth); err != nil {
@@ -71,7 +68,6 @@ func (w *writer) object(m *message, raw []byte, depth int) error {
 	return nil
 }
 
-// fields appends the members of a message.
 func (w *writer) fields(m *message, raw []byte, depth int) error {
 	if depth == 0 {
 		return fmt.Errorf("more than %d nested messages: %w", deepest, ErrMalformed)
@@ -131,7 +127,6 @@ func empty(value []byte, f *field) bool {
 	return false
 }
 
-// value appends the value of a field.
 func (w *writer) value(f *field, found []value, depth int) error {
 	switch {
 	case f.keyed:
@@ -150,7 +145,6 @@ func (w *writer) value(f *field, found []value, depth int) error {
 	return w.scalar(f.of, last)
 }
 
-// elements appends a list.
 func (w *writer) elements(f *field, found []value, depth int) error {
 	w.dst = append(w.dst, '[')
 	for i, v := range found {
@@ -172,7 +166,7 @@ func (w *writer) element(f *field, v value, depth int) error {
 	return w.scalar(f.of, v)
 }
 
-// entries appends a map, whose entries are messages of a key and a value. JSON sorts the keys.
+// entries appends a map. Its entries are messages with a key and a value. JSON sorts the keys.
 func (w *writer) entries(f *field, found []value, depth int) error {
 	entries := make(map[string]value, len(found))
 	for _, entry := range found {

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Field numbers of the messages that stand for one value.
+// Field numbers of messages that JSON writes as one value.
 const (
 	onlyMember int32 = 1 // of a Quantity, a Duration, a JSON document and a list of texts
 
@@ -22,7 +22,7 @@ const (
 	eitherText int32 = 3
 )
 
-// scalar appends a value that is no message in JSON. The zero value stands for an absent one.
+// scalar appends a value that is no object in JSON. The zero value means that the field is absent.
 func (w *writer) scalar(of kind, v value) error {
 	switch of {
 	case str:
@@ -77,7 +77,6 @@ func (w *writer) time(of kind, raw []byte) error {
 	return nil
 }
 
-// quantity appends a quantity in its canonical form.
 func (w *writer) quantity(raw []byte) error {
 	v, _, err := member(raw, onlyMember)
 	if err != nil {
@@ -95,7 +94,6 @@ func (w *writer) quantity(raw []byte) error {
 	return nil
 }
 
-// either appends an IntOrString.
 func (w *writer) either(raw []byte) error {
 	const isText = 1
 	which, _, err := member(raw, eitherType)
@@ -128,7 +126,6 @@ func (w *writer) document(raw []byte) error {
 	return w.raw(v.bytes)
 }
 
-// texts appends a list of texts that is a message.
 func (w *writer) texts(raw []byte) error {
 	all, err := values(raw)
 	if err != nil {

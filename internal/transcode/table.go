@@ -18,28 +18,26 @@ import (
 //go:embed messages.txt
 var text string
 
-// message is the type of an object or of a part of one. Its fields are in the order of their JSON.
+// message is the type of an object or of a part of an object. Its fields are in the order of their JSON.
 type message struct {
 	fields []field
 }
 
-// field is a field of a message.
 type field struct {
-	name   string // in JSON; empty if the fields of a nested message are written in its place
+	name   string // in JSON; empty if JSON inlines the nested message
 	number int32
 	of     kind
 	nested *message // for kind nested
 	flags
 }
 
-// flags are properties of a field: its container, and what JSON contains if it is absent.
+// flags say whether a field is a list or a map, and what JSON contains if the field is absent.
 type flags struct {
 	list, keyed bool
 	optional    bool // JSON omits empty values
 	pointer     bool // an absent value differs from an empty one
 }
 
-// kind is the type of a field's values.
 type kind string
 
 // The kinds of values, as named in the table. All others are names of messages.
@@ -63,7 +61,6 @@ var scalars = map[kind]bool{
 	either: true, document: true, texts: true,
 }
 
-// table is the parsed table.
 type table struct {
 	kinds    map[schema.GroupVersionKind]*message
 	messages map[string]*message
@@ -77,7 +74,6 @@ var parsed = sync.OnceValue(func() *table {
 	return t
 })
 
-// parse reads the table.
 func parse(text string) (*table, error) {
 	t := &table{kinds: map[schema.GroupVersionKind]*message{}, messages: map[string]*message{}}
 	var current *message
@@ -106,7 +102,7 @@ func parse(text string) (*table, error) {
 	return t, nil
 }
 
-// message returns the message of a name, which may have no fields yet.
+// message returns the message with a name. Its fields can be missing until they are parsed.
 func (t *table) message(name string) *message {
 	if t.messages[name] == nil {
 		t.messages[name] = &message{}
@@ -114,7 +110,6 @@ func (t *table) message(name string) *message {
 	return t.messages[name]
 }
 
-// field reads the words of a field's line.
 func (t *table) field(words []string) (field, error) {
 	number, err := strconv.ParseInt(words[1], 10, 32)
 	if err != nil {

@@ -12,8 +12,8 @@ type value struct {
 	bytes  []byte
 }
 
-// values splits a message into the occurrences of its fields, in their order. It accepts the wire types that the types
-// of Kubernetes use, and skips others.
+// values splits a message into the occurrences of its fields, in their order. It skips wire types that Kubernetes does
+// not use.
 func values(raw []byte) ([]value, error) {
 	var all []value
 	for len(raw) > 0 {
@@ -44,7 +44,7 @@ func values(raw []byte) ([]value, error) {
 	return all, nil
 }
 
-// occurrences returns the values of one field. It returns ErrMalformed if a value has another wire type than the field.
+// occurrences returns the values of one field. It returns ErrMalformed if a value has the wrong wire type.
 func (f *field) occurrences(all []value) ([]value, error) {
 	var found []value
 	for _, v := range all {

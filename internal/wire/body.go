@@ -11,24 +11,23 @@ type Filter func(w io.Writer) io.WriteCloser
 
 // BodyOptions are the options of a Body.
 type BodyOptions struct {
-	// AcceptEncoding is the value of the request's Accept-Encoding header.
 	AcceptEncoding string
 	// Announce is called before the first byte of a compressed body.
 	Announce func()
 	// Filter transforms the complete body before compression; nil for none.
 	Filter Filter
-	// Precompressed caches the compressed text of runs (Run); nil disables the cache.
+	// Precompressed caches the compressed text of runs; nil disables the cache.
 	Precompressed *Precompressed
 }
 
-// Body is the body of one response. It is filtered if a filter is set, and compressed as one gzip member if it is large
-// and the client accepts gzip. Body itself writes lists and objects, because precompressed runs (parts of pages) are
-// copied directly into the gzip member. Used by one goroutine.
+// Body is the body of one response. If there is a filter, Body filters the text. If the text is large and the client
+// accepts gzip, Body compresses it as one gzip member. Precompressed runs (parts of pages) are copied into this member.
+// Used by one goroutine.
 type Body struct {
 	member        *member
 	filter        io.WriteCloser // nil for none
 	precompressed *Precompressed // nil if precompressed runs are not used
-	items         int            // number of items written by WriteList
+	items         int
 }
 
 // NewBody returns a body that is written to w.
@@ -50,8 +49,8 @@ func (b *Body) Write(p []byte) (int, error) {
 	return b.member.Write(p)
 }
 
-// Remembers reports whether the result of a selector should be cached as precompressed runs. That is the case if the
-// body may be compressed, and the user has sent the same selector before. The caller then sets Run.Selector.
+// Remembers reports whether the result of a selector should be cached as precompressed runs. This is so if the body may
+// be compressed, and the user has sent the same selector before. The caller then sets Run.Selector.
 func (b *Body) Remembers(asked SelectorUse) bool {
 	return b.precompressed != nil && b.precompressed.repeated(asked)
 }
@@ -59,7 +58,7 @@ func (b *Body) Remembers(asked SelectorUse) bool {
 // Items returns the number of list items written so far.
 func (b *Body) Items() int { return b.items }
 
-// WriteObject writes a body that consists of one object. It does not close the body.
+// WriteObject writes a body of one object. It does not close the body.
 func (b *Body) WriteObject(shape Shape, f Representation, it *Item) error {
 	object := objects.Get().(*[]byte)
 	*object = shape.AppendObject((*object)[:0], f, it, time.Now())

@@ -11,7 +11,6 @@ type checksum struct {
 	length uint32 // length of the text modulo 2^32, as in the trailer
 }
 
-// write adds text to the checksum.
 func (c *checksum) write(text []byte) {
 	c.crc = crc32.Update(c.crc, crc32.IEEETable, text)
 	c.length += uint32(len(text))
@@ -24,10 +23,8 @@ func (c *checksum) join(d *Deflated) {
 }
 
 // A CRC-32 is a polynomial over GF(2) modulo crc32.IEEE, with the highest power in the lowest bit. To get the CRC of
-// two concatenated texts, multiply the CRC of the first by x for each bit of the second. Then add the CRC of the
-// second.
-
-// one is the polynomial 1.
+// two concatenated texts, multiply the CRC of the first text by x for each bit of the second text. Then add the CRC of
+// the second text. The constant one is the polynomial 1.
 const one = uint32(1) << 31
 
 // times returns the product of two polynomials.
@@ -63,7 +60,6 @@ func shiftBy(bytes int) uint32 {
 	return power
 }
 
-// appendTo appends the trailer of the member.
 func (c *checksum) appendTo(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, c.crc)
 	return binary.LittleEndian.AppendUint32(dst, c.length)

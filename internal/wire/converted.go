@@ -2,9 +2,9 @@ package wire
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// conversionAnnotations maps a resource to annotations that kube-apiserver adds when it converts objects to this
-// version. The annotations contain fields that the version lacks. Objects from kube-apiserver have these annotations.
-// PartialObjectMetadata does not, because kube-apiserver makes it before that conversion (k8s.io/kubernetes
+// conversionAnnotations are the annotations that kube-apiserver adds to objects of a resource when it converts them to
+// the requested version. They contain the fields that this version lacks. PartialObjectMetadata does not have these
+// annotations, because kube-apiserver makes it before the conversion (k8s.io/kubernetes
 // pkg/apis/{apps,autoscaling}/v1/conversion.go).
 var conversionAnnotations = map[schema.GroupVersionResource][]string{
 	{Group: "apps", Version: "v1", Resource: "daemonsets"}:  {"deprecated.daemonset.template.generation"},

@@ -9,12 +9,12 @@ import (
 )
 
 // Deflated is precompressed text: complete deflate blocks that end on a byte boundary, do not refer to earlier data,
-// and are not marked as last. Therefore it can be copied to any position in a gzip member. Immutable.
+// and are not marked as last. They can be copied to any position in a gzip member. Immutable.
 type Deflated struct {
 	blocks []byte
 	sum    checksum // checksum of the uncompressed text
-	items  []uint16 // positions of the items of the text on their page
-	shift  uint32   // factor that combines the CRC-32 of the preceding text with sum (shiftBy)
+	items  []uint16 // positions of the text's items on their page
+	shift  uint32   // factor for the CRC-32 of the preceding text (shiftBy)
 }
 
 // Size returns the compressed size in bytes.
@@ -24,7 +24,7 @@ func (d *Deflated) Size() int { return len(d.blocks) }
 func (d *Deflated) Length() int { return int(d.sum.length) }
 
 // precompressLevel is the compression level of text that is sent many times. With klauspost/compress, level 5 makes
-// pages of pods 28 times smaller at 830 MB/s. Level 1 makes them 10 times smaller and is hardly faster.
+// pages of pods 28 times smaller, at 830 MB/s. Level 1 makes them 10 times smaller and is hardly faster.
 const precompressLevel = 5
 
 // Pools of compressors, one for each level in use. They write raw deflate blocks.
@@ -66,5 +66,4 @@ func appendFlate(out *bytes.Buffer, level *sync.Pool, text []byte) error {
 	return z.Flush()
 }
 
-// scratch is a pool of buffers for data that is cloned when its size is known.
 var scratch = sync.Pool{New: func() any { return new(bytes.Buffer) }}

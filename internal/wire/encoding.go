@@ -10,16 +10,15 @@ type Encoding interface {
 	// MediaType returns the Content-Type of a body, StreamType the Content-Type of a watch.
 	MediaType() string
 	StreamType() string
-	// Framing returns how the frames of a watch are delimited.
 	Framing() Framing
-	// BytesPerJSONByte returns the number of bytes that cost the upstream as much as one byte of the same objects in JSON.
+	// BytesPerJSONByte returns the number of bytes in this encoding that cost the upstream as much as one byte in JSON.
 	BytesPerJSONByte() int
 	// Covers reports whether the encoding supports the kind, and selection by these fields.
 	Covers(d Description, fields []Path) bool
-	// RequestFormats returns the kinds of request that the upstream may accept, the preferred one first. After status 406
-	// the next one is used.
+	// RequestFormats returns the requests that the upstream may accept, the preferred one first. After status 406, the
+	// next one is used.
 	RequestFormats() []RequestFormat
-	// Pages returns the requests that read the same data as ask, but page by page, and the reader of their responses.
+	// Pages returns requests that read the same data with limit and continue, and the reader of their responses.
 	Pages(d Description, ask RequestFormat, fields []Path) Pages
 	// Reader returns a reader of the responses to the request ask. Objects can be selected by the given fields.
 	Reader(d Description, ask RequestFormat, fields []Path) Reader
@@ -27,20 +26,19 @@ type Encoding interface {
 	Shape(d Description) Shape
 }
 
-// RequestFormat is one kind of request for objects: an Accept header and query parameters.
+// RequestFormat is one kind of request for objects.
 type RequestFormat struct {
 	Accept string
-	// Query are the query parameters of both lists and watches.
+	// Query contains the query parameters of both lists and watches.
 	Query map[string]string
 }
 
-// Description is the information that an encoding needs about a kind before it reads an object.
+// Description is what an encoding needs to know about a kind before it reads an object.
 type Description struct {
 	Resource schema.GroupVersionResource
 	Kind     schema.GroupVersionKind
 	ListKind string
-	// Custom is true for custom resources, false for built-in kinds.
-	Custom bool
-	// DatePaths maps the name of a custom resource's column of type date to its JSONPath. Unknown paths are missing.
+	Custom   bool
+	// DatePaths maps the name of a custom resource's column of type date to its JSONPath, if that is known.
 	DatePaths map[string]string
 }

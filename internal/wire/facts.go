@@ -1,6 +1,6 @@
 package wire
 
-// Path is the location of one selectable field's value.
+// Path is the location of the value of a selectable field.
 type Path struct {
 	// Alternatives are dotted paths in which array indexes are numbers. The first value that is not empty is used.
 	Alternatives []string

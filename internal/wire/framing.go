@@ -10,8 +10,8 @@ import (
 	"iter"
 )
 
-// FrameLimit is the maximum size of one watch frame in bytes. An object has at most 1.5 MB in etcd, and several times
-// as much in JSON. The columns and cells of a Table may be added.
+// FrameLimit is the maximum size of one watch frame in bytes. By default, an object has at most 1.5 MiB in etcd. In
+// JSON it can be several times larger, and a Table adds columns and cells.
 const FrameLimit = 64 << 20
 
 // FrameTooLargeError is returned when a frame is longer than the reader's limit in bytes.
@@ -26,7 +26,7 @@ func (e *FrameTooLargeError) Error() string {
 type Framing interface {
 	// Reader returns a reader of the frames of a stream. Each frame has at most limit bytes.
 	Reader(stream io.Reader, limit int) FrameReader
-	// Message returns the websocket message for a frame that Reader returned. The message does not alias the frame.
+	// Message returns the websocket message for a frame from a FrameReader. The message does not alias the frame.
 	Message(frame []byte) any
 	// Messages returns one websocket message for each of the concatenated frames.
 	Messages(frames []byte) iter.Seq[any]
@@ -39,10 +39,10 @@ type FrameReader interface {
 	Next() ([]byte, error)
 }
 
-// Lines is the framing of JSON: each frame ends with a newline. Empty lines are skipped.
+// Lines is the framing of JSON: each frame ends with a newline. Its readers skip empty lines.
 type Lines struct{}
 
-// Reader implements Framing. Frames have no newline, and share one buffer that grows to the largest frame.
+// Reader implements Framing. Its frames do not include the newline.
 func (Lines) Reader(stream io.Reader, limit int) FrameReader {
 	return &lineReader{reader: bufio.NewReaderSize(stream, 64<<10), limit: limit}
 }
@@ -64,7 +64,7 @@ func (Lines) Messages(frames []byte) iter.Seq[any] {
 type lineReader struct {
 	reader *bufio.Reader
 	limit  int
-	long   []byte // a frame longer than the reader's buffer
+	long   []byte // frame that is longer than the reader's buffer
 }
 
 // Next implements FrameReader.
@@ -106,12 +106,12 @@ func (l *lineReader) line() ([]byte, error) {
 // Prefixed is the framing of protobuf: a length of four bytes, big-endian, precedes each frame.
 type Prefixed struct{}
 
-// prefixReadBytes is the size in bytes of a prefixReader's buffer. A larger frame is copied. Each read of 4 kB or more
-// causes HTTP/2 to send two WINDOW_UPDATE frames, so the buffer should contain an event of a pod, of about 11 kB. With
-// the 4 kB of bufio, such an event takes two reads.
+// prefixReadBytes is the size in bytes of a prefixReader's buffer. A larger frame is copied. The buffer should contain
+// an event of a pod, which has about 11 kB. Each read of 4 kB or more makes HTTP/2 send two WINDOW_UPDATE frames. With
+// the default buffer of 4 kB, such an event takes two reads.
 const prefixReadBytes = 16 << 10
 
-// Reader implements Framing. Frames have no prefix, and share the buffers.
+// Reader implements Framing. Its frames do not include the prefix.
 func (Prefixed) Reader(stream io.Reader, limit int) FrameReader {
 	return &prefixReader{reader: bufio.NewReaderSize(stream, prefixReadBytes), limit: limit}
 }
@@ -136,12 +136,12 @@ type prefixReader struct {
 	reader *bufio.Reader
 	limit  int
 	last   int          // length of the last frame, if it is in the reader's buffer
-	long   bytes.Buffer // frame longer than that buffer; grows with received data, not with the announced length
+	long   bytes.Buffer // frame longer than the reader's buffer; grows with received data, not with the announced length
 }
 
 // Next implements FrameReader.
 func (p *prefixReader) Next() ([]byte, error) {
-	_, _ = p.reader.Discard(p.last) // buffered
+	_, _ = p.reader.Discard(p.last) // cannot fail: these bytes are in the buffer
 	p.last = 0
 	prefix, err := p.reader.Peek(4)
 	if err != nil {
@@ -163,7 +163,7 @@ func (p *prefixReader) Next() ([]byte, error) {
 	return p.long.Bytes(), inFrame(err, length)
 }
 
-// inFrame returns the error of a stream. If the stream ends after some bytes of a frame, this is io.ErrUnexpectedEOF.
+// inFrame returns the error of a stream: io.ErrUnexpectedEOF if the stream ends after some bytes of a frame.
 func inFrame(err error, bytes int) error {
 	if bytes > 0 && errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -18,8 +18,8 @@ func AcceptsGzip(acceptEncoding string) bool {
 }
 
 // WriteMember writes p as one gzip member in a single Write. A streaming list is a sequence of members, one for each
-// flush (semantics 6.6). The flush before the end keeps p out of the member's last block. Otherwise Go's gzip reader
-// would return p only after the next member's header, which is sent with the next event.
+// flush (semantics 6.6). The last block is empty, because Go's gzip reader returns the content of the last block only
+// after the header of the next member.
 func WriteMember(w io.Writer, p []byte) error {
 	out := scratch.Get().(*bytes.Buffer)
 	out.Reset()

@@ -6,8 +6,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// Indenter indents compact JSON by two spaces like json.MarshalIndent, in any number of writes. It drops the newline at
-// the end (semantics 6.8).
+// Indenter indents compact JSON by two spaces like json.MarshalIndent. It drops the newline at the end (semantics 6.8).
 type Indenter struct {
 	w       io.Writer
 	out     []byte
@@ -37,7 +36,6 @@ func (n *Indenter) Write(p []byte) (int, error) {
 	return len(p), n.Close()
 }
 
-// copyText copies the plain bytes inside a string and returns their number.
 func (n *Indenter) copyText(p []byte) int {
 	plain := scan.PlainLen(p)
 	n.out = append(n.out, p[:plain]...)

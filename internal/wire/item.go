@@ -2,15 +2,15 @@ package wire
 
 import "github.com/listfacade/listfacade/internal/wire/internal/item"
 
-// Item is one object as the upstream encoded it. Immutable. Only encodings read its content. The cache uses the Shape
-// of the kind for everything except the size.
+// Item is one object as the upstream encoded it. Immutable. Only encodings read its content. The cache uses methods of
+// Item, and the Shape of the kind.
 type Item = item.Item
 
 // Dictionary is the compression dictionary of one kind's items. Every Shape accepts packed and unpacked items, and
 // produces the same bytes from both.
 type Dictionary = item.Dictionary
 
-// Packer packs items against a dictionary.
+// Packer packs items: it compresses them with a dictionary.
 type Packer = item.Packer
 
 // BlockSize is the size in bytes of a memory block that packed items share.
@@ -22,9 +22,9 @@ func NewDictionary(samples []*Item) (*Dictionary, error) { return item.NewDictio
 // ErrDamaged is returned when stored bytes are not an item or a dictionary.
 var ErrDamaged = item.ErrDamaged
 
-// AppendStored appends an item in the form in which it is stored on a disk: its bytes as they are in memory, and the
-// number of its dictionary. The caller numbers the dictionaries from 1; the number is 0 if the item is not packed.
-// Reader.Stored reads it.
+// AppendStored appends an item in the format for disks: its bytes as they are in memory, and the number of its
+// dictionary. The caller numbers the dictionaries from 1. The number is 0 if the item is not packed. Reader.Stored
+// reads this format.
 func AppendStored(dst []byte, it *Item, dictionary int) []byte {
 	return item.AppendStored(dst, it, dictionary)
 }
@@ -35,10 +35,10 @@ func DictionaryOf(it *Item) *Dictionary { return item.DictionaryOf(it) }
 // ReadDictionary reads a dictionary that Dictionary.AppendStored appended. It returns ErrDamaged for other bytes.
 func ReadDictionary(stored []byte) (*Dictionary, error) { return item.ReadDictionary(stored) }
 
-// OpenBytes returns the total size in bytes of the buffers into which packed items are currently unpacked for reading.
+// OpenBytes returns the total size in bytes of the buffers of packed items that are being read.
 func OpenBytes() int64 { return item.OpenBytes() }
 
-// Bookmark contains the bookmarks of a kind, at some resourceVersion. Shape.WithResourceVersion replaces the version.
+// Bookmark contains the bookmarks of a kind. Shape.WithResourceVersion sets their resourceVersion.
 type Bookmark struct {
 	// Plain has only a resourceVersion.
 	Plain Item

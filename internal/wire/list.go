@@ -14,8 +14,8 @@ type ListMeta struct {
 	// RemainingItemCount is the number of items that follow; nil when it is omitted (semantics 2.6).
 	RemainingItemCount *int64
 	// Shards is the shard selector in shardInfo; empty when it is omitted. It contains no character that JSON escapes.
-	// Lists of custom resources never have it, and callers leave it out for Representations other than Listed, as
-	// kube-apiserver does.
+	// Callers leave it empty for Representations other than Listed, as kube-apiserver does. Lists of custom resources
+	// never have it.
 	Shards string
 }
 
@@ -25,23 +25,22 @@ type ListStyle interface {
 	AppendHead(dst []byte, meta ListMeta, content Content) []byte
 	// AppendItem appends an item.
 	AppendItem(dst []byte, it *Item) []byte
-	// Separator returns the text between two items.
 	Separator() string
 	// AppendTail appends the text after the items.
 	AppendTail(dst []byte, meta ListMeta, content Content) []byte
 }
 
-// MeasuredStyle is a ListStyle whose head contains the total length of the items. All items are measured before the
-// first one is written.
+// MeasuredStyle is a ListStyle whose head contains the total length of the items. Therefore all items are measured
+// before the first item is written.
 type MeasuredStyle interface {
 	ListStyle
-	// Len returns the number of bytes that AppendItem appends for an item, including the text between items.
+	// Len returns the number of bytes that AppendItem appends for an item. Separator must return "".
 	Len(it *Item) int
 	// SetTotal sets the total length of all items in bytes. It is called before AppendHead.
 	SetTotal(bytes int)
 }
 
-// Content tells whether a list has items. Some styles write empty lists differently.
+// Content says whether a list has items. Some styles write empty lists differently.
 type Content int
 
 // The values of Content.
@@ -50,14 +49,13 @@ const (
 	Filled
 )
 
-// Page is an immutable run of neighbouring objects. Lists use the same Page until one of its objects changes. Therefore
-// a precompressed Representation of a page serves many responses.
+// Page is an immutable sequence of neighbouring objects. Lists use the same Page until one of its objects changes.
+// Therefore the precompressed text of a page serves many responses.
 type Page interface {
-	// Len returns the number of objects.
 	Len() int
-	// Item returns the object at position at, from 0 to Len-1.
+	// Item returns the object at a position from 0 to Len-1.
 	Item(at int) *Item
-	// Precompressed returns the cached runs of the page; nil if runs of the page are never cached.
+	// Precompressed returns the cached runs of the page; nil if its runs are never cached.
 	Precompressed() *PrecompressedPage
 }
 
@@ -65,7 +63,7 @@ type Page interface {
 type Run struct {
 	Page     Page
 	From, To int
-	// Selector selects items of this part; nil selects all.
+	// Selector selects items of the run; nil selects all.
 	Selector *Selector
 }
 
@@ -79,13 +77,12 @@ type Selector struct {
 
 func (r Run) selects(at int) bool { return r.Selector == nil || r.Selector.Selects(r.Page, at) }
 
-// pieceSize is the size in bytes of one write. Smaller writes cost HTTP/2 and TLS at least twice as much per byte.
+// pieceSize is the approximate size in bytes of a list's writes. Small writes cost HTTP/2 and TLS more per byte.
 const pieceSize = 128 << 10
 
-// keepPiece is the maximum capacity in bytes of a buffer that is used again.
+// keepPiece is the maximum capacity in bytes of a buffer that returns to a pool.
 const keepPiece = 1 << 20
 
-// pieces is a pool of buffers for bodies. The capacity of a buffer grows to its largest object.
 var pieces = sync.Pool{New: func() any {
 	b := make([]byte, 0, pieceSize+64<<10)
 	return &b
@@ -94,7 +91,6 @@ var pieces = sync.Pool{New: func() any {
 // objects is a pool of buffers for single objects, which are much smaller than a list's pieces.
 var objects = sync.Pool{New: func() any { return new([]byte) }}
 
-// release returns a buffer to the pool. The garbage collector frees the buffers of responses that fail early.
 func release(piece *[]byte) {
 	if cap(*piece) <= keepPiece {
 		*piece = (*piece)[:0]
@@ -105,7 +101,7 @@ func release(piece *[]byte) {
 // List describes a list to write.
 type List struct {
 	Shape Shape
-	// Representation is the representation of the items: Listed, Partial or Row.
+	// Representation is Listed, Partial or Row.
 	Representation Representation
 	Meta           ListMeta
 	// Now is the time that ages in the list are relative to.
@@ -129,7 +125,6 @@ func (b *Body) WriteList(list List) error {
 	return l.end()
 }
 
-// measured writes a list whose head contains the total length of its items.
 func (l *listWriter) measured(style MeasuredStyle) error {
 	var runs []Run // precompressed text is not retained, so that it can be evicted while a slow client reads
 	total := 0
@@ -154,7 +149,6 @@ func (l *listWriter) measured(style MeasuredStyle) error {
 	return l.end()
 }
 
-// listWriter writes one list in pieces.
 type listWriter struct {
 	list      List
 	body      *Body
@@ -164,8 +158,8 @@ type listWriter struct {
 	content   Content
 }
 
-// run writes a run of a page, from precompressed text if there is any. If the body may stay too small for compression,
-// it writes the same items one by one.
+// run writes a run of a page, from precompressed text if there is any. If the body with this text is too small for
+// compression, run writes the same items one by one.
 func (l *listWriter) run(r Run, text *Deflated) error {
 	if text != nil {
 		if len(text.items) == 0 || l.body.member.takes(len(*l.piece)+len(l.separator)+text.Length()) {
@@ -184,7 +178,6 @@ func (l *listWriter) run(r Run, text *Deflated) error {
 	return nil
 }
 
-// positions writes the items at the given positions of a page.
 func (l *listWriter) positions(p Page, items []uint16) error {
 	for _, at := range items {
 		if err := l.item(p.Item(int(at))); err != nil {
@@ -194,7 +187,7 @@ func (l *listWriter) positions(p Page, items []uint16) error {
 	return nil
 }
 
-// item writes an object. The head is written before the first one, because it depends on whether the list is empty.
+// item writes an object. Before the first object, it writes the head, which depends on whether the list is empty.
 func (l *listWriter) item(it *Item) error {
 	l.between()
 	l.body.items++
@@ -205,7 +198,6 @@ func (l *listWriter) item(it *Item) error {
 	return l.send()
 }
 
-// between writes the head or the separator before the next item.
 func (l *listWriter) between() {
 	if l.content == Empty {
 		l.content = Filled
@@ -215,7 +207,6 @@ func (l *listWriter) between() {
 	}
 }
 
-// end completes the list.
 func (l *listWriter) end() error {
 	if l.content == Empty {
 		*l.piece = l.style.AppendHead(*l.piece, l.list.Meta, Empty)

@@ -12,8 +12,8 @@ import (
 // compressFrom is the size in bytes above which kube-apiserver compresses a body (semantics 6.6).
 const compressFrom = 128 << 10
 
-// member compresses a body into one gzip member if the client accepts gzip and the body is large. It buffers the first
-// 128 KiB until the size is known to be larger. Precompressed text is copied into the member unchanged.
+// member is the writer of a body. If the client accepts gzip, member buffers up to 128 KiB, and compresses a larger
+// body into one gzip member. Precompressed text is copied into this member unchanged.
 type member struct {
 	w        io.Writer
 	allowed  bool
@@ -22,10 +22,9 @@ type member struct {
 	out      *bufio.Writer
 	flate    *flate.Writer // compressor for data that is not precompressed; nil when none is in use
 	sum      checksum
-	length   int64 // bytes written, before compression
+	length   int64 // number of written bytes, before compression
 }
 
-// compressing reports whether the body is known to be large.
 func (m *member) compressing() bool { return m.out != nil }
 
 // Write implements io.Writer.
@@ -54,12 +53,12 @@ func (m *member) write(p []byte) (int, error) {
 	return m.deflate(p)
 }
 
-// takes reports whether the body is compressed if the given number of bytes is added.
+// takes reports whether the body is compressed after the given number of bytes is added.
 func (m *member) takes(length int) bool {
 	return m.allowed && (m.compressing() || len(m.buffered)+length > compressFrom)
 }
 
-// splice adds precompressed text. The caller has checked takes.
+// splice adds precompressed text. It must be called only if takes returned true.
 func (m *member) splice(d *Deflated) error {
 	if !m.compressing() {
 		if err := m.begin(); err != nil {
@@ -75,7 +74,6 @@ func (m *member) splice(d *Deflated) error {
 	return err
 }
 
-// begin starts the member with the buffered data.
 func (m *member) begin() error {
 	m.announce()
 	m.out = outs.Get().(*bufio.Writer)
@@ -92,8 +90,7 @@ func (m *member) begin() error {
 	return err
 }
 
-// outs is a pool of buffers for compressed data, because deflate writes only a few hundred bytes at a time. The buffer
-// of a failed response is not returned.
+// outs is a pool of buffers for compressed data, because deflate writes only a few hundred bytes at a time.
 var outs = sync.Pool{New: func() any { return bufio.NewWriterSize(io.Discard, pieceSize) }}
 
 // memberHead is the header of a gzip member without a name or a time (RFC 1952).
@@ -115,7 +112,6 @@ func (m *member) store(p []byte) error {
 	return err
 }
 
-// deflate compresses data as it is written.
 func (m *member) deflate(p []byte) (int, error) {
 	if m.flate == nil {
 		m.flate = flates.Get().(*flate.Writer)
@@ -125,7 +121,7 @@ func (m *member) deflate(p []byte) (int, error) {
 }
 
 // pause ends the compressed data on a byte boundary and releases the compressor. Later data must not refer to earlier
-// data, because the decompressor's window, the last 32 KiB, may include precompressed text.
+// data, because the decompressor's window (the last 32 KiB) may include precompressed text.
 func (m *member) pause() error {
 	if m.flate == nil {
 		return nil

@@ -5,21 +5,21 @@ import "time"
 // AgingStyle is a ListStyle whose items contain ages.
 type AgingStyle interface {
 	ListStyle
-	// Until returns the earliest time at which the text of an item changes. It considers the items that were appended
-	// since the last call. It is zero if no text ever changes.
+	// Until returns the earliest time at which the text of an item changes; zero if no text changes. It considers the
+	// items that were appended after the last call.
 	Until() time.Time
 }
 
 const (
 	// precompressFrom is the minimum size of a run in bytes. Smaller runs are compressed while they are written.
 	precompressFrom = 16 << 10
-	// precompressItems is the minimum number of items in a run that is only a part of a page. It does not apply to the
-	// result of a selector, which also saves the evaluation of the selector.
+	// precompressItems is the minimum number of items in a run that is only a part of a page. The result of a selector
+	// can have fewer items, because its cached text also saves the evaluation of the selector.
 	precompressItems = 8
 )
 
-// precompressed returns the precompressed text of a run, and makes it if this is worthwhile. It returns nil when the
-// run is to be written item by item. before is the number of bytes of the list before the run.
+// precompressed returns the precompressed text of a run, and makes it if this is worthwhile. It returns nil if the
+// items should be written one by one. The argument before is the number of bytes of the list before the run.
 func (l *listWriter) precompressed(r Run, before int) *Deflated {
 	precompressed, page := l.body.precompressed, r.Page.Precompressed()
 	if precompressed == nil || page == nil || r.Selector == nil && r.isShort() || l.list.Representation.Kind == Row &&
@@ -36,14 +36,13 @@ func (l *listWriter) precompressed(r Run, before int) *Deflated {
 	return precompressed.precompress(s, key, l.list.Now, func(dst []byte) uncompressedText { return l.textOf(dst, r) })
 }
 
-// agedList is the maximum time since the start of a Table list for using and making precompressed runs. The ages in a
-// list are relative to its start, so the runs of an older list would be out of date.
+// agedList is the maximum age of a Table list that uses or makes precompressed runs. The ages in its rows are relative
+// to the start of the list, and would be out of date in a list that starts later.
 const agedList = time.Second
 
-// isShort reports whether the run is a part of a page with few items.
+// isShort reports whether the run has few items and is not a complete page.
 func (r Run) isShort() bool { return r.To-r.From < min(precompressItems, r.Page.Len()) }
 
-// keyOf returns the cache key of a run.
 func keyOf(representation Representation, body bodyKind, r Run) precompressedKey {
 	key := precompressedKey{representation: representation, body: body, from: r.From, to: r.To}
 	if r.Selector != nil {
@@ -52,8 +51,8 @@ func keyOf(representation Representation, body bodyKind, r Run) precompressedKey
 	return key
 }
 
-// isWorth reports whether both the run and the body are large enough, estimated by the sizes of the objects. The result
-// of a selector is always cached, even if it is empty.
+// isWorth estimates by the sizes of the objects whether both the run and the body are large enough. The result of a
+// selector is always cached, even if it is empty.
 func (l *listWriter) isWorth(r Run, before int) bool {
 	if r.Selector != nil {
 		return true
@@ -62,7 +61,6 @@ func (l *listWriter) isWorth(r Run, before int) bool {
 	return bytes >= precompressFrom && l.body.member.takes(before+bytes)
 }
 
-// textOf returns the text of a run's items with separators.
 func (l *listWriter) textOf(dst []byte, r Run) uncompressedText {
 	style, text := l.list.Shape.List(l.list.Representation, l.list.Now), uncompressedText{plain: dst}
 	for at := r.From; at < r.To; at++ {
@@ -81,8 +79,8 @@ func (l *listWriter) textOf(dst []byte, r Run) uncompressedText {
 }
 
 // PrecompressedEvents returns the compressed text of a run as ADDED events, in representation Whole or Partial. The
-// frames of these representations do not depend on earlier frames. The text is made if it is not cached.
-// PrecompressedEvents returns nil when the run should be sent event by event.
+// frames of these representations do not depend on earlier frames. If the text is not cached, PrecompressedEvents makes
+// it. It returns nil if the run should be sent event by event.
 func PrecompressedEvents(precompressed *Precompressed, shape Shape, representation Representation, r Run,
 	now time.Time) *Deflated {
 	if precompressed == nil || !precompressed.keeps() || r.Page.Precompressed() == nil || representation.Kind == Row ||
@@ -105,7 +103,6 @@ func PrecompressedEvents(precompressed *Precompressed, shape Shape, representati
 	})
 }
 
-// size returns the total size of the run's items in bytes.
 func (r Run) size() int {
 	bytes := 0
 	for at := r.From; at < r.To; at++ {
@@ -114,7 +111,6 @@ func (r Run) size() int {
 	return bytes
 }
 
-// splice writes a precompressed run.
 func (l *listWriter) splice(text *Deflated) error {
 	if len(text.items) == 0 {
 		return nil

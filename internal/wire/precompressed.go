@@ -14,17 +14,17 @@ import (
 
 // Precompressed caches precompressed runs for all lanes. A precompressed run is the compressed text of a part of a page
 // (Run), in one representation and for one kind of body. It is made on first use, once for all concurrent callers. It
-// is dropped with its page. When all runs together exceed the budget, the least recently used ones are evicted. Safe
+// is dropped with its page. When all runs together exceed the budget, the least recently used runs are evicted. Safe
 // for concurrent use; lookups take no lock.
 type Precompressed struct {
 	budget int64
-	bound  atomic.Int64 // current maximum in bytes: the budget, or less while memory is short
+	bound  atomic.Int64 // current maximum in bytes: the budget, or less after Yield
 	began  time.Time
 	seed   maphash.Seed
 	counts struct{ found, made, evicted atomic.Int64 }
 	seen   [selectorsSeen]atomic.Uint64 // hashes of recent selectors
 
-	mu    sync.Mutex // guards the fields below; taken to make or drop a run
+	mu    sync.Mutex // guards the fields below
 	bytes int64      // size of all finished runs
 	kept  map[*precompressedRun]struct{}
 }
@@ -37,7 +37,7 @@ func NewPrecompressed(budget int64) *Precompressed {
 	return f
 }
 
-// Yield evicts least recently used runs until the given number of bytes is free, or none are left. It returns the
+// Yield evicts least recently used runs until the given number of bytes is freed, or no run is left. It returns the
 // number of evicted bytes. The remaining size becomes the maximum until Recover raises it.
 func (f *Precompressed) Yield(bytes int64) int64 {
 	f.mu.Lock()
@@ -59,11 +59,10 @@ func (f *Precompressed) Recover() {
 	f.bound.Store(min(f.budget, f.bound.Load()+max(f.budget/recovery, 1)))
 }
 
-// keeps reports whether the current maximum allows any runs.
 func (f *Precompressed) keeps() bool { return f.bound.Load() > 0 }
 
-// PrecompressedStats are the statistics of a Precompressed. Bytes and Kept are current values. The other fields are
-// counted since the start.
+// PrecompressedStats are the statistics of a Precompressed. Bytes and Kept are current values. The other fields count
+// since the start.
 type PrecompressedStats struct {
 	Bytes, Kept          int64
 	Found, Made, Evicted int64
@@ -78,7 +77,6 @@ func (f *Precompressed) Stats() PrecompressedStats {
 		Evicted: f.counts.evicted.Load()}
 }
 
-// precompressedKey identifies a run within its page.
 type precompressedKey struct {
 	representation Representation
 	body           bodyKind
@@ -86,7 +84,6 @@ type precompressedKey struct {
 	selector       unique.Handle[string] // zero when all items are selected
 }
 
-// nameLen returns the number of bytes that the key retains.
 func (k precompressedKey) nameLen() int {
 	if k.selector == (unique.Handle[string]{}) {
 		return 0
@@ -94,7 +91,7 @@ func (k precompressedKey) nameLen() int {
 	return len(k.selector.Value())
 }
 
-// bodyKind is the kind of body, which defines the text around and between the items.
+// bodyKind defines the text around and between the items.
 type bodyKind int
 
 const (
@@ -102,21 +99,20 @@ const (
 	inStream
 )
 
-// precompressedRun is the compressed text of one run of a page. It is in the cache from the moment when a caller starts
-// to make it.
+// precompressedRun is the compressed text of one run of a page. It enters the cache when a caller starts to make it.
 type precompressedRun struct {
 	key  precompressedKey
 	of   *pageRuns
 	used atomic.Int64             // time of last use in nanoseconds after Precompressed.began
-	text atomic.Pointer[Deflated] // compressed text; nil until it is made
-	made chan struct{}            // closed when text is set or could not be made
+	text atomic.Pointer[Deflated] // nil until it is made
+	made chan struct{}            // closed when the text is made or cannot be made
 	// until is the time when the text changes; zero if never. Set before text.
 	until time.Time
 	size  int64 // size in the budget; 0 until it is made; guarded by Precompressed.mu
 }
 
 // selectorsSeen is the approximate number of recent selectors that are recorded. Clients that repeat their lists use a
-// few hundred.
+// few hundred selectors.
 const selectorsSeen = 1 << 12
 
 // longestSelector is the maximum length in bytes of a selector whose results are cached.
@@ -129,9 +125,9 @@ type SelectorUse struct {
 	Selector string
 }
 
-// repeated reports whether a user has listed a resource by the same selector before, and records the selector. Results
-// of selectors that are used once are not worth caching. The user is part of the key, so response times reveal nothing
-// about the requests of other users.
+// repeated reports whether a user has listed a resource by the same selector before, and records the selector. The
+// results of a selector that is used once are not worth caching. The user is part of the key, so response times reveal
+// nothing about the requests of other users.
 func (f *Precompressed) repeated(asked SelectorUse) bool {
 	if len(asked.Selector) > longestSelector {
 		return false
@@ -140,14 +136,14 @@ func (f *Precompressed) repeated(asked SelectorUse) bool {
 	return f.seen[hash%selectorsSeen].Swap(hash) == hash
 }
 
-// precompressedOverhead is added to the size of each run in the budget, in bytes: its memory and a selector name of
-// usual length. It also limits the number of runs, all of which are sorted for eviction.
+// precompressedOverhead is the approximate memory of a run without its text, in bytes. It counts toward the budget. It
+// also limits the number of runs, because eviction sorts all of them.
 const precompressedOverhead = 1 << 10
 
 // precompressedPerPage is the maximum number of runs of one page, because requests can name any part of a page.
 const precompressedPerPage = 24
 
-// find returns the run of a key that is usable now; nil when there is none.
+// find returns the run of a key, or nil if there is none or its text is out of date.
 func (f *Precompressed) find(s *pageRuns, key precompressedKey, now time.Time) *precompressedRun {
 	for _, run := range s.runs() {
 		if run.key == key {
@@ -165,7 +161,7 @@ func (p *precompressedRun) expired(now time.Time) bool {
 	return p.text.Load() != nil && !p.until.IsZero() && !now.Before(p.until)
 }
 
-// use waits until a run is made and returns its text. It returns nil when the run could not be made or is out of date.
+// use waits until a run is made and returns its text. It returns nil if the run could not be made or is out of date.
 func (f *Precompressed) use(run *precompressedRun, now time.Time) *Deflated {
 	f.counts.found.Add(1)
 	if at := int64(now.Sub(f.began)); run.used.Load() < at {
@@ -184,12 +180,12 @@ func (f *Precompressed) use(run *precompressedRun, now time.Time) *Deflated {
 // uncompressedText is the text of a run before compression.
 type uncompressedText struct {
 	plain []byte
-	items []uint16  // positions of the items of the text on the page
+	items []uint16  // positions of the text's items on their page
 	until time.Time // time when the text changes; zero if never
 }
 
-// precompress makes the run of a key. If another caller is already making it, precompress waits for that caller. text
-// appends the uncompressed text.
+// precompress makes the run of a key. If another caller is already making it, precompress waits for that caller. The
+// function text appends the uncompressed text.
 func (f *Precompressed) precompress(s *pageRuns, key precompressedKey, now time.Time,
 	text func(dst []byte) uncompressedText) *Deflated {
 	run, created := f.begin(s, key, now)
@@ -211,7 +207,7 @@ func (f *Precompressed) precompress(s *pageRuns, key precompressedKey, now time.
 	return made
 }
 
-// settle wakes the callers that wait for a run. If making it caused a panic, settle removes it.
+// settle wakes the callers that wait for a run. If making the run caused a panic, settle removes the run.
 func (f *Precompressed) settle(run *precompressedRun) {
 	if run.text.Load() == nil {
 		f.mu.Lock()
@@ -222,10 +218,9 @@ func (f *Precompressed) settle(run *precompressedRun) {
 	close(run.made)
 }
 
-// keepPlain is the maximum capacity in bytes of a buffer that is used again: a page of 128 pods.
+// keepPlain is the maximum capacity in bytes of a buffer that returns to the pool: a page of 128 pods.
 const keepPlain = 4 << 20
 
-// plains is a pool of buffers for text before compression.
 var plains = sync.Pool{New: func() any { return new([]byte) }}
 
 // begin returns the run of a key, and adds it if there is none. If created is true, the caller must make the run.
@@ -255,10 +250,9 @@ func (f *Precompressed) begin(s *pageRuns, key precompressedKey, now time.Time) 
 	return run, true
 }
 
-// lastUse orders runs by last use, the least recently used first.
 func lastUse(a, b *precompressedRun) int { return cmp.Compare(a.used.Load(), b.used.Load()) }
 
-// charge adds a finished run to the size, unless it was dropped meanwhile, and enforces the budget.
+// charge adds a finished run to the size, unless the run was dropped meanwhile, and enforces the budget.
 func (f *Precompressed) charge(run *precompressedRun, size int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -272,8 +266,8 @@ func (f *Precompressed) charge(run *precompressedRun, size int64) {
 	}
 }
 
-// shrink evicts least recently used runs. charge passes a size well below the budget, because each call sorts all runs.
-// The caller holds f.mu.
+// shrink evicts least recently used runs. It sorts all runs. Therefore charge passes a size well below the budget, and
+// calls shrink rarely. The caller holds f.mu.
 func (f *Precompressed) shrink(to int64) {
 	all := make([]*precompressedRun, 0, len(f.kept))
 	for run := range f.kept {
@@ -312,7 +306,6 @@ func (f *Precompressed) tryDrop(s *pageRuns) {
 	}
 }
 
-// drop drops all runs of a page.
 func (f *Precompressed) drop(s *pageRuns) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

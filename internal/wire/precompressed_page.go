@@ -6,8 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// PrecompressedPage contains the precompressed runs of one page and is a part of that page. The zero PrecompressedPage
-// has none.
+// PrecompressedPage contains the precompressed runs of one page and is a part of that page. The zero value has no runs.
 type PrecompressedPage struct{ pageRuns atomic.Pointer[pageRuns] }
 
 // pageRuns contains the runs of a page. It has no pointer to the page, so that cached runs do not keep pages in memory.
@@ -29,8 +28,8 @@ func (s *pageRuns) remove(run *precompressedRun) {
 	s.set(slices.DeleteFunc(slices.Clone(s.runs()), func(other *precompressedRun) bool { return other == run }))
 }
 
-// on returns the runs of the page, and creates the pageRuns on first use. They are dropped when the page is garbage
-// collected.
+// on returns the runs of the page, and creates the pageRuns on first use. The garbage collector drops them with the
+// page.
 func (p *PrecompressedPage) on(f *Precompressed) *pageRuns {
 	if s := p.pageRuns.Load(); s != nil {
 		return s
@@ -43,8 +42,8 @@ func (p *PrecompressedPage) on(f *Precompressed) *pageRuns {
 	return s
 }
 
-// Drop drops the runs, because the page is no longer part of the newest State. Readers of an older State may cause them
-// to be made again. Drop does not block.
+// Drop drops the runs, because the page is no longer part of the newest State. Readers of an older State may make runs
+// again. Drop does not block.
 func (p *PrecompressedPage) Drop() {
 	if s := p.pageRuns.Load(); s != nil && len(s.runs()) > 0 {
 		s.cache.tryDrop(s)

@@ -1,7 +1,7 @@
 package wire
 
-// Representation is the form in which an object appears in a body: a list, a watch frame or a single object. It is
-// comparable, because it is part of cache keys.
+// Representation is the part and format in which an object appears in a list, a watch frame or a body of one object. It
+// is comparable, because it is part of cache keys.
 type Representation struct {
 	Kind    RepresentationKind
 	Meta    MetaVersion // version of Partial and Row; empty for other kinds
@@ -14,7 +14,7 @@ type RepresentationKind int
 const (
 	// Whole is the object with its type meta, as in a watch or in a body of one object.
 	Whole RepresentationKind = iota
-	// Listed is the object as in a list of its kind, where built-in objects omit their type meta (semantics 7.1).
+	// Listed is the object as in a list of its kind. There, built-in objects omit their type meta (semantics 7.1).
 	Listed
 	// Partial is the object's PartialObjectMetadata (semantics 6.5).
 	Partial
@@ -31,7 +31,7 @@ const (
 	MetaV1Beta1 MetaVersion = "meta.k8s.io/v1beta1"
 )
 
-// Include is how much of the object a row of a Table contains.
+// Include says which part of the object a row of a Table contains.
 type Include int
 
 // The values of includeObject (semantics 6.4).

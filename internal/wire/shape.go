@@ -6,8 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Shape writes the responses about one kind in one encoding, as learned from the upstream. Immutable; safe for
-// concurrent use.
+// Shape writes the responses about one kind in one encoding. Immutable; safe for concurrent use.
 type Shape interface {
 	// Prints reports whether exact Table rows of the objects are available.
 	Prints() bool
@@ -25,12 +24,12 @@ type Shape interface {
 
 	// WithColumns returns the shape with the columns of a Table. It copies the columns.
 	WithColumns(columns []byte) (Shape, error)
-	// WithClock returns the shape with a clock. Ages are then relative to it, in all responses. The clock is safe for
-	// concurrent use.
+	// WithClock returns a shape whose ages are relative to now() in all responses. now must be safe for concurrent use.
 	WithClock(now func() time.Time) Shape
 	// Columns returns the columns as the upstream wrote them; nil if they are unknown. The caller must not modify them.
 	Columns() []byte
-	// Reprinted reports whether the columns of a Table differ from the shape's columns.
+	// Reprinted reports whether the columns of a Table differ from the shape's columns. It returns false if either are
+	// unknown.
 	Reprinted(columns []byte) bool
 	// Bookmark returns a minimal bookmark of the kind: type meta and metadata.
 	Bookmark() Bookmark
@@ -38,11 +37,9 @@ type Shape interface {
 
 // Framer writes the frames of one watch (semantics 4.6, 4.8). Used by one goroutine.
 type Framer interface {
-	// AppendEvent appends an event about an object.
 	AppendEvent(dst []byte, eventType string, it *Item) []byte
-	// AppendBookmark appends a BOOKMARK. The item is from a Bookmark and has the version to send.
+	// AppendBookmark appends a BOOKMARK. The item comes from a Bookmark, and has the version to send.
 	AppendBookmark(dst []byte, it *Item) []byte
-	// AppendInitialEventsEnd appends the BOOKMARK after initial events.
 	AppendInitialEventsEnd(dst []byte, it *Item) []byte
 	// AppendError appends an ERROR, which is the same in all representations.
 	AppendError(dst []byte, status *metav1.Status) []byte

@@ -2,8 +2,8 @@ package wire
 
 import "strings"
 
-// Texts makes the strings of one object's facts in few allocations, because most of them are short. Callers must not
-// retain one of these strings, because it keeps all of them in memory. The zero Texts is empty.
+// Texts makes the strings of one object's facts in few allocations, because most of them are short. A caller must not
+// retain one string alone, because each string keeps all others in memory. The zero Texts is empty.
 type Texts struct{ made strings.Builder }
 
 // Expect allocates memory for the given number of bytes.

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// YAMLWriter converts one JSON document to YAML as kube-apiserver does (semantics 7.3). It decodes the document and
-// writes nothing before the end, because keys are sorted. Use it only for responses of limited size.
+// YAMLWriter converts one JSON document to YAML as kube-apiserver does (semantics 7.3). The keys are sorted, so it
+// keeps the complete document in memory until Close. Use it only for responses of limited size.
 type YAMLWriter struct {
 	w    io.Writer
 	json bytes.Buffer

@@ -5,7 +5,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// learnBookmark makes the kind's bookmarks from a bookmark of the upstream, including its Table cells. If that fails,
+// learnBookmark makes the kind's bookmarks from a bookmark of the upstream, including the Table cells. If this fails,
 // it returns an error and a minimal bookmark.
 func (s *Shape) learnBookmark(row Row) (wire.Bookmark, error) {
 	template, err := bookmarks.Learn(row.Object)
@@ -32,7 +32,6 @@ func (s *Shape) plainBookmark(cells []byte) wire.Bookmark {
 	return bookmark
 }
 
-// bookmarkOf scans both bookmarks once and returns them as items.
 func bookmarkOf(template *bookmarks.Template, cells []byte) (bookmark wire.Bookmark, err error) {
 	scanner := NewExtractor(nil)
 	for representation, item := range map[bookmarks.Kind]*wire.Item{

@@ -9,7 +9,7 @@ import (
 // cutter splits lists and watch frames.
 type cutter struct {
 	scan.Scanner
-	bare bool // true if rows of Tables contain no objects
+	bare bool // true if rows of Tables must not contain objects
 }
 
 // ListBody is the metadata of a list. Columns aliases the body.
@@ -32,13 +32,11 @@ func SplitList(body []byte, each func(Row) error) (ListBody, error) {
 	return c.whole(cut, each)
 }
 
-// splitRows splits a Table whose rows contain no objects.
 func splitRows(body []byte, each func(Row) error) (ListBody, error) {
 	c := cutter{Scanner: scan.Scanner{Data: body}, bare: true}
 	return c.whole(c.table, each)
 }
 
-// whole splits a body with cut. The body must end after the list.
 func (c *cutter) whole(cut func(func(Row) error) (ListBody, error), each func(Row) error) (ListBody, error) {
 	list, err := cut(each)
 	if err != nil {
@@ -47,7 +45,6 @@ func (c *cutter) whole(cut func(func(Row) error) (ListBody, error), each func(Ro
 	return list, c.End()
 }
 
-// list consumes a list of complete objects.
 func (c *cutter) list(each func(Row) error) (ListBody, error) {
 	var list ListBody
 	items := false
@@ -73,7 +70,6 @@ func (c *cutter) list(each func(Row) error) (ListBody, error) {
 	return list, err
 }
 
-// table consumes a Table.
 func (c *cutter) table(each func(Row) error) (ListBody, error) {
 	var list ListBody
 	rows := false
@@ -154,7 +150,7 @@ func (c *cutter) listMember(key []byte, list *ListBody) error {
 	return nil
 }
 
-// scalar returns the text of a string; "" for other values.
+// scalar returns the text of a string, or "" for other values.
 func scalar(raw []byte) string {
 	if len(raw) < 2 || raw[0] != '"' {
 		return ""

@@ -17,7 +17,6 @@ const (
 // wholeObjects requests Table rows with complete objects. It has no effect on responses that are not Tables.
 var wholeObjects = map[string]string{"includeObject": "Object"}
 
-// noObjects requests Table rows without objects.
 var noObjects = map[string]string{"includeObject": "None"}
 
 // Name implements wire.Encoding.
@@ -45,7 +44,7 @@ func (Encoding) RequestFormats() []wire.RequestFormat {
 }
 
 // Pages implements wire.Encoding. For kube-apiserver, a Table with complete objects costs several times as much as a
-// plain list and a Table without objects (docs/adr/0017-lanes-are-filled-by-pages.md).
+// plain list and a Table without objects together (docs/adr/0017-lanes-are-filled-by-pages.md).
 func (e Encoding) Pages(d wire.Description, ask wire.RequestFormat, fields []wire.Path) wire.Pages {
 	plain := wire.RequestFormat{Accept: mediaPlain}
 	read := &reader{extractor: NewExtractor(fields), shape: newShape(d), plain: true}

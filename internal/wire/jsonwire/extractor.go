@@ -23,7 +23,6 @@ type branch struct {
 	members map[string]*branch
 }
 
-// Slots that every extractor has.
 const (
 	slotName = iota
 	slotNamespace
@@ -53,7 +52,6 @@ func NewExtractor(fields []wire.Path) *Extractor {
 
 func newBranch() *branch { return &branch{slot: -1} }
 
-// want adds a path and returns the slot of its value.
 func (e *Extractor) want(path string) int {
 	at := e.root
 	for _, step := range strings.Split(path, ".") {
@@ -72,7 +70,7 @@ func (e *Extractor) want(path string) int {
 	return at.slot
 }
 
-// Scan reads a complete object. It copies the object and its row into one allocation, without white space between
+// Scan reads a complete object. It copies the object and its row into one allocation. It removes white space between
 // values, because responses are compact. It fails with a *scan.MalformedError.
 func (e *Extractor) Scan(row Row) (wire.Item, wire.Facts, error) {
 	var few [fewSlots]span
@@ -101,7 +99,6 @@ func (e *Extractor) Scan(row Row) (wire.Item, wire.Facts, error) {
 	return w.item(row), facts, nil
 }
 
-// facts returns the facts of a scanned object.
 func (e *Extractor) facts(w *walk) (wire.Facts, error) {
 	labels, err := w.labels()
 	return wire.Facts{
@@ -110,8 +107,7 @@ func (e *Extractor) facts(w *walk) (wire.Facts, error) {
 	}, err
 }
 
-// Stored reads an item that was stored on a disk (wire.AppendStored). It fails with wire.ErrDamaged or a
-// *scan.MalformedError.
+// Stored reads an item that wire.AppendStored appended. It fails with wire.ErrDamaged or a *scan.MalformedError.
 func (e *Extractor) Stored(stored []byte, by []*wire.Dictionary) (it wire.Item, facts wire.Facts, err error) {
 	it, err = item.Stored(stored, by, func(plain []byte, object, cells uint32) (item.Marks, error) {
 		row := Row{Object: plain[:object], Cells: plain[object:cells], Conditions: plain[cells:]}

@@ -10,10 +10,10 @@ import (
 // Frame is one watch event, split but not decoded. Its bytes alias the parsed line.
 type Frame struct {
 	Type            string // ADDED, MODIFIED, DELETED, BOOKMARK or ERROR
-	ResourceVersion string // resourceVersion of the object
+	ResourceVersion string
 	Columns         []byte // column definitions of a Table, a JSON array; nil if there are none
 	Row             Row    // object and Table row; empty for ERROR
-	Status          []byte // Status object of an ERROR
+	Status          []byte // object of an ERROR
 }
 
 // ParseFrame splits a frame that contains an object or a Table with one row (semantics 4.6, 4.8). It fails with a
@@ -45,7 +45,7 @@ func ParseFrame(line []byte) (Frame, error) {
 	return f, nil
 }
 
-// open splits the frame's object. From a Table it takes the row.
+// open reads the frame's object, or the row of its Table.
 func (f *Frame) open(c *cutter) error {
 	if !isTable(c.Data[c.Pos:]) {
 		var err error
@@ -82,7 +82,7 @@ func (f *Frame) settle() error {
 	return nil
 }
 
-// eventType returns a constant for the known types, to avoid an allocation for each event.
+// eventType returns a constant for a known type, to avoid an allocation for each event.
 func eventType(text []byte) string {
 	for _, known := range []string{"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"} {
 		if string(text) == known {
@@ -93,7 +93,7 @@ func eventType(text []byte) string {
 }
 
 // isTable reports whether an object is a Table. It reads only the leading type meta, because every Table starts with
-// it. A custom resource's list has its kind after the items.
+// it. A custom resource's list has its kind after the items, so isTable must not search for the kind.
 func isTable(object []byte) bool {
 	s := scan.Scanner{Data: object}
 	if s.Expect('{') != nil {
@@ -107,7 +107,6 @@ func isTable(object []byte) bool {
 	return ok && bytes.HasPrefix(version, []byte(`"meta.k8s.io/`))
 }
 
-// leading returns the value of the next member if it has this key.
 func leading(s *scan.Scanner, key string) ([]byte, bool) {
 	if found, err := s.Key(); err != nil || string(found) != key {
 		return nil, false

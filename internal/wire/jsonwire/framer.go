@@ -12,11 +12,10 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/table"
 )
 
-// framer implements wire.Framer.
 type framer struct {
 	shape          *Shape
 	representation wire.Representation
-	columns        []byte // column definitions in the next Table: the kind's in the first frame, null in later frames
+	columns        []byte // columns in the next Table: the kind's in the first frame, null in later frames
 }
 
 // Framer implements wire.Shape.
@@ -34,8 +33,8 @@ func (f *framer) AppendBookmark(dst []byte, it *wire.Item) []byte {
 	return f.append(dst, wire.TypeBookmark, f.printed(it), f.representation.Include, nil)
 }
 
-// AppendInitialEventsEnd implements wire.Framer. Its Table row always has an object, because the client waits for the
-// annotation (semantics 4.8).
+// AppendInitialEventsEnd implements wire.Framer. The Table row always has an object, because the client waits for the
+// annotation of the object (semantics 4.8).
 func (f *framer) AppendInitialEventsEnd(dst []byte, it *wire.Item) []byte {
 	include := f.representation.Include
 	if include == wire.IncludeNone {
@@ -44,8 +43,8 @@ func (f *framer) AppendInitialEventsEnd(dst []byte, it *wire.Item) []byte {
 	return f.append(dst, wire.TypeBookmark, f.printed(it), include, nil)
 }
 
-// printed returns a bookmark with cells. If the upstream sent no cells, they are an empty name and nulls, as in the
-// bookmark of a custom resource.
+// printed returns a bookmark with cells. If the upstream sent no cells, the cells are an empty name and nulls, as in
+// the bookmark of a custom resource.
 func (f *framer) printed(it *wire.Item) *wire.Item {
 	marks := *item.MarksOf(it)
 	if f.representation.Kind != wire.Row || marks.Cells > marks.Object {

@@ -5,11 +5,10 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/internal/item"
 )
 
-// parts are the bytes of an item, split. They alias the item.
 type parts struct {
-	object     []byte // object with kind and apiVersion, without a newline
-	cells      []byte // cells of the Table row, a JSON array; nil if the upstream sent none
-	conditions []byte // conditions of the Table row, a JSON array; nil if there are none
+	object     []byte // with kind and apiVersion, without a newline
+	cells      []byte // JSON array; nil if the upstream sent none
+	conditions []byte // JSON array; nil if there are none
 }
 
 func cut(open *item.Opened) parts {
@@ -24,7 +23,6 @@ func cut(open *item.Opened) parts {
 	return p
 }
 
-// versionOf returns the text of an item's resourceVersion.
 func versionOf(open *item.Opened) []byte {
 	at := open.Marks().Version
 	return open.Data()[at.Start:at.End]
@@ -52,7 +50,6 @@ func appendListed(dst []byte, it *wire.Item) []byte {
 	return dst[:start+1+n]
 }
 
-// withVersion returns the item with another resourceVersion.
 func withVersion(it *wire.Item, rv string) wire.Item {
 	open := item.Open(it)
 	defer open.Close()

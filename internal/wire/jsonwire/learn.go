@@ -2,7 +2,7 @@ package jsonwire
 
 import "github.com/listfacade/listfacade/internal/wire/scan"
 
-// Style is the information about a kind in a plain list, which may be empty.
+// Style describes the lists of a kind. A plain list without items is enough to learn it.
 type Style struct {
 	ListKind string
 	// Custom is true for custom-resource style, false for built-in style (semantics 7.1, 7.2).

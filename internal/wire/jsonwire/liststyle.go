@@ -26,7 +26,6 @@ func (s *Shape) List(f wire.Representation, now time.Time) wire.ListStyle {
 	}
 }
 
-// commas provides the separator of every list.
 type commas struct{}
 
 // Separator implements wire.ListStyle.

@@ -13,12 +13,12 @@ import (
 )
 
 // pageReader implements wire.PageReader. It reads plain lists and Tables without objects. kube-apiserver returns both
-// in the same order, except for kinds whose printer sorts (FlowSchemas). Therefore the name in every row is compared
-// with its object.
+// in the same order, except for kinds whose printer sorts (FlowSchemas). Therefore pageReader compares the name in
+// every row with the object.
 type pageReader struct {
 	*reader
 	printed bool
-	columns []byte // columns of all Tables of this listing; nil before the first Table
+	columns []byte // nil before the first Table of this listing
 	name    int    // index of the cell that contains the object's name
 	rows    []Row  // rows whose objects have not been read
 }
@@ -36,7 +36,7 @@ func (p *pageReader) Head(page []byte) (wire.ListHead, error) {
 // errEnough ends a scan early, when the metadata is found.
 var errEnough = errors.New("found")
 
-// head reads a list up to its metadata. In built-in style and in a Table, metadata precedes the objects.
+// head reads a list up to its metadata. In a built-in list and in a Table, the metadata precedes the objects.
 func (c *cutter) head() (ListBody, error) {
 	var list ListBody
 	err := c.Object(func(key []byte) error {
@@ -57,8 +57,8 @@ func (c *cutter) head() (ListBody, error) {
 	return ListBody{}, c.Fail("list without metadata")
 }
 
-// headBehind finds the metadata of a list in custom-resource style, where it is the last member. Only that metadata is
-// followed by one closing bracket and the end of the body.
+// headBehind finds the metadata of a custom resource's list, where it is the last member. Only then, one closing brace
+// and the end of the body follow the metadata.
 func headBehind(page []byte) (list ListBody, ok bool) {
 	const key = `"metadata":`
 	at := bytes.LastIndex(page, []byte(key+"{"))
@@ -93,7 +93,6 @@ func (p *pageReader) Rows(page []byte) (wire.ListHead, error) {
 	return list.head(), nil
 }
 
-// nameColumn returns the index of the column that contains object names.
 func nameColumn(raw []byte) (int, error) {
 	var columns []table.Column
 	if err := json.Unmarshal(raw, &columns); err != nil {
@@ -136,7 +135,6 @@ func (p *pageReader) Objects(page []byte, each func(wire.Item, wire.Facts) error
 	return list.head(), nil
 }
 
-// names reports whether a row's cells contain the name of an object.
 func (p *pageReader) names(cells []byte, object string) bool {
 	at := 0
 	for cell := range scan.Elements(cells) {

@@ -6,8 +6,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// appendPartial appends an object's PartialObjectMetadata. Built-in objects have metadata in the order of the Go type.
-// Custom resources have sorted metadata, which kube-apiserver converts to the Go type (semantics 6.5).
+// appendPartial appends an object's PartialObjectMetadata, with metadata in the order of the Go type (semantics 6.5).
+// In built-in objects, metadata already has this order. In custom resources, it is sorted.
 func (s *Shape) appendPartial(dst []byte, open *item.Opened, meta wire.MetaVersion) []byte {
 	dst = append(dst, `{"kind":"PartialObjectMetadata","apiVersion":"`...)
 	dst = append(dst, meta...)
@@ -25,7 +25,7 @@ func (s *Shape) appendPartial(dst []byte, open *item.Opened, meta wire.MetaVersi
 	return append(dst, '}')
 }
 
-// order lists the members of a Go type in encoding order, at most maxOrder.
+// order lists the members of a Go type in the order of encoding. It has at most maxOrder members.
 type order []field
 
 const maxOrder = 15
@@ -53,8 +53,7 @@ var metadataOrder = append(plain(
 		"subresource")},
 )
 
-// appendOrdered appends an object with its members in this order. It omits nulls, and members that the type does not
-// have.
+// appendOrdered appends an object with its members in this order. It omits nulls and unknown members.
 func (o order) appendOrdered(dst, object []byte) []byte {
 	s := scan.Scanner{Data: object}
 	if s.Peek() != '{' {

@@ -15,10 +15,10 @@ var initialEventsEnd = []byte(`"k8s.io/initial-events-end":"true"`)
 type reader struct {
 	extractor *Extractor
 	shape     *Shape
-	plain     bool // true if plain lists are requested, not Tables
+	plain     bool // plain lists are requested, not Tables
 }
 
-// List implements wire.Reader. It adds the type meta that built-in objects lack in a plain list.
+// List implements wire.Reader.
 func (r *reader) List(body []byte, each func(wire.Item, wire.Facts) error) (wire.ListHead, error) {
 	lead := r.lead()
 	list, err := SplitList(body, func(row Row) error {
@@ -35,7 +35,7 @@ func (r *reader) List(body []byte, each func(wire.Item, wire.Facts) error) (wire
 	return list.head(), nil
 }
 
-// lead returns the type meta that objects lack in the lists: built-in objects omit it in a plain list.
+// lead returns the type meta that built-in objects lack in a plain list, or nil for other lists.
 func (r *reader) lead() []byte {
 	if !r.plain || r.shape.custom {
 		return nil
@@ -43,7 +43,6 @@ func (r *reader) lead() []byte {
 	return []byte(`{"kind":"` + r.shape.kind + `","apiVersion":"` + r.shape.apiVersion + `",`)
 }
 
-// head returns the metadata of the list, which does not alias the body.
 func (l ListBody) head() wire.ListHead {
 	return wire.ListHead{
 		ResourceVersion: l.ResourceVersion, Continue: l.Continue, Remaining: l.Remaining, Columns: bytes.Clone(l.Columns),

@@ -11,8 +11,8 @@ import (
 type Row struct {
 	Object     []byte
 	Lead       []byte // bytes that replace the object's opening bracket in the item; nil if the object is complete
-	Cells      []byte // cells, a JSON array; nil if the upstream sent none
-	Conditions []byte // conditions, a JSON array; nil if there are none. Finished pods have some (metav1.TableRow)
+	Cells      []byte // JSON array; nil if the upstream sent none
+	Conditions []byte // JSON array; nil if there are none. Finished pods have some (metav1.TableRow)
 }
 
 // dense validates cells and conditions, and returns the row without white space between their values.
@@ -27,7 +27,6 @@ func (r Row) dense() (Row, error) {
 	return r, nil
 }
 
-// denseArray returns an array without white space between its values; nil for an empty input.
 func denseArray(raw []byte) ([]byte, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -46,7 +45,6 @@ func denseArray(raw []byte) ([]byte, error) {
 	return compact(array)
 }
 
-// compact removes the white space between values.
 func compact(value []byte) ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(len(value))

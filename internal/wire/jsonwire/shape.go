@@ -18,14 +18,14 @@ type Shape struct {
 	// custom is true for custom-resource style, with sorted keys and with type meta in list items (semantics 7.2). It is
 	// false for built-in style (semantics 7.1).
 	custom bool
-	// columns are the columns of the kind's Table, rawColumns the JSON array that the upstream sent.
+	// rawColumns is the JSON array that the upstream sent. columns is the same, decoded.
 	columns    []table.Column
 	rawColumns []byte
 	// ages renders the cells that contain ages; nil if there are none.
 	ages *table.Ages
 	// converted are the names of annotations that PartialObjectMetadata omits (wire.ConversionAnnotations).
 	converted []string
-	// clock is the time that ages are relative to; nil for the time of the response.
+	// clock returns the time that ages are relative to. If it is nil, this is the time of the response.
 	clock func() time.Time
 
 	description wire.Description
@@ -38,7 +38,7 @@ func newShape(d wire.Description) *Shape {
 	}
 }
 
-// Prints implements wire.Shape. It requires that the columns are known, and the source of every age.
+// Prints implements wire.Shape. The columns and the source of every age must be known.
 func (s *Shape) Prints() bool { return s.rawColumns != nil && len(s.ages.Frozen()) == 0 }
 
 // Columns implements wire.Shape.
@@ -69,7 +69,7 @@ func (s *Shape) WithClock(now func() time.Time) wire.Shape {
 	return &timed
 }
 
-// agesAt returns the clock of a response that is made at a given time.
+// agesAt returns the clock of a response. The argument is the time at which the response is made.
 func (s *Shape) agesAt(now time.Time) *table.Clock {
 	if s.clock != nil {
 		now = s.clock()
@@ -77,7 +77,7 @@ func (s *Shape) agesAt(now time.Time) *table.Clock {
 	return &table.Clock{Now: now}
 }
 
-// datePaths returns the JSONPaths of a custom resource's date columns, in the order of its columns. It returns nil for
+// datePaths returns the JSONPaths of a custom resource's date columns, indexed like columns. It returns nil for
 // built-in kinds.
 func (s *Shape) datePaths(columns []table.Column) []string {
 	if !s.custom {
@@ -118,7 +118,6 @@ func (s *Shape) AppendObject(dst []byte, f wire.Representation, it *wire.Item, n
 	return append(dst, '\n')
 }
 
-// append appends an object in a representation that does not contain ages.
 func (s *Shape) append(dst []byte, f wire.Representation, it *wire.Item) []byte {
 	switch f.Kind {
 	case wire.Whole:
@@ -135,8 +134,7 @@ func (s *Shape) append(dst []byte, f wire.Representation, it *wire.Item) []byte 
 }
 
 // nullRows reports whether an empty Table of the kind has null instead of rows. This is so for
-// CustomResourceDefinitions, and for built-in kinds without a printer. Such kinds are recognized by the two default
-// columns.
+// CustomResourceDefinitions, and for built-in kinds without a printer, which have the two default columns.
 func (s *Shape) nullRows() bool {
 	if s.custom {
 		return false

@@ -8,7 +8,6 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/table"
 )
 
-// rowOptions are the options of a Table's rows.
 type rowOptions struct {
 	meta    wire.MetaVersion
 	include wire.Include
@@ -36,7 +35,6 @@ func appendTableHead(dst []byte, version wire.MetaVersion, meta wire.ListMeta, c
 	return append(dst, `,"rows":`...)
 }
 
-// appendRow appends a row with current ages.
 func (s *Shape) appendRow(dst []byte, open *item.Opened, o *rowOptions) []byte {
 	p := cut(open)
 	dst = append(dst, `{"cells":`...)
@@ -60,7 +58,6 @@ func (s *Shape) appendRow(dst []byte, open *item.Opened, o *rowOptions) []byte {
 	return append(dst, '}')
 }
 
-// appendTable appends a Table with one row.
 func (s *Shape) appendTable(dst []byte, it *wire.Item, o rowOptions, columns []byte) []byte {
 	open := item.Open(it)
 	defer open.Close()

@@ -14,16 +14,14 @@ import (
 // span is the position of a value in the scanned bytes. The zero span is no value.
 type span struct{ start, end int }
 
-// within reports whether a span is inside another one.
 func (s span) within(other span) bool { return other.start < s.start && s.end < other.end }
 
-// fewSlots is the number of values that a scan stores without an allocation. A pod's extractor needs 16.
+// fewSlots is the number of values that a scan stores without an allocation. A pod's extractor needs 15 slots.
 const fewSlots = 24
 
 // fewBytes is the usual size in bytes of an object's facts without labels. A pod needs about 200.
 const fewBytes = 256
 
-// walk is the state of one scan of one object.
 type walk struct {
 	scan.Scanner
 	found []span
@@ -31,7 +29,7 @@ type walk struct {
 	texts wire.Texts
 }
 
-// top consumes the object, and finds the position after kind and apiVersion, which come first in built-in style.
+// top consumes the object. It finds the position after kind and apiVersion, which come first in a built-in object.
 func (w *walk) top(root *branch) error {
 	leading := [2]string{"kind", "apiVersion"}
 	matched, members := 0, 0
@@ -57,7 +55,7 @@ func (w *walk) top(root *branch) error {
 	return w.check()
 }
 
-// check validates the spans of an item's marks. A repeated metadata member could make them inconsistent.
+// check validates the spans of an item's marks. A repeated metadata member could make the spans inconsistent.
 func (w *walk) check() error {
 	metadata, version := w.found[slotMetadata], w.found[slotVersion]
 	if metadata.end == 0 || w.Data[metadata.start] != '{' || !version.within(metadata) || w.Data[version.start] != '"' {
@@ -66,7 +64,6 @@ func (w *walk) check() error {
 	return nil
 }
 
-// descend consumes a value and stores the needed spans.
 func (w *walk) descend(b *branch) error {
 	if b == nil {
 		_, err := w.Skip()
@@ -98,7 +95,7 @@ func (w *walk) enterBranch(b *branch) error {
 	}
 }
 
-// text returns the content of a string, or the JSON of another scalar. It returns "" for null, objects and arrays.
+// text returns the content of a string, or the JSON of another scalar, or "" for null, objects and arrays.
 func (w *walk) text(slot int) string {
 	at := w.found[slot]
 	raw := w.Data[at.start:at.end]
@@ -136,7 +133,6 @@ func (w *walk) labels() ([]wire.Pair, error) {
 	return labels, nil
 }
 
-// textOf returns the text of a string from the bytes between its quotes.
 func (w *walk) textOf(raw []byte) string {
 	if bytes.IndexByte(raw, '\\') >= 0 {
 		return scan.Unescape(raw)
@@ -144,7 +140,6 @@ func (w *walk) textOf(raw []byte) string {
 	return w.texts.Of(raw)
 }
 
-// item copies the scanned object and its row.
 func (w *walk) item(r Row) wire.Item {
 	object := r.Object
 	if len(r.Lead) > 0 {
@@ -156,7 +151,6 @@ func (w *walk) item(r Row) wire.Item {
 	return item.New(memory, w.marks(r))
 }
 
-// marks returns the marks of the item of a row.
 func (w *walk) marks(r Row) item.Marks {
 	rest, by := w.rest, 0
 	if len(r.Lead) > 0 {

@@ -10,13 +10,12 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// endKey is the annotation of the bookmark after the initial events of a streaming list (KEP-3157). endEntry is its
-// encoded map entry with the value "true".
+// endKey is the annotation of the bookmark after the initial events of a streaming list (KEP-3157).
 const endKey = metav1.InitialEventsAnnotationKey
 
+// endEntry is the encoded map entry of endKey with the value "true".
 var endEntry = appendField(appendField(nil, entryKey, endKey), entryValue, "true")
 
-// readBookmark returns the resourceVersion of a bookmark, and whether it ends initial events.
 func readBookmark(message []byte) (version string, initialEventsEnd bool, err error) {
 	var w walk
 	if err := w.object(&extractor{}, message); err != nil {
@@ -35,10 +34,10 @@ func readBookmark(message []byte) (version string, initialEventsEnd bool, err er
 	return string(w.meta.rv), initialEventsEnd, nil
 }
 
-// learnBookmark makes the kind's bookmarks from a bookmark of the upstream, with or without the annotation. It copies
-// the fields of the kind's empty object as encoded. It rejects metadata that no bookmark has, such as a name, because a
-// real object must never be sent as a bookmark. It also rejects a bookmark that it could not reproduce exactly. With an
-// error, it returns a minimal bookmark.
+// learnBookmark makes the kind's bookmarks from a bookmark of the upstream, with or without endKey. It copies the
+// fields outside metadata. It rejects metadata that no bookmark has, such as a name, because a real object must never
+// be sent as a bookmark. It also rejects a bookmark that it could not reproduce exactly. With an error, it returns a
+// minimal bookmark.
 func (s *Shape) learnBookmark(message []byte) (wire.Bookmark, error) {
 	var w walk
 	err := w.object(&extractor{}, message)
@@ -61,8 +60,7 @@ func (s *Shape) learnBookmark(message []byte) (wire.Bookmark, error) {
 	return bookmarkOf(plain, end)
 }
 
-// learned is a bookmark's metadata without the annotation that ends initial events, split at the position of that
-// annotation.
+// learned is a bookmark's metadata without endKey, split where endKey belongs.
 type learned struct{ before, after []byte }
 
 // inspect reads a bookmark's metadata. It returns an error for fields that no bookmark has.
@@ -114,7 +112,6 @@ func (*Shape) Bookmark() wire.Bookmark {
 	return bookmark
 }
 
-// bookmarkOf scans both bookmarks once and returns them as items.
 func bookmarkOf(plain, end []byte) (bookmark wire.Bookmark, err error) {
 	scanner := newExtractor(schema.GroupVersionKind{}, nil)
 	if bookmark.Plain, _, err = scanner.scan(plain); err != nil {

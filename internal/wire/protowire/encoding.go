@@ -21,7 +21,8 @@ func (Encoding) StreamType() string { return runtime.ContentTypeProtobuf + ";str
 // Framing implements wire.Encoding.
 func (Encoding) Framing() wire.Framing { return wire.Prefixed{} }
 
-// BytesPerJSONByte implements wire.Encoding. It was measured together with the prices in internal/fresh/answer.go.
+// BytesPerJSONByte implements wire.Encoding. The number was measured together with the prices in
+// internal/fresh/answer.go.
 func (Encoding) BytesPerJSONByte() int { return 4 }
 
 // RequestFormats implements wire.Encoding.
@@ -29,15 +30,14 @@ func (Encoding) RequestFormats() []wire.RequestFormat {
 	return []wire.RequestFormat{{Accept: runtime.ContentTypeProtobuf}}
 }
 
-// Covers implements wire.Encoding. Custom resources have no protobuf encoding, and the numbers of all fields must be
-// known.
+// Covers implements wire.Encoding. Custom resources have no protobuf. All field numbers must be known.
 func (Encoding) Covers(d wire.Description, fields []wire.Path) bool {
 	_, ok := locationsOf(d.Kind, fields)
 	return ok && !d.Custom
 }
 
-// Pages implements wire.Encoding. It uses lists, because the initial events of a watch cost kube-apiserver 1.5 times as
-// much.
+// Pages implements wire.Encoding. It uses lists, because a watch with initial events costs the upstream 1.5
+// times as much.
 func (e Encoding) Pages(d wire.Description, ask wire.RequestFormat, fields []wire.Path) wire.Pages {
 	return wire.Pages{Objects: ask,
 		Reader: &pageReader{reader: &reader{extractor: newExtractor(d.Kind, fields), shape: newShape(d)}}}

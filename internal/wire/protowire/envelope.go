@@ -15,11 +15,11 @@ const (
 	typeKind       int32 = 2
 )
 
-// envelope is the envelope of one kind: the bytes before the length of the message. The bytes after the message are the
+// envelope is the envelope of one kind: the bytes before the field of the message. The bytes after the message are the
 // same for all kinds.
 type envelope []byte
 
-// envelopeTail is the content encoding and the content type, both empty.
+// envelopeTail is an empty content encoding and an empty content type.
 const envelopeTail = "\x1a\x00\x22\x00"
 
 func newEnvelope(apiVersion, kind string) envelope {
@@ -27,7 +27,6 @@ func newEnvelope(apiVersion, kind string) envelope {
 	return appendField(bytes.Clone(magic), unknownTypeMeta, meta)
 }
 
-// len returns the length of the envelope with a message of the given length, in bytes.
 func (e envelope) len(message int) int {
 	return len(e) + fieldLen(unknownRaw, message) + len(envelopeTail)
 }
@@ -37,7 +36,6 @@ func (e envelope) appendHead(dst []byte, message int) []byte {
 	return appendHead(append(dst, e...), unknownRaw, message)
 }
 
-// open returns the message in an envelope of this kind.
 func (e envelope) open(body []byte) ([]byte, error) {
 	if !bytes.HasPrefix(body, e) {
 		got, _, err := unwrap(body)

@@ -25,7 +25,7 @@ type extractor struct {
 type branch struct {
 	step
 	slot       int // slot of the value; -1 if only subfields are needed
-	occurrence int // index of the counter of a repeated field's elements
+	occurrence int // index in walk.seen, for an element of a repeated field
 	fields     []*branch
 }
 
@@ -45,7 +45,6 @@ func newExtractor(kind schema.GroupVersionKind, fields []wire.Path) *extractor {
 	return e
 }
 
-// want adds a location and returns the slot of its value.
 func (e *extractor) want(p location) int {
 	at := &e.root
 	for _, step := range p.steps {
@@ -58,7 +57,6 @@ func (e *extractor) want(p location) int {
 	return at.slot
 }
 
-// below returns the branch of a step, and adds it if necessary.
 func (e *extractor) below(at *branch, s step) *branch {
 	for _, b := range at.fields {
 		if b.step == s {
@@ -74,7 +72,7 @@ func (e *extractor) below(at *branch, s step) *branch {
 	return b
 }
 
-// scan reads a message. It copies the message, so the item retains no other memory.
+// scan reads a message. It copies the message, so that the item retains no other memory.
 func (e *extractor) scan(data []byte) (wire.Item, wire.Facts, error) {
 	marks, facts, err := e.examine(data)
 	if err != nil {
@@ -83,7 +81,6 @@ func (e *extractor) scan(data []byte) (wire.Item, wire.Facts, error) {
 	return item.New(bytes.Clone(data), marks), facts, nil
 }
 
-// stored reads an item that was stored on a disk (wire.AppendStored).
 func (e *extractor) stored(stored []byte, by []*wire.Dictionary) (it wire.Item, facts wire.Facts, err error) {
 	it, err = item.Stored(stored, by, func(plain []byte, object, _ uint32) (marks item.Marks, err error) {
 		if int(object) != len(plain) {
@@ -95,7 +92,6 @@ func (e *extractor) stored(stored []byte, by []*wire.Dictionary) (it wire.Item, 
 	return it, facts, err
 }
 
-// examine returns the marks and the facts of a message.
 func (e *extractor) examine(data []byte) (item.Marks, wire.Facts, error) {
 	w := newWalk(e)
 	defer w.free()
@@ -135,7 +131,7 @@ func (e *extractor) fields(w *walk, data []byte, texts *wire.Texts) ([]string, e
 }
 
 // textOf returns a scalar as it appears in JSON, without quotes. It returns "" when the field is missing, or when JSON
-// would omit it.
+// omits its value.
 func textOf(p location, f field, data []byte, texts *wire.Texts) (string, error) {
 	want := protowire.VarintType
 	if p.value == text {

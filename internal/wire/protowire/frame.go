@@ -15,7 +15,7 @@ const (
 	extension   int32 = 1
 )
 
-// cutFrame splits a frame into the event type and the object in its envelope (semantics 4.6).
+// cutFrame splits a frame into the event type and the enclosed object (semantics 4.6).
 func cutFrame(frame []byte) (event string, object []byte, err error) {
 	s := scanner{data: frame}
 	for s.more() {
@@ -57,7 +57,7 @@ func cutExtension(message []byte) (raw []byte, err error) {
 	return raw, nil
 }
 
-// knownType returns a constant for the known types, to avoid an allocation for each event.
+// knownType returns a constant for a known type, to avoid an allocation for each event.
 func knownType(name []byte) string {
 	for _, known := range []string{wire.TypeAdded, wire.TypeModified, wire.TypeDeleted, wire.TypeBookmark,
 		wire.TypeError} {
@@ -68,7 +68,6 @@ func knownType(name []byte) string {
 	return string(name)
 }
 
-// statusEnvelope is the envelope of the Status in an ERROR event.
 var statusEnvelope = newEnvelope("v1", "Status")
 
 // failureOf reads the Status of an ERROR event, and converts it to JSON for logs.

@@ -9,7 +9,6 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/internal/item"
 )
 
-// framer implements wire.Framer.
 type framer struct {
 	shape          *Shape
 	representation wire.Representation

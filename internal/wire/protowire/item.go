@@ -5,18 +5,16 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/internal/item"
 )
 
-// metadata returns the encoded metadata of an object.
 func metadata(open *item.Opened) []byte {
 	at := open.Marks().Metadata
 	return open.Data()[at.Start:at.End]
 }
 
-// newItem makes an item from a message. metadata and version are its fields in shortest encoding.
+// newItem makes an item from a message. The fields metadata and version must be in shortest encoding.
 func newItem(data []byte, metadata, version field) wire.Item {
 	return item.New(data, marksOf(data, metadata, version))
 }
 
-// marksOf returns the marks of a message.
 func marksOf(data []byte, metadata, version field) item.Marks {
 	return item.Marks{
 		Object: uint32(len(data)), Cells: uint32(len(data)),
@@ -25,7 +23,7 @@ func marksOf(data []byte, metadata, version field) item.Marks {
 	}
 }
 
-// withVersion returns the item with another resourceVersion, and adjusts the lengths of that field and of metadata.
+// withVersion returns the item with another resourceVersion. It adjusts the lengths of this field and of metadata.
 func withVersion(it *wire.Item, rv string) wire.Item {
 	open := item.Open(it)
 	defer open.Close()

@@ -17,7 +17,7 @@ func (s *Shape) List(f wire.Representation, _ time.Time) wire.ListStyle {
 		return &listStyle{shape: s, envelope: s.list, metadata: listMetadata, items: listItems}
 	case wire.Partial:
 		style := &listStyle{shape: s, partial: true, envelope: partialLists[f.Meta], metadata: listMetadata, items: listItems}
-		if f.Meta == wire.MetaV1Beta1 { // its items precede the metadata
+		if f.Meta == wire.MetaV1Beta1 { // in this version, items precede the metadata
 			style.metadata, style.items = style.items, style.metadata
 		}
 		return style
@@ -26,7 +26,6 @@ func (s *Shape) List(f wire.Representation, _ time.Time) wire.ListStyle {
 	}
 }
 
-// listStyle implements wire.MeasuredStyle. Used for one list.
 type listStyle struct {
 	shape           *Shape
 	envelope        envelope
@@ -81,7 +80,6 @@ func (s *listStyle) AppendTail(dst []byte, meta wire.ListMeta, _ wire.Content) [
 	return append(dst, envelopeTail...)
 }
 
-// metaField returns the encoded metadata field of the list.
 func (s *listStyle) metaField(meta wire.ListMeta) []byte {
 	list := metav1.ListMeta{ResourceVersion: meta.ResourceVersion, Continue: meta.Continue,
 		RemainingItemCount: meta.RemainingItemCount}

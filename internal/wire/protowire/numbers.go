@@ -8,7 +8,7 @@ import (
 
 //go:generate go test . -run TestNumbersMatchGoTypes -update
 
-// Field numbers of metadata, and of metadata in objects of all kinds (k8s.io/apimachinery meta/v1).
+// Field numbers of metadata in an object, of ObjectMeta (k8s.io/apimachinery meta/v1), and of an entry of a map.
 const (
 	objectMetadata int32 = 1
 
@@ -31,13 +31,12 @@ type location struct {
 	steps   []step
 }
 
-// step selects a field. In a repeated field it selects the nth element, counted from 1. For other fields nth is 0.
+// step selects a field. In a repeated field it selects the nth element, counted from 1. For other fields, nth is 0.
 type step struct {
 	number int32
 	nth    int
 }
 
-// scalar is the type of a value.
 type scalar int
 
 const (
@@ -46,7 +45,7 @@ const (
 	integer
 )
 
-// locationsOf returns the locations of all alternatives of paths. It returns false if one of them is unknown.
+// locationsOf returns the locations of all alternatives of paths. It returns false if a location is unknown.
 func locationsOf(kind schema.GroupVersionKind, paths []wire.Path) (map[string]location, bool) {
 	known, found := numbers[kind], map[string]location{}
 	for _, path := range paths {

@@ -9,8 +9,8 @@ import (
 // partialMetadata is the only field of PartialObjectMetadata.
 const partialMetadata int32 = 1
 
-// partialOf returns the metadata of an item's PartialObjectMetadata. It lacks the annotations that kube-apiserver omits
-// (wire.ConversionAnnotations). The result may alias open.
+// partialOf returns the metadata of an item's PartialObjectMetadata, without the annotations that kube-apiserver omits
+// (wire.ConversionAnnotations). The result may alias the opened item.
 func (s *Shape) partialOf(open *item.Opened) []byte {
 	whole := metadata(open)
 	if len(s.converted) == 0 {

@@ -2,7 +2,6 @@ package protowire
 
 import "google.golang.org/protobuf/encoding/protowire"
 
-// scanner iterates over the fields of one message.
 type scanner struct {
 	data []byte
 	pos  int
@@ -17,10 +16,8 @@ type field struct {
 	varint     uint64
 }
 
-// more reports whether there is another field.
 func (s *scanner) more() bool { return s.pos < len(s.data) }
 
-// next reads a field.
 func (s *scanner) next() (field, error) {
 	f := field{tag: s.pos}
 	number, wireType, n := protowire.ConsumeTag(s.data[s.pos:])
@@ -49,7 +46,6 @@ func (s *scanner) next() (field, error) {
 	return f, nil
 }
 
-// bytes returns the value of a field that must be a string or a message.
 func (s *scanner) bytes(f field) ([]byte, error) {
 	if f.wireType != protowire.BytesType {
 		return nil, malformed("field %d is neither a string nor a message", f.number)
@@ -57,8 +53,8 @@ func (s *scanner) bytes(f field) ([]byte, error) {
 	return s.data[f.start:f.end], nil
 }
 
-// isPlain reports whether a field of bytes is in shortest encoding. If so, the start of the field follows from the
-// start of its value.
+// isPlain reports whether a field is bytes in shortest encoding. Then the start of the field follows from the start of
+// its value.
 func (f field) isPlain() bool {
 	return f.wireType == protowire.BytesType && f.start-f.tag == headLen(f.number, f.end-f.start)
 }
@@ -68,15 +64,12 @@ func headLen(number int32, bytes int) int {
 	return protowire.SizeTag(protowire.Number(number)) + protowire.SizeVarint(uint64(bytes))
 }
 
-// fieldLen returns the length of a field with a value of the given length.
 func fieldLen(number int32, bytes int) int { return headLen(number, bytes) + bytes }
 
-// appendHead appends the head of a field whose value has the given length.
 func appendHead(dst []byte, number int32, bytes int) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(dst, protowire.Number(number), protowire.BytesType), uint64(bytes))
 }
 
-// appendField appends a field of bytes.
 func appendField[T string | []byte](dst []byte, number int32, value T) []byte {
 	return append(appendHead(dst, number, len(value)), value...)
 }

@@ -14,7 +14,7 @@ import (
 // Shape implements wire.Shape.
 type Shape struct {
 	whole, list envelope
-	// converted are the names of annotations that PartialObjectMetadata omits.
+	// converted are the annotations that PartialObjectMetadata omits.
 	converted []string
 }
 
@@ -41,7 +41,7 @@ func metaEnvelopes(kind string) map[wire.MetaVersion]envelope {
 // Prints implements wire.Shape. Protobuf has no Tables.
 func (*Shape) Prints() bool { return false }
 
-// Columns implements wire.Shape. There are no Tables in protobuf.
+// Columns implements wire.Shape. Protobuf has no Tables.
 func (*Shape) Columns() []byte { return nil }
 
 // Reprinted implements wire.Shape.
@@ -100,7 +100,6 @@ func (s *Shape) enclose(f wire.Representation, open *item.Opened) enclosed {
 	}
 }
 
-// message returns the length of the message in the envelope.
 func (e enclosed) message() int {
 	if e.partial {
 		return fieldLen(partialMetadata, len(e.content))

@@ -10,26 +10,25 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// fewSlots is the number of values that a scan stores without an allocation. A pod's extractor needs 9.
+// fewSlots is the number of values that a scan stores without an allocation. A pod's extractor needs 9 slots.
 const fewSlots = 16
 
 // fewBytes is the usual size in bytes of an object's facts without labels. A pod needs about 200.
 const fewBytes = 256
 
-// walk is the state of one scan of one object.
 type walk struct {
 	meta  objectMeta
 	found []field // values, indexed by slot
-	seen  []int   // number of elements of each repeated field that were scanned
+	seen  []int   // number of scanned elements of each repeated field
 
 	fewFound [fewSlots]field
 	fewSeen  [fewSlots]int
 }
 
-// walks are reused, because each takes 2 kB.
+// walks is a pool, because each walk takes 2 kB.
 var walks = sync.Pool{New: func() any { return new(walk) }}
 
-// newWalk returns a walk for the values of an extractor. The caller must free it.
+// newWalk returns a walk for an extractor. The caller must free it.
 func newWalk(e *extractor) *walk {
 	w := walks.Get().(*walk)
 	w.found, w.seen = w.fewFound[:], w.fewSeen[:]
@@ -39,13 +38,11 @@ func newWalk(e *extractor) *walk {
 	return w
 }
 
-// free makes the walk available to others, without references to the object.
 func (w *walk) free() {
 	*w = walk{}
 	walks.Put(w)
 }
 
-// object scans a complete object.
 func (w *walk) object(e *extractor, data []byte) error {
 	s := scanner{data: data}
 	for s.more() {
@@ -84,13 +81,12 @@ func (w *walk) descend(at *branch, data []byte, f field) error {
 	return nil
 }
 
-// occurrence counts an element of a repeated field, and reports whether it is the selected one.
+// occurrence counts an element of a repeated field, and reports whether the branch selects this element.
 func (w *walk) occurrence(b *branch) bool {
 	w.seen[b.occurrence]++
 	return w.seen[b.occurrence] == b.nth
 }
 
-// enter scans the fields of a message.
 func (w *walk) enter(b *branch, data []byte, f field) error {
 	if f.wireType != protowire.BytesType {
 		return malformed("field %d is not a message", f.number)
@@ -113,7 +109,7 @@ func (w *walk) enter(b *branch, data []byte, f field) error {
 	return nil
 }
 
-// objectMeta is the part of an object's metadata that is read.
+// objectMeta is the part of an object's metadata that responses and facts need.
 type objectMeta struct {
 	whole, version       field // metadata and its resourceVersion, with positions in the object
 	name, namespace, uid []byte
@@ -124,7 +120,7 @@ type objectMeta struct {
 
 type wirePair struct{ key, value []byte }
 
-// read reads metadata. Metadata and its resourceVersion must occur once, because they are replaced by position.
+// read reads metadata. Metadata and its resourceVersion must occur once, because withVersion replaces them by position.
 func (m *objectMeta) read(data []byte, f field) error {
 	if m.whole.end != 0 || !f.isPlain() {
 		return malformed("metadata is repeated or not in shortest encoding")
@@ -160,7 +156,6 @@ func (m *objectMeta) read(data []byte, f field) error {
 	return nil
 }
 
-// readEntry reads an entry of a map of strings.
 func readEntry(of *scanner, f field) (pair wirePair, err error) {
 	entry, err := of.bytes(f)
 	if err != nil {
@@ -184,7 +179,6 @@ func readEntry(of *scanner, f field) (pair wirePair, err error) {
 	return pair, nil
 }
 
-// labelBytes returns the total length of the labels' keys and values.
 func (m *objectMeta) labelBytes() int {
 	n := 0
 	for _, pair := range m.labels {
@@ -193,7 +187,6 @@ func (m *objectMeta) labelBytes() int {
 	return n
 }
 
-// sorted returns the labels sorted by key.
 func (m *objectMeta) sorted(texts *wire.Texts) []wire.Pair {
 	if len(m.labels) == 0 {
 		return nil

@@ -20,7 +20,7 @@ func Elements(array []byte) iter.Seq[[]byte] {
 	}
 }
 
-// Member returns the value of one key of a JSON object. Unlike Lookup it accepts keys that contain dots, and does not
+// Member returns the value of one key of a JSON object. Unlike Lookup, it accepts keys that contain dots, and does not
 // enter arrays.
 func Member(object []byte, key string) ([]byte, bool) {
 	s := Scanner{Data: object}

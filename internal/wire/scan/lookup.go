@@ -6,7 +6,7 @@ import (
 )
 
 // Lookup returns the raw value at a dotted path in which array indexes are numbers. It returns false if there is no
-// value, or if the JSON is malformed before it. The result aliases json.
+// value, or if the JSON is malformed before the end of the value. The result aliases json.
 func Lookup(json []byte, path string) ([]byte, bool) {
 	s := Scanner{Data: json}
 	for {
@@ -23,7 +23,7 @@ func Lookup(json []byte, path string) ([]byte, bool) {
 	return value, err == nil
 }
 
-// enter moves to the value of a member or an element. It skips the values before it.
+// enter moves to the value of a member or an element, past the values before it.
 func (s *Scanner) enter(step string) bool {
 	switch s.Peek() {
 	case '{':

@@ -39,7 +39,7 @@ const (
 )
 
 // PlainLen counts the leading bytes that are not a quote, a backslash or a control character. It compares eight bytes
-// at a time: most strings are short, and bytes.IndexByte has a higher cost for them.
+// at a time. Most strings are short, and bytes.IndexByte costs more for short strings.
 func PlainLen(data []byte) int {
 	i := 0
 	for ; i+8 <= len(data); i += 8 {
@@ -58,7 +58,6 @@ func PlainLen(data []byte) int {
 	return i
 }
 
-// escapeLen returns the length of the escape at the start of data; 0 if it is invalid.
 func escapeLen(data []byte) int {
 	if len(data) < 2 {
 		return 0
@@ -80,7 +79,6 @@ func escapeLen(data []byte) int {
 	return 0
 }
 
-// skipScalar consumes a string, a number or a literal.
 func (s *Scanner) skipScalar() error {
 	switch s.Peek() {
 	case '"':
@@ -96,7 +94,7 @@ func (s *Scanner) skipScalar() error {
 	return s.number()
 }
 
-// Literal consumes a literal.
+// Literal consumes the given text, such as true.
 func (s *Scanner) Literal(text string) error {
 	if end := s.Pos + len(text); end <= len(s.Data) && string(s.Data[s.Pos:end]) == text {
 		s.Pos = end
@@ -123,7 +121,6 @@ func (s *Scanner) number() error {
 	return nil
 }
 
-// accept consumes the next byte if it is in set.
 func (s *Scanner) accept(set string) bool {
 	if s.Pos == len(s.Data) {
 		return false

@@ -19,9 +19,9 @@ func (e *MalformedError) Error() string {
 	return fmt.Sprintf("malformed JSON at byte %d: %s", e.Offset, e.Reason)
 }
 
-// Scanner reads JSON without decoding it. It accepts what encoding/json accepts. Skipped values are validated too,
-// because they are sent to clients unchanged and scanned again. Its methods fail with a *MalformedError. Used by one
-// goroutine.
+// Scanner reads JSON without decoding it. It accepts the same input as encoding/json, except for maxDepth. It validates
+// skipped values, too, because they are sent to clients unchanged and scanned again. Its methods fail with a
+// *MalformedError. Used by one goroutine.
 type Scanner struct {
 	Data   []byte
 	Pos    int  // position of the next byte
@@ -156,7 +156,6 @@ func (n *nesting) push(c byte) {
 	n.depth++
 }
 
-// closing returns the bracket that closes the innermost level.
 func (n *nesting) closing() byte {
 	at := n.depth - 1
 	word := n.few

@@ -9,7 +9,7 @@ import (
 // Ages renders the cells of one kind that show how long ago something happened. All other cells are served as the
 // upstream sent them. Immutable; safe for concurrent use. A nil Ages changes no cells.
 type Ages struct {
-	cells  []staleCell // cells with ages, sorted by index
+	cells  []staleCell // sorted by index
 	frozen []string
 }
 
@@ -19,15 +19,14 @@ type staleCell struct {
 	render renderer
 }
 
-// renderer returns the current text of a cell. It returns false when the text does not depend on the time: a finished
-// Job, a pod that never restarted, a missing timestamp. Such a cell is served unchanged.
+// renderer returns the current text of a cell. It returns false if the text does not depend on the time, for example
+// because there is no timestamp. The cell is then served unchanged.
 type renderer func(object, cell []byte, at *Clock) (text string, ok bool)
 
-// AgesFor returns the Ages of a kind, nil when no cells depend on the time.
+// AgesFor returns the Ages of a kind, or nil when no cells depend on the time.
 //
-// For a custom resource, datePaths must not be nil. Its cells of type "date" contain ages. Entries are in the order of
-// the columns. Each is the column's JSONPath from the definition, or "" if unknown. Most unknown paths are derived from
-// the column's description.
+// For a custom resource, columns of type "date" contain ages. datePaths must have an entry for each column: its
+// JSONPath from the definition, or "" if it is unknown. Most unknown paths are derived from the column's description.
 //
 // For other kinds, datePaths is nil, and the rules of kube-apiserver's printers apply.
 func AgesFor(group, resource string, columns []Column, datePaths []string) *Ages {
@@ -44,8 +43,7 @@ func AgesFor(group, resource string, columns []Column, datePaths []string) *Ages
 }
 
 // Frozen returns the names of columns with ages that cannot be rendered, because the source is unknown or an
-// unsupported JSONPath. Their cells keep the age at which the upstream sent the row. Exact cells are available only
-// from the upstream.
+// unsupported JSONPath. Their cells keep the age that the upstream sent.
 func (a *Ages) Frozen() []string {
 	if a == nil {
 		return nil
@@ -53,8 +51,8 @@ func (a *Ages) Frozen() []string {
 	return slices.Clone(a.frozen)
 }
 
-// AppendCells appends the cells of an object's row, a JSON array. Ages are relative to the clock at. All other cells,
-// and malformed ones, are unchanged.
+// AppendCells appends the cells of an object's row, a JSON array. Ages are relative to at.Now. Other cells and
+// malformed cells are unchanged.
 func (a *Ages) AppendCells(dst, object, cells []byte, at *Clock) []byte {
 	if a == nil {
 		return append(dst, cells...)

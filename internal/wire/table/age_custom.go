@@ -4,15 +4,15 @@ import (
 	"strings"
 )
 
-// pathDescription is the description that the apiextensions server gives to a column without one. createdDescription is
-// the description of metadata.creationTimestamp in metav1. The default Age column has it, and authors of definitions
-// copy it.
 const (
-	pathDescription    = "Custom resource definition column (in JSONPath format): "
+	// pathDescription begins the description that the apiextensions server gives to a column without a description.
+	pathDescription = "Custom resource definition column (in JSONPath format): "
+	// createdDescription is the description of metadata.creationTimestamp in metav1. The default Age column has this
+	// description, and authors of definitions copy it.
 	createdDescription = "CreationTimestamp is a timestamp representing the server time when this object was created."
 )
 
-// addDates adds a custom resource's columns of type "date". Each shows an age, null or <invalid>.
+// addDates adds a custom resource's columns of type "date". Each cell shows an age, null or <invalid>.
 func (a *Ages) addDates(columns []Column, paths []string) {
 	for i, column := range columns {
 		if column.Type != "date" {
@@ -31,7 +31,7 @@ func (a *Ages) addDates(columns []Column, paths []string) {
 	}
 }
 
-// sourceOf returns the JSONPath of a column according to its description; "" if it is unknown.
+// sourceOf returns the JSONPath of a column according to its description, or "" if it is unknown.
 func sourceOf(column Column) string {
 	if path, ok := strings.CutPrefix(column.Description, pathDescription); ok {
 		return path
@@ -42,7 +42,7 @@ func sourceOf(column Column) string {
 	return ""
 }
 
-// sinceFound renders the time since the timestamp at path. A cell that is not a string is null for a reason that does
+// sinceFound renders the time since the timestamp at path. A cell that is not a string is unchanged, because it does
 // not depend on the time.
 func sinceFound(path jsonPath) renderer {
 	return func(object, cell []byte, at *Clock) (string, bool) {

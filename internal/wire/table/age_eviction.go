@@ -38,8 +38,8 @@ func evictionHeartbeat(eviction, _ []byte, at *Clock) (string, bool) {
 	return at.since(beat) + " ago", ok
 }
 
-// shownResponder returns the responder in an Eviction's row and its state: the last active one, else the last finished
-// one.
+// shownResponder returns the responder in an Eviction's row and its state: the last active responder, or else the last
+// finished one.
 func shownResponder(eviction []byte) (responder []byte, state string) {
 	var active, finished []byte
 	for target := range scan.Elements(arrayAt(eviction, "status.targetResponders")) {

@@ -4,9 +4,9 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// kindAges returns the cells with ages of a kind that is printed by kube-apiserver or an aggregated server. An Age
-// column counts from the creation of the object. ageColumns lists the other columns with ages. The rules are those of
-// pkg/printers/internalversion in k8s.io/kubernetes 1.37. "Created At" is a date, not an age.
+// kindAges returns the cells with ages of a kind that is not a custom resource. An Age column counts from the creation
+// of the object. ageColumns has the other columns with ages. The rules are those of pkg/printers/internalversion in
+// k8s.io/kubernetes 1.37. "Created At" is a date, not an age.
 func kindAges(group, resource string, columns []Column) []staleCell {
 	special := ageColumns(group, resource)
 	var cells []staleCell
@@ -60,8 +60,8 @@ func ageColumns(group, resource string) map[string]renderer {
 	return nil
 }
 
-// eventLastSeen renders the time since an event was last observed. If it has a series, only the time of the series
-// counts, even if that is missing. Otherwise the first of paths that is set counts.
+// eventLastSeen renders the time since an event was last observed. If the event has a series, only the time of the
+// series counts, even if this time is missing. Otherwise the first of the paths that is set counts.
 func eventLastSeen(paths ...string) renderer {
 	single := since(paths...)
 	series := since("series.lastObservedTime")
@@ -86,7 +86,7 @@ func jobDuration(object, _ []byte, at *Clock) (string, bool) {
 	return at.since(started), true
 }
 
-// poolRequestCompleted renders the time since a ResourcePoolStatusRequest completed. That is the transition time of the
+// poolRequestCompleted renders the time since a ResourcePoolStatusRequest completed. This is the transition time of the
 // Complete condition, unless a Failed condition precedes it.
 func poolRequestCompleted(object, _ []byte, at *Clock) (string, bool) {
 	for condition := range scan.Elements(arrayAt(object, "status.conditions")) {

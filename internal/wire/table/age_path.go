@@ -20,7 +20,7 @@ import (
 // As in kube-apiserver's cells, only the first result counts.
 type jsonPath []pathStep
 
-// pathStep selects parts of value. find returns the first result of rest in these parts.
+// pathStep selects parts of a JSON value. find applies the path rest to these parts, and returns the first result.
 type pathStep interface {
 	find(value []byte, rest jsonPath) ([]byte, bool)
 }
@@ -57,7 +57,7 @@ func parsePath(text string) (jsonPath, bool) {
 	return path, len(path) > 0
 }
 
-// parseStep returns the steps at the start of text and their length; 0 if there is none.
+// parseStep returns the steps at the start of text and their length, or 0 if there is no step.
 func parseStep(text string) (jsonPath, int) {
 	if m := nameSyntax.FindStringSubmatch(text); m != nil {
 		return jsonPath{memberStep(strings.ReplaceAll(m[1], `\`, ""))}, len(m[0])

@@ -7,8 +7,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// podRestarts renders "3 (5m ago)". The count does not depend on the time and is copied. A cell without a last restart
-// contains only the count.
+// podRestarts renders "3 (5m ago)". It copies the count, which does not depend on the time. A cell without a last
+// restart contains only the count.
 func podRestarts(object, cell []byte, at *Clock) (string, bool) {
 	count, _, found := bytes.Cut(cell, []byte(" ("))
 	if !found || len(count) < 2 || !bytes.HasSuffix(cell, []byte(` ago)"`)) {
@@ -21,9 +21,9 @@ func podRestarts(object, cell []byte, at *Clock) (string, bool) {
 	return string(count[1:]) + " (" + at.since(last) + " ago)", true
 }
 
-// lastRestart returns the time of the last restart that kubectl counts. While a pod initializes, these are the restarts
-// of init containers up to the first unfinished one. Later these are the restarts of containers and of sidecars, which
-// are init containers that always restart.
+// lastRestart returns the time of the last restart that a pod's Restarts cell counts. While the pod initializes, the
+// cell counts restarts of init containers up to the first unfinished one. Later it counts restarts of containers and
+// sidecars (init containers with restartPolicy Always).
 func lastRestart(pod []byte) (time.Time, bool) {
 	var inits, counted time.Time
 	podStatus, _ := scan.Lookup(pod, "status") // looked up once, because status is at the end of the object
@@ -76,7 +76,6 @@ func podInitialized(podStatus []byte) bool {
 	return false
 }
 
-// lastEnd returns when the container's previous run ended; the zero time if there was none.
 func lastEnd(status []byte) time.Time {
 	t, _ := timeAt(status, "lastState.terminated.finishedAt")
 	return t

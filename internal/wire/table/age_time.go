@@ -6,7 +6,6 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// created is the path of the timestamp for an Age column.
 const created = "metadata.creationTimestamp"
 
 // since renders the time since the first timestamp found at one of the paths.
@@ -21,8 +20,8 @@ func since(paths ...string) renderer {
 	}
 }
 
-// timeAt returns the timestamp at a dotted path. It returns false for a missing value, for null, and for anything that
-// is not an RFC 3339 time. The text of such cells, such as <none> or <unknown>, never changes.
+// timeAt returns the timestamp at a dotted path. It returns false unless the value is an RFC 3339 time. Without a time,
+// the text of a cell, for example <none>, never changes.
 func timeAt(object []byte, path string) (time.Time, bool) {
 	raw, ok := scan.Lookup(object, path)
 	if !ok {
@@ -40,7 +39,7 @@ func parseTime(raw []byte) (time.Time, bool) {
 	return t, err == nil && !t.IsZero()
 }
 
-// textAt returns the bytes between the quotes of the string at a dotted path; "" if there is none. It does not
+// textAt returns the bytes between the quotes of the string at a dotted path, or "" if there is no string. It does not
 // unescape: callers compare enumerations, or names of the same object.
 func textAt(object []byte, path string) string {
 	raw, ok := scan.Lookup(object, path)
@@ -50,7 +49,7 @@ func textAt(object []byte, path string) string {
 	return string(raw[1 : len(raw)-1])
 }
 
-// arrayAt returns the JSON array at a dotted path; nil if there is none.
+// arrayAt returns the JSON at a dotted path. scan.Elements yields nothing unless the result is an array.
 func arrayAt(object []byte, path string) []byte {
 	raw, _ := scan.Lookup(object, path)
 	return raw

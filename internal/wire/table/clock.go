@@ -6,36 +6,34 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// Clock is the time that ages are relative to. It records when the first rendered age changes. Used by one goroutine.
+// Clock is the time that ages are relative to. It records the earliest time at which a rendered age changes. Used by
+// one goroutine.
 type Clock struct {
 	Now   time.Time
 	until time.Time // earliest time at which a rendered text changes; zero if none can change
 }
 
-// Until returns the time when the first of the ages rendered since the last call changes; zero if there were none. The
-// result may be too early, but never too late.
+// Until returns the earliest time at which one of the ages rendered since the last call changes; zero if there are
+// none. The result may be too early, but never too late.
 func (c *Clock) Until() time.Time {
 	until := c.until
 	c.until = time.Time{}
 	return until
 }
 
-// changes records that a text changes at a given time.
 func (c *Clock) changes(at time.Time) {
 	if c.until.IsZero() || at.Before(c.until) {
 		c.until = at
 	}
 }
 
-// since returns the time since a moment in the format of kube-apiserver's printers; <invalid> for a moment in the
-// future.
+// since returns the time since a moment in the format of kube-apiserver's printers.
 func (c *Clock) since(then time.Time) string {
 	age := c.Now.Sub(then)
 	c.changes(c.Now.Add(steady(age)))
 	return duration.HumanDuration(age)
 }
 
-// till returns the time until a moment.
 func (c *Clock) till(then time.Time) string {
 	c.changes(c.Now)
 	return duration.HumanDuration(then.Sub(c.Now))

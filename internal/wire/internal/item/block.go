@@ -6,24 +6,23 @@ import (
 )
 
 const (
-	// BlockSize is the size in bytes of the memory that packed items share. Separate allocations would be rounded up by
-	// one fifteenth, and would fragment the heap.
+	// BlockSize is the size in bytes of the memory that packed items share. Separate allocations would take about one
+	// fifteenth more, and would fragment the heap.
 	BlockSize = 64 << 10
-	// blockMost is the maximum size in bytes of an item in a block, because the free end of a block is wasted.
+	// blockMost is the maximum size in bytes of an item in a block. Larger items would waste more of a block's end.
 	blockMost = BlockSize / 16
-	// sparse is the number of bytes of dropped items above which a block is sparse. Dropping an item alone frees no
-	// memory, because the block stays in memory until its last item is dropped.
+	// sparse is the size in bytes of dropped items above which the other items of a block should move.
 	sparse = BlockSize / 4
 )
 
-// block is the data that packed items share: a dictionary, and memory if Lay packed them. The memory is freed with the
-// last item.
+// block is the data that packed items share: a dictionary, and memory unless the items have their own. The memory is
+// freed with the last item.
 type block struct {
 	dictionary *Dictionary
 	dropped    atomic.Int64 // bytes of dropped items
 }
 
-// Lay is like Pack, but stores the packed bytes in a shared block. That takes less memory if most items of a block are
+// Lay is like Pack, but stores the packed bytes in a shared block. This takes less memory if most items of a block are
 // kept. The caller must call Leave for each item that it drops.
 func (p *Packer) Lay(it *Item) Item {
 	if it.by != nil || len(it.data) == 0 {
@@ -32,8 +31,8 @@ func (p *Packer) Lay(it *Item) Item {
 	return p.pack(it, it.data, p.lay)
 }
 
-// Move returns a packed item with its bytes in the current block. If the item has another dictionary, or there is no
-// packer, it gets its own memory instead.
+// Move returns a packed item with its bytes in the current block. If the item is large or has another dictionary, or if
+// p is nil, the bytes get their own memory instead.
 func (p *Packer) Move(it *Item) Item {
 	moved := *it
 	if p == nil || it.dictionary() != p.dictionary {
@@ -44,7 +43,6 @@ func (p *Packer) Move(it *Item) Item {
 	return moved
 }
 
-// lay copies bytes into a block if they are short enough.
 func (p *Packer) lay(packed []byte) ([]byte, *block) {
 	if len(packed) > blockMost {
 		return p.alone(packed)
@@ -68,7 +66,7 @@ func (it *Item) Alone() Item {
 }
 
 // Leave records that an item is dropped. It must be called only once for an item. It returns true for the call that
-// makes the block sparse; the caller should then move the remaining items. Safe for concurrent use.
+// makes the block sparse. The caller should then move the remaining items. Safe for concurrent use.
 func (it *Item) Leave() bool {
 	if it.by == nil || it.by == &it.by.dictionary.alone {
 		return false

@@ -11,43 +11,43 @@ import (
 )
 
 const (
-	// dictionaryHistory is the maximum size in bytes of the samples in a dictionary. It contains four pods of 15 kB. Twice
-	// the size makes packed pods 1 % smaller, half the size 2 % larger.
+	// dictionaryHistory is the maximum size in bytes of the samples in a dictionary: four pods of 15 kB. Twice the size
+	// makes packed pods 1 % smaller, half the size 2 % larger.
 	dictionaryHistory = 64 << 10
 	// longestSample is the maximum number of bytes that are taken from a sample: one zstd block. The library panics for
-	// samples of twice that length.
+	// samples of twice this length.
 	longestSample = 128 << 10
-	// mostSamples is the approximate total size in bytes of the samples. They are unpacked in memory at the same time.
+	// mostSamples is the approximate maximum of the total size of the samples, in bytes. All of them are in memory at the
+	// same time.
 	mostSamples = 4 << 20
-	// window is the size in bytes of an encoder's window and its approximate memory. Most objects are smaller.
+	// window is the size in bytes of an encoder's window. Most objects are smaller.
 	window = 256 << 10
 	// dictionaryID is in each packed item. All dictionaries have the same ID, because an item refers to its dictionary by
 	// pointer.
 	dictionaryID = 1
-	// usualLevel is the compression level for most dictionaries. The next higher level makes pods in JSON a tenth smaller
-	// in four times the time.
+	// usualLevel is the compression level if fastLevel makes items too large. The next higher level makes pods in JSON a
+	// tenth smaller in four times the time.
 	usualLevel = zstd.SpeedDefault
-	// fastLevel takes half the time of usualLevel, which spends much of its time on resetting tables. It makes pods a
-	// seventh larger in JSON, and 3 % larger in protobuf.
+	// fastLevel takes half the time of usualLevel, which spends much of its time on resetting tables. fastLevel makes
+	// pods a seventh larger in JSON, and 3 % larger in protobuf.
 	fastLevel = zstd.SpeedFastest
 	// mostLarger is the maximum by which fastLevel may make items larger, as a fraction of their packed size.
 	mostLarger = 0.05
-	// compared is the approximate number of samples for which the levels are compared.
-	compared = 50
+	compared   = 50
 )
 
-// ErrUnlike is returned when the samples have nothing in common from which a dictionary could be made.
+// ErrUnlike is returned when the samples have nothing in common from which a dictionary can be made.
 var ErrUnlike = errors.New("cannot make a dictionary from the samples")
 
 // Dictionary is a zstd dictionary with the content that objects of a kind have in common. It stays in memory until its
 // last item is dropped. Immutable; safe for concurrent use.
 type Dictionary struct {
 	bytes    []byte
-	tables   bool // whether the bytes contain entropy tables
+	tables   bool // whether bytes contains entropy tables, or only samples
 	encoding zstd.EOption
 	decoding zstd.DOption
 	level    zstd.EncoderLevel
-	// decoders are created on demand, and freed by the garbage collector when idle. Each takes 200 kB.
+	// decoders are created on demand. The garbage collector frees idle decoders. Each takes 200 kB.
 	decoders sync.Pool
 	alone    block // block of all items that have their own memory
 }
@@ -71,7 +71,6 @@ func NewDictionary(samples []*Item) (*Dictionary, error) {
 	return d, nil
 }
 
-// levelFor returns the level for items like the contents: the fast one unless it makes them too large (mostLarger).
 func (d *Dictionary) levelFor(contents [][]byte) zstd.EncoderLevel {
 	usual, fast := d.sizeAt(usualLevel, contents), d.sizeAt(fastLevel, contents)
 	if float64(fast) <= float64(usual)*(1+mostLarger) {
@@ -80,7 +79,6 @@ func (d *Dictionary) levelFor(contents [][]byte) zstd.EncoderLevel {
 	return usualLevel
 }
 
-// sizeAt returns the size of some contents in bytes, packed at a level.
 func (d *Dictionary) sizeAt(level zstd.EncoderLevel, contents [][]byte) (size int) {
 	p := (&Dictionary{bytes: d.bytes, encoding: d.encoding, level: level}).Packer()
 	for i := 0; i < len(contents); i += max(1, len(contents)/compared) {
@@ -89,8 +87,8 @@ func (d *Dictionary) sizeAt(level zstd.EncoderLevel, contents [][]byte) (size in
 	return size
 }
 
-// dictionaryOf returns a dictionary with entropy tables for the contents. If no tables can be made, the dictionary is
-// the history alone.
+// dictionaryOf returns a dictionary with entropy tables for the contents. If no tables can be made, the dictionary has
+// only samples.
 func dictionaryOf(contents [][]byte) *Dictionary {
 	history := historyOf(contents)
 	made, err := tablesOf(contents, history)
@@ -100,7 +98,6 @@ func dictionaryOf(contents [][]byte) *Dictionary {
 	return newDictionary(made, true)
 }
 
-// newDictionary returns a dictionary with these bytes, which contain entropy tables or only history.
 func newDictionary(content []byte, tables bool) *Dictionary {
 	d := &Dictionary{bytes: content, tables: tables, level: usualLevel}
 	d.encoding, d.decoding = zstd.WithEncoderDictRaw(dictionaryID, content), zstd.WithDecoderDictRaw(dictionaryID, content)
@@ -111,8 +108,8 @@ func newDictionary(content []byte, tables bool) *Dictionary {
 	return d
 }
 
-// tablesOf makes a dictionary with entropy tables. The library panics for some samples, and user data in objects must
-// not end the process.
+// tablesOf makes a dictionary with entropy tables. It recovers from panics of the library, because the objects of a
+// user must not end the process.
 func tablesOf(contents [][]byte, history []byte) (made []byte, err error) {
 	defer func() {
 		if why := recover(); why != nil {
@@ -124,8 +121,8 @@ func tablesOf(contents [][]byte, history []byte) (made []byte, err error) {
 	})
 }
 
-// historyOf returns samples up to the maximum size, in random order, because neighbours are too similar. The order is
-// the same each time.
+// historyOf returns samples of at most dictionaryHistory bytes. Their order is random, because neighbours are too
+// similar, but the same each time.
 func historyOf(contents [][]byte) []byte {
 	var history []byte
 	for _, i := range rand.New(rand.NewPCG(dictionaryID, dictionaryHistory)).Perm(len(contents)) {
@@ -140,7 +137,7 @@ func historyOf(contents [][]byte) []byte {
 // Memory returns the size of the dictionary in bytes, without encoders and decoders.
 func (d *Dictionary) Memory() int { return len(d.bytes) }
 
-// literals is how an encoder writes data that has no match in the dictionary or earlier in the item.
+// literals says how an encoder writes data that occurs neither in the dictionary nor earlier in the item.
 type literals int
 
 const (
@@ -162,7 +159,6 @@ func (d *Dictionary) decoder() (*zstd.Decoder, error) {
 		zstd.WithDecoderMaxMemory(1<<32))
 }
 
-// unpack appends the bytes of an item that was packed with the dictionary.
 func (d *Dictionary) unpack(dst []byte, it *Item) []byte {
 	decoder, err := d.decoder()
 	if err == nil {

@@ -1,8 +1,8 @@
 // Package item contains the representation of an object in memory: bytes, and marks that are positions in them. It is
 // an internal package of wire. The compiler therefore prevents the cache and the handlers from reading the bytes.
 //
-// Item is one struct for all encodings, not an interface. A list reads a hundred thousand of them, and an interface
-// would cost a second allocation and a second cache miss for each.
+// Item is one struct for all encodings, not an interface. A list reads a hundred thousand items, and an interface would
+// cost a second allocation and a second cache miss for each item.
 //
 // The bytes of an item are plain or packed. Packed bytes are compressed by zstd with a Dictionary, which contains the
 // common content of objects of a kind. A reader opens the item, reads the bytes, and closes it. Alternatively it
@@ -12,5 +12,5 @@
 // of the items reports which items it drops. It moves the remaining items when more than a quarter of a block is
 // unused.
 //
-// The package starts no goroutine and imports no other package of this module.
+// The package starts no goroutine.
 package item

@@ -10,17 +10,17 @@ type Item struct {
 	marks Marks
 }
 
-// Span is a part of an item's bytes, from Start to End-1.
+// Span is the part of an item's bytes from Start to End-1.
 type Span struct{ Start, End uint32 }
 
-// Marks are the positions in an item's plain bytes from which responses are made.
+// Marks are the positions in an item's plain bytes that the encodings need to write responses.
 type Marks struct {
-	// Object is the end of the object, which starts at 0. Cells is the end of the cells of its Table row, which follow the
-	// object. The remaining bytes are the conditions of the row.
+	// Object is the end of the object, which starts at 0. Cells is the end of the cells of the object's Table row. They
+	// follow the object. The remaining bytes are the conditions of the row.
 	Object, Cells uint32
 	// Rest is the position after the leading type meta of the object; 0 if the object does not start with type meta.
 	Rest uint32
-	// Metadata is the value of metadata, Version the text of its resourceVersion.
+	// Metadata is the value of metadata. Version is the text of the resourceVersion in it.
 	Metadata, Version Span
 }
 
@@ -32,7 +32,7 @@ func New(data []byte, marks Marks) Item {
 // Size returns the length of the plain bytes.
 func (it *Item) Size() int { return int(it.size) }
 
-// Memory returns the memory of the item's bytes, in bytes.
+// Memory returns the number of bytes that the item's content takes in memory.
 func (it *Item) Memory() int { return len(it.data) }
 
 // Packed reports whether the item's bytes are compressed.
@@ -55,7 +55,7 @@ func (it *Item) Equal(other *Item) bool {
 }
 
 // SameObject reports whether two items contain the same bytes of an object, packed or not. The cells of their Table
-// rows may differ, because some contain ages.
+// rows may differ, because some cells contain ages.
 func (it *Item) SameObject(other *Item) bool {
 	if it.marks.Object != other.marks.Object {
 		return false
@@ -69,7 +69,6 @@ func (it *Item) SameObject(other *Item) bool {
 	return bytes.Equal(one.Data()[:it.marks.Object], two.Data()[:it.marks.Object])
 }
 
-// dictionary returns the dictionary of a packed item; nil if it is not packed.
 func (it *Item) dictionary() *Dictionary {
 	if it.by == nil {
 		return nil

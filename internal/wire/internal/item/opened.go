@@ -12,19 +12,17 @@ type Opened struct {
 	marks  *Marks
 }
 
-// keepBuffer is the maximum capacity in bytes of a buffer that is used again. Larger objects are rare.
+// keepBuffer is the maximum capacity in bytes of a buffer that returns to the pool. Larger objects are rare.
 const keepBuffer = 256 << 10
 
-// buffers is a pool of buffers for unpacked items.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// opened is the total capacity in bytes of the buffers in use.
 var opened atomic.Int64
 
-// OpenBytes returns the total size in bytes of the buffers into which packed items are currently unpacked for reading.
+// OpenBytes returns the total size in bytes of the buffers of packed items that are being read.
 func OpenBytes() int64 { return opened.Load() }
 
-// Open makes an item's plain bytes readable. A packed item is unpacked into a buffer, which Close releases.
+// Open makes an item's plain bytes readable until Close. It unpacks a packed item into a buffer.
 func Open(it *Item) Opened {
 	if it.by == nil {
 		return Opened{data: it.data, marks: &it.marks}

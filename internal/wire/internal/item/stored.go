@@ -12,12 +12,12 @@ import (
 // ErrDamaged is returned when stored bytes are not an item or a dictionary.
 var ErrDamaged = errors.New("stored bytes are damaged")
 
-// storedLimit is the maximum size in bytes of a stored item's plain bytes. It bounds what damaged bytes can allocate.
+// storedLimit is the maximum size in bytes of a stored item's plain bytes. Damaged bytes cannot take more memory.
 const storedLimit = 64 << 20
 
-// AppendStored appends an item in the form in which it is stored on a disk: the number of its dictionary, the ends of
-// its parts, and its bytes as they are. The caller numbers the dictionaries from 1. The number of an item that is not
-// packed is 0. The other marks are not stored, because a reader has to scan the item in any case (Stored).
+// AppendStored appends an item in the format for disks. This is the number of its dictionary, the ends of its parts,
+// and its bytes as they are in memory. The caller numbers the dictionaries from 1. The number of an item that is not
+// packed is 0. The other marks are not stored, because Stored has to scan the item in any case.
 func AppendStored(dst []byte, it *Item, dictionary int) []byte {
 	if (dictionary > 0) != it.Packed() {
 		panic("BUG: stored item with a wrong dictionary")
@@ -31,9 +31,9 @@ func AppendStored(dst []byte, it *Item, dictionary int) []byte {
 // DictionaryOf returns the dictionary of a packed item; nil if it is not packed.
 func DictionaryOf(it *Item) *Dictionary { return it.dictionary() }
 
-// Stored reads what AppendStored appended. It calls scan with the plain bytes, which are valid only during the call,
-// and with the ends of the object and of its cells. scan validates the bytes and returns all marks. Packed bytes of the
-// item alias stored, and plain bytes are copied. It returns ErrDamaged or the error of scan.
+// Stored reads an item that AppendStored appended. It calls the function scan with the plain bytes, valid only during
+// the call, and with the ends of the object and its cells. scan validates the bytes and returns all marks. Packed bytes
+// of the item alias the stored bytes; plain bytes are copied. It returns ErrDamaged or the error of scan.
 func Stored(stored []byte, by []*Dictionary,
 	scan func(plain []byte, object, cells uint32) (Marks, error)) (Item, error) {
 	var head [4]uint64
@@ -82,13 +82,13 @@ func tryOpen(it *Item) (open Opened, err error) {
 	return Open(it), nil
 }
 
-// Properties of a dictionary, as stored.
+// Properties of a stored dictionary.
 const (
 	storedTables byte = 1 << iota
 	storedFast        // items are packed at fastLevel
 )
 
-// AppendStored appends the dictionary in the form that ReadDictionary reads.
+// AppendStored appends the dictionary in the format of ReadDictionary.
 func (d *Dictionary) AppendStored(dst []byte) []byte {
 	var properties byte
 	if d.tables {
@@ -100,7 +100,7 @@ func (d *Dictionary) AppendStored(dst []byte) []byte {
 	return append(append(dst, properties), d.bytes...)
 }
 
-// ReadDictionary reads and copies what Dictionary.AppendStored appended. It returns ErrDamaged for other bytes.
+// ReadDictionary reads and copies the result of Dictionary.AppendStored. It returns ErrDamaged for other bytes.
 func ReadDictionary(stored []byte) (d *Dictionary, err error) {
 	if len(stored) == 0 || stored[0]&^(storedTables|storedFast) != 0 {
 		return nil, fmt.Errorf("%w: unknown kind of dictionary", ErrDamaged)
