@@ -6,7 +6,7 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// Client is a group of callers: users that run the same program for the same purpose.
+// Client stands for all callers with the same program, and the same user or pattern of users.
 type Client struct {
 	User    string `json:"user"`    // one user, or a pattern such as system:node:*
 	Program string `json:"program"` // first word of the user agent, without its version
@@ -15,11 +15,11 @@ type Client struct {
 // Others stands for all clients that are not listed.
 const Others = "(others)"
 
-// groups are prefixes of user names. All users with such a prefix are one client, because each machine is a user.
+// groups are prefixes of user names. All users with such a prefix count as one, because each machine has its own user.
 var groups = [][]byte{[]byte("system:node:"), []byte("system:bootstrap:")}
 
-// userOf returns the user, or the prefix that it shares with the users of other machines. Pods of a service account
-// have the same user.
+// userOf returns the user, or its prefix in groups. Service accounts need no prefix, because all pods of a service
+// account have the same user.
 func userOf(name []byte) (user []byte, isGroup bool) {
 	for _, group := range groups {
 		if bytes.HasPrefix(name, group) {

@@ -18,7 +18,7 @@ func Command() *cobra.Command {
 		Short: "Show what the clients of a kube-apiserver cost it, and what a facade would spare",
 		Long: "Show what the clients of a kube-apiserver cost it, which of them a facade can serve, and what that would spare.\n" +
 			"Audit logs are files with JSON lines, which may be compressed with gzip; - is the standard input. They need the level\n" +
-			"Metadata. Without a log, the kube-apiserver itself is watched for --sample-for. This is less exact. The server and the\n" +
+			"Metadata. Without a log, the kube-apiserver itself is sampled for --sample-for. This is less exact. The server and the\n" +
 			"user are selected as in kubectl. The user needs permission to get the nonResourceURLs " + metricsPath + " and\n" +
 			dumpPath + ". With a log, the sizes of objects come from --metrics or --kubeconfig.",
 		SilenceUsage:  true,
@@ -42,7 +42,7 @@ func Command() *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.StringVar(&rules.ExplicitPath, clientcmd.RecommendedConfigPathFlag, "",
-		"Path of the kubeconfig `file` of the kube-apiserver. If empty and without a log, KUBECONFIG or kubectl's default file is used.")
+		"Path of the kubeconfig `file` of the kube-apiserver. If empty, KUBECONFIG or kubectl's default file is used: with a log, only if --context or --server is set.")
 	clientcmd.BindOverrideFlags(&overrides, flags, clientcmd.RecommendedConfigOverrideFlags(""))
 	flags.StringVar(&o.Metrics, "metrics", "", "Path of a `file` with the /metrics of the kube-apiserver, for the sizes of objects.")
 	flags.StringVarP(&o.Output, "output", "o", "table", "Format of the report: table or json.")

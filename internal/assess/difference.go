@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// unknownUser is the user of requests that were not found in flight.
+// unknownUser is the user of watches, and of requests that were not found in flight.
 const unknownUser = "(unknown)"
 
-// difference is what happened between two scrapes.
 type difference struct {
 	before, after *scrape
 	seen          *seats
@@ -19,7 +18,6 @@ type difference struct {
 // verbs maps a verb in the metrics to the verb of the request, if they differ.
 var verbs = map[string]string{"post": "create", "put": "update", "apply": "patch"}
 
-// totals returns the requests of each kind.
 func (d *difference) totals() map[kind]total {
 	all := map[kind]total{}
 	for k, after := range d.after.totals {
@@ -38,7 +36,8 @@ func (d *difference) totals() map[kind]total {
 	return all
 }
 
-// uses returns the requests of each kind as uses, one for each user that was found in flight.
+// uses returns one use for each kind of request and each user that was found in flight. If none was found, the user is
+// unknownUser.
 func (d *difference) uses() (all []*use) {
 	open := d.open()
 	for k, t := range d.totals() {
@@ -69,7 +68,6 @@ func (d *difference) uses() (all []*use) {
 	return all
 }
 
-// use returns a share of the requests of a kind.
 func (d *difference) use(k kind, t total, share float64) *use {
 	u := &use{group: k.group, resource: k.resource, subresource: k.subresource}
 	u.requests, u.failed = int(math.Round(t.requests*share)), int(math.Round(t.failed*share))
@@ -84,12 +82,11 @@ func (d *difference) use(k kind, t total, share float64) *use {
 	case strings.EqualFold(k.scope, "namespace"):
 		u.scope = oneNamespace
 	default:
-		u.selects = selectsSome // it may have selectors or a limit
+		u.selects = selectsSome // the request may have selectors or a limit
 	}
 	return u
 }
 
-// open returns the open watches of each resource.
 func (d *difference) open() map[resource]float64 {
 	all := map[resource]float64{}
 	for k, t := range d.totals() {
@@ -100,7 +97,6 @@ func (d *difference) open() map[resource]float64 {
 	return all
 }
 
-// sent returns the events that were sent to the watches of a resource.
 func (d *difference) sent(of resource) float64 { return max(d.after.sent[of]-d.before.sent[of], 0) }
 
 // writes returns the successful writes of each resource.

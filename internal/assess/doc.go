@@ -2,16 +2,16 @@
 // facade can serve, and what a facade would spare.
 //
 // An audit log says which clients send which requests (internal/assess/auditlog). The log has no sizes of responses.
-// Lists of all objects are priced by the number and size of objects in kube-apiserver's metrics, and other lists by
-// their duration. Events of watches are counted as the writes in the log. internal/price has the CPU per object, byte
-// and event. Without a log, the package finds the clients in repeated dumps of the requests in flight.
+// Lists are priced by the number and size of objects in kube-apiserver's metrics, and by their duration. The number of
+// watch events is estimated from the writes in the log. internal/price has the CPU per object, byte and event. Without
+// a log, the package finds the clients in repeated dumps of the requests in flight.
 //
 // The package promises:
-//   - Each request counts once: at its ResponseComplete, and watches also by the time for which they were open.
+//   - Each request counts once, when it ends. A watch also counts by the time for which it was open.
 //   - Each estimate has a range, because no log contains the encoding, the compression and the objects that a selector
 //     matches, and because machines differ.
-//   - Memory is bounded, whatever the log contains: at most 16,384 kinds of requests are kept, and of cheaper ones
-//     only their sums. Totals are exact.
+//   - Memory is bounded, whatever the log contains. At most 16,384 kinds of requests (uses) are kept. Cheaper kinds
+//     only count in sums, which keep the exact number of requests.
 //   - Texts that clients sent are made printable before they are reported.
 //   - kube-apiserver receives only GETs of its metrics and of the dump of requests, one a second.
 //

@@ -15,7 +15,7 @@ func (e *EmptyLogError) Error() string {
 		return "the audit log has no request that ended: wait until kube-apiserver has written some, and check that its " +
 			"policy does not omit the stage ResponseComplete"
 	}
-	return fmt.Sprintf("none of %d lines is an audit event (%q): give a log that kube-apiserver wrote with "+
+	return fmt.Sprintf("no request ended in %d lines, and some lines are not audit events (%q): give a log that kube-apiserver wrote with "+
 		"--audit-log-format=json and a policy of level Metadata or above", e.Counts.Lines, e.Counts.FirstBroken)
 }
 

@@ -12,20 +12,19 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Paths of kube-apiserver that are read.
 const (
 	metricsPath = "/metrics"
 	dumpPath    = "/debug/api_priority_and_fairness/dump_requests"
 )
 
-// sampleEvery is the time between two looks at the requests in flight. A look costs kube-apiserver as much as a GET.
+// sampleEvery is the time between two dumps of the requests in flight. A dump costs kube-apiserver as much as a GET.
 const sampleEvery = time.Second
 
 // Live is a running kube-apiserver.
 type Live struct {
 	client *http.Client
 	base   *url.URL
-	every  time.Duration // between two looks at the requests in flight
+	every  time.Duration // time between two dumps
 }
 
 // NewLive returns the kube-apiserver of a configuration.
@@ -44,7 +43,7 @@ func NewLive(config *rest.Config) (*Live, error) {
 // Close closes the connections.
 func (l *Live) Close() { l.client.CloseIdleConnections() }
 
-// StatusError is returned when kube-apiserver refuses a path.
+// StatusError is returned when kube-apiserver answers with a code other than 200.
 type StatusError struct {
 	Path string
 	Code int
@@ -58,7 +57,6 @@ func (e *StatusError) Error() string {
 	return text
 }
 
-// get calls a function with the body of a response.
 func (l *Live) get(ctx context.Context, path, query string, read func(io.Reader) error) error {
 	target := *l.base.JoinPath(path)
 	target.RawQuery = query
@@ -77,7 +75,6 @@ func (l *Live) get(ctx context.Context, path, query string, read func(io.Reader)
 	return read(response.Body)
 }
 
-// scrape reads the metrics.
 func (l *Live) scrape(ctx context.Context) (s *scrape, err error) {
 	err = l.get(ctx, metricsPath, "", func(body io.Reader) (err error) {
 		s, err = readScrape(body)
@@ -86,7 +83,6 @@ func (l *Live) scrape(ctx context.Context) (s *scrape, err error) {
 	return s, err
 }
 
-// report observes kube-apiserver for Options.SampleFor.
 func (l *Live) report(ctx context.Context, o Options, progress io.Writer) (*Report, error) {
 	if o.Metrics != "" {
 		return nil, errTwoSizes
@@ -112,12 +108,11 @@ func (l *Live) report(ctx context.Context, o Options, progress io.Writer) (*Repo
 	return r, nil
 }
 
-// sample looks at the requests in flight until the time is over.
 func (l *Live) sample(ctx context.Context, period time.Duration, progress io.Writer) (*seats, error) {
 	seen := newSeats()
 	ticker := time.NewTicker(l.every)
 	defer ticker.Stop()
-	_, _ = fmt.Fprintf(progress, "Watching %s for %s\n", l.base.Host, period)
+	_, _ = fmt.Fprintf(progress, "Sampling %s for %s\n", l.base.Host, period)
 	for range int(period / sampleEvery) {
 		select {
 		case <-ctx.Done():

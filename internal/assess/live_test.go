@@ -68,7 +68,7 @@ func liveReport(t *testing.T, l *Live) (*Report, error) {
 	if err := Run(t.Context(), o, l, Streams{Out: &out, Err: &said}); err != nil {
 		return nil, err
 	}
-	if !strings.HasPrefix(said.String(), "Watching 127.0.0.1:") {
+	if !strings.HasPrefix(said.String(), "Sampling 127.0.0.1:") {
 		t.Errorf("got %q, want the name of the server", &said)
 	}
 	r := new(Report)
@@ -88,7 +88,7 @@ func TestRequestsAreSharedByTheirSeats(t *testing.T) {
 	if unknown.Requests != 100 || math.Abs(unknown.Watches-8) > 1e-6 || unknown.Events.Estimate != 7000 || unknown.Move != Reads {
 		t.Errorf("got %+v, want 100 writes, 8 watches and 7000 events", unknown)
 	}
-	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "240 seats") || !strings.Contains(notes, "60 looks") {
+	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "240 seats") || !strings.Contains(notes, "60 dumps") {
 		t.Errorf("got %s", notes)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/listfacade/listfacade/internal/price"
 )
 
-// model estimates the costs of uses in one period.
 type model struct {
 	sizes  sizes
 	length time.Duration
@@ -18,7 +17,7 @@ type model struct {
 	counted bool
 }
 
-// figures are the costs of a use, or the sum of several. CPU is in seconds.
+// figures are the costs of one use or of several uses. CPU is in seconds.
 type figures struct {
 	requests, served int
 	lists            int
@@ -26,7 +25,7 @@ type figures struct {
 	watchTime        float64      // seconds for which watches were open
 	events           price.Bounds // sent to watches
 	cpu              price.Bounds // of kube-apiserver
-	spared           price.Bounds // part of cpu that a facade makes unnecessary, without the cost of its own watches
+	spared           price.Bounds // part of cpu that a facade makes unnecessary; its own watches are not subtracted
 	facade           price.Bounds // of the facade
 	checks           int          // served requests that need a freshness check
 }
@@ -40,17 +39,16 @@ func (f *figures) plus(other *figures) {
 	f.spared, f.facade = f.spared.Plus(other.spared), f.facade.Plus(other.facade)
 }
 
-// machine is the factor by which the CPU of other machines and objects differs from the values of docs/benchmarks.md.
+// machine is the factor by which the CPU of other machines and objects may differ from docs/benchmarks.md.
 const machine = 1.3
 
-// spread is the factor by which the facade's own CPU for a request varies: an idle facade has costs that a busy one
-// shares.
+// spread is the factor by which the facade's own CPU for a request varies. For example, an idle facade has costs per
+// request that concurrent requests share on a busy facade.
 const spread = 3
 
-// small is the price of a request without much content. It falls as the number of concurrent requests grows.
+// small is the price of a request without much content. The price falls as the number of concurrent requests grows.
 var small = price.Bounds{Low: 500e-6, Estimate: price.Request, High: 1.9e-3}
 
-// figures returns the costs of a use.
 func (m *model) figures(u *use, v verdict) figures {
 	f := figures{requests: u.requests}
 	switch {
@@ -76,19 +74,19 @@ func (m *model) figures(u *use, v verdict) figures {
 		return f
 	}
 	f.served, f.spared = u.requests, f.cpu.Minus(m.remaining(u, &f))
-	f.spared.Low = max(f.spared.Low, -0.2*f.cpu.Low) // a small loss, because a read with a costlier check is forwarded
+	f.spared.Low = max(f.spared.Low, -0.2*f.cpu.Low) // a small loss: a read that costs less than its check is forwarded
 	f.spared.Estimate = max(f.spared.Estimate, 0)
 	return f
 }
 
-// remaining returns the cost that a facade causes at kube-apiserver for these requests: freshness checks of consistent
-// reads, which waiting readers share, and reviews of the callers, whose decisions last ten seconds.
+// remaining returns the cost at kube-apiserver that a facade causes for these requests: freshness checks of consistent
+// reads, and reviews. Readers that wait at the same time share a check, and a decision lasts ten seconds.
 func (m *model) remaining(u *use, f *figures) price.Bounds {
 	var rest price.Bounds
 	n := float64(u.requests - u.failed)
 	if n > 0 && u.mode == consistent && u.verb != watchVerb && !strings.HasPrefix(u.resource, "/") {
 		f.checks = u.requests - u.failed
-		most := min(price.Probe, f.cpu.Estimate/n) // otherwise the read is forwarded
+		most := min(price.Probe, f.cpu.Estimate/n) // a read that costs less than a probe is forwarded
 		rest = price.Bounds{Estimate: n * most / 2, High: n * most}
 	}
 	const lasts = 10 * time.Second
@@ -96,7 +94,6 @@ func (m *model) remaining(u *use, f *figures) price.Bounds {
 	return rest.Plus(price.Bounds{Estimate: price.Review * reviews / 2, High: 2 * price.Review * reviews})
 }
 
-// write returns the cost of writes.
 func (m *model) write(u *use) price.Bounds {
 	bytes := usualBytes(u.group, u.resource)
 	if known, ok := m.sizes.of(u.group, u.resource); ok && known.objects > 0 {
@@ -126,7 +123,7 @@ func encodingOf(u *use) price.Encoding {
 	return price.JSON
 }
 
-// builtIn reports whether a group belongs to kube-apiserver. Objects of other groups have no protobuf.
+// builtIn reports whether a group probably belongs to kube-apiserver. Custom resources have no protobuf.
 func builtIn(group string) bool {
 	switch group {
 	case "gateway.networking.k8s.io", "snapshot.storage.k8s.io", "metrics.k8s.io":

@@ -7,10 +7,10 @@ import (
 // The duration of a list bounds its CPU: one goroutine encodes; others write the response and collect garbage.
 const (
 	atMostWorked = 1.5  // maximum CPU of a list, as a multiple of its duration
-	likelyWorked = 0.85 // probable CPU of a list whose size is unknown, likewise
+	likelyWorked = 0.85 // probable CPU of a list whose size is unknown, as a multiple of its duration
 )
 
-// page returns the largest response that one list can have.
+// page estimates the largest response of one list.
 func (m *model) page(u *use) (whole price.List, known bool) {
 	all, known := m.sizes.of(u.group, u.resource)
 	whole = price.List{Objects: all.objects, Bytes: all.bytes, Encoding: encodingOf(u), Compressed: true}
@@ -25,8 +25,7 @@ func (m *model) page(u *use) (whole price.List, known bool) {
 	return whole, known
 }
 
-// list adds the costs of lists. Where the number of returned objects is unknown, the time that the lists took is the
-// best estimate of their work.
+// list adds the costs of lists. The duration of the lists limits the estimate.
 func (m *model) list(u *use, f *figures) {
 	n := u.requests - u.failed
 	f.lists = n
@@ -66,8 +65,8 @@ func (m *model) list(u *use, f *figures) {
 	f.facade = price.Around(part.FacadeCPU(), spread).Times(float64(n))
 }
 
-// likely returns the probable maximum price of a list with selectors: the price of one node's objects if it selects
-// by node, or else of all objects.
+// likely returns the probable maximum price of a list of unknown size. A list of one node's objects has at most twice
+// the average of all nodes. Any other list may have all objects.
 func (m *model) likely(u *use, whole price.List) float64 {
 	if nodes, _ := m.sizes.of("", "nodes"); nodes.objects > 1 && u.selects == selectsNode {
 		const uneven = 2 // some nodes have more objects than others

@@ -35,12 +35,12 @@ func (m *model) watch(u *use, f *figures) {
 	f.facade = f.facade.Plus(priced(f.events, price.FacadeEvent))
 }
 
-// priced returns the cost of events.
 func priced(events price.Bounds, each float64) price.Bounds {
 	return price.Bounds{Low: events.Low * each / 1.5, Estimate: events.Estimate * each, High: events.High * each * 2}
 }
 
-// rate returns the events of a resource per second. Some writes change nothing, and a log may omit writes.
+// rate returns the number of events of a resource per second. The result is a range, because some writes change
+// nothing, and a log may omit writes.
 func (m *model) rate(group, name string) price.Bounds {
 	written := m.writes[resource{group, name}]
 	if written == nil || m.length <= 0 {

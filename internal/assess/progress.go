@@ -39,7 +39,7 @@ func showProgress(ctx context.Context, w io.Writer, files *auditlog.Files) {
 	}
 }
 
-// bar returns the progress after some time. all is 0 if the size is unknown.
+// bar returns the text of the progress bar. all is 0 if the size of the logs is unknown.
 func bar(read, all int64, after time.Duration) string {
 	done := byteText(float64(read))
 	if after > 0 {

@@ -8,12 +8,11 @@ type shape struct {
 	selects      selection
 	mode         mode
 	initial      bool // a watch that begins with all objects
-	certificate  bool // the caller has a client certificate
+	certificate  bool
 	impersonates bool
-	limit        int32 // maximum number of objects of a page; 0 means all
+	limit        int32 // maximum number of objects in a response; 0 means all
 }
 
-// scope is the part of a resource that the path names.
 type scope uint8
 
 const (
@@ -22,17 +21,15 @@ const (
 	oneObject
 )
 
-// selection is the kind of the selectors.
 type selection uint8
 
 const (
 	selectsAll  selection = iota
-	selectsSome           // labels, or fields other than the next two
+	selectsSome           // labels, or fields other than those of the next two values
 	selectsNode           // pods of one node
 	selectsName           // one object
 )
 
-// mode is the meaning of the resourceVersion.
 type mode uint8
 
 const (
@@ -41,7 +38,6 @@ const (
 	exact
 )
 
-// read adds the query of a URI.
 func (s *shape) read(uri []byte) {
 	_, query, _ := bytes.Cut(uri, []byte{'?'})
 	version, match := []byte(nil), []byte(nil)

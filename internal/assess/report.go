@@ -9,20 +9,20 @@ import (
 	"github.com/listfacade/listfacade/internal/price"
 )
 
-// Report says what the clients of a kube-apiserver cost it, and which part a facade would take over. CPU is in seconds
-// of the period.
+// Report says what the clients of a kube-apiserver cost it, and which part a facade would take over. CPU is in seconds,
+// for the complete period.
 type Report struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
 	// Log counts the lines that were read; null if there was no audit log.
 	Log      *auditlog.Counts `json:"log,omitempty"`
 	Requests int              `json:"requests"` // that ended in the period
-	// Served is the number of requests that a facade would answer. Checked is the number of them that need a freshness
-	// check at kube-apiserver. Readers that wait at the same time share a check.
+	// Served is the number of requests that a facade would answer. Checked is the number of served requests that need a
+	// freshness check at kube-apiserver. Readers that wait at the same time share a check.
 	Served  int `json:"served"`
 	Checked int `json:"checked"`
-	// CPU is kube-apiserver's CPU for the requests. Spared is the part of it that a facade makes unnecessary, minus
-	// Own, the cost of the facade's watches. Facade is the facade's CPU. Start is kube-apiserver's CPU when one starts.
+	// CPU is kube-apiserver's CPU for the requests. Spared is the part that a facade makes unnecessary, minus Own, the
+	// cost of the facade's watches. Facade is the facade's CPU. Start is kube-apiserver's CPU when a facade starts.
 	CPU    price.Bounds `json:"cpuSeconds"`
 	Spared price.Bounds `json:"sparedCPUSeconds"`
 	Own    price.Bounds `json:"ownCPUSeconds"`
@@ -34,7 +34,7 @@ type Report struct {
 	Notes   []string `json:"notes"`
 }
 
-// Row is what one client costs.
+// Row contains the costs of one client.
 type Row struct {
 	Client
 	Requests  int          `json:"requests"`
@@ -66,11 +66,10 @@ type Why struct {
 	Reason   string `json:"reason"`
 	Requests int    `json:"requests"`
 	// Refused reports whether the facade refuses these requests. Otherwise it forwards them, and they cost
-	// kube-apiserver the same.
+	// kube-apiserver as much as without a facade.
 	Refused bool `json:"refused"`
 }
 
-// report prices all uses.
 func (m *model) report(uses []*use, most int) *Report {
 	r := &Report{}
 	rows := map[Client]*Row{}

@@ -39,8 +39,8 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// Run writes the report about the audit logs, or about a kube-apiserver if there are none. live is the kube-apiserver;
-// it may be nil if there are logs.
+// Run writes the report about the audit logs or, without logs, about a kube-apiserver. live is the kube-apiserver; it
+// may be nil if there are logs.
 func Run(ctx context.Context, o Options, live *Live, streams Streams) error {
 	if err := o.validate(); err != nil {
 		return err
@@ -94,7 +94,6 @@ func sizesOf(ctx context.Context, o Options, live *Live) (sizes, error) {
 	return s.sizes, nil
 }
 
-// readLogs returns the report about audit logs.
 func readLogs(ctx context.Context, o Options, known sizes, streams Streams) (*Report, error) {
 	files, err := auditlog.Find(o.Files, streams.In)
 	if err != nil {
@@ -121,7 +120,6 @@ func readLogs(ctx context.Context, o Options, known sizes, streams Streams) (*Re
 	return r, nil
 }
 
-// notes says which estimates lack data.
 func (t *tally) notes(known sizes) []string {
 	notes := []string{}
 	if known == nil {

@@ -8,26 +8,22 @@ import (
 	"strings"
 )
 
-// kind is a kind of request in the metrics of kube-apiserver.
 type kind struct {
 	verb, group, resource, subresource, scope string
 }
 
-// total are the requests of a kind.
 type total struct {
 	requests, failed float64
 	seconds          float64 // sum of the durations
 	open             float64 // long-running requests that are in flight
 }
 
-// scrape is a part of the metrics of kube-apiserver at one moment.
 type scrape struct {
 	sizes  sizes
 	totals map[kind]total
 	sent   map[resource]float64 // events sent to watches
 }
 
-// readScrape reads metrics in Prometheus' text format.
 func readScrape(from io.Reader) (*scrape, error) {
 	s := &scrape{sizes: sizes{}, totals: map[kind]total{}, sent: map[resource]float64{}}
 	lines := bufio.NewScanner(from)
@@ -46,7 +42,6 @@ func readScrape(from io.Reader) (*scrape, error) {
 	return s, nil
 }
 
-// sample adds one line of the metrics.
 func (s *scrape) sample(name string, labels map[string]string, value float64) {
 	of := resource{labels["group"], labels["resource"]}
 	switch name {

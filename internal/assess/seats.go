@@ -9,20 +9,19 @@ import (
 	"strings"
 )
 
-// seats are the callers of the requests in the dumps that were executing. A caller whose requests execute longer, or
-// occupy more seats, is found more often: its share of the seats found is its share of the work.
+// seats counts the executing requests in the dumps by caller. A caller whose requests execute longer, or occupy more
+// seats, is found more often. Therefore a caller's share of the seats is its share of the work.
 type seats struct {
 	looks   int
 	missing bool // kube-apiserver has no API Priority and Fairness
 	found   map[work]map[string]float64
 }
 
-// work is a verb and a resource.
 type work struct{ verb, group, resource string }
 
 func newSeats() *seats { return &seats{found: map[work]map[string]float64{}} }
 
-// add reads one dump of the requests in flight, which is a table with commas.
+// add reads one dump of the requests in flight, a table whose cells are separated by commas.
 func (s *seats) add(dump io.Reader) error {
 	s.looks++
 	lines := bufio.NewScanner(dump)
@@ -44,7 +43,6 @@ func (s *seats) add(dump io.Reader) error {
 	return lines.Err()
 }
 
-// count counts one request.
 func (s *seats) count(columns, cells []string) {
 	cell := func(name string) string {
 		if i := slices.Index(columns, name); i >= 0 {
@@ -52,7 +50,7 @@ func (s *seats) count(columns, cells []string) {
 		}
 		return ""
 	}
-	if strings.HasPrefix(cell("StartTime"), "0001-") { // it waits for a seat
+	if strings.HasPrefix(cell("StartTime"), "0001-") { // the request waits for a seat
 		return
 	}
 	group := ""
@@ -78,7 +76,6 @@ func (s *seats) count(columns, cells []string) {
 	s.found[of][name] += float64(number)
 }
 
-// notes says how far the shares of users can be trusted.
 func (s *seats) notes() []string {
 	if s.missing {
 		return []string{"kube-apiserver has no API Priority and Fairness, so users are unknown. Assess an audit log instead."}
@@ -89,6 +86,6 @@ func (s *seats) notes() []string {
 			all += n
 		}
 	}
-	return []string{fmt.Sprintf("users are known from %.0f seats that were occupied in %d looks. Programs, and users of watches, are unknown.",
+	return []string{fmt.Sprintf("users are known from %.0f seats in %d dumps of the requests in flight. Programs, and users of watches, are unknown.",
 		all, s.looks)}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// size is the number of objects of a resource, and of their bytes in storage.
+// size is the number of objects of a resource, and the number of their bytes in storage.
 type size struct {
 	objects, bytes float64
 	guessed        bool // whether bytes is a guess
@@ -18,7 +18,7 @@ type sizes map[resource]size
 var errNoSizes = errors.New("the metrics have neither apiserver_resource_objects nor apiserver_storage_objects: " +
 	"give the /metrics of a kube-apiserver, for example from kubectl get --raw /metrics")
 
-// of returns the size of a resource, and whether the number of its objects is known. Their bytes may be guessed.
+// of returns the size of a resource, and whether the number of its objects is known. The bytes may be a guess.
 func (s sizes) of(group, name string) (of size, known bool) {
 	of, known = s[resource{group, name}]
 	if of.bytes == 0 && of.objects > 0 {
@@ -27,7 +27,7 @@ func (s sizes) of(group, name string) (of size, known bool) {
 	return of, known
 }
 
-// usualBytes returns the usual size of an object. kube-apiserver before 1.34 does not report it.
+// usualBytes returns the usual size of an object. kube-apiserver before 1.34 does not report sizes.
 func usualBytes(group, name string) float64 {
 	switch {
 	case group == "" && name == "pods":
@@ -38,8 +38,8 @@ func usualBytes(group, name string) float64 {
 	return 2 << 10
 }
 
-// aggregated reports whether a resource is served by another server: kube-apiserver, which reports the number of
-// objects of all resources that it stores, reports none of the group.
+// aggregated reports whether another server serves a resource. kube-apiserver reports the number of objects of each
+// resource that it stores, and nothing about the other server's group.
 func (s sizes) aggregated(group, name string) bool {
 	if s == nil {
 		return slices.Contains(aggregated, group)
@@ -57,7 +57,7 @@ func (s sizes) hasGroup(group string) bool {
 	return false
 }
 
-// unsized returns the number of resources whose bytes are unknown.
+// unsized returns the number of resources with several objects whose bytes are unknown.
 func (s sizes) unsized() (n int) {
 	for _, of := range s {
 		if of.bytes == 0 && of.objects > 1 {

@@ -9,8 +9,8 @@ import (
 	"github.com/listfacade/listfacade/internal/assess/auditlog"
 )
 
-// mostUses is the maximum number of uses that are kept. When it is reached, the cheaper half is added to the uses of
-// Others, which have no client. All totals stay exact.
+// mostUses is the maximum number of uses that are kept. At the maximum, the cheaper half is added to the uses of the
+// client Others. The number of requests stays exact.
 const mostUses = 1 << 14
 
 // tally sums the events of a log. Its memory is bounded. Used by one goroutine.
@@ -23,7 +23,6 @@ type tally struct {
 	from, to time.Time
 }
 
-// resource is a resource with its group.
 type resource struct{ group, name string }
 
 // changes are the successful writes of a resource.
@@ -44,7 +43,6 @@ func newTally() *tally {
 	}
 }
 
-// add counts events.
 func (t *tally) add(events []auditlog.Event) {
 	for i := range events {
 		e := &events[i]
@@ -69,7 +67,7 @@ func (t *tally) add(events []auditlog.Event) {
 	}
 }
 
-// change counts a write. Every successful write of a stored object is an event for the watches of its resource.
+// change counts a write. A successful write of a stored object is usually an event for the watches of its resource.
 func (t *tally) change(e *auditlog.Event) {
 	if e.Stage != auditlog.Complete || e.Code >= 400 || isRead(e.Verb) || len(e.Resource) == 0 || !stored(e) {
 		return
@@ -101,7 +99,6 @@ func stored(e *auditlog.Event) bool {
 	return false
 }
 
-// shrink moves the cheaper half of the uses to others.
 func (t *tally) shrink() {
 	type entry struct {
 		digest uint64
@@ -118,7 +115,6 @@ func (t *tally) shrink() {
 	}
 }
 
-// fold adds a use to others.
 func (t *tally) fold(u *use) {
 	t.folded++
 	verb := u.verb
@@ -135,7 +131,6 @@ func (t *tally) fold(u *use) {
 	o.fold(u)
 }
 
-// all returns the uses, without an order.
 func (t *tally) all() []*use {
 	all := make([]*use, 0, len(t.uses)+len(t.others))
 	for _, u := range t.uses {
@@ -147,5 +142,4 @@ func (t *tally) all() []*use {
 	return all
 }
 
-// length returns the period that the log covers.
 func (t *tally) length() time.Duration { return t.to.Sub(t.from) }

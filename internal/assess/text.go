@@ -20,10 +20,10 @@ func (r *Report) WriteText(w io.Writer) error {
 	if r.Log != nil {
 		r.writeLog(&text)
 	}
-	fmt.Fprintf(&text, "A facade would answer %s of the requests. %s of these need a freshness check at kube-apiserver, which waiting readers share.\n",
+	fmt.Fprintf(&text, "A facade would answer %s of the requests. %s of these need a freshness check at kube-apiserver; waiting readers share one.\n",
 		percent(r.Served, r.Requests), percent(r.Checked, r.Served))
 	fmt.Fprintf(&text, "CPU of kube-apiserver for these requests: %s.\n", spoken(r.CPU, length))
-	fmt.Fprintf(&text, "A facade would spare %s of it, its own watches (%s) subtracted, and use %s itself.\n",
+	fmt.Fprintf(&text, "A facade would spare %s of it, after subtraction of its own watches (%s). It would use %s itself.\n",
 		spoken(r.Spared, length), seconds(r.Own.Estimate), seconds(r.Facade.Estimate))
 	fmt.Fprintf(&text, "Each start of a facade costs kube-apiserver about %s.\n", seconds(r.Start.Estimate))
 	for _, note := range r.Notes {
@@ -86,7 +86,6 @@ func reasons(all []Why) string {
 	return strings.Join(texts, "; ")
 }
 
-// spoken returns the CPU, its range, and the average number of processors.
 func spoken(b price.Bounds, length time.Duration) string {
 	text := fmt.Sprintf("%s (%s to %s)", seconds(b.Estimate), seconds(b.Low), seconds(b.High))
 	if length > 0 {
@@ -97,7 +96,6 @@ func spoken(b price.Bounds, length time.Duration) string {
 
 func ranged(b price.Bounds) string { return seconds(b.Low) + ".." + seconds(b.High) }
 
-// seconds formats CPU with three digits.
 func seconds(s float64) string {
 	d := time.Duration(s * float64(time.Second))
 	unit := time.Duration(1)
@@ -116,7 +114,6 @@ func percent(part, whole int) string {
 
 func average(n float64) string { return strconv.FormatFloat(n, 'f', 1, 64) }
 
-// byteText formats a number of bytes with a decimal unit.
 func byteText(n float64) string {
 	for _, unit := range []string{"B", "kB", "MB", "GB"} {
 		if n < 1000 {

@@ -19,18 +19,18 @@ type use struct {
 	took     time.Duration // sum of the durations of requests that did not fail, except watches
 	watches  watchTimes
 
-	// Only without an audit log: sent are the events sent to the watches, and found is how often the user was found in
-	// flight.
+	// Only without an audit log: sent is the number of events sent to the watches, and found is the number of seats in
+	// which the user was found.
 	sent, found float64
 }
 
-// watchTimes add up to the time for which watches were open, in any order of the events. Times are relative to the
-// start of the log.
+// watchTimes are sums from which open computes how long watches were open. The events may come in any order. Times are
+// relative to the start of the log.
 type watchTimes struct {
 	started  int           // watches that began in the log
-	starts   time.Duration // sum of the beginnings of the started watches
+	starts   time.Duration // sum of the start times of the started watches
 	ended    int           // started watches that also ended in the log
-	ends     time.Duration // sum of the beginnings of the ended watches
+	ends     time.Duration // sum of the start times of the ended watches
 	lifetime time.Duration // sum of the lifetimes of all watches that ended, without the time before the log
 }
 
@@ -49,7 +49,6 @@ type raw struct {
 	shape
 }
 
-// rawOf returns the key of an event.
 func rawOf(e *auditlog.Event) raw {
 	user, _ := userOf(e.User)
 	k := raw{
@@ -79,7 +78,6 @@ func isRead(verb []byte) bool {
 	return string(verb) == "get" || string(verb) == "list" || string(verb) == "watch"
 }
 
-// documents are the prefixes of paths that have no resource.
 var documents = [][]byte{
 	[]byte("/openapi"), []byte("/apis"), []byte("/api"), []byte("/version"), []byte("/healthz"), []byte("/livez"),
 	[]byte("/readyz"), []byte("/metrics"), []byte("/debug"), []byte("/.well-known"), []byte("/openid"), []byte("/logs"),
@@ -96,8 +94,7 @@ func pathOf(uri []byte) []byte {
 	return []byte("/")
 }
 
-// digest returns a hash of the key. Different keys of one log have different hashes, except with a chance of 1 in
-// 10^10.
+// digest returns a hash of the key. The probability that two of 16,384 keys have the same hash is below 1 in 10^10.
 func (k *raw) digest(seed maphash.Seed) uint64 {
 	const spread = 0x9e3779b97f4a7c15
 	h := maphash.Comparable(seed, k.shape)
@@ -107,7 +104,6 @@ func (k *raw) digest(seed maphash.Seed) uint64 {
 	return h
 }
 
-// use returns an empty use with a copy of the key.
 func (k *raw) use() *use {
 	return &use{
 		Client: clientOf(k.user, k.program), verb: printable(k.verb), group: printable(k.group),
@@ -115,7 +111,6 @@ func (k *raw) use() *use {
 	}
 }
 
-// add counts a request that has ended, or a watch that has begun.
 func (u *use) add(e *auditlog.Event, start time.Time) {
 	began := e.Received.Sub(start)
 	if e.Stage == auditlog.Started {
@@ -143,14 +138,13 @@ func (u *use) add(e *auditlog.Event, start time.Time) {
 	}
 }
 
-// Verbs of reads.
 const (
 	getVerb   = "get"
 	listVerb  = "list"
 	watchVerb = "watch"
 )
 
-// fold adds the sums of another use, whose key is lost.
+// fold adds the sums of another use, except the time of watches that are still open.
 func (u *use) fold(other *use) {
 	u.requests += other.requests
 	u.failed += other.failed

@@ -11,7 +11,6 @@ type verdict struct {
 	why    string // why not; empty if it is served
 }
 
-// Reasons why the facade does not serve a use.
 const (
 	becauseWrite       = "writes"
 	becauseConnection  = "exec, logs and other subresources"
@@ -30,7 +29,7 @@ var servedPaths = []string{"/api", "/apis", "/openapi", "/version"}
 // aggregated are groups that are usually served by another server, for logs without the metrics of kube-apiserver.
 var aggregated = []string{"metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io"}
 
-// judge returns the verdict. The reason of a read is the first that applies.
+// judge returns the verdict, with the first reason that applies.
 func judge(u *use, known sizes) verdict {
 	switch {
 	case u.resource == Others:
@@ -58,8 +57,8 @@ func judge(u *use, known sizes) verdict {
 	return verdict{served: true}
 }
 
-// refused reports whether the facade refuses a use that it does not serve, instead of forwarding it. It forwards reads
-// with the caller's token, but cannot forward a client certificate.
+// refused reports whether the facade refuses a use that it does not serve, instead of forwarding it. The facade
+// forwards reads with the caller's token, but cannot forward a client certificate.
 func (v verdict) refused(u *use) bool {
 	switch v.why {
 	case "", becauseFolded:

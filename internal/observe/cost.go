@@ -5,16 +5,15 @@ import "time"
 // Cost is the resources that a request has used.
 type Cost struct {
 	Bytes int64 // of the body, after compression
-	// CPU is an estimate: the time during which the request's goroutine did not wait. A write counts at most the time that
-	// it takes when the client accepts immediately. On a busy machine CPU includes waiting for a processor. CPU excludes
-	// the work of other goroutines, such as those of an HTTP/2 connection.
+	// CPU is an estimate: the time during which the request's goroutine did not wait. A write counts at most the time
+	// that it takes if the client accepts all bytes immediately. CPU includes waiting for a processor, and excludes the
+	// work of other goroutines.
 	CPU       time.Duration
-	Objects   int64 // objects compared with the request's selectors
+	Objects   int64 // objects examined for the response
 	Forwarded int64 // 1 if the upstream answered
 	Events    int64 // of watches that the cache answers, bookmarks included
 }
 
-// less returns c minus other in each field, but not below 0.
 func (c Cost) less(other Cost) Cost {
 	return Cost{
 		Bytes: max(c.Bytes-other.Bytes, 0), CPU: max(c.CPU-other.CPU, 0), Objects: max(c.Objects-other.Objects, 0),
@@ -22,7 +21,6 @@ func (c Cost) less(other Cost) Cost {
 	}
 }
 
-// plus returns the sum of both costs.
 func (c Cost) plus(other Cost) Cost {
 	return Cost{
 		Bytes: c.Bytes + other.Bytes, CPU: c.CPU + other.CPU, Objects: c.Objects + other.Objects,
@@ -30,7 +28,6 @@ func (c Cost) plus(other Cost) Cost {
 	}
 }
 
-// cost returns the cost of the complete request.
 func (e *Event) cost() Cost {
 	c := Cost{Bytes: e.Bytes, CPU: e.Took, Objects: int64(e.Looked), Forwarded: e.forwarded()}
 	if e.Verb == "watch" {
@@ -67,9 +64,9 @@ func (e *Event) Charge() Cost {
 	return p.charge(e.cost())
 }
 
-// Charge returns the cost of a request in flight since the last call, and the request's Event. The caller may read only
-// the fields of the Event that are settled after Progress.Answering. ok is false if there was no cost, if the request
-// has ended, or if its response has not begun.
+// Charge returns the cost that a request in flight has caused since the last call, and the request's Event. The caller
+// may read only the fields of the Event that are settled after Progress.Answering. ok is false if there was no cost, if
+// the request has ended, or if its response has not begun.
 func (p *Progress) Charge() (e *Event, since Cost, ok bool) {
 	if p.settled.Load() < answering {
 		return nil, Cost{}, false

@@ -3,8 +3,7 @@
 // of clients, and internal/audit writes the audit log.
 //
 // The package starts no goroutine and imports no other package of this module. An Event belongs to the goroutine of its
-// request until the request ends. That goroutine passes it to the Observers one after the other, and they keep no
-// reference to it. While the request runs, other goroutines read only its Progress, and the fields of the Event that
-// Progress marks as settled (complete). They find the Progress in the Inflight of the server. So operators see open
-// requests, and internal/accounting counts long-running requests before they end.
+// request, which calls the Observers. Only Lagging is called by another goroutine, while the request waits for its
+// client. Other goroutines read the Progress of a request in flight, and the fields of the Event that Progress marks as
+// settled (complete). They find the Progress in the Inflight of the server.
 package observe

@@ -42,8 +42,7 @@ func (s Step) String() string {
 		"encoding", "writing", "auditing"}[s]
 }
 
-// Event describes one request. The goroutine that answers the request fills it, and it is complete when the request has
-// ended.
+// Event describes one request. The goroutine of the request fills it. It is complete when the request has ended.
 type Event struct {
 	AuditID   string // the Audit-Id header of the response, also sent to the upstream with forwarded requests
 	Client    string // address and port
@@ -62,17 +61,17 @@ type Event struct {
 	Namespace, Name          string
 	// Selector is the shape of the selectors: operators, fields and labels without values.
 	Selector string
-	// Discovered reports whether the upstream's discovery contains the resource and the subresource. Only then may their
-	// names become labels.
+	// Discovered reports whether the upstream's discovery contains the resource and the subresource. Other names must not
+	// become labels of metrics.
 	Discovered bool
 
-	Plan     string // meaning of the request's resourceVersion: MostRecent, Any, NotOlderThan, Exact ...
+	Plan     string // meaning of the request's resourceVersion: MostRecent, Any, NotOlderThan or Exact
 	Source   Source
 	Reason   Reason // why the upstream answered, not the cache; empty if the cache or the facade answered
-	Looked   int    // number of objects compared with the selectors
+	Looked   int    // number of objects examined for the response
 	Returned int    // number of objects or watch events sent, bookmarks included
 
-	Encoding string // encoding of the lane that was read, json or protobuf; empty if none was read
+	Encoding string // encoding of the lane that was read, json or protobuf; empty if no lane was read
 	LaneRV   uint64 // resourceVersion of the lane that was read, or at which a watch begins; 0 if no lane was read
 	Check    string // kind of the freshness check: fill, probe, roll-call or progress-watch; empty if none was needed
 
@@ -89,7 +88,7 @@ type Event struct {
 	// Audited is the audit policy's verdict on the request. Only the audit log uses it.
 	Audited Audited
 
-	// Admitted reports whether the request passed the first limits (Observer.Admitted).
+	// Admitted reports whether the request passed the limits that precede authorization (Observer.Admitted).
 	Admitted bool
 	Code     int
 	Bytes    int64 // of the body, after compression
@@ -105,8 +104,8 @@ type Event struct {
 	Took        time.Duration
 	Waits       [steps]time.Duration
 
-	// Progress is the part that other goroutines read while the request is in flight; nil if no goroutine does. It
-	// references the complete response. A copy of the Event must not contain it.
+	// Progress is the part that other goroutines read while the request is in flight; nil if no goroutine does. A copy
+	// of the Event must not contain it, because a pointer to the Progress keeps the complete response in memory.
 	Progress *Progress
 }
 
@@ -120,7 +119,7 @@ const (
 	Forbidden Decision = "forbid"
 )
 
-// Audited selects the events of a request that the audit log contains.
+// Audited selects the audit events of a request that are logged.
 type Audited struct {
 	Level string // empty if the request is not logged
 	Omits uint8  // one bit for each stage that is omitted
@@ -135,7 +134,7 @@ func (e *Event) Waiting(step Step) time.Time {
 	return now
 }
 
-// Waited ends a step that Waiting began, and adds the time since then.
+// Waited ends a step that Waiting began, and adds the time since then to Waits.
 func (e *Event) Waited(step Step, since time.Time) {
 	waited := time.Since(since)
 	e.Waits[step] += waited
@@ -144,8 +143,8 @@ func (e *Event) Waited(step Step, since time.Time) {
 	}
 }
 
-// Encoded adds to the Encoding step the time since encoding began, minus the time that writing took meanwhile. written
-// is the value of Waits[Writing] when the encoding began.
+// Encoded adds to the Encoding step the time since encoding began, minus the time of writes since then. written is the
+// value of Waits[Writing] when the encoding began.
 func (e *Event) Encoded(since time.Time, written time.Duration) {
 	e.Waits[Encoding] += time.Since(since) - (e.Waits[Writing] - written)
 }

@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// Inflight is the set of requests in flight. The zero Inflight is empty. A nil Inflight is empty and cannot observe
-// requests. Safe for concurrent use.
+// Inflight is the set of requests in flight. A nil Inflight is empty and cannot observe requests. Safe for concurrent
+// use.
 type Inflight struct {
 	Ignore
 	shards [inflightShards]inflightShard
 }
 
-// inflightShards is large enough that a reader of 50,000 watches delays requests by microseconds only.
+// inflightShards is large enough that a call of All with 50,000 watches delays requests by microseconds only.
 const inflightShards = 64
 
 // inflightShard is a linked list. Adding and removing a request allocates no memory.
@@ -23,7 +23,6 @@ type inflightShard struct {
 	_     [40]byte  // padding that keeps neighbouring shards on different cache lines
 }
 
-// links are the position of a request in its shard.
 type links struct {
 	shard          uint8
 	previous, next *Progress
@@ -59,8 +58,8 @@ func (i *Inflight) Done(e *Event) {
 	p.previous, p.next = nil, nil
 }
 
-// All yields the requests in flight, in no order. Some may have ended already. It copies one shard at a time:
-// that is a small part of the memory of a list of all, and each shard is locked only briefly.
+// All yields the requests in flight, in no order. Some may have ended already. It copies one shard at a time. This
+// takes less memory than a copy of all requests, and locks each shard only briefly.
 func (i *Inflight) All() iter.Seq[*Progress] {
 	return func(yield func(*Progress) bool) {
 		if i == nil {

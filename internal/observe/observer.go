@@ -2,15 +2,15 @@ package observe
 
 import "time"
 
-// Observer receives the Event of a request at each stage of its life. Its methods must not keep the Event, and must be
-// safe for concurrent use. Every request begins and is done; a refused request skips stages. An implementation embeds
-// Ignore for the stages that it does not need.
+// Observer receives the Event of a request at each stage of its life. Its methods must be safe for concurrent use, and
+// must not keep the Event after Done. Began and Done are called for every request; a refused request may skip other
+// stages. An implementation embeds Ignore for the stages that it does not need.
 type Observer interface {
 	// Began is called before any work for the request. The Event describes the connection and the URL.
 	Began(e *Event)
-	// Received is called after authentication, before any other work for the request. An error rejects the request.
+	// Received is called after authentication. An error rejects the request.
 	Received(e *Event) error
-	// Admitted is called when the request has passed the first limits. The Event describes the request.
+	// Admitted is called after the limits that precede authorization. The Event describes the request.
 	Admitted(e *Event)
 	// Answering is called when the response to a long-running request begins.
 	Answering(e *Event)
@@ -23,10 +23,10 @@ type Observer interface {
 
 // Lag is the distance of a watch from its lane.
 type Lag struct {
-	For    time.Duration // time since the watch had sent all events
+	For    time.Duration // how long the client has not accepted all events
 	Sent   int           // events sent, bookmarks included; the client has possibly not received the last ones
 	SentRV uint64        // resourceVersion up to which all events are sent; 0 while unknown
-	LaneRV uint64        // resourceVersion of the lane
+	LaneRV uint64
 	// Initial reports whether the initial events are still being sent.
 	Initial bool
 }

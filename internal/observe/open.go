@@ -45,7 +45,7 @@ type OpenWatch struct {
 	Events int64 `json:"events"` // sent, bookmarks included; 0 if the upstream answers
 	// At is the resourceVersion up to which the watch has received all events; 0 if the upstream answers.
 	At uint64 `json:"atResourceVersion,omitempty"`
-	// LagEvents is the approximate number of pending events, and LagSeconds how long there have been pending events.
+	// LagEvents is the approximate number of pending events. LagSeconds is how long events have been pending.
 	LagEvents  int64   `json:"lagEvents"`
 	LagSeconds float64 `json:"lagSeconds"`
 }
@@ -56,10 +56,8 @@ const (
 	mostURI   = 4 << 10
 )
 
-// isWatch reports whether the request is a watch; false until Known was called.
 func (p *Progress) isWatch() bool { return p.settled.Load() >= known && p.event.Verb == "watch" }
 
-// open returns the current state of the request.
 func (p *Progress) open() Open {
 	settled, e := p.settled.Load(), p.event
 	age := time.Since(e.Began)
@@ -81,7 +79,6 @@ func (p *Progress) open() Open {
 	return o
 }
 
-// describe sets the fields that come from the request itself.
 func (o *Open) describe(e *Event) {
 	o.User, o.Verb = Printable(e.User, mostShown), Printable(e.Verb, mostShown)
 	o.Group, o.Version, o.Resource = Printable(e.Group, mostShown), Printable(e.Version, mostShown),
@@ -109,7 +106,6 @@ func (o *Open) describe(e *Event) {
 	}
 }
 
-// state returns the state, its duration so far in seconds, and the cause of the wait.
 func (p *Progress) state(age time.Duration) (state string, seconds float64, waitsFor string) {
 	what, since := unpacked(p.pause.Load())
 	seconds = max(age-since, 0).Seconds()
@@ -128,7 +124,6 @@ func (p *Progress) state(age time.Duration) (state string, seconds float64, wait
 	return step.String(), seconds, "upstream"
 }
 
-// watch returns the additional data of a watch of this age.
 func (p *Progress) watch(settled phase, age time.Duration) *OpenWatch {
 	w := &OpenWatch{Events: p.events.Load(), LagSeconds: p.lag(settled, age).Seconds()}
 	if settled >= answering && p.cursor != nil {
@@ -137,7 +132,7 @@ func (p *Progress) watch(settled phase, age time.Duration) *OpenWatch {
 	return w
 }
 
-// lag returns the time since a watch had no pending events. If the upstream answers the watch, only a blocked write to
+// lag returns how long events have been pending for a watch. If the upstream answers the watch, only a blocked write to
 // the client counts.
 func (p *Progress) lag(settled phase, age time.Duration) time.Duration {
 	what, since := unpacked(p.pause.Load())

@@ -18,7 +18,6 @@ var (
 	WatchOrders   = []string{"lag", "events", "bytes", "age"}
 )
 
-// candidate is a request in flight with its sort keys.
 type candidate struct {
 	of    *Progress
 	first int64
@@ -49,7 +48,6 @@ func (i *Inflight) list(watches bool, by string, most int) OpenList {
 	return list
 }
 
-// candidate returns the sort keys of a request for an order.
 func (p *Progress) candidate(by string) candidate {
 	age := time.Since(p.event.Began)
 	c := candidate{of: p, first: int64(age)}

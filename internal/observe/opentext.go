@@ -9,14 +9,12 @@ import (
 	"time"
 )
 
-// column is a column in a table of requests in flight.
 type column struct {
 	title string
 	of    func(*Open) string
 }
 
-// The columns of tables. A table of requests has columns and callerColumns. A table of watches also has watchColumns
-// between these.
+// The columns of tables, in this order. Only a table of watches has watchColumns.
 var (
 	columns = []column{
 		{"AGE", func(o *Open) string { return shortly(o.AgeSeconds) }},
@@ -77,8 +75,8 @@ func titlesOf(columns []column) []string {
 	return titles
 }
 
-// WriteTable writes rows below titles in the style of kubectl, with <none> for empty cells. fill sets the cells of a
-// row.
+// WriteTable writes rows below titles in the style of kubectl, with <none> for empty cells. fill must set each cell of
+// a row, because all rows use the same slice.
 func WriteTable(w io.Writer, rows int, titles []string, fill func(row int, cells []string)) error {
 	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	if _, err := fmt.Fprintln(table, strings.Join(titles, "\t")); err != nil {
@@ -99,7 +97,6 @@ func WriteTable(w io.Writer, rows int, titles []string, fill func(row int, cells
 	return table.Flush()
 }
 
-// resource returns the resource with its group and subresource, for example deployments.apps/scale.
 func (o *Open) resource() string { return ResourceName(o.Resource, o.Group, o.Subresource) }
 
 // ResourceName returns a resource with its group and subresource: deployments.apps, pods/log.

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Progress is the part of a request in flight that other goroutines read. Only the goroutine that answers the request
-// writes, and it never waits for readers: each update takes some nanoseconds. Follow initializes the zero Progress.
+// Progress is the part of a request in flight that other goroutines read. The request's goroutine updates it without
+// locks until the request ends. Follow initializes the zero Progress.
 //
 // Readers may read only settled fields of the Event. Known and Answering mark fields as settled.
 type Progress struct {
 	event  *Event
-	links         // in the list of requests in flight
+	links         // position in the list of requests in flight
 	cursor Cursor // position of a watch that the cache answers; settled by Answering
 
 	settled atomic.Uint32 // a phase
@@ -20,7 +20,7 @@ type Progress struct {
 	outer   int64         // the pause that a write interrupts; used only by the request's goroutine
 	paused  atomic.Int64  // nanoseconds of pauses that have ended
 	spent   atomic.Int64  // nanoseconds of writes that count as work
-	woken   atomic.Int64  // when a watch last had work, in nanoseconds since the request began
+	woken   atomic.Int64  // when Wakes was last called, in nanoseconds since the request began
 	bytes   atomic.Int64  // bytes sent of the body
 	events  atomic.Int64  // events sent by a watch
 
@@ -73,7 +73,7 @@ const (
 func pauseOf(step Step) int64 { return int64(step) + 1 }
 
 // pauseBits is the number of bits for the pause. The other bits are its start in nanoseconds since the request began,
-// which is enough for two years.
+// which is enough for a year.
 const pauseBits = 8
 
 func packed(what int64, since time.Duration) int64 { return int64(since)<<pauseBits | what }
@@ -82,13 +82,12 @@ func unpacked(pause int64) (what int64, since time.Duration) {
 	return pause & (1<<pauseBits - 1), time.Duration(pause >> pauseBits)
 }
 
-// pauses begins a pause.
 func (p *Progress) pauses(what int64, now time.Time) {
 	p.pause.Store(packed(what, now.Sub(p.event.Began)))
 }
 
-// resumes ends the current pause if its kind equals from. It adds the waiting time before it clears the pause. A
-// concurrent busy can therefore return too little work, but never too much.
+// resumes ends the current pause if its kind equals from. It adds the waiting time before it clears the pause.
+// Therefore a concurrent busy may return too little work, but never too much.
 func (p *Progress) resumes(from int64, waited time.Duration) {
 	if what, _ := unpacked(p.pause.Load()); what == from {
 		p.paused.Add(int64(waited))
@@ -139,8 +138,8 @@ func (p *Progress) Bytes() int64 { return p.bytes.Load() }
 // Sent sets the number of events that a watch has sent.
 func (p *Progress) Sent(events int) { p.events.Store(int64(events)) }
 
-// busy returns how long the request did not wait, up to the given age. While the request is in flight it may return too
-// little, which a later call corrects.
+// busy returns how long the request did not wait, up to the given age. While the request is in flight, the result may
+// be too small, and a later call returns the correct value.
 func (p *Progress) busy(age time.Duration) time.Duration {
 	pause := p.pause.Load() // must be read before paused, see resumes
 	work := age - time.Duration(p.paused.Load())

@@ -11,12 +11,12 @@ const (
 	NotCached     Reason = "not_cached"     // the resource cannot be cached, or is excluded by --uncached-resources
 	MediaType     Reason = "media_type"     // the client accepts only media types that the cache cannot produce
 	Denied        Reason = "denied"         // the authorizer denied the request, and the upstream sends the refusal
-	Refused       Reason = "refused"        // the upstream does not allow the facade to list and watch the resource
-	NotReady      Reason = "not_ready"      // the lane is not synced, and the request is cheap for the upstream
+	Refused       Reason = "refused"        // the upstream does not let the facade list and watch the resource
+	NotReady      Reason = "not_ready"      // the lane is not synced or is too old, and the request is cheap
 	NoMemory      Reason = "no_memory"      // there is not enough memory for the lane, and the request is cheap
 	Unproven      Reason = "unproven"       // a freshness check failed, or would cost more than the response
 	OutsideWindow Reason = "outside_window" // the requested resourceVersion is outside the lane's history
-	// kube-apiserver reads the object from etcd, and only it can produce the error messages
+	// a list of one name at an exact resourceVersion, which kube-apiserver answers from etcd
 	ReadFromEtcd Reason = "read_from_etcd"
 	TooLargeYAML Reason = "large_yaml" // a YAML response that would have to be decoded completely in memory
 	Unserved     Reason = "parameter"  // the cache does not support a query parameter

@@ -14,17 +14,16 @@ const (
 	HistorySteps = 90
 )
 
-// History records the last minutes: requests with their durations, requests to the upstream with their results, and
-// relists. It uses 60 KB of memory at all times. Safe for concurrent use. A nil History records nothing.
+// History records requests with their durations, requests to the upstream with their results, relists, and lost audit
+// events. It uses about 50 KB of memory. Safe for concurrent use. A nil History records nothing.
 type History struct {
 	observe.Ignore
-	mu      sync.Mutex // guards the fields below; a report holds it for some tens of nanoseconds
+	mu      sync.Mutex // guards the fields below; recording takes some tens of nanoseconds
 	ring    [HistorySteps]moment
 	relists map[relisted][]time.Time // the last relists of each resource, oldest first
 	failure *UpstreamFailure
 }
 
-// moment is the record of one step.
 type moment struct {
 	number int64 // steps since the Unix epoch; 0 if nothing was recorded
 
@@ -40,7 +39,6 @@ type moment struct {
 // Questions are the kinds of requests to the upstream, as passed to Asked.
 var Questions = [...]string{"document", "passthrough", "probe", "read", "review", "watch"}
 
-// questions counts the requests of one kind.
 type questions struct {
 	all, unanswered, throttled, refused, failed uint32
 	took, longest                               time.Duration // of answered requests
@@ -48,7 +46,8 @@ type questions struct {
 
 type relisted struct{ group, resource string }
 
-// Bounds of the relists that are remembered for each resource: their number and their age.
+// keptRelists is the number of relists that are kept for each resource. relistsWithin is the maximum age of a relist
+// that Relists counts.
 const (
 	keptRelists   = 16
 	relistsWithin = 30 * time.Minute
@@ -64,7 +63,7 @@ type UpstreamFailure struct {
 // NewHistory returns an empty History.
 func NewHistory() *History { return &History{relists: map[relisted][]time.Time{}} }
 
-// now returns the current step. The caller holds mu.
+// now returns the moment that contains a time. The caller holds mu.
 func (h *History) now(at time.Time) *moment {
 	number := at.Unix() / int64(HistoryStep/time.Second)
 	m := &h.ring[number%HistorySteps]
@@ -74,7 +73,7 @@ func (h *History) now(at time.Time) *moment {
 	return m
 }
 
-// Done implements Observer. It ignores requests about the facade itself, such as health and metrics.
+// Done implements Observer. It ignores requests without a resource that the facade answers, such as health and metrics.
 func (h *History) Done(e *observe.Event) {
 	if h == nil || e.Source == observe.FromFacade && e.Resource == "" {
 		return
@@ -101,8 +100,8 @@ func (h *History) Done(e *observe.Event) {
 	}
 }
 
-// Asked records a request to the upstream: its kind, the status code of the response, and the time until the response
-// began. A code of 0 means that there was no response.
+// Asked records a request to the upstream. code is 0 if there was no response. took is the time until the response
+// began.
 func (h *History) Asked(request string, code int, took time.Duration) {
 	kind := slices.Index(Questions[:], request)
 	if h == nil || kind < 0 {
@@ -138,7 +137,7 @@ func (q *questions) add(code int, took time.Duration) {
 	q.longest = max(q.longest, took)
 }
 
-// Relisted records a lane that is listed again because the upstream no longer has its next events.
+// Relisted records that a lane is listed again.
 func (h *History) Relisted(group, resource string) {
 	if h == nil {
 		return
@@ -150,8 +149,8 @@ func (h *History) Relisted(group, resource string) {
 	h.relists[key] = times[max(0, len(times)-keptRelists):]
 }
 
-// Relists returns how often a resource was listed again in the last 30 minutes, at most 16, and when it was listed
-// again last.
+// Relists returns how often a resource was listed again in the last 30 minutes, at most 16, and the time of its last
+// relist.
 func (h *History) Relists(group, resource string) (times int, last time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -5,18 +5,17 @@ import "time"
 // Moment is one step of a History, as operators see it.
 type Moment struct {
 	At time.Time `json:"at"` // when it began
-	// Requests that ended in this step, by source. Failed are those with 5xx except 501, and Refused those with 429.
+	// Requests that ended in this step, by source. Failed got 5xx except 501, and Refused got 429.
 	Cache    int `json:"cache"`
 	Upstream int `json:"upstream"`
 	Facade   int `json:"facade"`
 	Failed   int `json:"failed"`
 	Refused  int `json:"refused"`
 	// P50Seconds and P99Seconds are quantiles of the duration of requests that are not long-running, or 0 if there were
-	// none. Their error is at most a fifth.
+	// none. Their error is about a fifth.
 	P50Seconds float64 `json:"p50Seconds"`
 	P99Seconds float64 `json:"p99Seconds"`
-	// Asked is the number of requests to the upstream. Unanswered are those without a response, and Throttled those with
-	// 429.
+	// Asked is the number of requests to the upstream. Unanswered got no response, and Throttled got 429.
 	Asked      int `json:"asked"`
 	Unanswered int `json:"unanswered"`
 	Throttled  int `json:"throttled"`
@@ -59,7 +58,7 @@ func (m *moment) show(to *Moment) {
 type Question struct {
 	Request string `json:"request"`
 	Count   int    `json:"count"`
-	// Parts of Count: without a response, with 429, with 401 or 403, and with 5xx.
+	// Parts of Count: requests without a response, with 429, with 401 or 403, and with 5xx.
 	Unanswered int `json:"unanswered"`
 	Throttled  int `json:"throttled"`
 	Refused    int `json:"refused"`
@@ -69,7 +68,7 @@ type Question struct {
 	LongestSeconds float64 `json:"longestSeconds"`
 }
 
-// Questions returns a summary of the window for each kind of request to the upstream, in the order of the variable
+// Questions returns the requests to the upstream in the window, one element for each kind, in the order of the variable
 // Questions.
 func (h *History) Questions(window time.Duration) []Question {
 	var sums [len(Questions)]questions

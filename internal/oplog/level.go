@@ -9,8 +9,8 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// debugFrom is the lowest klog verbosity at which the facade's own log is at level debug. Kubernetes' conventions call
-// this verbosity debug. At a lower verbosity, the log is at level info.
+// debugFrom is the lowest klog verbosity at which the facade's own log is at level debug, as in Kubernetes'
+// conventions. At a lower verbosity, the log is at level info.
 const debugFrom = 4
 
 // Volume is the amount of logging.
@@ -31,11 +31,11 @@ type Level struct {
 	now      Volume
 	standing Volume      // the volume after a temporary change has expired
 	end      *time.Timer // of a temporary change; nil if there is none
-	changes  int         // number of changes, by which an expired timer of an earlier change is recognized
+	changes  int         // number of changes; a timer has no effect after a later change
 }
 
-// NewLevel returns the control of a log at a level. notices must log at every level. libraries sets the klog verbosity
-// of the Kubernetes libraries, which must be 0 at first.
+// NewLevel returns a Level that controls the given level. notices must log at every level. libraries sets the klog
+// verbosity of the Kubernetes libraries. The verbosity must be 0 at first.
 func NewLevel(level zap.AtomicLevel, notices *zap.Logger, libraries func(verbosity uint32)) *Level {
 	now := Volume{Level: level.Level()}
 	return &Level{atomic: level, notices: notices, libraries: libraries, now: now, standing: now}
@@ -48,16 +48,15 @@ func (l *Level) Now() Volume {
 	return l.now
 }
 
-// SetLevel changes the level for a duration, or until the next change if the duration is 0. by is the caller's name in
-// the log.
+// SetLevel changes the level for a duration, or permanently if the duration is 0. by is the caller's name in the log.
 func (l *Level) SetLevel(by string, to zapcore.Level, lasts time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.set(by, Volume{Level: to, Verbosity: l.now.Verbosity}, lasts)
 }
 
-// SetVerbosity changes the libraries' verbosity and the level for a duration, or until the next change if the duration
-// is 0. by is the caller's name in the log.
+// SetVerbosity changes the libraries' verbosity and the level for a duration, or permanently if the duration is 0. by
+// is the caller's name in the log.
 func (l *Level) SetVerbosity(by string, to uint32, lasts time.Duration) {
 	level := zap.InfoLevel
 	if to >= debugFrom {
@@ -88,7 +87,6 @@ func (l *Level) set(by string, to Volume, lasts time.Duration) {
 	l.apply(by, to, until)
 }
 
-// forgetEnd cancels the expiry of an earlier change.
 func (l *Level) forgetEnd() {
 	l.changes++
 	if l.end != nil {
@@ -115,7 +113,6 @@ func (l *Level) apply(by string, to Volume, until zap.Field) {
 	l.notices.Warn("Changed log level", zap.String("by", by), zap.Stringer("from", before), zap.Stringer("to", to), until)
 }
 
-// String returns the level and, if it is not 0, the libraries' verbosity.
 func (v Volume) String() string {
 	if v.Verbosity == 0 {
 		return v.Level.String()

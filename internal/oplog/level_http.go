@@ -25,8 +25,7 @@ const (
 	maxLevelBody = 1 << 10
 	// maxVerbosity is the highest klog verbosity that the libraries use.
 	maxVerbosity = 10
-	// maxLasts is the maximum duration of a temporary change.
-	maxLasts = 7 * 24 * time.Hour
+	maxLasts     = 7 * 24 * time.Hour
 )
 
 // Handler serves the paths below /debug/flags and LevelPath. by is the caller's name in the log. The handler does not
@@ -40,7 +39,6 @@ func (l *Level) Handler(by string) http.Handler {
 	return mux
 }
 
-// serveFlags lists the flags that can be changed.
 func serveFlags(w http.ResponseWriter, _ *http.Request) {
 	writeText(w, http.StatusOK, "/debug/flags/\n\nv")
 }
@@ -69,7 +67,6 @@ func (l *Level) serveVerbosity(w http.ResponseWriter, r *http.Request, by string
 	writeText(w, http.StatusOK, fmt.Sprintf("successfully set klog.logging.verbosity to %d", verbosity))
 }
 
-// leveled is the body of requests and responses at LevelPath.
 type leveled struct {
 	Level *zapcore.Level `json:"level"`
 }
@@ -122,7 +119,7 @@ func levelOf(w http.ResponseWriter, r *http.Request) (level zapcore.Level, err e
 
 var errNoLevel = errors.New("must specify logging level")
 
-// lastsOf returns how long a change lasts; 0 means until the next change.
+// lastsOf returns how long a change lasts; 0 means permanently.
 func lastsOf(r *http.Request) (time.Duration, error) {
 	text := r.URL.Query().Get("for")
 	if text == "" {
@@ -131,9 +128,9 @@ func lastsOf(r *http.Request) (time.Duration, error) {
 	lasts, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("for: %w", err)
+		return 0, fmt.Errorf("parameter for: %w", err)
 	case lasts <= 0 || lasts > maxLasts:
-		return 0, fmt.Errorf("for: %s must be above 0 and at most %s", lasts, maxLasts)
+		return 0, fmt.Errorf("parameter for: %s must be above 0 and at most %s", lasts, maxLasts)
 	}
 	return lasts, nil
 }

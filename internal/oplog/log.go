@@ -9,7 +9,6 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// linesPerMinute is how many lines with the same message Few writes per minute.
 const linesPerMinute = 5
 
 // Few returns a log for lines that clients can cause as often as they want. It writes only the first few lines per
@@ -20,7 +19,6 @@ func Few(log *zap.Logger) *zap.Logger {
 	}))
 }
 
-// requestLog logs each request.
 type requestLog struct {
 	observe.Ignore
 	log *zap.Logger
@@ -29,7 +27,6 @@ type requestLog struct {
 // NewRequestLog returns an Observer that logs the Event of each request at level debug.
 func NewRequestLog(log *zap.Logger) observe.Observer { return requestLog{log: log} }
 
-// Done implements Observer.
 func (l requestLog) Done(e *observe.Event) {
 	entry := l.log.Check(zap.DebugLevel, "Answered request")
 	if entry == nil {
@@ -46,7 +43,6 @@ func (l requestLog) Done(e *observe.Event) {
 	entry.Write(append(fields, waits(e.Waits[:])...)...)
 }
 
-// waits returns a field for each step that took time.
 func waits(all []time.Duration) []zap.Field {
 	var fields []zap.Field
 	for step, wait := range all {

@@ -16,11 +16,11 @@ type SlowLimits struct {
 	// Request limits the duration of a request. For a long-running request, it limits the time until the response begins
 	// (--slow-request-threshold).
 	Request time.Duration
-	// WatchLag limits how long a watch may lag behind its lane: --slow-watch-lag.
+	// WatchLag limits the lag of a watch behind its lane (--slow-watch-lag).
 	WatchLag time.Duration
 }
 
-// Rate and burst of lines about slow requests, per second. If all requests are slow, logging must not slow them down
+// Rate per second, and burst, of lines about slow requests. If all requests are slow, logging must not slow them down
 // further.
 const (
 	slowLines      = 5
@@ -33,19 +33,18 @@ const (
 	maxSlowName = 256
 )
 
-// SlowLog logs each slow request at level info. It keeps the last slow requests (Recent), including those that it did
-// not log because of the rate limit.
+// SlowLog logs slow requests and watches at level info, up to a rate limit. It keeps the last ones (Recent), including
+// those above the rate limit.
 type SlowLog struct {
 	observe.Ignore
 	log    *zap.Logger
 	limits SlowLimits
 	rate   *rate.Limiter
-	left   atomic.Int64 // lines omitted since the last one that was written
+	left   atomic.Int64 // lines omitted since the last written line
 	kept   slowRing
 }
 
-// NewSlowLog returns an Observer that logs slow requests. It omits lines above a rate limit. The next line that it
-// writes contains the number of omitted ones.
+// NewSlowLog returns an Observer that logs slow requests. After omitted lines, the next line contains their number.
 func NewSlowLog(log *zap.Logger, limits SlowLimits) *SlowLog {
 	return &SlowLog{log: log, limits: limits, rate: rate.NewLimiter(slowLines, slowLinesAtOne)}
 }
@@ -79,7 +78,6 @@ func (l *SlowLog) isSlow(took time.Duration) bool {
 	return l.limits.Request > 0 && took > l.limits.Request
 }
 
-// write keeps the request and logs it, or counts an omitted line.
 func (l *SlowLog) write(message string, e *observe.Event, slowFor time.Duration, first ...zap.Field) {
 	l.kept.keep(message, slowFor, e)
 	entry := l.log.Check(zap.InfoLevel, message)
@@ -97,7 +95,6 @@ func (l *SlowLog) write(message string, e *observe.Event, slowFor time.Duration,
 	entry.Write(fields...)
 }
 
-// slowFields returns the fields of a line: caller, request, source, reason and cost.
 func slowFields(e *observe.Event) []zap.Field {
 	address, _, err := net.SplitHostPort(e.Client)
 	if err != nil {
@@ -118,7 +115,7 @@ func slowFields(e *observe.Event) []zap.Field {
 	return append(fields, zap.Dict("steps", waits(e.Waits[:])...))
 }
 
-// lane returns the resource and encoding of the lane that was read; empty if none was.
+// lane returns the resource and encoding of the lane that was read; empty if no lane was read.
 func lane(e *observe.Event) string {
 	if e.Encoding == "" {
 		return ""
@@ -129,7 +126,6 @@ func lane(e *observe.Event) string {
 	return e.Resource + "." + e.Group + " " + e.Encoding
 }
 
-// shortField returns a field with text from a client, made printable and truncated.
 func shortField(name, text string, most int) zap.Field {
 	return zap.String(name, observe.Printable(text, most))
 }

@@ -23,7 +23,7 @@ type Slow struct {
 	UserAgent string `json:"userAgent"`
 	Verb      string `json:"verb"`
 	URI       string `json:"uri"`
-	Resource  string `json:"resource,omitempty"` // with its group
+	Resource  string `json:"resource,omitempty"` // with its group and subresource
 	Scope     string `json:"scope,omitempty"`
 	Code      int    `json:"code"`
 
@@ -42,7 +42,7 @@ type Slow struct {
 
 // SlowList is a list of recent slow requests.
 type SlowList struct {
-	Total int64  `json:"total"` // since the start; a lagging watch counts once for each log line
+	Total int64  `json:"total"` // since the start; a lagging watch counts each time that it is reported
 	Items []Slow `json:"items"`
 }
 
@@ -55,7 +55,7 @@ const (
 	shortText = 512
 )
 
-// slowRing keeps the last slow requests. It keeps only the last line of each watch.
+// slowRing keeps the last slow requests, and only the last report of each watch.
 type slowRing struct {
 	mu    sync.Mutex // guards the fields below
 	items []Slow

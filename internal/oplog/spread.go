@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// spread is a histogram of durations. The limit of each bucket is 1.5 times the limit of the previous bucket. Limits
-// range from 100 µs to two minutes.
+// spread is a histogram of durations. The limit of each bucket is 1.5 times the limit of the previous bucket. The first
+// limit is 100 µs. The last bucket is for all durations above 97 s.
 type spread [36]uint32
 
 const (

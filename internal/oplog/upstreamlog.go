@@ -7,8 +7,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// UpstreamLog logs failed requests to the upstream, a few per minute for each kind of failure and request. Safe for
-// concurrent use.
+// UpstreamLog logs requests to the upstream that got no response, 429, or 401 for a request of the facade itself: a few
+// per minute for each kind of failure and request. Safe for concurrent use.
 type UpstreamLog struct{ log *zap.Logger }
 
 // NewUpstreamLog returns an UpstreamLog that logs warnings.
@@ -17,7 +17,7 @@ func NewUpstreamLog(log *zap.Logger) UpstreamLog { return UpstreamLog{log: Few(l
 // passedThrough is the kind of requests that are forwarded with a client's credentials.
 const passedThrough = "passthrough"
 
-// Asked logs a request to the upstream if it failed. Its arguments are those of Metrics.Asked.
+// Asked logs a request that failed. code is 0 if there was no response. took is the time until the response began.
 func (l UpstreamLog) Asked(request string, code int, took time.Duration) {
 	message := ""
 	switch {
@@ -26,7 +26,7 @@ func (l UpstreamLog) Asked(request string, code int, took time.Duration) {
 	case code == http.StatusTooManyRequests:
 		message = "Throttled by the upstream with 429: "
 	case code == http.StatusUnauthorized && request != passedThrough:
-		message = "Credentials of the facade rejected by the upstream: "
+		message = "Refused by the upstream with 401: "
 	default:
 		return
 	}

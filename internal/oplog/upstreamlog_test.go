@@ -28,7 +28,7 @@ func TestFailedUpstreamRequestsAreLogged(t *testing.T) {
 		said = append(said, line.Level.String()+" "+line.Message)
 	}
 	want := strings.Repeat("warn Throttled by the upstream with 429: probe\n", linesPerMinute) +
-		"warn No response from the upstream: watch\nwarn Credentials of the facade rejected by the upstream: read"
+		"warn No response from the upstream: watch\nwarn Refused by the upstream with 401: read"
 	if diff := cmp.Diff(want, strings.Join(said, "\n")); diff != "" {
 		t.Error(diff)
 	}

@@ -17,11 +17,9 @@ type chart struct {
 	Says   string
 	Series []series
 	Kind   string // line, or empty for bars
-	// Lines are the horizontal grid lines with their labels.
-	Lines []line
+	Lines  []line
 }
 
-// series is one series of a chart, drawn as an SVG path.
 type series struct {
 	Name, Class, Path string
 	Last              string // its latest value
@@ -41,7 +39,7 @@ const (
 	shortestDrawn, decades = 1e-3, 5 // range of latencies: 1 ms to 100 s
 )
 
-// bars draws one bar for each moment, which stacks the values of the parts.
+// bars draws one bar for each moment. A bar stacks the values of the parts.
 func bars(id, title, unit string, moments []oplog.Moment, parts []part) chart {
 	c := chart{ID: id, Title: title}
 	highest, last := 0.0, &oplog.Moment{}
@@ -83,13 +81,11 @@ func bars(id, title, unit string, moments []oplog.Moment, parts []part) chart {
 	return c
 }
 
-// part is one series of a chart: its name, its CSS class, and its value in a moment.
 type part struct {
 	name, class string
 	of          func(*oplog.Moment) float64
 }
 
-// perSecond converts the count of a moment to a rate.
 func perSecond(count func(*oplog.Moment) int) func(*oplog.Moment) float64 {
 	return func(m *oplog.Moment) float64 { return float64(count(m)) / oplog.HistoryStep.Seconds() }
 }
@@ -131,7 +127,6 @@ func times(id, title string, moments []oplog.Moment, parts []part) chart {
 	return c
 }
 
-// charts returns the charts of the page.
 func charts(s *Status) []chart {
 	return []chart{
 		bars("rate", "Requests per second", "/s", s.History, []part{
@@ -154,7 +149,7 @@ func charts(s *Status) []chart {
 	}
 }
 
-// rounded returns the next larger value of the series 1, 2, 5, 10 ..., but at least 0.2.
+// rounded rounds up to a value of the series 1, 2, 5, 10 ..., and to at least 0.2.
 func rounded(value float64) float64 {
 	if value <= 0.2 {
 		return 0.2
@@ -168,7 +163,6 @@ func rounded(value float64) float64 {
 	return 10 * power
 }
 
-// short formats a rate with few characters.
 func short(value float64) string {
 	switch {
 	case value >= 10_000:
@@ -192,8 +186,7 @@ type stacked struct {
 	X, Width          float64
 }
 
-// stackOf draws three things: the kinds of memory, the used memory that no kind counts, and the remaining mapped
-// memory.
+// stackOf draws the kinds of memory, then the used memory that no kind counts, and then the remaining mapped memory.
 func stackOf(m *Memory) stack {
 	const width = 400.0
 	whole := float64(max(m.Budget, m.Used, m.Mapped, 1))
@@ -222,10 +215,8 @@ func stackOf(m *Memory) stack {
 	return b
 }
 
-// figure is a number at the top of the page.
 type figure struct{ Name, Value, Note, Class string }
 
-// figures returns the numbers at the top of the page.
 func figures(s *Status) []figure {
 	var all, cached int
 	for _, m := range recent(s) {
@@ -270,8 +261,8 @@ func figures(s *Status) []figure {
 		figure{Name: "Up", Value: age, Note: "since " + s.Process.Started.UTC().Format("Jan 2 15:04")})
 }
 
-// savedFigure returns the estimated CPU that kube-apiserver saved since the start, as an average number of processors.
-// The facade's own requests are subtracted.
+// savedFigure returns the estimated CPU that the facade saved kube-apiserver since the start, as an average number of
+// processors. The CPU for the facade's own requests is subtracted.
 func savedFigure(s *Status) figure {
 	up := max(s.At.Sub(s.Process.Started).Seconds(), 1)
 	return figure{
@@ -279,7 +270,6 @@ func savedFigure(s *Status) figure {
 	}
 }
 
-// processors formats an average number of processors.
 func processors(n float64) string {
 	if math.Abs(n) < 10 {
 		return strconv.FormatFloat(math.Round(100*n)/100+0, 'f', 2, 64) // never -0.00

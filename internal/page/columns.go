@@ -66,7 +66,6 @@ func stateCell(l *Lane) cell {
 	return cell{Text: string(l.State), number: float64(slices.Index(order, l.State)), Class: class[l.State]}
 }
 
-// amount formats a cost in its unit.
 func amount(by string, n int64) string {
 	switch by {
 	case "bytes":
@@ -104,7 +103,6 @@ func clientColumns(r *accounting.Ranking) []column[accounting.Client] {
 	}
 }
 
-// source returns the cell for the source of a response.
 func source(s string) cell {
 	if s == string(observe.FromUpstream) {
 		return text("kube-apiserver")
@@ -260,7 +258,7 @@ func kindColumns(m *Memory) []column[Kind] {
 		{title: "Bytes", right: true, of: func(k *Kind) cell { return sized(k.Bytes) }},
 		{title: "Share", right: true, of: func(k *Kind) cell {
 			if !slices.Contains(m.Kinds, *k) {
-				return cell{} // a sum
+				return cell{} // the row is a sum or the budget
 			}
 			return text(fmt.Sprintf("%.1f%%", 100*float64(k.Bytes)/float64(max(cmp.Or(m.Budget, m.Used), 1))))
 		}},

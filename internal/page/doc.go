@@ -2,12 +2,12 @@
 // then its state in tables and charts.
 //
 // A Source gathers a Status for each request. The package does no work between requests and starts no goroutine.
-// Problems are derived from the Status alone (problems.go). Each problem links to its section of docs/runbook.md or
+// Problems are derived from the Status alone (problems.go). Each problem names its section of docs/runbook.md or
 // docs/operating.md.
 //
 // The package promises:
-//   - Text from clients stays text: html/template escapes it. The Content-Security-Policy allows no script and no style
-//     except page.js and page.css of this package.
+//   - Text from clients stays text: html/template escapes it. The Content-Security-Policy allows scripts and styles
+//     from the same server only.
 //   - The page works without script: links sort the tables, and a meta element reloads the page. With script, a reload
 //     keeps the scroll position, and a message appears if the facade does not respond.
 //   - Links are relative, because a proxy may serve the page at a longer path.

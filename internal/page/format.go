@@ -28,7 +28,6 @@ func duration(d time.Duration) string {
 	return units(int(d.Hours())/24, "d", int(d.Hours())%24, "h")
 }
 
-// units formats two numbers with their units, and omits the second if it is 0.
 func units(large int, first string, small int, second string) string {
 	if small == 0 {
 		return strconv.Itoa(large) + first
@@ -53,7 +52,6 @@ func size(bytes int64) string {
 	return strconv.FormatFloat(value, 'f', 0, 64) + " " + units[0]
 }
 
-// count formats a number with thousands separators.
 func count[N int | int64 | uint64](n N) string {
 	text := strconv.FormatInt(int64(n), 10)
 	for at := len(text) - 3; at > 0; at -= 3 {
@@ -62,7 +60,6 @@ func count[N int | int64 | uint64](n N) string {
 	return text
 }
 
-// ago formats the time between at and now.
 func ago(now, at time.Time) string {
 	if at.IsZero() {
 		return "never"

@@ -16,7 +16,7 @@ import (
 	"github.com/listfacade/listfacade/internal/oplog"
 )
 
-// Path is the path of the page. Its tables and assets are below it.
+// Path is the path of the page. The page's tables and assets are at paths below it.
 const Path = "/debug/status"
 
 // Policy is the Content-Security-Policy of the page.
@@ -79,7 +79,6 @@ var assets embed.FS
 
 var templates = template.Must(template.New("").ParseFS(assets, "assets/*.html"))
 
-// assetTypes are the media types of the page's assets, by file name.
 var assetTypes = map[string]string{
 	"page.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8", "good.svg": "image/svg+xml",
 	"bad.svg": "image/svg+xml",
@@ -96,7 +95,7 @@ var (
 func (p *Page) Answer(path string, values url.Values, accept string) (*Answer, error) {
 	name := strings.TrimPrefix(strings.TrimPrefix(path, Path), "/")
 	if name == "" && path != Path {
-		return nil, ErrNoSuchPage // relative links would be wrong
+		return nil, ErrNoSuchPage // a slash at the end would make relative links wrong
 	}
 	if media, ok := assetTypes[name]; ok {
 		body, err := assets.ReadFile("assets/" + name)
@@ -178,7 +177,6 @@ func (s *Status) part(name string) any {
 	return nil
 }
 
-// gather returns the complete Status.
 func (p *Page) gather(q *query) *Status {
 	by := q.one(clients, accounting.Names[:])
 	orders := Orders{

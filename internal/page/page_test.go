@@ -222,7 +222,7 @@ func TestProblemsAreReported(t *testing.T) {
 		"not compared": {func(s *Status) { s.Lanes[1].AuditAgeSeconds, s.Lanes[2].AuditAgeSeconds = 7e4, 18*3600 }, Warning,
 			"1 resource has not been compared with kube-apiserver for 19h26m"},
 		"failing":           {func(s *Status) { s.Lanes[0].State = Failing }, Critical, "pods (json) is not filled"},
-		"refused":           {func(s *Status) { s.Lanes[0].State = Refused }, Warning, "kube-apiserver does not allow the facade to read pods (json)"},
+		"refused":           {func(s *Status) { s.Lanes[0].State = Refused }, Warning, "The facade cannot cache pods (json)"},
 		"no memory":         {func(s *Status) { s.Lanes[0].State = NoMemory }, Critical, "Not enough memory to cache pods (json)"},
 		"budget":            {func(s *Status) { s.Memory.Used = s.Memory.Budget * 9 / 10 }, Warning, "Memory is near its budget"},
 		"refusals":          {func(s *Status) { s.Memory.Refused = map[string]int64{"watches": 2} }, Notice, "2 requests were refused for lack of memory"},

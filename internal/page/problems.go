@@ -28,8 +28,8 @@ type Problem struct {
 	Detail   string   `json:"detail,omitempty"` // additional facts
 	// Runbook is the URL of the document about the problem, or its path in the repository (Status.Repository).
 	Runbook string `json:"runbook,omitempty"`
-	// Since is when the problem began; zero if that is unknown. Replay is the command that serves the cluster as it was
-	// then; empty without a journal.
+	// Since is when the problem began; zero if the time is unknown. Replay is the command that serves the cluster as it
+	// was at that time; empty without a journal or without a time.
 	Since  time.Time `json:"since,omitzero"`
 	Replay string    `json:"replay,omitempty"`
 }
@@ -66,7 +66,6 @@ func one(severity Severity, what, detail, at string) []Problem {
 	return []Problem{{Severity: severity, What: what, Detail: detail, Runbook: at}}
 }
 
-// leaving reports the problem that the process is shutting down.
 func leaving(s *Status) []Problem {
 	switch {
 	case s.Process.Draining:
@@ -90,14 +89,13 @@ func unready(s *Status) (found []Problem) {
 	return found
 }
 
-// Time without a response of the upstream above which the problem is critical, and the number of 429 responses that are
-// tolerated.
+// silentLong is the time without a response of the upstream above which the problem is critical. throttledFew is the
+// number of 429 responses to one kind of request that are tolerated in five minutes.
 const (
 	silentLong   = 10 * time.Second
 	throttledFew = 3
 )
 
-// upstreamWrong reports an upstream that does not respond, throttles, or fails reviews.
 func upstreamWrong(s *Status) (found []Problem) {
 	u := &s.Upstream
 	if silent := seconds(u.SilentSeconds); silent > time.Second {
@@ -142,7 +140,6 @@ func upstreamWrong(s *Status) (found []Problem) {
 	return found
 }
 
-// endpointsWrong reports endpoints of --upstream that are not ready.
 func endpointsWrong(s *Status) (found []Problem) {
 	for _, e := range s.Upstream.Endpoints {
 		if e.Ready || e.Why == "" {
@@ -158,7 +155,6 @@ func endpointsWrong(s *Status) (found []Problem) {
 	return found
 }
 
-// watchesWrong reports watches that lag behind.
 func watchesWrong(s *Status) []Problem {
 	bound := s.Bounds.SlowWatchLag.Seconds()
 	if bound == 0 {
@@ -185,15 +181,14 @@ func watchesWrong(s *Status) []Problem {
 	}}
 }
 
-// Tolerated shares of failed and forwarded requests, and the number of requests below which the share of forwarded ones
-// is ignored.
+// failedShare and forwardedShare are the tolerated shares of failed and forwarded requests. With fewer than
+// enoughAnswers requests, the share of forwarded requests is ignored.
 const (
 	failedShare    = 0.01
 	forwardedShare = 0.3
 	enoughAnswers  = 100
 )
 
-// answersWrong reports failed, refused and forwarded requests of the last five minutes.
 func answersWrong(s *Status) (found []Problem) {
 	var all, failed, refused, forwarded int
 	for _, m := range recent(s) {
@@ -230,7 +225,7 @@ func recent(s *Status) []oplog.Moment {
 	return s.History[max(0, len(s.History)-int(Window/oplog.HistoryStep)):]
 }
 
-// first returns when the count first exceeded 0 in the last five minutes; zero if it did not.
+// first returns the start of the first moment of the last five minutes whose count is above 0; zero if there is none.
 func first(s *Status, count func(*oplog.Moment) int) time.Time {
 	moments := recent(s)
 	for i := range moments {
@@ -241,7 +236,6 @@ func first(s *Status, count func(*oplog.Moment) int) time.Time {
 	return time.Time{}
 }
 
-// auditWrong reports lost audit events.
 func auditWrong(s *Status) []Problem {
 	lost := 0
 	for _, m := range recent(s) {
@@ -257,7 +251,6 @@ func auditWrong(s *Status) []Problem {
 // journalLag is the time without a write after which the journal is a problem. The alert has the same value.
 const journalLag = time.Minute
 
-// journalWrong reports a journal that is not written.
 func journalWrong(s *Status) []Problem {
 	const notWritten, overLimit = runbook + "listfacadejournalnotwritten", runbook + "listfacadejournaloverlimit"
 	switch j := s.Journal; {

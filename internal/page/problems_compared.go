@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Time for which a difference is shown after the lane was listed again, and the number of self-audit intervals after
-// which a comparison is overdue. The alerts have the same values. A difference for which the lane was not listed again
-// is shown until the self-audit finds none.
+// differedFor is how long a difference is shown if the lane was listed again. Otherwise the difference is shown until
+// the self-audit finds none. overdueAfter is the number of self-audit intervals after which a comparison is overdue.
+// The alerts have the same values.
 const (
 	differedFor  = time.Hour
 	overdueAfter = 3
 )
 
-// lanesDiffer reports lanes that differed from kube-apiserver. All lanes whose comparison is overdue are one problem.
+// lanesDiffer reports lanes that differed from kube-apiserver. All lanes with an overdue comparison are one problem.
 func lanesDiffer(s *Status) (found []Problem) {
 	var overdue []string
 	oldest := time.Duration(0)

@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// A stale lane without a message from the upstream is a warning after behindAfter, and critical after staleAfter, as in
-// the alert.
+// A lane without a message from the upstream is a warning after behindAfter, and critical after staleAfter, as in the
+// alert.
 const (
 	behindAfter = 10 * time.Second
 	staleAfter  = time.Minute
 )
 
-// Time after which an unfinished list of a lane is a warning, and the number of relists tolerated in 30 minutes.
+// fillLong is the time after which an unfinished list of a lane is a warning. relistsMany is the number of relists that
+// are tolerated in 30 minutes.
 const (
 	fillLong    = 15 * time.Minute
 	relistsMany = 3
@@ -33,7 +34,7 @@ func lanesWrong(s *Status) (found []Problem) {
 			found = append(found, Problem{
 				Severity: Warning, What: fmt.Sprintf("%s was listed again %d times in 30 minutes", name, lane.Relists),
 				Detail:  "Last time: " + ago(s.At, lane.LastRelist) + ".",
-				Runbook: runbook + "listfacaderelistloop", // no Since: the time of the first of them is unknown
+				Runbook: runbook + "listfacaderelistloop", // no Since, because the time of the first relist is unknown
 			})
 		}
 	}
@@ -67,7 +68,7 @@ func laneWrong(lane *Lane, name string) []Problem {
 	case Failing:
 		return one(Critical, name+" is not filled", lane.Why, runbook+"listfacadelanenotfilled")
 	case Refused:
-		return one(Warning, "kube-apiserver does not allow the facade to read "+name+"; requests are forwarded", lane.Why,
+		return one(Warning, "The facade cannot cache "+name+"; requests are forwarded or refused", lane.Why,
 			runbook+"listfacademaynotread")
 	case NoMemory:
 		return one(Critical, "Not enough memory to cache "+name, lane.Why, runbook+"listfacadememorynearbudget")
@@ -76,7 +77,6 @@ func laneWrong(lane *Lane, name string) []Problem {
 	return nil
 }
 
-// filled describes the progress of filling a lane.
 func filled(lane *Lane) string {
 	switch {
 	case lane.Expected > 0:
@@ -97,7 +97,7 @@ func memoryWrong(s *Status) (found []Problem) {
 		found = append(found, Problem{
 			Severity: Warning, What: fmt.Sprintf("Memory is near its budget: %s of %s (%d%%)", size(m.Used), size(m.Budget),
 				100*m.Used/m.Budget),
-			Detail:  "Precompressed pages are dropped first, then history, then the resources with the fewest watches.",
+			Detail:  "Precompressed pages are dropped first, then history, then the least used resources.",
 			Runbook: runbook + "listfacadememorynearbudget",
 		})
 	}
@@ -159,7 +159,6 @@ func certificatesWrong(s *Status) (found []Problem) {
 	return found
 }
 
-// trustWrong reports that CA certificates that verify callers cannot be read.
 func trustWrong(s *Status) []Problem {
 	if s.Untrusted == "" {
 		return nil

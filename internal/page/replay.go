@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// plain matches paths that a shell does not change.
+// plain matches paths that need no quotes in a shell.
 var plain = regexp.MustCompile(`^[A-Za-z0-9_./-]+$`)
 
-// replayCommand returns the command that serves the cluster as it was at a time, from the journal. It returns an empty
-// text without a journal or a time.
+// replayCommand returns the command that serves the state of the cluster at a time from the journal. The command is
+// empty without a journal or a time.
 func replayCommand(s *Status, at time.Time) string {
 	if s.Journal == nil || at.IsZero() {
 		return ""

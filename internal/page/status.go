@@ -29,13 +29,12 @@ type Status struct {
 	Memory   Memory   `json:"memory"`
 	Limits   []Limit  `json:"limits"`
 	Upstream Upstream `json:"upstream"`
-	// Saved is what kube-apiserver did not have to do since the start.
+	// Saved is the work that the facade saved kube-apiserver since the start.
 	Saved        metrics.Saved `json:"saved"`
 	Certificates []Certificate `json:"certificates"`
 	// Untrusted is the error of reading CA certificates that verify callers; empty if there is none.
-	Untrusted string `json:"untrusted,omitempty"`
-	// Health are the readiness checks.
-	Health []Check `json:"health"`
+	Untrusted string  `json:"untrusted,omitempty"`
+	Health    []Check `json:"health"`
 	// History is the last 15 minutes in steps of ten seconds, oldest first.
 	History []oplog.Moment `json:"history"`
 	Journal *Journal       `json:"journal,omitempty"` // nil without a journal
@@ -54,7 +53,7 @@ type Process struct {
 	LogLevel string `json:"logLevel,omitempty"`
 }
 
-// Journal is the state of the journal.
+// Journal is the state of the journal on disk.
 type Journal struct {
 	Dir        string  `json:"dir"`
 	Open       bool    `json:"open"` // whether this process writes it
@@ -81,7 +80,7 @@ const (
 	Syncing   State = "syncing"   // it is being filled for the first time
 	Relisting State = "relisting" // it is being filled again
 	Failing   State = "failing"   // filling it failed and will be retried
-	Refused   State = "refused"   // the upstream does not allow the facade to read it; requests are forwarded
+	Refused   State = "refused"   // the lane ended; requests are forwarded or refused
 	NoMemory  State = "no memory" // there is not enough memory for it
 )
 
@@ -93,10 +92,10 @@ type Lane struct {
 	Encoding string `json:"encoding"`
 
 	State State `json:"state"`
-	// Why is the reason why the lane is not synced; empty if the lane is synced.
+	// Why is the reason why the lane is not synced; empty if the lane is synced, or the reason is unknown.
 	Why string `json:"why,omitempty"`
-	// Filled is the number of objects received of the list that fills the lane, and Expected the total in that list; 0 if
-	// unknown. LeftSeconds is the estimated remaining time.
+	// Filled is the number of objects received so far from the list that fills the lane. Expected is the list's total and
+	// LeftSeconds the list's remaining time, both estimated; 0 if unknown.
 	Filled      int64   `json:"filled,omitempty"`
 	Expected    int64   `json:"expected,omitempty"`
 	LeftSeconds float64 `json:"leftSeconds,omitempty"`
@@ -104,13 +103,13 @@ type Lane struct {
 	AgeSeconds      float64 `json:"ageSeconds"` // since the lane was created
 	Objects         int     `json:"objects"`
 	Bytes           int64   `json:"bytes"`  // size of the objects as the upstream sent them
-	Memory          int64   `json:"memory"` // bytes of memory of the (packed) objects, the indexes and the history
+	Memory          int64   `json:"memory"` // bytes of memory: objects, indexes, history and an unfinished list
 	ResourceVersion uint64  `json:"resourceVersion,omitempty"`
 	// LastEventSeconds is the time since the last change in the upstream's watch; -1 if there was none.
 	LastEventSeconds float64 `json:"lastEventSeconds"`
-	StaleSeconds     float64 `json:"staleSeconds"` // since the last message of the upstream
-	// Relists is how often the resource was listed again in the last 30 minutes, and LastRelist is when that last
-	// happened.
+	StaleSeconds     float64 `json:"staleSeconds"` // since the last message of the upstream; 0 while the watch is healthy
+	// Relists is how often the resource was listed again in the last 30 minutes. LastRelist is the time of the last
+	// relist.
 	Relists    int       `json:"relists"`
 	LastRelist time.Time `json:"lastRelist,omitzero"`
 	Watches    int       `json:"watches"`
@@ -119,8 +118,8 @@ type Lane struct {
 	// AuditAgeSeconds is the time since the self-audit last compared all objects. If it never did, it is the time since
 	// the lane was created.
 	AuditAgeSeconds float64 `json:"auditAgeSeconds"`
-	// Differed is the last difference that the self-audit found since the lane was created; null if there is none. If the
-	// lane was not listed again, a later pass without a difference sets it to null.
+	// Differed is the last difference that the self-audit found since the lane was created; null if there is none. If
+	// the lane was not listed again, a later comparison without a difference sets Differed to null.
 	Differed *Difference `json:"differed,omitempty"`
 }
 
@@ -156,7 +155,7 @@ type Kind struct {
 // Limit is a concurrency limit and its current use.
 type Limit struct {
 	Name    string `json:"name"`
-	Unit    string `json:"unit"` // requests, watches or MiB
+	Unit    string `json:"unit"` // requests, responses, watches or MiB
 	Taken   int64  `json:"taken"`
 	All     int64  `json:"limit"` // 0 means no limit
 	Waiting int    `json:"waiting"`
@@ -173,7 +172,8 @@ type Upstream struct {
 	// LastError is the error of the last request without a response, and LastErrorAt its time.
 	LastError   string    `json:"lastError,omitempty"`
 	LastErrorAt time.Time `json:"lastErrorAt,omitzero"`
-	// LastFailure is the last request with no response, 401, 403, 429 or 5xx; null if there was none.
+	// LastFailure is the last request with no response, with 429 or 5xx, or, if it was not forwarded, with 401 or 403;
+	// null if there was none.
 	LastFailure *oplog.UpstreamFailure `json:"lastFailure"`
 	// Questions are the requests to the upstream in the last five minutes, by kind.
 	Questions []oplog.Question `json:"questions"`

@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// cell is one value of a table.
 type cell struct {
 	Text string
 	// Title is the tooltip.
@@ -28,7 +27,7 @@ func sized(n int64) cell { return cell{Text: size(n), Title: count(n) + " bytes"
 
 func lasting(s float64) cell { return cell{Text: duration(seconds(s)), number: s} }
 
-// or returns c, or other if the number of c is 0.
+// or returns other if the number of c is 0, and c otherwise.
 func (c cell) or(other cell) cell {
 	if c.number == 0 {
 		return other
@@ -36,7 +35,6 @@ func (c cell) or(other cell) cell {
 	return c
 }
 
-// as returns the cell with another class if the argument when is true.
 func (c cell) as(class string, when bool) cell {
 	if when {
 		c.Class = class
@@ -51,7 +49,6 @@ type column[T any] struct {
 	of         func(*T) cell
 }
 
-// table is the content of a table for the HTML templates and for text.
 type table struct {
 	Name, Title string
 	Note        string // below the title
@@ -67,7 +64,6 @@ type table struct {
 // Narrow reports whether the last column contains numbers. Such a table is not stretched to the full width.
 func (t *table) Narrow() bool { return len(t.Heads) > 0 && t.Heads[len(t.Heads)-1].Right }
 
-// Rest returns the number of rows that are not shown.
 func (t *table) Rest() string { return count(t.More) }
 
 type head struct {
@@ -83,7 +79,7 @@ type choice struct {
 	Taken       bool
 }
 
-// tabled returns a table of rows, sorted as the query requests. Without such a request, usual is the sort key.
+// tabled returns a table of rows, sorted as the query requests. If the query names no sort key, usual is the sort key.
 func tabled[T any](q *query, name, title, usual string, columns []column[T], rows []T) *table {
 	by, down := q.order(name, usual, columnKeys(columns))
 	at := slices.IndexFunc(columns, func(c column[T]) bool { return c.key == by })
@@ -105,7 +101,7 @@ func tabled[T any](q *query, name, title, usual string, columns []column[T], row
 	return t
 }
 
-// listed returns a table of rows that are already sorted by a key. by is empty if none of the columns has that key.
+// listed returns a table of rows that are already sorted by the key by; "" if that key has no column.
 func listed[T any](q *query, name, title string, columns []column[T], rows []T, by string) *table {
 	t := &table{Name: name, Title: title, Key: slices.IndexFunc(columns, func(c column[T]) bool { return !c.right })}
 	for _, c := range columns {
@@ -130,7 +126,7 @@ func listed[T any](q *query, name, title string, columns []column[T], rows []T, 
 	return t
 }
 
-// mostRows is the maximum number of rows of a table. JSON contains all rows.
+// mostRows is the maximum number of rows of a table. It does not limit JSON.
 const mostRows = 200
 
 func columnKeys[T any](columns []column[T]) (keys []string) {
@@ -148,8 +144,8 @@ type query struct {
 	errs   []string
 }
 
-// order returns the key by which a table is sorted; usual if the query names none. down reports whether the direction
-// is the default one: numbers from the highest, texts from A. A leading minus in the query reverses the direction.
+// order returns the sort key of a table; usual if the query names no key. down reports whether the direction is the
+// default: numbers from the highest, texts from A. A leading minus in the query reverses the direction.
 func (q *query) order(name, usual string, keys []string) (by string, down bool) {
 	requested := q.values.Get(name)
 	by = strings.TrimPrefix(requested, "-")

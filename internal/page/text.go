@@ -7,7 +7,6 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// writeText writes the problems, and the tables in the style of kubectl.
 func (v *view) writeText(w io.Writer) error {
 	if v.problems {
 		if err := v.writeProblems(w); err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/listfacade/listfacade/internal/oplog"
 )
 
-// view is the data of the template.
 type view struct {
 	*Status
 	Answered string
@@ -27,7 +26,6 @@ type view struct {
 	problems bool
 }
 
-// view gathers the Status and builds the view.
 func (p *Page) view(q *query) *view {
 	every := q.refresh()
 	s := p.gather(q)
@@ -52,7 +50,6 @@ func (p *Page) view(q *query) *view {
 	return v
 }
 
-// Named returns all tables in the order of the page.
 func (v *view) Named() []*table { return slices.Concat(v.Tables, v.Pair) }
 
 // Trouble returns the number of problems that are not notices.
@@ -65,7 +62,6 @@ func (v *view) Trouble() (n int) {
 	return n
 }
 
-// Title returns the title of the browser's tab.
 func (v *view) Title() string {
 	if n := v.Trouble(); n > 0 {
 		return plural(n, "problem", "problems") + " · listfacade " + v.Process.Name
@@ -73,7 +69,6 @@ func (v *view) Title() string {
 	return "listfacade " + v.Process.Name
 }
 
-// Calm returns the message for a facade without problems.
 func (v *view) Calm() string {
 	return fmt.Sprintf("No problems: kube-apiserver responds, %s synced, no limit is near.",
 		plural(len(v.Lanes), "lane is", "lanes are"))
@@ -88,7 +83,7 @@ func (v *view) keep(name string) {
 func (v *view) lanesTable(q *query) *table {
 	t := tabled(q, lanes, "Lanes", "state", laneColumns(v.At), v.Lanes)
 	t.Note = "Cached resources, one line for each encoding that clients request."
-	t.Empty = "Nothing is cached: no client has read anything yet."
+	t.Empty = "Nothing is cached at the moment."
 	return t
 }
 
@@ -109,7 +104,7 @@ func (v *view) watchesTable(q *query) *table {
 	by := q.one(watches, observe.WatchOrders)
 	t := listed(q, watches, "Open watches", watchColumns(v.Bounds.SlowWatchLag), v.Watches.Items, by)
 	t.More, t.Empty, t.JSON = v.Watches.Total-len(t.Rows), "No watch is open.", "watches?output=json&by="+by
-	t.Note = "Lag is the time since a watch had received all of its events."
+	t.Note = "Lag is how long a watch has had events that it has not received yet."
 	return t
 }
 

@@ -13,9 +13,9 @@ func Command() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "split --kube-apiserver URL --facade URL",
 		Short: "Serve reads of a facade and writes of kube-apiserver at one address",
-		Long: "Serve one address for clients that read and write. Discovery, and GET, LIST and WATCH of cached resources, are sent to a\n" +
+		Long: "Serve one address for clients that read and write. Discovery, and GET, LIST and WATCH of most resources, are sent to a\n" +
 			"facade, all other requests to kube-apiserver. Requests keep the caller's bearer token; the proxy has no credentials.\n" +
-			"Client certificates cannot be passed on, and are refused.",
+			"Client certificates cannot be passed on. A caller with only a certificate is refused.",
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -23,7 +23,7 @@ func Command() *cobra.Command {
 	}
 	targetFlags(&o, command.Flags())
 	servingFlags(&o, command.Flags())
-	command.SetUsageFunc(func(cmd *cobra.Command) error { // otherwise cobra uses that of the parent command
+	command.SetUsageFunc(func(cmd *cobra.Command) error { // otherwise cobra uses the parent command's function
 		_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s\n\nFlags:\n%s", cmd.UseLine(),
 			cmd.Flags().FlagUsagesWrapped(120))
 		return err
@@ -42,8 +42,8 @@ func targetFlags(o *Options, f *pflag.FlagSet) {
 		"Path of the `file` with the CA certificates that verify the facades. It is read at the start. If empty, those of the system "+
 			"are used.")
 	f.StringVar(&o.RulesFile, "rules", o.RulesFile,
-		"Path of the `file` that names resources that kube-apiserver answers, although a facade could. If empty, these are "+
-			"Secrets, leases and metrics.")
+		"Path of the `file` with the reads that kube-apiserver answers although a facade could. If empty, these are the reads of "+
+			"Secrets, Leases and metrics.")
 	f.IntVar(&o.FallbackReads, "fallback-requests", o.FallbackReads,
 		"Maximum `number` of concurrent reads with small answers that kube-apiserver answers while no facade is ready. One source "+
 			"address may use half of it. 0 refuses them with 429.")
@@ -57,14 +57,14 @@ func servingFlags(o *Options, f *pflag.FlagSet) {
 	f.IPVar(&c.BindAddress, "bind-address", c.BindAddress, "`IP` address to listen on.")
 	f.IntVar(&c.Port, "secure-port", c.Port, "TCP `port` on which to serve HTTPS. 0 selects a free port.")
 	f.StringVar(&c.CertFile, "tls-cert-file", c.CertFile,
-		"Path of the `file` with the serving certificate. If empty, a self-signed certificate and key are generated in --cert-dir.")
+		"Path of the `file` with the serving certificate. If empty, --tls-authority-dir is used, or else a self-signed pair in --cert-dir.")
 	f.StringVar(&c.KeyFile, "tls-private-key-file", c.KeyFile,
 		"Path of the `file` with the private key of --tls-cert-file.")
 	f.StringVar(&o.AuthorityDir, "tls-authority-dir", o.AuthorityDir,
 		"Path of the `directory` with tls.crt and tls.key of the facades' --shared-authority, which signs the serving certificate.")
 	f.StringVar(&c.CertDir, "cert-dir", c.CertDir, "Path of the `directory` for the self-signed certificate and its key.")
 	f.StringVar(&o.MetricsAddress, "metrics-bind-address", o.MetricsAddress,
-		"`host:port` on which to serve /metrics over HTTP, without authentication. If empty, they are not served.")
+		"`host:port` on which to serve /metrics over HTTP, without authentication. If empty, metrics are not served.")
 	f.DurationVar(&c.ShutdownDelay, "shutdown-delay-duration", c.ShutdownDelay,
 		"Time to continue serving after SIGTERM. /readyz fails during this time, which lets load balancers remove this server. 0 means no delay.")
 	f.DurationVar(&c.WatchTermination, "shutdown-watch-termination-grace-period", c.WatchTermination,

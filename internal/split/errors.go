@@ -12,28 +12,27 @@ import (
 	"github.com/listfacade/listfacade/handlers"
 )
 
-// Errors for requests that the proxy refuses. Each names what the caller can do.
+// Messages of refusals.
 const (
 	textCertificate = "listfacade split cannot pass on a client certificate: use a bearer token, or send the request to " +
 		"kube-apiserver"
 	textLarge = "no listfacade is ready, and the answer may be too large for kube-apiserver if all clients ask at once"
-	textBusy  = "no listfacade is ready, and too many other requests are sent to kube-apiserver"
+	textBusy  = "no listfacade is ready, and a limit of requests to kube-apiserver is reached"
 	textLoop  = "this request has already passed through this listfacade split: --kube-apiserver or --facade leads back to it"
 	textLost  = "the connection to kube-apiserver failed; the request may have been executed"
 )
 
-// Pauses that clients are asked to make while no facade is ready, in seconds. They are random, so that clients do not
-// all return at once.
+// Range of the Retry-After while no facade is ready, in seconds. It is random, so that clients do not all return at
+// once.
 const minPause, maxPause = 5, 10
 
-// refuse writes a Status.
 func refuse(w http.ResponseWriter, r *http.Request, status metav1.Status) {
 	status.Kind, status.APIVersion = "Status", "v1"
 	handlers.WriteStatus(w, r, &status)
 }
 
-// refuse writes a Status. A watch gets 429 in place of 503: an informer that gets a 503 eleven times sends a list, but
-// after a 429 it opens its watch again, as with a facade (docs/divergences.md).
+// refuse writes a Status. A watch gets 429 in place of 503. An informer sends a list after eleven 503s, but after a 429
+// it opens its watch again, as with a facade (docs/divergences.md).
 func (x *exchange) refuse(w http.ResponseWriter, status metav1.Status) {
 	if x.watch && status.Code == http.StatusServiceUnavailable {
 		status = apierrors.NewTooManyRequests(status.Message, waitSeconds).ErrStatus
@@ -64,7 +63,7 @@ func loop() metav1.Status {
 }
 
 // unreachable is the answer for a request that kube-apiserver did not answer. Clients repeat a request if the answer
-// has a Retry-After. It has none for a write that may have been executed: only the client may decide to repeat it.
+// has a Retry-After. A write that may have been executed gets none, because only the client may decide to repeat it.
 func unreachable(r *http.Request, err error) metav1.Status {
 	if !unsent(err) && r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return apierrors.NewServiceUnavailable(textLost).ErrStatus

@@ -6,19 +6,18 @@ import (
 	"sync/atomic"
 )
 
-// errNoFacade means that no facade can be reached.
 var errNoFacade = errors.New("no facade is ready")
 
 // facades sends reads to the facades that are ready, in turns. Safe for concurrent use.
 type facades struct {
 	all  []*server
 	turn atomic.Uint32
-	lost func(*server, *http.Request, error) // receives each failed request
+	lost func(*server, *http.Request, error) // receives failed requests, except those that were canceled
 }
 
 // RoundTrip implements http.RoundTripper. It sends a request to the first facade that can be reached. It does not
 // repeat a request that a facade has received, so that a request that crashes one facade does not crash the next. The
-// error is errNoFacade, or that of the request.
+// error is errNoFacade, or the error of the request.
 func (f *facades) RoundTrip(r *http.Request) (*http.Response, error) {
 	first := int(f.turn.Add(1))
 	var last *server
@@ -46,7 +45,6 @@ func (f *facades) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errNoFacade
 }
 
-// send sends a request to one facade.
 func (f *facades) send(r *http.Request, s *server) (*http.Response, error) {
 	out, u := r.WithContext(r.Context()), *r.URL
 	u.Scheme, u.Host = s.base.Scheme, s.base.Host

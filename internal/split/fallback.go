@@ -15,18 +15,18 @@ import (
 
 const (
 	// fallbackWait is the maximum time that a read waits for its turn at kube-apiserver. fallbackTime is the maximum
-	// duration of its answer: kube-apiserver's default --request-timeout.
+	// duration of kube-apiserver's answer: its default --request-timeout.
 	fallbackWait = 10 * time.Second
 	fallbackTime = time.Minute
-	// Watches at kube-apiserver live for a random time from fallbackWatch to twice that. They then return to a facade,
-	// but not all at once.
+	// A watch at kube-apiserver ends after a random time between fallbackWatch and twice fallbackWatch, or earlier.
+	// Clients then return to a facade, but not all at once.
 	fallbackWatch = 5 * time.Minute
-	// Waiting reads, per token and in total.
+	// Maximum numbers of waiting reads, per token and in total.
 	fallbackQueue, fallbackQueues = 32, 1024
 )
 
-// fallback bounds the reads that kube-apiserver answers while no facade is ready. Source addresses take turns, and so
-// do the tokens of an address. Safe for concurrent use.
+// fallback limits the reads that kube-apiserver answers while no facade is ready. For reads that wait, source addresses
+// take turns, and so do the tokens of one address. Safe for concurrent use.
 type fallback struct {
 	reads   *limit.Seats            // nil if no reads are admitted
 	watches *limit.ConcurrencyLimit // nil if no watches are admitted
@@ -49,7 +49,7 @@ func newFallback(reads, watches int) fallback {
 }
 
 // enter admits a read with a small answer. It returns the request to send, and a function that must be called after the
-// answer; ok is false if the limit is reached.
+// answer. ok is false if the read is not admitted.
 func (f fallback) enter(r *http.Request, d Decision) (admitted *http.Request, leave func(), ok bool) {
 	source := auth.SourceOf(r.RemoteAddr).One
 	switch {
@@ -72,7 +72,7 @@ func (f fallback) enter(r *http.Request, d Decision) (admitted *http.Request, le
 	return nil, nil, false
 }
 
-// withLifetime limits the lifetime of a watch. kube-apiserver ends it between two events.
+// withLifetime limits the lifetime of a watch by timeoutSeconds, so that kube-apiserver ends it between two events.
 func withLifetime(r *http.Request) *http.Request {
 	seconds := int(fallbackWatch.Seconds()) + rand.IntN(int(fallbackWatch.Seconds()))
 	query := r.URL.Query()
@@ -88,7 +88,7 @@ func withLifetime(r *http.Request) *http.Request {
 	return r
 }
 
-// tokenOf returns a name for the token of a request, from which the token cannot be derived.
+// tokenOf returns a short hash that stands for the token of a request. The token cannot be derived from it.
 func tokenOf(r *http.Request) string {
 	sum := sha256.Sum256([]byte(r.Header.Get("Authorization")))
 	return hex.EncodeToString(sum[:8])

@@ -9,13 +9,12 @@ import (
 	"github.com/listfacade/listfacade/internal/metrics"
 )
 
-// servers returns kube-apiserver and the facades.
 func (s *Split) servers() []*server {
 	return slices.Insert(slices.Clone(s.facades.all), 0, s.apiServer)
 }
 
 // health answers the proxy's own probes in kube-apiserver's format. The process is live while it answers. It is ready
-// if all targets have been checked, any target is ready, and no shutdown has begun. Without facades it still forwards
+// if all targets have been checked, at least one is ready, and no shutdown has begun. Without facades it still forwards
 // writes, and without kube-apiserver it still forwards reads.
 func (s *Split) health(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -59,7 +58,6 @@ func line(b *strings.Builder, name string, ok bool) {
 	fmt.Fprintf(b, "[-]%s failed: reason withheld\n", name)
 }
 
-// targets returns the health of the targets for a scrape.
 func (s *Split) targets() []metrics.SplitTarget {
 	var all []metrics.SplitTarget
 	for _, target := range s.servers() {

@@ -10,34 +10,33 @@ import (
 
 // Options are the flags of the command.
 type Options struct {
-	// KubeAPIServer is the URL of kube-apiserver. Facades are URLs of facades.
+	// KubeAPIServer is the URL of kube-apiserver, and Facades are the URLs of the facades.
 	KubeAPIServer string
 	Facades       []string
-	// The files of authorities verify the servers' certificates; empty for those of the system.
+	// Files with the CA certificates that verify the servers; if empty, the system's certificates are used.
 	KubeAPIServerCAFile, FacadeCAFile string
 	// RulesFile is the file with Rules; empty for DefaultRules.
 	RulesFile string
 	// FallbackReads and FallbackWatches are the maximum numbers of concurrent reads and open watches at kube-apiserver
 	// while no facade is ready. 0 means none.
 	FallbackReads, FallbackWatches int
-	// AuthorityDir is the directory with the authority that signs the serving certificate; empty for a certificate in
-	// files.
+	// AuthorityDir is the directory with the authority that signs the serving certificate. If empty, the certificate is
+	// read from files, or is self-signed.
 	AuthorityDir string
 	// MetricsAddress is host:port of the metrics; empty for none.
 	MetricsAddress string
-	// Serving contains the address, the certificate, the periods of the shutdown, and the log. The proxy does not use its
-	// other settings.
+	// Serving contains the address, the certificate, the periods of the shutdown, and the log. Its other settings have
+	// no effect.
 	Serving facade.Config
 }
 
-// DefaultOptions are the values of flags that are not set.
+// DefaultOptions returns the values of flags that are not set.
 func DefaultOptions() Options {
 	return Options{
 		FallbackReads: 32, FallbackWatches: 1000, MetricsAddress: "127.0.0.1:8081", Serving: facade.Defaults(),
 	}
 }
 
-// validate returns an error that names the flag of the first invalid option.
 func (o Options) validate() error {
 	switch {
 	case o.KubeAPIServer == "":

@@ -14,14 +14,13 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// Sizes of the buffers that copy answers, in bytes. A watch keeps its buffer for its lifetime. It is as large as the
-// frames of HTTP/2, because each piece that is copied costs a system call.
+// Sizes of the buffers that copy answers, in bytes. A watch keeps its buffer for its lifetime. This buffer is therefore
+// only as large as an HTTP/2 frame. A smaller one would cost more system calls.
 const (
 	answerBuffer = 32 << 10
 	watchBuffer  = 16 << 10
 )
 
-// buffers is a pool of buffers of one size.
 type buffers struct{ pool sync.Pool }
 
 func newBuffers(size int) *buffers {
@@ -34,12 +33,11 @@ func (b *buffers) Get() []byte { return *b.pool.Get().(*[]byte) }
 // Put implements httputil.BufferPool.
 func (b *buffers) Put(buffer []byte) { b.pool.Put(&buffer) }
 
-// forwarder sends requests to one target.
 type forwarder struct {
 	answers, watches *httputil.ReverseProxy
 }
 
-// newForwarder returns a forwarder that sends requests with a transport. address sets the URL of the outgoing request.
+// newForwarder returns a forwarder that uses a transport. address sets the URL of the outgoing request.
 func newForwarder(transport http.RoundTripper, address func(*httputil.ProxyRequest), hop upstream.Hop,
 	errorLog *log.Logger) forwarder {
 	proxy := func(size int) *httputil.ReverseProxy {
@@ -71,7 +69,7 @@ func forward(p *httputil.ProxyRequest) {
 	p.Out.Header.Set("X-Forwarded-For", strings.Join(append(p.In.Header.Values("X-Forwarded-For"), client), ", "))
 }
 
-// exchange is a request with the data for its error handler. The context of the request contains the exchange.
+// exchange is a received request with the data for its error handler. The context of the forwarded request contains it.
 type exchange struct {
 	request *http.Request // as received
 	fail    func(w http.ResponseWriter, x *exchange, err error)
@@ -98,7 +96,7 @@ func failed(w http.ResponseWriter, r *http.Request, err error) {
 	x.fail(w, x, err)
 }
 
-// endCleanly makes a watch end without an error when the proxy ends it.
+// endCleanly makes a watch end without an error when the proxy ends the watch.
 func endCleanly(answer *http.Response) error {
 	ctx := answer.Request.Context()
 	if x, ok := ctx.Value(exchangeKey{}).(*exchange); ok && x.watch && answer.StatusCode == http.StatusOK {
@@ -113,7 +111,6 @@ type endingBody struct {
 	ctx context.Context
 }
 
-// Read implements io.Reader.
 func (b *endingBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && errors.Is(context.Cause(b.ctx), upstream.ErrEnd) {

@@ -23,21 +23,21 @@ const (
 	Itself        Target = "split"
 )
 
-// Reason is why a request has its target. Metrics have it as a label.
+// Reason says why a request has its target. It is a label in metrics.
 type Reason string
 
 // The reasons, in the order in which Decide considers them.
 const (
-	Malformed     Reason = "malformed"     // no path, or a method for other proxies: the proxy refuses it
+	Malformed     Reason = "malformed"     // no path, or CONNECT: the proxy refuses the request
 	Health        Reason = "health"        // the proxy's own health
 	Upgrade       Reason = "upgrade"       // the client wants another protocol on the connection
-	NotAGet       Reason = "not-a-get"     // writes, and other methods than GET
+	NotAGet       Reason = "not-a-get"     // a method other than GET
 	Impersonation Reason = "impersonation" // the facade refuses impersonation
 	Body          Reason = "body"          // a GET with a body
 	Unclear       Reason = "unclear"       // a path that could be read in two ways
 	Document      Reason = "document"      // discovery, OpenAPI and version
-	Other         Reason = "other"         // a path that is not about a resource, or a connection to a pod or node
-	Subresource   Reason = "subresource"   // logs, status, scale
+	Other         Reason = "other"         // a path that is not about a resource, or the deprecated verb proxy
+	Subresource   Reason = "subresource"   // such as logs, status and scale
 	ByRule        Reason = "rule"          // the rules name kube-apiserver
 	Read          Reason = "read"          // GET, LIST and WATCH
 )
@@ -46,9 +46,9 @@ const (
 type Decision struct {
 	Target Target
 	Reason Reason
-	// Watch means that the answer is a stream of events.
+	// Watch means that the answer may be a stream without end: a watch or a log.
 	Watch bool
-	// Small means that kube-apiserver may give the answer while no facade is ready.
+	// Small means that kube-apiserver may answer while no facade is ready.
 	Small bool
 }
 
@@ -57,11 +57,10 @@ var paths = &request.RequestInfoFactory{
 	APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api"),
 }
 
-// healthPaths are the paths that the proxy answers itself.
 var healthPaths = []string{"/healthz", "/livez", "/readyz"}
 
 // Decide selects the target of a request. It reads only the method, URL, headers and ContentLength of the request, and
-// changes nothing. Any request in doubt goes to kube-apiserver.
+// changes nothing. A request in doubt goes to kube-apiserver.
 func (rules Rules) Decide(r *http.Request) Decision {
 	switch {
 	case !strings.HasPrefix(r.URL.Path, "/"), r.Method == http.MethodConnect:
@@ -88,7 +87,6 @@ func (rules Rules) Decide(r *http.Request) Decision {
 	return rules.decideRead(r, info)
 }
 
-// decideRead selects the target of a GET.
 func (rules Rules) decideRead(r *http.Request, info *request.RequestInfo) Decision {
 	d := Decision{Target: KubeAPIServer, Watch: info.Verb == "watch"}
 	switch {
@@ -105,11 +103,11 @@ func (rules Rules) decideRead(r *http.Request, info *request.RequestInfo) Decisi
 	return d
 }
 
-// maxSmallList is the largest limit of a list with a small answer. It is the limit of kubectl and of client-go.
+// maxSmallList is the largest limit of a list with a small answer. It is the default limit of kubectl and of client-go.
 const maxSmallList = 500
 
-// isSmall reports whether kube-apiserver can give the answer at little cost: single objects, pages, and watches that
-// begin with no objects. kube-apiserver may ignore the limit of a list at resourceVersion 0.
+// isSmall reports whether kube-apiserver can answer at little cost: single objects, lists with a small limit, and
+// watches that begin with no objects. A list at resourceVersion 0 is not small: kube-apiserver may ignore its limit.
 func isSmall(r *http.Request, info *request.RequestInfo) bool {
 	if info.Verb == "get" || info.Name != "" {
 		return true
@@ -124,8 +122,8 @@ func isSmall(r *http.Request, info *request.RequestInfo) bool {
 	return version != "" && version != "0" && (initial == "" || initial == "false")
 }
 
-// upgrades reports whether a client wants another protocol on the connection. It also returns true with only one of the
-// headers Upgrade and Connection: kube-apiserver then answers the invalid request.
+// upgrades reports whether a client wants another protocol on the connection. One of the headers Upgrade and Connection
+// is enough: kube-apiserver then refuses the incomplete request.
 func upgrades(header http.Header) bool {
 	return header.Get("Upgrade") != "" || strings.Contains(strings.ToLower(header.Get("Connection")), "upgrade")
 }

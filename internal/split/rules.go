@@ -13,10 +13,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// rulesType is the apiVersion and kind that a file with rules must have.
 var rulesType = metav1.TypeMeta{APIVersion: "config.listfacade/v1alpha1", Kind: "SplitRules"}
 
-// Rules are the choices of an operator about requests that a facade could answer. Immutable.
+// Rules are an operator's choices about requests that a facade could answer. Immutable.
 type Rules struct {
 	// Gets is the target of reads of single objects.
 	Gets Target
@@ -26,8 +25,9 @@ type Rules struct {
 	Groups []string
 }
 
-// DefaultRules are the rules without a file. Facades do not cache Secrets. Leases protect writes of their holders, so a
-// holder must reach them while no facade is ready. Groups of metrics are answered by other servers.
+// DefaultRules returns the rules that apply without --rules. Facades do not cache Secrets. A holder of a lease must be
+// able to read it while no facade is ready, because the lease protects the holder's writes. Other servers answer the
+// groups of metrics.
 func DefaultRules() Rules {
 	return Rules{
 		Gets: Facade, Resources: []string{"secrets", "leases.coordination.k8s.io"},
@@ -46,7 +46,6 @@ func (rules Rules) names(group, resource string) bool {
 	})
 }
 
-// The keys of a file with rules.
 const (
 	keyGets      = "gets"
 	keyResources = "kubeAPIServerResources"
@@ -92,7 +91,6 @@ func parseRules(text []byte) (Rules, error) {
 	return rules, nil
 }
 
-// set replaces the value of a key.
 func (rules *Rules) set(key string, value json.RawMessage) error {
 	switch key {
 	case keyGets:
@@ -108,7 +106,7 @@ func (rules *Rules) set(key string, value json.RawMessage) error {
 	return fmt.Errorf("unknown key; the keys are %s, %s and %s: correct it or remove it", keyGets, keyResources, keyGroups)
 }
 
-// setNames sets a list of names in lower case. A name with other characters could match no request.
+// setNames sets a list of names in lower case. A name with other characters cannot match any request.
 func setNames(list *[]string, value json.RawMessage, of string) error {
 	var names []string
 	if err := json.Unmarshal(value, &names); err != nil {

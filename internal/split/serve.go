@@ -82,7 +82,6 @@ func (s *Split) Serve(ctx context.Context, listener net.Listener) error {
 	return err
 }
 
-// listenMetrics listens on the address of the metrics; nil without one.
 func (s *Split) listenMetrics() (net.Listener, error) {
 	if s.options.MetricsAddress == "" {
 		return nil, nil

@@ -34,7 +34,6 @@ func newShutdown() *shutdown {
 	return s
 }
 
-// end ends all stages.
 func (s *shutdown) end() {
 	s.begin()
 	s.drain()

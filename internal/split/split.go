@@ -29,7 +29,7 @@ type Split struct {
 	facades   *facades
 	shutdown  *shutdown
 	fallback  fallback
-	// The forwarders to the facades, to kube-apiserver for GET, and to kube-apiserver for other requests (server.one).
+	// Forwarders to the facades; to kube-apiserver, for GETs without body and upgrade; to kube-apiserver, for the rest.
 	toFacades, readAPIServer, toAPIServer forwarder
 }
 
@@ -62,13 +62,12 @@ func New(o Options, log *zap.Logger) (*Split, error) {
 	return s, s.prepare()
 }
 
-// prepare makes the server and what it needs.
 func (s *Split) prepare() (err error) {
 	if s.pair, err = facade.NewServingPair(s.options.Serving, s.log); err != nil {
 		return err
 	}
 	config := facade.TLSConfig(s.pair, nil)
-	config.ClientAuth = tls.RequestClientCert // to explain to its owner that a certificate cannot be passed on
+	config.ClientAuth = tls.RequestClientCert // the refusal explains that a certificate cannot be passed on
 	if s.server, err = facade.NewServer(config, s.Handler(), s.log); err != nil {
 		return err
 	}
@@ -112,7 +111,6 @@ func (s *Split) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// kindOf returns what a request counts as while it is in flight.
 func kindOf(d Decision) string {
 	switch {
 	case d.Watch:
@@ -123,14 +121,14 @@ func kindOf(d Decision) string {
 	return "request"
 }
 
-// hasOnlyCertificate reports whether a client authenticates by a certificate, which TLS cannot pass on. Browsers send
-// the token of a websocket in Sec-WebSocket-Protocol.
+// hasOnlyCertificate reports whether a client authenticates only by a certificate, which a proxy cannot pass on.
+// The token may also be in Sec-WebSocket-Protocol: browsers send it there for a websocket.
 func hasOnlyCertificate(r *http.Request) bool {
 	return r.TLS != nil && len(r.TLS.PeerCertificates) > 0 && r.Header.Get("Authorization") == "" &&
 		!strings.Contains(strings.Join(r.Header.Values("Sec-WebSocket-Protocol"), ","), "bearer.authorization.k8s.io.")
 }
 
-// withoutFacade answers a read that no facade answered: small answers come from kube-apiserver.
+// withoutFacade answers a read that no facade answered. Small answers may come from kube-apiserver.
 func (s *Split) withoutFacade(w http.ResponseWriter, x *exchange, d Decision, err error) {
 	switch {
 	case x.request.Context().Err() != nil:
@@ -156,7 +154,6 @@ func (s *Split) withoutFacade(w http.ResponseWriter, x *exchange, d Decision, er
 	s.readAPIServer.serve(w, r, d.Watch, s.unanswered)
 }
 
-// unanswered answers a request that kube-apiserver did not answer.
 func (s *Split) unanswered(w http.ResponseWriter, x *exchange, err error) {
 	if errors.Is(x.request.Context().Err(), context.Canceled) {
 		ended(w, x)
@@ -166,8 +163,8 @@ func (s *Split) unanswered(w http.ResponseWriter, x *exchange, err error) {
 	x.refuse(w, unreachable(x.request, err))
 }
 
-// ended handles a request whose context ended before its answer. A watch that the shutdown ends is refused. Otherwise
-// the client has gone, or its request is cut off: it must not receive an empty answer with 200.
+// ended handles a request whose context ended before its answer. A watch that the shutdown ends is refused. Any other
+// request is aborted, because its client must not receive an empty answer with 200.
 func ended(w http.ResponseWriter, x *exchange) {
 	if errors.Is(context.Cause(x.request.Context()), upstream.ErrEnd) {
 		x.refuse(w, unavailable("the server is shutting down"))
@@ -176,7 +173,6 @@ func ended(w http.ResponseWriter, x *exchange) {
 	panic(http.ErrAbortHandler)
 }
 
-// lost counts and logs a request that a target did not answer.
 func (s *Split) lost(at *server, r *http.Request, err error) {
 	s.metrics.Failed(string(at.kind))
 	at.lost(r, err)

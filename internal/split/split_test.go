@@ -316,7 +316,7 @@ func TestUnverifiedFacadeIsExplained(t *testing.T) {
 		t.Errorf("got %d %s", answer.StatusCode, body)
 	}
 	lines := run.logs.FilterMessage("Target is not ready").All()
-	const want = "the file of --facade-ca-file must contain the authority of the server's certificate, which must name 127.0.0.1"
+	const want = "the file of --facade-ca-file must contain the authority of the server's certificate, and the certificate must name 127.0.0.1"
 	if len(lines) != 1 || !strings.Contains(lines[0].ContextMap()["error"].(string), want) {
 		t.Errorf("got %v, want %s", lines, want)
 	}

@@ -19,18 +19,20 @@ import (
 )
 
 const (
-	// checkInterval is the time between two checks of a target, and checkTimeout the maximum duration of one.
+	// checkInterval is the time between two checks of a target. checkTimeout is the maximum duration of a check, and of
+	// connecting and of the TLS handshake for any request.
 	checkInterval = 2 * time.Second
 	checkTimeout  = 5 * time.Second
 	// mostFailures is the number of consecutive failed checks that make a server unready.
 	mostFailures = 2
-	// streamBuffer bounds, in bytes, what a connection receives for a client that does not read. It is also the maximum
-	// that a response can have in flight. 256 KiB in half a millisecond are 4 Gbit/s.
+	// streamBuffer is the maximum number of bytes that a connection receives for a client that does not read. It bounds
+	// the rate of a response: 256 KiB per round trip of half a millisecond are 4 Gbit/s.
 	streamBuffer = 256 << 10
-	// idleTime is shorter than the 90 s of kube-apiserver and of facades. Otherwise they could close a connection just
-	// when a write is sent on it.
+	// idleTime is shorter than the idle timeout of kube-apiserver and of facades (90 s). Otherwise these servers could
+	// close a connection at the moment when a write is sent on it.
 	idleTime = 30 * time.Second
-	// idleConnections is the number of connections that wait for the next write. Each further one costs a handshake.
+	// idleConnections is the maximum number of idle connections to a target. A write without an idle connection costs a
+	// handshake.
 	idleConnections = 256
 )
 
@@ -38,11 +40,11 @@ const (
 type server struct {
 	kind Target
 	base *url.URL
-	// many sends many requests on a connection, with HTTP/2. kube-apiserver ends such a connection when any request on
-	// it is anonymous or has a wrong token. The transport then repeats requests that were not processed, which is
-	// impossible for requests with a body. Therefore only GETs use the field many.
+	// The field many sends many requests on a connection, with HTTP/2. kube-apiserver ends such a connection when any
+	// request on it is anonymous or has a wrong token. The transport then repeats requests that were not processed,
+	// which is impossible for requests with a body. Therefore only GETs use the field many.
 	//
-	// one sends one request at a time on a connection, with HTTP/1.1. It is for writes, checks and upgrades.
+	// The field one sends one request at a time on a connection, with HTTP/1.1. It is for writes, checks and upgrades.
 	many, one tracked
 	ready     atomic.Bool
 	checked   chan struct{} // closed after the first check
@@ -51,8 +53,8 @@ type server struct {
 	failures int // consecutive failed checks; only watchHealth uses it
 }
 
-// newServer returns a server that is not ready before its first check. caFile may be empty, for the system's
-// authorities.
+// newServer returns a server that is not ready before its first check. If caFile is empty, the system's certificates
+// verify the server.
 func newServer(kind Target, address, caFile string, log *zap.Logger) (*server, error) {
 	base, err := url.Parse(address)
 	if err != nil || base.Scheme != "https" || base.Host == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "" {
@@ -69,7 +71,7 @@ func newServer(kind Target, address, caFile string, log *zap.Logger) (*server, e
 	}, nil
 }
 
-// readAuthorities reads the certificates that verify servers; nil for those of the system.
+// readAuthorities reads the certificates that verify servers. nil stands for the certificates of the system.
 func readAuthorities(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil
@@ -95,14 +97,13 @@ func newTransport(roots *x509.CertPool, http2 bool) *http.Transport {
 		TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout: checkTimeout, DisableCompression: true, IdleConnTimeout: idleTime,
 		MaxIdleConnsPerHost: idleConnections, ExpectContinueTimeout: time.Second, Protocols: protocols,
-		// The pings detect a server that has disappeared, also under watches without events.
+		// The pings detect a server that has disappeared, also while its watches send no events.
 		HTTP2: &http.HTTP2Config{
 			MaxReceiveBufferPerStream: streamBuffer, SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second,
 		},
 	}
 }
 
-// watchHealth checks the server at an interval until the context ends.
 func (s *server) watchHealth(ctx context.Context) {
 	ticker := time.NewTicker(checkInterval)
 	defer ticker.Stop()
@@ -169,25 +170,23 @@ func (s *server) check(ctx context.Context) error {
 	return nil
 }
 
-// lost logs a failed request, a few times per minute.
 func (s *server) lost(r *http.Request, err error) {
 	s.few.Warn("Request to target failed", zap.String("method", r.Method), zap.String("path", r.URL.Path),
 		zap.Error(explained(err, s)))
 }
 
-// closeIdle closes idle connections.
 func (s *server) closeIdle() {
 	s.many.CloseIdleConnections()
 	s.one.CloseIdleConnections()
 }
 
-// explained adds to a failed verification what an operator can do.
+// explained adds advice for operators to a failed verification of a certificate.
 func explained(err error, s *server) error {
 	var unverified *tls.CertificateVerificationError
 	if !errors.As(err, &unverified) {
 		return err
 	}
-	return fmt.Errorf("%w: the file of --%s-ca-file must contain the authority of the server's certificate, which must name %s",
+	return fmt.Errorf("%w: the file of --%s-ca-file must contain the authority of the server's certificate, and the certificate must name %s",
 		err, s.kind, s.base.Hostname())
 }
 

@@ -10,7 +10,6 @@ import (
 // unsentError is the error of a request that no server has received, because there was no connection to send it on.
 type unsentError struct{ error }
 
-// Unwrap returns the cause.
 func (e *unsentError) Unwrap() error { return e.error }
 
 // unsent reports whether no server can have received the request. A request that a transport has begun to send may have
@@ -23,7 +22,6 @@ func unsent(err error) bool {
 // tracked is a transport that returns an unsentError for requests that were not sent.
 type tracked struct{ *http.Transport }
 
-// RoundTrip implements http.RoundTripper.
 func (t tracked) RoundTrip(r *http.Request) (*http.Response, error) {
 	var connected atomic.Bool
 	answer, err := t.Transport.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{

@@ -6,31 +6,31 @@ import (
 	"io"
 )
 
-// Maximum sizes of a block with several lines, and of a line, in bytes.
+// When a block has at least blockSize bytes, it ends at its last complete line. longestLine is the maximum size of a
+// block, and therefore of a line, in bytes.
 const (
 	blockSize   = 1 << 20
 	longestLine = 4 << 20
 )
 
-// block is a number of complete lines of one file.
 type block struct {
 	file  string
 	first int // number of the first line, from 1
 	lines []byte
-	data  []byte // contains lines
+	data  []byte // the buffer that contains lines
 }
 
-// cutter cuts the content of a file into blocks.
 type cutter struct {
 	content io.Reader
 	file    string
 	rest    []byte // bytes after the last block, from the beginning of a line
 	line    int    // number of the line at which rest begins
 	ended   error  // error of the last read
-	tooLong int    // lines that were left out
+	tooLong int    // number of lines that were left out
 }
 
-// next fills a block with lines. It returns io.EOF after the last line, which may lack its newline.
+// next fills a block with lines. After the last line, which may lack its newline, it returns the error of the last
+// read, usually io.EOF.
 func (c *cutter) next(b *block) error {
 	b.file = c.file
 	b.data = append(b.data[:0], c.rest...)
@@ -70,14 +70,14 @@ func (c *cutter) fill(b *block) {
 	c.ended = err
 }
 
-// cut ends the block after n bytes. The bytes after them begin the next block.
+// cut ends the block after n bytes. The remaining bytes begin the next block.
 func (c *cutter) cut(b *block, n int) {
 	c.rest = append(c.rest, b.data[n:]...)
 	b.first, b.lines = c.line, b.data[:n]
 	c.line += bytes.Count(b.lines, []byte{'\n'})
 }
 
-// leaveOut drops a line that is too long, up to its end.
+// leaveOut drops the rest of a line that is too long.
 func (c *cutter) leaveOut(b *block) {
 	c.tooLong++
 	c.line++

@@ -14,8 +14,8 @@ type Event struct {
 	Stage Stage
 	Verb  []byte
 	URI   []byte // path and query
-	User  []byte // name of the user
-	Agent []byte // User-Agent header
+	User  []byte
+	Agent []byte
 
 	Group, Resource, Subresource, Namespace, Name []byte // empty if the path is not the path of a resource
 
@@ -32,7 +32,7 @@ type Stage int
 
 // The stages.
 const (
-	Other    Stage = iota // the request arrived
+	Other    Stage = iota // any other stage, such as the arrival of the request
 	Started               // the response to a long-running request began
 	Complete              // the response ended, or a panic ended the request
 )
@@ -42,7 +42,7 @@ var (
 	errTime    = errors.New("invalid timestamp")
 )
 
-// parse reads one line. The error is not nil if the line is not an audit event.
+// parse reads one line. It returns an error if the line is not an audit event.
 func (e *Event) parse(line []byte) error {
 	*e = Event{}
 	s := scan.Scanner{Data: line}
@@ -105,8 +105,8 @@ func (e *Event) member(s *scan.Scanner, key []byte) (err error) {
 	return err
 }
 
-// credential is the key of the extra that names the caller's credential, and certificates the beginning of its value
-// for client certificates.
+// credential is the key in the user's extra for the caller's credential. certificates is the prefix of the value for a
+// client certificate.
 const (
 	credential   = "authentication.kubernetes.io/credential-id"
 	certificates = `"X509SHA256=`
@@ -182,7 +182,6 @@ func text(s *scan.Scanner) ([]byte, error) {
 	return raw, err
 }
 
-// timestamp reads a time in RFC 3339.
 func timestamp(s *scan.Scanner) (time.Time, error) {
 	raw, err := text(s)
 	if err != nil {

@@ -55,10 +55,10 @@ func Find(names []string, stdin io.Reader) (*Files, error) {
 	return f, nil
 }
 
-// Read returns the number of bytes read so far, compressed where the file is. Safe for concurrent use.
+// Read returns the number of bytes read so far, before decompression. Safe for concurrent use.
 func (f *Files) Read() int64 { return f.read.Load() }
 
-// open returns the content of a file, decompressed if it begins as gzip does.
+// open returns the content of a file. It decompresses a file that begins with gzip's magic number.
 func (f *Files) open(name string) (content io.Reader, closing func(), err error) {
 	raw, closing := f.stdin, func() {}
 	if name != Stdin {
@@ -80,7 +80,6 @@ func (f *Files) open(name string) (content io.Reader, closing func(), err error)
 	return unzipped, closing, nil
 }
 
-// counted counts the bytes that are read.
 type counted struct {
 	io.Reader
 	n *atomic.Int64

@@ -8,30 +8,29 @@ import (
 	"sync"
 )
 
-// Counts says what was read.
+// Counts are the numbers of lines that were read, with the errors.
 type Counts struct {
 	Lines   int `json:"lines"`
 	Broken  int `json:"brokenLines"`  // not an audit event
 	TooLong int `json:"tooLongLines"` // longer than 4 MiB, and left out
-	// FirstBroken is the place of the first broken line, with the reason; empty if there is none.
+	// FirstBroken is the place of the first broken line, with the reason; empty if no line is broken.
 	FirstBroken string `json:"firstBroken,omitempty"`
 	// CutOff are the files that ended in the middle, with the reason.
 	CutOff []string `json:"cutOff,omitempty"`
 }
 
-// batch is a block with its events.
 type batch struct {
 	block
-	place  int // of the block in the log
+	place  int // number of the block in the log
 	events []Event
-	count  int    // lines
-	broken int    // lines
+	count  int    // number of lines
+	broken int    // number of broken lines
 	reason string // why the first broken line is broken, with its place
 }
 
-// Each calls a function for the events of all files: for several events at a time, in one goroutine, and in any order.
-// The events are valid until the function returns. Each returns an error if a file cannot be opened, or if the context
-// ends.
+// Each passes the events of all files to a function, several at a time and in any order. Only one goroutine calls the
+// function. The events are valid until the function returns. Each returns an error if a file cannot be opened, or if
+// the context ends.
 func (f *Files) Each(ctx context.Context, events func([]Event)) (Counts, error) {
 	workers := runtime.GOMAXPROCS(0)
 	batches := 2*workers + 1
@@ -72,7 +71,6 @@ func (f *Files) Each(ctx context.Context, events func([]Event)) (Counts, error) 
 	return counts, failed
 }
 
-// cut passes the blocks of all files to the workers.
 func (f *Files) cut(ctx context.Context, free chan *batch, work chan<- *batch) (Counts, error) {
 	var counts Counts
 	place := 0
