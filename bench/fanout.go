@@ -89,7 +89,6 @@ func (s *stage) fanOut(ctx context.Context, of *server, watches int, pods []stri
 // fanWatch counts the events and bytes of one watch. An event is a line.
 type fanWatch struct{ events, bytes atomic.Int64 }
 
-// Write implements io.Writer.
 func (w *fanWatch) Write(p []byte) (int, error) {
 	w.bytes.Add(int64(len(p)))
 	w.events.Add(int64(bytes.Count(p, []byte("\n"))))

@@ -9,11 +9,12 @@
 // by byte.
 //
 // With -sizes it measures instead how the cost of a facade grows with the number of pods (growth.go). The facade then
-// runs in front of a simulated kube-apiserver (internal/simulated), because a real one with so many pods would not fit
-// on this machine.
+// runs in front of a simulated kube-apiserver (internal/simulated), because a real server with so many pods would not
+// fit on this machine.
 //
-// With -node-watches it measures watches of as many nodes (nodescale.go), also in front of a simulated kube-apiserver.
-// The clients are those of internal/agents. With -replay-events it measures replays of a journal (replay.go).
+// With -node-watches it measures the watches of this number of nodes (nodescale.go), also in front of a simulated
+// kube-apiserver. internal/agents simulates the clients. With -replay-events it measures replays of a journal
+// (replay.go).
 //
 // The scenarios are data in scenarios.go; internal/report writes the results. The command fails when a response is
 // wrong, never because it is slow. Goroutines: those of net/http, and those that send requests, watch or write during

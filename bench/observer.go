@@ -94,7 +94,6 @@ type endedError struct {
 	cause  error
 }
 
-// Error implements error.
 func (e *endedError) Error() string {
 	return fmt.Sprintf("%s ended a watch after %d events: %v", e.server, e.after, e.cause)
 }

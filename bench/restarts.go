@@ -250,7 +250,6 @@ func (r *returning) counting(next http.RoundTripper) http.RoundTripper {
 // roundTrips is an http.RoundTripper made of a function.
 type roundTrips func(*http.Request) (*http.Response, error)
 
-// RoundTrip implements http.RoundTripper.
 func (f roundTrips) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func (r *returning) receive(informer int, object any) {

@@ -106,7 +106,6 @@ type answerError struct {
 	code                   int // HTTP status; 0 for other errors
 }
 
-// Error implements error.
 func (e *answerError) Error() string { return fmt.Sprintf("%s: %s: %s", e.server, e.question, e.what) }
 
 // open sends a question and returns the response after its header. The caller closes the body.

@@ -83,7 +83,6 @@ type members struct {
 	open  bool
 }
 
-// Read implements io.Reader.
 func (m *members) Read(p []byte) (int, error) {
 	if !m.open {
 		if err := m.next(); err != nil {

@@ -95,7 +95,6 @@ type beginning struct {
 	most int
 }
 
-// Write implements io.Writer.
 func (b *beginning) Write(p []byte) (int, error) {
 	if room := b.most - b.Len(); room > 0 {
 		_, _ = b.Buffer.Write(p[:min(room, len(p))])
@@ -127,7 +126,6 @@ type clocked struct {
 	bytes int64
 }
 
-// Read implements io.Reader.
 func (c *clocked) Read(p []byte) (int, error) {
 	n, err := c.body.Read(p)
 	if n > 0 && c.bytes == 0 {

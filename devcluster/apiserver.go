@@ -18,11 +18,11 @@ import (
 const frontProxyName = "front-proxy-client"
 
 // apiServerStart is the timeout for the start of kube-apiserver. A start takes 3 seconds on an idle machine, and a
-// minute next to a compiler.
+// minute while a compiler runs.
 const apiServerStart = 2 * time.Minute
 
 // addAPIServers adds the requested number of kube-apiservers, which differ only in their ports. Kubeconfigs contain the
-// URL of the first one.
+// URL of the first server.
 func (c *Cluster) addAPIServers() error {
 	c.servers = make(map[string]string)
 	for i := range max(c.options.APIServers, 1) {
@@ -100,8 +100,8 @@ func (c *Cluster) apiServerArgs(port *ports.Reservation) []string {
 		"--service-account-key-file=" + pki.ServiceAccount.PublicFile,
 		"--service-account-signing-key-file=" + pki.ServiceAccount.PrivateFile,
 		"--profiling=true",
-		// An old version stays readable until etcd is compacted. Responses in tests must not depend on the duration of a
-		// suite.
+		// An old resourceVersion stays readable until etcd is compacted. Responses in tests must not depend on the duration
+		// of a suite.
 		"--etcd-compaction-interval=2h",
 	}
 	if c.separate != nil {
@@ -125,8 +125,8 @@ func replaceFlags(defaults, given []string) []string {
 	return append(defaults, given...)
 }
 
-// overrides returns the value of --etcd-servers-overrides that moves resources, "events" or
-// "coordination.k8s.io/leases", to another etcd.
+// overrides returns the value of --etcd-servers-overrides that moves resources to another etcd. Examples of
+// resources are "events" and "coordination.k8s.io/leases".
 func overrides(resources []string, url string) string {
 	all := make([]string, len(resources))
 	for i, resource := range resources {

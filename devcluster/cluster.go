@@ -21,16 +21,13 @@ const (
 	apiServerName = string(binaries.APIServer)
 )
 
-// separateEtcdName is the name of the etcd for Options.SeparateEtcd.
 const separateEtcdName = etcdName + "-2"
 
-// createWithin is the timeout for the creation of objects after the servers are ready.
 const createWithin = 2 * time.Minute
 
 // maxNodes is the maximum number of nodes with distinct addresses.
 const maxNodes = 100 * 256
 
-// maxAPIServers is the maximum number of kube-apiservers.
 const maxAPIServers = 9
 
 // Cluster is a running control plane. Its methods are safe for concurrent use.
@@ -44,7 +41,7 @@ type Cluster struct {
 	kubeconfigs  map[string]string
 	servers      map[string]string // URL of each kube-apiserver, by the name of its process
 	etcd         *etcd
-	separate     *etcd // for Options.SeparateEtcd; nil if that is empty
+	separate     *etcd // for Options.SeparateEtcd; nil if it is empty
 
 	reservations []*ports.Reservation
 	spawner      *process.Spawner
@@ -77,7 +74,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// Failed delivers the first unexpected exit of a server, a *process.DeathError.
+// Failed delivers the first unexpected exit of a server as a *process.DeathError.
 func (c *Cluster) Failed() <-chan error { return c.failed }
 
 // Close kills every process and waits for them. It removes the directory if Start created it and Options.Keep is
@@ -144,7 +141,6 @@ func (c *Cluster) makeDir(context.Context) (err error) {
 	return os.MkdirAll(c.dir, 0o700)
 }
 
-// describe creates certificates and kubeconfigs, and adds the specification of every server.
 func (c *Cluster) describe(context.Context) (err error) {
 	c.spawner = process.NewSpawner()
 	if c.certificates, err = MakeCertificates(c.path("pki"), nil); err != nil {
@@ -175,7 +171,7 @@ func (c *Cluster) describe(context.Context) (err error) {
 	return c.addKwok(port)
 }
 
-// run starts the servers in order, because each needs the one before it.
+// run starts the servers in order, because a server may need the earlier ones.
 func (c *Cluster) run(ctx context.Context) error {
 	for _, name := range c.order {
 		if err := c.processes[name].Start(ctx); err != nil {
@@ -185,7 +181,6 @@ func (c *Cluster) run(ctx context.Context) error {
 	return nil
 }
 
-// createObjects creates the users' permissions, the nodes and the demo objects.
 func (c *Cluster) createObjects(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, createWithin)
 	defer cancel()
@@ -203,7 +198,6 @@ func (c *Cluster) createObjects(ctx context.Context) error {
 	return nil
 }
 
-// add adds a server that run will start.
 func (c *Cluster) add(program binaries.Program, spec process.Spec) {
 	spec.Path = c.programs[program]
 	spec.LogFile = c.path(spec.Name + ".log")

@@ -14,11 +14,11 @@ import (
 	"github.com/listfacade/listfacade/devcluster/internal/process"
 )
 
-// stopWithin is the timeout for a graceful stop. kube-apiserver keeps running watches open for up to 60 seconds.
+// stopWithin is the timeout for a graceful stop. After SIGTERM, kube-apiserver keeps watches open for up to 60 seconds.
 const stopWithin = 90 * time.Second
 
-// maxSocketPath is the maximum length of the path of a unix socket on every system (104 bytes with the terminator on
-// macOS).
+// maxSocketPath is the maximum length of a unix socket's path in bytes. The limit of macOS, 104 with the terminator, is
+// lower than that of Linux.
 const maxSocketPath = 103
 
 // ErrUnknown is returned for an unknown process or action.
@@ -34,7 +34,7 @@ const (
 	Continue = "continue" // SIGCONT
 )
 
-// Do performs one of the actions above on one server. It fails with ErrUnknown, or with *process.StateError when the
+// Do performs an action, such as Kill, on one server. Its errors include ErrUnknown, and *process.StateError if the
 // server's state does not allow the action.
 func (c *Cluster) Do(ctx context.Context, name, action string) error {
 	p, ok := c.processes[name]
@@ -71,11 +71,10 @@ func stop(ctx context.Context, p *process.Process) error {
 // Compact compacts etcd's history at the current revision, and returns that revision.
 func (c *Cluster) Compact(ctx context.Context) (int64, error) { return c.etcd.compact(ctx) }
 
-// control serves Do, Compact and Processes on a unix socket.
 type control struct {
 	path   string
 	server *http.Server
-	served chan error // result of the serving goroutine
+	served chan error
 }
 
 func serveControl(c *Cluster) (*control, error) {
@@ -84,8 +83,8 @@ func serveControl(c *Cluster) (*control, error) {
 		return nil, fmt.Errorf("%s: the path of the control socket has more than %d bytes; choose a shorter directory", path,
 			maxSocketPath)
 	}
-	// A cluster that was killed leaves its socket in a directory of the caller. The socket is not in use, because etcd is
-	// already running and has the lock of its data directory.
+	// An earlier cluster that was killed leaves its socket in a directory of the caller. No process serves the socket,
+	// because this cluster's etcd already has the lock of the data directory.
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("remove old control socket: %w", err)
 	}
@@ -126,7 +125,6 @@ func (c *Cluster) routes() http.Handler {
 	return mux
 }
 
-// answer writes the result as JSON, or the error as text.
 func answer(w http.ResponseWriter, result any, err error) {
 	var state *process.StateError
 	switch {

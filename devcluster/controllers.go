@@ -12,10 +12,8 @@ import (
 	"github.com/listfacade/listfacade/devcluster/internal/process"
 )
 
-// controllerStart is the timeout for the start of a controller.
 const controllerStart = 2 * time.Minute
 
-// addControllers adds kube-controller-manager and kube-scheduler if they are in the options.
 func (c *Cluster) addControllers(port func() (*ports.Reservation, error)) error {
 	further := map[Component][]string{
 		ControllerManager: {

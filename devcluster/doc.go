@@ -3,7 +3,7 @@
 //
 // Start returns when the cluster is ready and its users have their permissions. Every cluster has its own ports, files
 // and certificates, so many clusters can run at the same time. Close ends every process and removes a temporary
-// directory. On Linux, the kernel also ends the processes when the parent process dies for any reason.
+// directory (Options.Keep). On Linux, the kernel also ends the processes when the parent process dies for any reason.
 //
 // A Cluster owns its processes, the goroutines that start them and wait for them (see internal/process), and the
 // goroutine that serves its control socket. Close waits for all of them.

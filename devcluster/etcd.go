@@ -15,17 +15,15 @@ import (
 // notifications advance kube-apiserver's periodic bookmarks.
 const progressEvery = 5 * time.Second
 
-// etcdStart is the timeout for the start of etcd. A start takes half a second on an idle machine, and much longer next
-// to a compiler.
+// etcdStart is the timeout for the start of etcd. A start takes half a second on an idle machine, and much longer while
+// a compiler runs.
 const etcdStart = 2 * time.Minute
 
-// etcd is a client of one of the cluster's etcds.
 type etcd struct {
 	url    string
 	client *probe.Client
 }
 
-// addEtcds adds the main etcd, and a second one if Options.SeparateEtcd is not empty.
 func (c *Cluster) addEtcds() (err error) {
 	if c.etcd, err = c.addEtcd(etcdName); err != nil || len(c.options.SeparateEtcd) == 0 {
 		return err
@@ -80,8 +78,8 @@ func (c *Cluster) etcdArgs(dir, url, peerURL string) []string {
 	return args
 }
 
-// compact compacts etcd at the current revision and returns it. A watch or a list at an older revision then fails as
-// soon as it reaches etcd.
+// compact compacts etcd at the current revision and returns the revision. A watch or a list at an older revision then
+// fails as soon as it reaches etcd.
 func (e *etcd) compact(ctx context.Context) (int64, error) {
 	var current struct {
 		Header struct {

@@ -16,7 +16,7 @@ type Info struct {
 	Kubeconfigs map[string]string         `json:"kubeconfigs"` // path by user
 	Binaries    map[string]string         `json:"binaries"`    // path by program
 	Processes   map[string]process.Status `json:"processes"`
-	Control     string                    `json:"control"` // path of the control socket
+	Control     string                    `json:"control"`
 	Etcd        EtcdInfo                  `json:"etcd"`
 }
 

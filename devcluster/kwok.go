@@ -15,7 +15,7 @@ import (
 	"github.com/listfacade/listfacade/devcluster/manifests"
 )
 
-// leaseSeconds is the duration of a node's lease, the same as of a kubelet.
+// leaseSeconds is the duration of a node's lease, the same as a kubelet's.
 const leaseSeconds = "40"
 
 // addKwok adds the node simulator. Its HTTP server is used only for the readiness check.
@@ -57,7 +57,6 @@ func healthz(ctx context.Context, address string) error {
 	return response.Body.Close()
 }
 
-// addNodes creates the nodes in three zones, each with its own pod CIDR.
 func (c *Cluster) addNodes(ctx context.Context) error {
 	const node = `---
 apiVersion: v1

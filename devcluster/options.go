@@ -39,25 +39,25 @@ func ParseComponents(names []string) ([]Component, error) {
 	return slices.Compact(components), nil
 }
 
-// Options describe a cluster. The zero value is the one that starts fastest: an empty etcd and kube-apiserver.
+// Options describe a cluster. The zero value starts fastest: an empty etcd and one kube-apiserver.
 type Options struct {
 	Components []Component // in addition to etcd and kube-apiserver
 	Nodes      int         // number of nodes that kwok simulates, named node-0 and up; ignored without kwok
 	APIServers int         // number of kube-apiservers on the same etcd, up to 9; 0 means 1
-	Demo       Demo        // whether to create demo objects
-	Sync       Sync        // whether etcd syncs its writes to disk
-	Dir        string      // directory for all files; empty: a new temporary directory
-	Keep       Keep        // whether Close removes the directory
-	APIServer  []string    // additional flags of kube-apiserver, with values; they replace defaults of the same name
-	Etcd       []string    // additional flags of etcd, after the defaults
+	Demo       Demo
+	Sync       Sync
+	Dir        string // directory for all files; if empty, a new temporary directory
+	Keep       Keep
+	APIServer  []string // additional flags of kube-apiserver, with values; they replace defaults of the same name
+	Etcd       []string // additional flags of etcd, after the defaults
 	// SeparateEtcd are resources in a second etcd, such as "events" or "coordination.k8s.io/leases".
 	SeparateEtcd []string
 
-	Release   string    // older release of Kubernetes, such as "1.30"; empty: the release in go.mod
-	ModuleDir string    // module with the sources; empty: searched from the working directory upwards
-	CacheDir  string    // directory for built binaries; empty: the user's cache directory
-	Code      Code      // compiler options
-	Progress  io.Writer // progress messages for the user, one a line; nil: discarded
+	Release   string // older release of Kubernetes, such as "1.30"; if empty, the release in go.mod
+	ModuleDir string // module with the sources; if empty, searched from the working directory upwards
+	CacheDir  string // directory for built binaries; if empty, the user's cache directory
+	Code      Code
+	Progress  io.Writer // progress messages for the user, one a line; if nil, they are discarded
 }
 
 // Code selects between a fast build and fast programs.

@@ -20,10 +20,10 @@ type User struct {
 // Names of the users for developers and tests.
 const (
 	Admin      = "admin"      // may do everything
-	Alice      = "alice"      // reads namespace team-a, no Secrets
+	Alice      = "alice"      // reads usual resources in namespace team-a, no Secrets
 	Node       = "node-0"     // the kubelet of node-0
-	Reader     = "reader"     // reads everything but Secrets
-	Listfacade = "listfacade" // reads everything but Secrets, creates TokenReviews and SubjectAccessReviews
+	Reader     = "reader"     // reads all built-in resources except Secrets
+	Listfacade = "listfacade" // has the rights of Reader, and those that a facade needs for its callers
 )
 
 // Users returns all users, including the identities of the cluster's own controllers.

@@ -1,6 +1,6 @@
 package main
 
-// dashboard is the part of Grafana's dashboard format that this one uses (schema version 39, Grafana 10 and later).
+// dashboard is the used part of Grafana's dashboard format (schema version 39, Grafana 10 and later).
 type dashboard struct {
 	UID           string     `json:"uid"`
 	Title         string     `json:"title"`
@@ -22,7 +22,6 @@ type templating struct {
 	List []variable `json:"list"`
 }
 
-// variable is a selection that the user of the dashboard makes.
 type variable struct {
 	Name       string      `json:"name"`
 	Type       string      `json:"type"`
@@ -40,7 +39,6 @@ type datasource struct {
 	UID  string `json:"uid"`
 }
 
-// panel is a graph, or the title of a row of graphs.
 type panel struct {
 	ID          int          `json:"id"`
 	Type        string       `json:"type"`
@@ -68,7 +66,6 @@ type fieldDefaults struct {
 	Min  int    `json:"min"`
 }
 
-// target is one query of a panel.
 type target struct {
 	RefID        string `json:"refId"`
 	Expr         string `json:"expr"`

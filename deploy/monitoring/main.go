@@ -21,7 +21,6 @@ func main() {
 	}
 }
 
-// write writes the dashboard in the format of dashboard.json.
 func write(to io.Writer) error {
 	encoder := json.NewEncoder(to)
 	encoder.SetEscapeHTML(false)

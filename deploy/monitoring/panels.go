@@ -1,15 +1,12 @@
 package main
 
-// graph is a panel without a position.
 type graph struct {
 	title, about, unit string
 	queries            []query
 }
 
-// query is a PromQL expression of a graph, with the legend of its lines.
 type query struct{ expr, legend string }
 
-// row is a title with graphs below it, three per line.
 type row struct {
 	title  string
 	graphs []graph
@@ -18,7 +15,7 @@ type row struct {
 // prometheus is the data source of all panels. The user of the dashboard selects it.
 var prometheus = &datasource{Type: "prometheus", UID: "$datasource"}
 
-// of selects series by the replicas and resources that the user of the dashboard chose. pods selects by replicas only.
+// Label selectors of queries, by the replicas (pod) and resources that the user of the dashboard chose.
 const (
 	of   = `job="listfacade",pod=~"$pod",resource=~"$resource"`
 	pods = `job="listfacade",pod=~"$pod"`
@@ -30,7 +27,6 @@ const (
 	height  = 8
 )
 
-// newDashboard returns the dashboard with all rows.
 func newDashboard() dashboard {
 	d := dashboard{
 		UID: "listfacade", Title: "listfacade", Tags: []string{"kubernetes", "listfacade"}, SchemaVersion: 39, Editable: true,
@@ -54,7 +50,6 @@ func newDashboard() dashboard {
 	return d
 }
 
-// chosen returns a variable with which the user selects values of a label.
 func chosen(name, label, values string) variable {
 	return variable{
 		Name: name, Type: "query", Label: label, Query: values, Datasource: prometheus, Multi: true, IncludeAll: true,

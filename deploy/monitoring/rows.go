@@ -1,11 +1,11 @@
 package main
 
-// rows returns the rows of the dashboard. The first ones show what clients notice, the last ones the costs.
+// rows returns the rows of the dashboard. The first rows show effects on clients, the last rows the costs.
 func rows() []row {
 	return []row{requests(), lanes(), watches(), freshness(), selfAudit(), upstream(), callers(), saved(), memory()}
 }
 
-// saved shows what kube-apiserver does not have to do. The CPU is an estimate with the prices of docs/benchmarks.md.
+// saved shows work that kube-apiserver does not have to do. The CPU is an estimate (prices of docs/benchmarks.md).
 func saved() row {
 	const cpu, caused = "listfacade_saved_cpu_seconds_total", "listfacade_caused_cpu_seconds_total"
 	all := func(metric string) string { return "sum(rate(" + metric + "{" + pods + "}[$__rate_interval]))" }
@@ -49,7 +49,7 @@ func lanes() row {
 			[]query{{"max by (pod, resource) (listfacade_lane_stale_seconds{" + of + "})", "{{pod}} {{resource}}"}}},
 		{"Lanes being filled", "1 while a resource is being listed.", "short",
 			[]query{{"1 - min by (pod, resource) (listfacade_lane_synced{" + of + "})", "{{pod}} {{resource}}"}}},
-		{"Relists", "Lists because the upstream no longer had the missing events.", "short",
+		{"Relists", "Repeated lists, for example because the upstream no longer had the missing events.", "short",
 			[]query{{"sum by (pod, resource) (increase(listfacade_upstream_relists_total{" + of + "}[$__rate_interval]))",
 				"{{pod}} {{resource}}"}}},
 		{"Lag behind the newest replica", "In resourceVersions. A quiet resource lags until its next bookmark.", "short",

@@ -13,7 +13,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// chartDir is the directory of the chart. Some of its directories are symbolic links, which the archive follows.
+// chartDir is the directory of the chart. The archive contains the targets of its symbolic links.
 const chartDir = "deploy/chart/listfacade"
 
 var (
@@ -21,8 +21,8 @@ var (
 	notInVersions   = regexp.MustCompile(`[^0-9A-Za-z-]+`)
 )
 
-// chartVersion returns the version of the chart, which must be a semantic version. If r.version is not one, it becomes
-// the suffix of 0.0.0.
+// chartVersion returns the version of the chart, which must be a semantic version. Any other r.version becomes the
+// suffix of 0.0.0.
 func (r release) chartVersion() string {
 	if found := semanticVersion.FindStringSubmatch(r.version); found != nil {
 		return found[1]
@@ -30,7 +30,7 @@ func (r release) chartVersion() string {
 	return "0.0.0-g" + notInVersions.ReplaceAllString(r.version, "-")
 }
 
-// writeChart writes the archive that `helm install` accepts, without the current time that helm package would write.
+// writeChart writes the archive that `helm install` accepts. Unlike helm package, it does not write the current time.
 func (r release) writeChart(digest v1.Hash) error {
 	files, err := r.chartFiles(filepath.Join(r.root, filepath.FromSlash(chartDir)), "listfacade")
 	if err != nil {
@@ -66,7 +66,7 @@ func (r release) writeChart(digest v1.Hash) error {
 	return os.WriteFile(r.path("listfacade-"+r.chartVersion()+".tgz"), out.Bytes(), 0o644)
 }
 
-// chartFiles returns the files of a directory, named below a prefix. It follows symbolic links, and skips what
+// chartFiles returns the files of a directory, named below a prefix. It follows symbolic links, and skips files that
 // .helmignore names.
 func (r release) chartFiles(dir, prefix string) ([]file, error) {
 	entries, err := os.ReadDir(dir)
@@ -76,7 +76,7 @@ func (r release) chartFiles(dir, prefix string) ([]file, error) {
 	var files []file
 	for _, entry := range entries {
 		source := filepath.Join(dir, entry.Name())
-		info, err := os.Stat(source) // of the target of a link
+		info, err := os.Stat(source) // the target of a link
 		if err != nil {
 			return nil, err
 		}
@@ -113,7 +113,7 @@ func (r release) ignored(name string) bool {
 	return false
 }
 
-// replaceAll replaces texts, given as pairs. It returns an error unless each text occurs exactly once.
+// replaceAll replaces lines, given as pairs. It returns an error unless each line to replace occurs exactly once.
 func replaceAll(data []byte, pairs ...string) ([]byte, error) {
 	for i := 0; i < len(pairs); i += 2 {
 		if n := bytes.Count(data, []byte("\n"+pairs[i]+"\n")); n != 1 {

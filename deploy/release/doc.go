@@ -7,6 +7,6 @@
 // The same sources, binaries and options give the same bytes: all times are the commit's time, and all lists are
 // sorted. The program needs neither Docker nor helm. The subcommand push sends the image to the registry.
 //
-// The files contain only two addresses: of the registry and of the sources. Without a registry, the manifests name only
-// the image, for nodes that already have it.
+// Flags give the registry and the URL of the sources, and the files contain both. Without a registry, the manifests
+// name only the image, for nodes that already have it.
 package main

@@ -30,7 +30,6 @@ const (
 	user = 65532
 )
 
-// file is a file of the image or of the chart.
 type file struct {
 	name string
 	mode int64
@@ -107,7 +106,7 @@ func (r release) image(architecture string) (v1.Image, error) {
 	return mutate.ConfigFile(image, config)
 }
 
-// labels returns the labels of the image, with the names of the OCI.
+// labels returns the labels of the image, under the names that the OCI defines.
 func (r release) labels() map[string]string {
 	labels := map[string]string{
 		"title": "listfacade", "description": "A read-only cache in front of kube-apiserver", "licenses": "Apache-2.0",
@@ -179,11 +178,10 @@ func (r release) tarOf(files []file) ([]byte, error) {
 			return nil, err
 		}
 	}
-	err := archive.Close() // which writes the end
+	err := archive.Close() // writes the end of the archive
 	return out.Bytes(), err
 }
 
-// pack writes all files of a directory into an archive.
 func (r release) pack(dir, target string) error {
 	var files []file
 	err := filepath.WalkDir(dir, func(name string, entry os.DirEntry, err error) error {

@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// release has the options of the command.
 type release struct {
-	root, dist string // directories: of the repository, and of the binaries and all written files
+	root, dist string // directory of the repository; directory of the binaries and of all written files
 	version    string
 	commit     string
 	time       time.Time // of the commit
@@ -55,7 +54,6 @@ func run(args []string) error {
 	return fmt.Errorf("unknown command %q: want none, or push", flags.Arg(0))
 }
 
-// registryName matches the host and path of a registry.
 var registryName = regexp.MustCompile(`^[a-z0-9][a-zA-Z0-9.:-]*(/[a-z0-9._-]+)*$`)
 
 func (r release) validate() error {
@@ -70,7 +68,6 @@ func (r release) validate() error {
 	return nil
 }
 
-// write writes all files, and then checks the image.
 func (r release) write() error {
 	digest, err := r.writeImage()
 	if err != nil {
@@ -88,7 +85,6 @@ func (r release) write() error {
 	return nil
 }
 
-// imageName returns the name of the image without tag and digest.
 func (r release) imageName() string {
 	if r.registry == "" {
 		return "listfacade"
@@ -96,7 +92,7 @@ func (r release) imageName() string {
 	return r.registry + "/listfacade"
 }
 
-// imageTag returns the version as a tag, in which + is not allowed.
+// imageTag returns the version as a tag. A tag must not contain +.
 func (r release) imageTag() string { return strings.ReplaceAll(r.version, "+", "_") }
 
 func (r release) path(name string) string { return filepath.Join(r.dist, name) }

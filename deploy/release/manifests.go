@@ -29,7 +29,7 @@ func (r release) writeManifests(digest v1.Hash) error {
 	}
 	const placeholder = "image: listfacade:devel\n"
 	if n := bytes.Count(text, []byte(placeholder)); n != 1 {
-		return fmt.Errorf("got %d images, want 1", n)
+		return fmt.Errorf("got %d lines with the image listfacade:devel, want 1", n)
 	}
 	text = bytes.Replace(text, []byte(placeholder), []byte("image: "+image+"\n"), 1)
 	header := fmt.Sprintf("# listfacade %s: everything that a cluster needs.\n#\n#   kubectl apply --server-side -f install.yaml\n", r.version)

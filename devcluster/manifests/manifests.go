@@ -3,7 +3,7 @@ package manifests
 
 import "embed"
 
-// Files contains users.yaml for every cluster, kwok-stages.yaml, the configuration of kwok, and the demo objects.
+// Files contains users.yaml for every cluster, kwok-stages.yaml for kwok, and the demo objects.
 //
 //go:embed *.yaml demo/*.yaml
 var Files embed.FS

@@ -8,7 +8,7 @@ import (
 )
 
 // heavy are packages that bring in large libraries of which a facade would use little. Each enlarges the program by a
-// tenth or more, which stays in memory while it runs (docs/adr/0025-the-program-is-small.md).
+// tenth or more, which stays in memory while it runs (docs/adr/0025-small-libraries.md).
 var heavy = []string{
 	"k8s.io/client-go/kubernetes", "k8s.io/client-go/kubernetes/scheme", "k8s.io/client-go/discovery", "k8s.io/client-go/informers",
 	"k8s.io/api/core/v1", "k8s.io/kube-openapi/pkg/validation/spec", "github.com/google/gnostic-models/openapiv2",

@@ -37,7 +37,7 @@ var layers = []layer{
 	// limit: documents are queued per caller.
 	{dir: "internal/upstream", ours: []string{"internal/wire", "internal/discovery", "internal/serviceaccount", "internal/limit"}},
 	// selectors: a lane scans the selectable fields of its kind. fresh: the reflector reports changes of a lane to
-	// freshness checks (docs/adr/0007-who-learns-a-kind.md).
+	// freshness checks (docs/adr/0007-reflector-imports.md).
 	{dir: "internal/reflector", ours: []string{"internal/upstream", "internal/fresh", "internal/wire", "internal/divergence", "internal/journal", "cache", "selectors"}},
 	// The caller passes all data.
 	{dir: "internal/journal", never: pure},

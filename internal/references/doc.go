@@ -5,7 +5,7 @@
 // cache. A test must name each invariant. Prose has at most 120 columns, and avoids the wordings of phrases_test.go.
 //
 // The tests find a file by its path, relative to the root of the repository or to a directory above the text. They find
-// a flag by both of its dashes, and a make target by its backquotes. Names from other projects, such as flags of
+// a flag by its two dashes, and a make target by its backquotes. Names from other projects, such as flags of
 // kubectl, are listed with their origin in foreign_test.go.
 //
 // The package exports nothing: all code is in test files, and uses only the standard library.

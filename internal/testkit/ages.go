@@ -9,8 +9,8 @@ import (
 // ages matches the ages of objects, such as "59s", "2m5s" and "12m". An age in days does not change during a test.
 var ages = regexp.MustCompile(`\b\d+[smh](?:\d+[sm])?\b`)
 
-// agesBetween replaces the ages in got by those in before. It reports whether each age in got is at least the one in
-// before and at most the one in after.
+// agesBetween replaces the ages in got by the ages in before. It reports whether each age in got is at least the age in
+// before and at most the age in after.
 func agesBetween(before, got, after string) (aged string, between bool) {
 	low, is, high := ages.FindAllString(before, -1), ages.FindAllString(got, -1), ages.FindAllString(after, -1)
 	if len(low) != len(is) || len(high) != len(is) {
@@ -30,8 +30,8 @@ func ageOf(text string) time.Duration {
 	return age
 }
 
-// withAges returns an answer with the ages of the answer before it. It reports whether its own ages were between those
-// of the answers before and after.
+// withAges returns a copy of got with the ages in before. It reports whether each age in got was between the ages in
+// before and after.
 func withAges(before, got, after *Answer) (*Answer, bool) {
 	text, between := agesBetween(string(before.Body), string(got.Body), string(after.Body))
 	aged := *got
@@ -39,8 +39,8 @@ func withAges(before, got, after *Answer) (*Answer, bool) {
 	return &aged, between
 }
 
-// sameButAges reports whether got equals the outputs before and after it, except for ages between theirs and for the
-// width of columns, which depends on ages.
+// sameButAges reports whether got equals before, except for ages and for the width of columns, which depends on ages.
+// Each age must be between the ages in before and after.
 func sameButAges(before, got, after string) bool {
 	narrow := func(text string) string {
 		lines := strings.Split(text, "\n")

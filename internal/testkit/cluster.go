@@ -39,7 +39,7 @@ type Info struct {
 	Server      string            `json:"server"`
 	Servers     map[string]string `json:"servers"` // address of each kube-apiserver, by process
 	CAFile      string            `json:"caFile"`
-	Kubeconfigs map[string]string `json:"kubeconfigs"` // by user: admin, alice, node, reader
+	Kubeconfigs map[string]string `json:"kubeconfigs"` // by user, such as admin or alice
 	Binaries    map[string]string `json:"binaries"`
 	Processes   map[string]struct {
 		PID int `json:"pid"`
@@ -179,7 +179,6 @@ func (c *Cluster) post(ctx context.Context, path string) error {
 	return nil
 }
 
-// moduleRoot returns the directory of the module that the running test belongs to.
 func moduleRoot(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {
@@ -212,7 +211,6 @@ type tail struct {
 	limit int
 }
 
-// Write implements io.Writer.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

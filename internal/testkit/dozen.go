@@ -7,12 +7,12 @@ import (
 )
 
 // Dozen is a load of twelve clients of different kinds: pollers, informers, controllers, and clients that a facade
-// cannot serve. The same script runs with all requests at kube-apiserver, and with the reads at a facade.
+// cannot serve. The same script runs once against kube-apiserver alone, and once with the reads at a facade.
 type Dozen struct {
-	Namespace string // of the clients and of what they write; created by Prepare
+	Namespace string // of the clients and their objects; created by Prepare
 	Resource  string // core resource that most clients read, such as pods
-	Label     string // selector of a part of it
-	Field     string // field selector of a small part of it, escaped for a URL
+	Label     string // label selector of a part of the resource
+	Field     string // field selector of a small part of the resource, escaped for a URL
 }
 
 // ScriptedClient is one client of a Dozen.
@@ -30,7 +30,6 @@ type ScriptedRequest struct {
 
 func (r *ScriptedRequest) isRead() bool { return r.Method == http.MethodGet }
 
-// Media types of the clients.
 const (
 	scriptedJSON  = "application/json"
 	scriptedProto = "application/vnd.kubernetes.protobuf"
@@ -70,10 +69,9 @@ func (d Dozen) Clients() []ScriptedClient {
 	}
 }
 
-// account returns the name of the service account of a client.
 func (d Dozen) account(i int) string { return fmt.Sprintf("dozen-%d", i) }
 
-// Doing is one run of a Dozen.
+// Doing counts the requests of one run of a Dozen.
 type Doing struct {
 	Sent    int            // requests, watches included
 	Refused map[string]int // responses of 400 and above, by program

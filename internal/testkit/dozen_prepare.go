@@ -28,7 +28,7 @@ func (s *DozenServer) At(host, caFile string) *DozenServer {
 	return other
 }
 
-// Prepare creates the namespace, the objects and the rights of the clients, and returns kube-apiserver.
+// Prepare creates the namespace, the objects and the rights of the clients. It returns kube-apiserver as their server.
 func (d Dozen) Prepare(ctx context.Context, cluster *Cluster) (*DozenServer, error) {
 	admin, err := cluster.Config("admin")
 	if err != nil {
@@ -56,7 +56,6 @@ func (d Dozen) Prepare(ctx context.Context, cluster *Cluster) (*DozenServer, err
 	return server, nil
 }
 
-// config returns the configuration of a service account.
 func (d Dozen) config(ctx context.Context, clients kubernetes.Interface, cluster *Cluster,
 	i int) (*rest.Config, error) {
 	accounts := clients.CoreV1().ServiceAccounts(d.Namespace)
@@ -74,7 +73,7 @@ func (d Dozen) config(ctx context.Context, clients kubernetes.Interface, cluster
 	return cluster.ConfigWithToken(request.Status.Token), nil
 }
 
-// create creates the objects. All accounts of the namespace are administrators.
+// create creates the objects, and makes all service accounts of the namespace administrators.
 func (d Dozen) create(ctx context.Context, clients kubernetes.Interface) error {
 	named := metav1.ObjectMeta{Name: "dozen"}
 	_, err := clients.CoreV1().Namespaces().Create(ctx,

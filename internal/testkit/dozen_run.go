@@ -12,7 +12,6 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// dozenRun is one run of a Dozen.
 type dozenRun struct {
 	dozen         Dozen
 	rounds        int
@@ -55,12 +54,11 @@ func (r *dozenRun) run(ctx context.Context) (*Doing, error) {
 	return &r.doing, err
 }
 
-// visitor sends the requests of one client.
 type visitor struct {
 	run           *dozenRun
 	program       string
 	reads, writes *http.Client
-	readsAt       string // addresses
+	readsAt       string // address of the server of reads
 	writesAt      string
 }
 
@@ -97,7 +95,7 @@ func (v *visitor) visit(ctx context.Context, requests []ScriptedRequest, rounds 
 	return nil
 }
 
-// watch opens a watch. It is read until the context ends.
+// watch opens a watch, and reads it until the context ends.
 func (v *visitor) watch(ctx context.Context, request *ScriptedRequest, running *sync.WaitGroup) error {
 	response, err := v.send(ctx, request, 0)
 	if err != nil {
@@ -110,7 +108,7 @@ func (v *visitor) watch(ctx context.Context, request *ScriptedRequest, running *
 	return nil
 }
 
-// send sends one request. number makes its body different from those before it.
+// send sends one request. number makes the body different from earlier bodies.
 func (v *visitor) send(ctx context.Context, r *ScriptedRequest, number int) (*http.Response, error) {
 	client, at, body := v.reads, v.readsAt, io.Reader(nil)
 	if !r.isRead() {
@@ -142,7 +140,7 @@ func (v *visitor) send(ctx context.Context, r *ScriptedRequest, number int) (*ht
 }
 
 // AwaitFuture sends lists of a version that does not exist yet, as the first client, until the context ends.
-// kube-apiserver holds each of them for three seconds.
+// kube-apiserver answers each list after three seconds.
 func (d Dozen) AwaitFuture(ctx context.Context, server *DozenServer) error {
 	v := &visitor{run: newDozenRun(d, 1, server, server), program: "poller"}
 	if err := v.connect(0); err != nil {

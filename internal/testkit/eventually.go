@@ -7,7 +7,6 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// tryEvery is the interval between two checks of a condition.
 const tryEvery = 20 * time.Millisecond
 
 // Eventually checks a condition until it is true. After settings.Patience it fails the test with the last error.

@@ -13,9 +13,9 @@ import (
 // notPassedOn is in the message of a request that is not cached and cannot be forwarded with the caller's credentials.
 const notPassedOn = "cannot be forwarded with the caller's credentials"
 
-// NotPassedOn reports whether the facade refused a request because it cannot forward it for this caller. With
-// --passthrough=token this happens to callers with a client certificate. It is false if kube-apiserver refuses the same
-// request, because the facade must then answer in kube-apiserver's words.
+// NotPassedOn reports whether the facade refused a request that it cannot forward for this caller. With
+// --passthrough=token this happens to callers with a client certificate. The result is false if kube-apiserver refuses
+// the same request, because the facade must then answer in kube-apiserver's words.
 func NotPassedOn(q Question, want, got *Answer) bool {
 	switch {
 	case want.Code == http.StatusUnauthorized, want.Code == http.StatusForbidden:
@@ -43,8 +43,7 @@ func AboutItself(q Question, want, got *Answer) bool {
 	return false
 }
 
-// IsCrooked reports whether the path changes when it is cleaned. The two servers refuse HEAD of such a path in
-// different words.
+// IsCrooked reports whether path.Clean changes the path. The two servers refuse HEAD of such a path in different words.
 func (q Question) IsCrooked() bool {
 	asked, _, _ := strings.Cut(q.Path, "?")
 	decoded := strings.NewReplacer("%2e", ".", "%2E", ".", "%2f", "/", "%2F", "/").Replace(asked)

@@ -20,7 +20,7 @@ type FakeKind struct {
 	Custom     bool // writes objects as kube-apiserver writes custom resources
 }
 
-// Ask is a kind of request to an upstream. For requests that are not for the kind's collection it is the path.
+// Ask is a type of request to an upstream. For a request that is not for the fake's collection, it is the path.
 type Ask string
 
 // Requests for the collection.
@@ -68,7 +68,7 @@ func (f *FakeUpstream) Config() *rest.Config {
 // SetOffline makes the fake unreachable, or reachable again.
 func (f *FakeUpstream) SetOffline(offline bool) { f.network.setOffline(offline) }
 
-// SetFrozen makes the fake accept requests without an answer, like a stopped process, or answer all of them again.
+// SetFrozen makes the fake accept requests without an answer, like a stopped process, or answer all requests again.
 func (f *FakeUpstream) SetFrozen(frozen bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -167,7 +167,6 @@ func (f *FakeUpstream) question(r *http.Request) Ask {
 	}
 }
 
-// root returns the path of the kind's group and version.
 func (f *FakeUpstream) root() string {
 	if f.GVR.Group == "" {
 		return "/api/" + f.GVR.Version
@@ -175,7 +174,7 @@ func (f *FakeUpstream) root() string {
 	return "/apis/" + f.GVR.Group + "/" + f.GVR.Version
 }
 
-// document answers discovery requests, unaggregated.
+// document answers requests for discovery that is not aggregated.
 func (f *FakeUpstream) document(w http.ResponseWriter, path string) {
 	gv := f.GVR.GroupVersion().String()
 	group := fmt.Sprintf(`{"name":%q,"versions":[{"groupVersion":%q,"version":%q}]}`, f.GVR.Group, gv, f.GVR.Version)
@@ -206,7 +205,7 @@ func (f *FakeUpstream) document(w http.ResponseWriter, path string) {
 	_, _ = io.WriteString(w, text)
 }
 
-// Refuse answers with a Status.
+// Refuse returns a handler that answers with a Status.
 func Refuse(code int, reason string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -66,7 +66,6 @@ func (m *memoryNet) serve(t testing.TB, handler http.Handler) {
 	})
 }
 
-// dial connects to the server.
 func (m *memoryNet) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	client, server := net.Pipe()
 	m.mu.Lock()
@@ -88,7 +87,6 @@ func (m *memoryNet) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
-// setOffline refuses new connections and closes the open ones, or accepts connections again.
 func (m *memoryNet) setOffline(offline bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -111,18 +109,15 @@ func (m *memoryNet) Accept() (net.Conn, error) {
 	}
 }
 
-// Close implements net.Listener.
 func (m *memoryNet) Close() error {
 	m.once.Do(func() { close(m.closed) })
 	return nil
 }
 
-// Addr implements net.Listener.
 func (m *memoryNet) Addr() net.Addr { return memoryAddr{} }
 
 type memoryAddr struct{}
 
-// Network implements net.Addr.
 func (memoryAddr) Network() string { return "memory" }
 
 func (memoryAddr) String() string { return "upstream.test" }

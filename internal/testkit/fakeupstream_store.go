@@ -171,12 +171,10 @@ func (f *FakeUpstream) FrameText(kind, object string, rv uint64, columns string)
 	return fmt.Sprintf(`{"type":%q,"object":%s}`+"\n", kind, object)
 }
 
-// listText returns a list, plain or as a Table.
 func (f *FakeUpstream) listText(objects []string, rv uint64, next string, table bool) string {
 	return f.listOf(objects, len(objects), 0, rv, next, table)
 }
 
-// nameIn matches the name in an object's text.
 var nameIn = regexp.MustCompile(`"name":("[^"]*")`)
 
 // nameOf returns the name in an object's text, as JSON. It is empty for a bookmark.
@@ -187,8 +185,8 @@ func nameOf(object string) string {
 	return `""`
 }
 
-// listOf is listText for one page. A Table has only the first objects completely, and rows without objects for the
-// others. remaining is the number of objects after this page.
+// listOf returns one page of a list. Only the first rows of a Table, as many as whole, contain their objects. remaining
+// is the number of objects after this page.
 func (f *FakeUpstream) listOf(objects []string, whole, remaining int, rv uint64, next string, table bool) string {
 	meta := fmt.Sprintf(`{"resourceVersion":"%d","continue":%q}`, rv, next)
 	if remaining > 0 {
@@ -217,7 +215,7 @@ func (f *FakeUpstream) listOf(objects []string, whole, remaining int, rv uint64,
 	return fmt.Sprintf(`{"kind":"%sList","apiVersion":%q,"metadata":%s,"items":%s}`+"\n", f.Kind, gv, meta, items)
 }
 
-// positionOf returns how many of the sorted keys precede a continue token. The token is that number, or names a key
+// positionOf returns how many of the sorted keys precede a continue token. The token is this number, or it names a key
 // like kube-apiserver's tokens.
 func positionOf(token string, keys []string) int {
 	if n, err := strconv.Atoi(token); err == nil || token == "" {
@@ -235,7 +233,6 @@ func positionOf(token string, keys []string) int {
 	return at
 }
 
-// list answers a list request.
 func (f *FakeUpstream) list(w http.ResponseWriter, r *http.Request) {
 	if f.tooLarge(w, r) {
 		return

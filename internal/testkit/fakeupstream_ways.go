@@ -27,7 +27,7 @@ type StreamingWay int
 // The answers to a streaming list.
 const (
 	StreamingKnown   StreamingWay = iota
-	StreamingRefused              // 1.19 to 1.26, for its resourceVersionMatch; later with the feature gate off
+	StreamingRefused              // 1.19 to 1.26, because of its resourceVersionMatch; later with the feature gate off
 	StreamingIgnored              // before 1.19: a plain watch from any state, which begins with the current objects
 )
 
@@ -70,7 +70,6 @@ func TooLargeText(wanted, current uint64, details string) string {
 		current, details)
 }
 
-// objectKey returns the key of the object that a path names.
 func (f *FakeUpstream) objectKey(path string) (string, bool) {
 	rest, ok := strings.CutPrefix(path, f.root()+"/")
 	head, name, named := strings.Cut(rest, f.GVR.Resource+"/")
@@ -80,7 +79,6 @@ func (f *FakeUpstream) objectKey(path string) (string, bool) {
 	return strings.TrimPrefix(head, "namespaces/") + name, true
 }
 
-// object answers a request for one object.
 func (f *FakeUpstream) object(w http.ResponseWriter, r *http.Request, key string) {
 	if f.tooLarge(w, r) {
 		return

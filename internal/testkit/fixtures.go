@@ -30,7 +30,6 @@ import (
 var foundations = []string{"apiextensions.k8s.io_customresourcedefinitions.yaml", "core_namespaces.yaml",
 	"core_services.yaml"}
 
-// furnisher applies fixtures.
 type furnisher struct {
 	objects dynamic.Interface
 	mapper  *restmapper.DeferredDiscoveryRESTMapper
@@ -151,13 +150,13 @@ func (f *furnisher) applyOnce(ctx context.Context, object *unstructured.Unstruct
 	return err
 }
 
-// builtIn reports whether a group is built into Kubernetes. All of its kinds are served from the start.
+// builtIn reports whether a group is built into Kubernetes. All kinds of such a group are served from the start.
 func builtIn(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-// tooEarly reports whether an error can pass as the cluster starts. For example, the kind is not served yet, the
-// namespace is missing, the server's caches are not filled, or a controller has not created a service account.
+// tooEarly reports whether an error may disappear while the cluster starts. For example, the kind is not served yet,
+// the namespace is missing, the server's caches are not filled, or a controller has not created a service account.
 func tooEarly(err error) bool {
 	if apierrors.IsForbidden(err) {
 		return strings.Contains(err.Error(), "error looking up service account") ||

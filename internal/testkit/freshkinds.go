@@ -20,7 +20,7 @@ type FreshKind struct {
 	Content map[string]any // required fields of an object, except metadata
 }
 
-// FreshKinds returns ten kinds of several groups, namespaced and cluster-scoped, that no controller writes.
+// FreshKinds returns ten kinds of several groups, namespaced and cluster-scoped. Controllers ignore the tests' objects.
 func FreshKinds() []FreshKind {
 	kind := func(group, version, resource, name string, content map[string]any) FreshKind {
 		return FreshKind{GVR: schema.GroupVersionResource{Group: group, Version: version, Resource: resource}, Kind: name,

@@ -15,14 +15,14 @@ type Subject struct {
 	Objects  []Object // at least one existing object
 }
 
-// Object names an object. Namespace is empty for a cluster-scoped one.
+// Object names an object. Namespace is empty for a cluster-scoped object.
 type Object struct{ Namespace, Name string }
 
 // Grammar generates random questions. Most are valid, some have one or more errors. The same seed and subjects generate
 // the same questions. Values that depend on the cluster's state are blanks, which Oracle.Fill replaces.
 //
-// It generates no question whose answer differs by docs/divergences.md: no methods that only one server supports, no
-// connections into containers, no watches that end before they begin or that begin before the facade's start.
+// It avoids questions whose answers differ by docs/divergences.md: methods that only one server supports, connections
+// into containers, and watches with a negative timeout or from before the facade's start.
 type Grammar struct {
 	random   *rand.Rand
 	subjects []Subject
@@ -81,7 +81,7 @@ func (g *Grammar) noRead(subject Subject) Question {
 	return q
 }
 
-// with returns the parameters with field selectors of the subject's kind.
+// with returns the parameters. In half of the cases, field selectors of the subject's kind replace the general ones.
 func (g *Grammar) with(subject Subject, parameters []parameter) []parameter {
 	fields := kindFields[subject.Resource]
 	if len(fields) == 0 || g.random.IntN(2) == 0 {

@@ -52,15 +52,15 @@ var (
 	}
 )
 
-// tokens are mostly tokens of the servers. Some are altered, as a client must not do.
+// tokens are blanks that stand for the servers' continue tokens. Some are altered, which clients must not do.
 var tokens = []string{
 	blankUpstreamToken, blankUpstreamToken, blankUpstreamToken, blankUpstreamToken, blankFacadeToken, blankFacadeToken,
 	blankFacadeToken, blankFacadeToken,
 	blankLatestToken, blankLatestToken, blankMovedToken, blankCutToken, blankOutsideToken, blankFutureToken,
 }
 
-// kindFields are selectors that only one kind supports. kube-apiserver has an index of spec.nodeName, which affects its
-// pages.
+// kindFields are additional field selectors for some resources. kube-apiserver has an index of spec.nodeName, which
+// affects its pages.
 var kindFields = map[string][]string{
 	"pods": {"spec.nodeName=", "spec.nodeName=node-1", "spec.nodeName!=x",
 		"status.phase=Pending,spec.restartPolicy=Always", "spec.host=", "status.podIP=", "spec.hostNetwork=false",

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Guarantee is a promise of every watch, as the cache's invariants state it.
+// Guarantee is a promise about watches or reads.
 type Guarantee string
 
 // The guarantees of watches. I3 to I7 are invariants of the cache.
@@ -41,7 +41,7 @@ func broken(g Guarantee, frame int, format string, args ...any) error {
 
 // CheckWatch checks a recording against a model. It returns a *BrokenError for each broken guarantee, joined. The
 // recording must be of one watch of the model's resource, without an ERROR event. Its question must determine its
-// start, so a watch with initial events needs bookmarks. The model must reach at least as high as the recording.
+// start, so a watch with initial events needs bookmarks. The model must include all versions of the recording.
 func CheckWatch(r *Recording, m *Model) error {
 	s, err := newStory(r, m)
 	if err != nil {
@@ -50,7 +50,6 @@ func CheckWatch(r *Recording, m *Model) error {
 	return s.check(r, ordered, unique, bookmarkable, filtered, resumable, reliable)
 }
 
-// check joins the errors of all checks.
 func (s *story) check(r *Recording, checks ...func(*story) error) error {
 	var errs []error
 	for _, check := range checks {
@@ -119,7 +118,7 @@ func ordered(s *story) error {
 	if err := s.inOrder(0, s.live, byKey); err != nil {
 		return err
 	}
-	// Unique checks equal resourceVersions: one transaction may delete several objects (semantics 4.4).
+	// One transaction may delete several objects with equal versions (semantics 4.4). unique checks such events.
 	return s.inOrder(s.live, len(s.events), func(before, after Event) bool { return before.RV <= after.RV })
 }
 
@@ -215,7 +214,7 @@ func (s *story) identity(e Event) string {
 	return e.String()
 }
 
-// resumable checks that the first event is the first matching one after the start.
+// resumable checks that the first event is the first matching event after the start.
 func resumable(s *story) error {
 	_, live := s.wanted()
 	events, frames := s.notified(s.live, len(s.events))

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// representation is how a watch shows objects.
 type representation int
 
 const (
@@ -31,7 +30,7 @@ type filter struct {
 	initial        bool   // starts with all existing objects
 	marked         bool   // a bookmark marks the end of the initial events
 	byPath         bool   // requested by the deprecated path, not by a parameter
-	start          uint64 // without initial: starts after this version; 0 if the question does not name it
+	start          uint64 // if initial is false, the watch starts after this version; 0 if the question names none
 }
 
 func newFilter(q Question) (*filter, error) {
@@ -125,7 +124,6 @@ func labelsOf(content map[string]any) labels.Set {
 // fieldsOf is a decoded object, read by dotted paths.
 type fieldsOf map[string]any
 
-// Has implements fields.Fields.
 func (o fieldsOf) Has(path string) bool {
 	_, ok := o.find(path)
 	return ok
@@ -160,7 +158,7 @@ func (o fieldsOf) find(path string) (string, bool) {
 	return fmt.Sprint(at), true
 }
 
-// show returns an object in the filter's representation, or nil if that contains no object.
+// show returns an object in the filter's representation, or nil if the representation contains no object.
 func (f *filter) show(object []byte) ([]byte, error) {
 	switch f.representation {
 	case metadataOnly:

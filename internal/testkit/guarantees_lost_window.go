@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// LostWindow is an interval between two resourceVersions whose events a facade did not receive and has replayed. Its
-// watches received the differences between the two states (ADR 21).
+// LostWindow is an interval between two resourceVersions whose events a facade did not receive. Its watches received
+// the differences between the two states instead (ADR 21).
 type LostWindow struct{ From, To uint64 }
 
 // inside reports whether the facade cannot know the state at a version.
@@ -43,8 +43,8 @@ type crossing struct {
 	before map[string]*version
 }
 
-// ofLostWindow reports whether an event is a deletion, or the end of a selection, in a lost window. Its version is
-// unknown, so the event has the version at which the lost window begins.
+// ofLostWindow reports whether an event is a deletion, or the end of a selection, in a lost window. The version of the
+// deletion is unknown, so the event has the version at which the lost window begins.
 func (s *story) ofLostWindow(e Event) bool {
 	return slices.ContainsFunc(s.lostWindows, func(g crossing) bool { return s.goneIn(g, e) })
 }
@@ -54,7 +54,6 @@ func (s *story) goneIn(g crossing, e Event) bool {
 	return e.Type == Deleted && e.RV == g.From && (s.representation == cellsOnly || s.matches(e.Key, g.before[e.Key]))
 }
 
-// replayed checks the guarantee of lost windows.
 func replayed(s *story) error {
 	for _, g := range s.lostWindows {
 		if g.inside(s.started) {

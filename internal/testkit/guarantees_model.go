@@ -22,7 +22,6 @@ type Model struct {
 	changes  []change            // in order, above from
 }
 
-// version is one state of one object.
 type version struct {
 	raw     []byte
 	content map[string]any
@@ -44,8 +43,8 @@ type change struct {
 func NewModel(r *Recording) (*Model, error) {
 	scope, err := newFilter(r.Question)
 	if err != nil || !scope.fields.Empty() || !scope.marked {
-		return nil, fmt.Errorf("%s: a model needs a watch with initial events and bookmarks, of all fields (%w)", r.Question,
-			err)
+		return nil, fmt.Errorf("%s: a model needs a watch with initial events and bookmarks, and no field selector (%w)",
+			r.Question, err)
 	}
 	events, err := r.Events()
 	if err != nil {
@@ -78,14 +77,14 @@ func NewModel(r *Recording) (*Model, error) {
 	return m, nil
 }
 
-// Close declares that the model is complete for the version since and for all later ones.
+// Close declares that the model is complete for the version since and all later versions.
 func (m *Model) Close(since uint64) {
 	m.from = min(m.from, since)
 	m.to = math.MaxUint64
 }
 
 // Expected returns the number of events, without bookmarks, that a watch must send up to the end of the model. If the
-// question does not name a start, the watch starts at the version opened.
+// question does not name a start, opened is the version at which the watch starts.
 func (m *Model) Expected(q Question, opened uint64) (int, error) {
 	f, err := newFilter(q)
 	if err != nil {
@@ -154,7 +153,7 @@ func (m *Model) initial(f *filter, rv uint64) []Event {
 	return events
 }
 
-// after returns the events of a watch for the changes after from, up to and including to (table in semantics 4.4).
+// after returns the events of a watch for the changes above version from, up to version to (table in semantics 4.4).
 func (m *Model) after(f *filter, from, to uint64) []Event {
 	first := sort.Search(len(m.changes), func(i int) bool { return m.changes[i].rv > from })
 	var events []Event
@@ -177,14 +176,13 @@ func (m *Model) after(f *filter, from, to uint64) []Event {
 	return events
 }
 
-// at returns the version's content with another resourceVersion. The first match is the one in metadata: only names,
+// at returns the version's content with another resourceVersion. The first match is in metadata, because only names,
 // labels and annotations come before it, and quotes in them are escaped.
 func (v *version) at(rv uint64) []byte {
 	return bytes.Replace(v.raw, fmt.Appendf(nil, `"resourceVersion":"%d"`, v.rv),
 		fmt.Appendf(nil, `"resourceVersion":"%d"`, rv), 1)
 }
 
-// partial returns an object's PartialObjectMetadata.
 func partial(object []byte, meta string) ([]byte, error) {
 	var p metav1.PartialObjectMetadata
 	if err := json.Unmarshal(object, &p); err != nil {

@@ -16,9 +16,9 @@ const (
 )
 
 // CheckRead checks the answer to a LIST or GET against the model. A list must contain the objects at its
-// resourceVersion. An object, or its absence, must be a state that existed. Neither may be older than floor or than the
-// resourceVersion of the question. The answer must be a complete list or an object in plain JSON, and the model must
-// reach at least as high.
+// resourceVersion. An object, or its absence, must be a state that existed. An answer must not be older than floor, or
+// than the resourceVersion of the question. It must be a complete list or an object in plain JSON, and the model must
+// include its version.
 func CheckRead(q Question, a *Answer, floor uint64, m *Model) error {
 	info, _ := q.info()
 	if info == nil || (info.Verb != "list" && info.Verb != "get") {

@@ -108,7 +108,7 @@ func (a *Authority) Certify(t testing.TB, c Certificate) KeyPair {
 }
 
 // ConfigWith returns a client configuration with a certificate, for kube-apiserver. For a facade the caller changes
-// Host and, if its certificate has another authority, CAFile.
+// Host and, if the facade's certificate has another authority, CAFile.
 func (c *Cluster) ConfigWith(pair KeyPair) *rest.Config {
 	return &rest.Config{Host: c.Server, QPS: -1, TLSClientConfig: rest.TLSClientConfig{
 		CAFile: c.CAFile, CertData: pair.CertData, KeyData: pair.KeyData,

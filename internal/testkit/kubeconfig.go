@@ -32,7 +32,7 @@ func WriteKubeconfig(t testing.TB, config *rest.Config) string {
 	}, user)
 }
 
-// writeKubeconfig writes a file with one cluster and, unless it is nil, one user.
+// writeKubeconfig writes a file with one cluster and, unless user is nil, one user.
 func writeKubeconfig(t testing.TB, cluster *api.Cluster, user *api.AuthInfo) string {
 	t.Helper()
 	const name = "server"

@@ -33,7 +33,7 @@ func (k *Kubectl) command(ctx context.Context, args []string) *exec.Cmd {
 		append([]string{"--kubeconfig", k.kubeconfig, "--cache-dir", k.cache}, args...)...)
 }
 
-// Run runs a command and returns stdout, stderr and exit code.
+// Run runs a command and returns stdout, stderr and exit code as one text.
 func (k *Kubectl) Run(t testing.TB, args ...string) string {
 	t.Helper()
 	command := k.command(t.Context(), args)
@@ -47,7 +47,7 @@ func (k *Kubectl) Run(t testing.TB, args ...string) string {
 	return fmt.Sprintf("%s--- stderr\n%s--- exit code %d\n", &stdout, &stderr, command.ProcessState.ExitCode())
 }
 
-// Follow runs a command until the test ends, and sends its lines of stdout.
+// Follow runs a command until the test ends, and returns a channel with the lines of its stdout.
 func (k *Kubectl) Follow(t testing.TB, args ...string) <-chan string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -75,7 +75,7 @@ func (k *Kubectl) Follow(t testing.TB, args ...string) <-chan string {
 	return lines
 }
 
-// Kubectls is the same kubectl, directly and through the facade.
+// Kubectls are two kubectls, one for kube-apiserver and one for the facade.
 type Kubectls struct {
 	Upstream, Facade *Kubectl
 }

@@ -24,7 +24,7 @@ func VerifyTestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// left waits until no goroutines remain, at most for a time, and returns an error with those that do.
+// left waits until no goroutines remain. After a time it returns an error that lists the remaining goroutines.
 func left(within time.Duration, but ...goleak.Option) error {
 	for deadline := time.Now().Add(within); ; {
 		err := goleak.Find(but...)

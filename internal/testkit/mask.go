@@ -17,9 +17,9 @@ var maskedHeaders = map[string]string{
 	"X-Kubernetes-Pf-Prioritylevel-Uid": "identifies a priority level of kube-apiserver",
 }
 
-// listVersions match the resourceVersion of a list, which depends on the cache that answers, and its continue token,
-// which contains the same number. Every expression has the groups "rv" and "token" (the token may be absent). Only the
-// list's own metadata matches, because it is at the beginning, at the end, or not indented.
+// listVersions match the resourceVersion and the continue token of a list. Both contain the version of the cache that
+// answers. Every expression has the groups "rv" and "token" (the token may be absent). Only the list's own metadata
+// matches, because it is at the beginning, at the end, or not indented.
 var listVersions = []*regexp.Regexp{
 	// built-in style, Table and PartialObjectMetadataList; compact or indented
 	regexp.MustCompile(`^\{\s*"kind":\s*"(?:[A-Za-z]*List|Table)",\s*"apiVersion":\s*"[^"]*",\s*"metadata":\s*\{\s*` +
@@ -31,7 +31,6 @@ var listVersions = []*regexp.Regexp{
 	regexp.MustCompile(`(?m)^metadata:\n(?:  continue: "?(?P<token>[^"\n]*)"?\n)?(?:  remainingItemCount: \d+\n)?  resourceVersion: "(?P<rv>\d+)"\n`),
 }
 
-// maskedText is replaced in bodies before they are compared.
 var maskedText = []struct {
 	pattern *regexp.Regexp
 	by      string
@@ -86,7 +85,6 @@ func maskList(body []byte) []byte {
 	return append(masked, body[second.to:]...)
 }
 
-// span is a part of a body and its masked text.
 type span struct {
 	from, to int
 	masked   string

@@ -53,14 +53,14 @@ type Answer struct {
 type Asker struct {
 	base   string
 	client *http.Client
-	tls    *tls.Config // for connections without the client
+	tls    *tls.Config // for websockets, which do not use the client
 
 	// Seen is called with every complete answer, on the goroutine of the request. It may be nil.
 	Seen func(Question, *Answer)
 }
 
-// NewAsker returns an asker for the server of the configuration. It adds no compression to a question and follows no
-// redirects.
+// NewAsker returns an asker for the server of the configuration. It requests no compression that the question does not
+// request, and follows no redirects.
 func NewAsker(config *rest.Config) (*Asker, error) {
 	config = rest.CopyConfig(config)
 	config.DisableCompression = true
@@ -141,9 +141,9 @@ func (o *Oracle) Compare(t testing.TB, q Question) *Answer {
 // Difference sends a question to both servers. It returns the upstream's answer, and every difference after masking.
 //
 // The cluster changes meanwhile: nodes renew leases, ages in Tables increase. So the upstream answers before and after
-// the facade. The facade's answer must equal one of these two, except for ages, which may be between the upstream's.
-// Difference retries only if the upstream's answers differ, if the version of the facade's list is between their
-// versions, or if the question allows an old answer.
+// the facade. The facade's answer must equal one of these two answers. Its ages may be between their ages. Difference
+// retries only if the upstream's answers differ, if the version of the facade's list is between their versions, or if
+// the question allows an old answer.
 func (o *Oracle) Difference(t testing.TB, q Question) (*Answer, string) {
 	t.Helper()
 	deadline := time.Now().Add(settings.Patience())
@@ -255,7 +255,6 @@ func Diff(q Question, want, got *Answer) string {
 	return b.String()
 }
 
-// around shows the first difference of two bodies with its context.
 func around(want, got []byte) string {
 	want, got = readable(want, got)
 	at := 0

@@ -14,7 +14,7 @@ const (
 	blankUpstreamToken = "{token:upstream}" // kube-apiserver's continue token after the collection's first object
 	blankFacadeToken   = "{token:facade}"   // the facade's continue token after the first object
 	// Forgeries of kube-apiserver's token.
-	blankLatestToken  = "{token:latest}"  // without a version, as in a 410
+	blankLatestToken  = "{token:latest}"  // with the version -1, as in a 410
 	blankFutureToken  = "{token:future}"  // with a version that is far ahead
 	blankMovedToken   = "{token:moved}"   // with another key
 	blankOutsideToken = "{token:outside}" // with a key outside the collection
@@ -70,7 +70,7 @@ func forge(token, version, start string) string {
 }
 
 // listPath returns the path of a question or, for a watch, of its collection. A watch must not start at an object's
-// version, which may be older than the facade, and the deprecated path would open a watch.
+// version, which may be older than the facade. The deprecated path of a watch would open a watch.
 func (q Question) listPath() string {
 	path, _, _ := strings.Cut(q.Path, "?")
 	if info, _ := q.info(); info != nil && info.Verb == "watch" {
@@ -82,8 +82,8 @@ func (q Question) listPath() string {
 	return path
 }
 
-// know returns the value of one blank. The facade serves a watch from a version only if its lane is as old. So know
-// first fills the lane of the watch's encoding, and then reads the version.
+// know returns the value of one blank. The facade serves a watch from a version only if its lane existed at that
+// version. So know first fills the lane of the watch's encoding, and then reads the version.
 func (a *Asker) know(t testing.TB, q Question, blank string) string {
 	t.Helper()
 	path := q.listPath()

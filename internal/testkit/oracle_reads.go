@@ -21,7 +21,6 @@ const (
 	exactly                    // the state of one resourceVersion
 )
 
-// reads describes how old the answer to a question may be.
 type reads struct {
 	kind  readKind
 	list  bool
@@ -37,8 +36,8 @@ func (r reads) masksVersion() bool { return r.list && r.kind != exactly }
 var pathResolver = &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"),
 	GrouplessAPIPrefixes: sets.NewString("api")}
 
-// info returns kube-apiserver's RequestInfo of the question, and its query. It is nil if the path is not of a resource.
-// The only parameter that affects it is "watch".
+// info returns kube-apiserver's RequestInfo of the question, and its query. The info is nil if the path is not the path
+// of a resource. Only the parameter "watch" affects the info.
 func (q Question) info() (*request.RequestInfo, url.Values) {
 	target, err := url.Parse(q.Path)
 	if err != nil {
@@ -56,7 +55,6 @@ func (q Question) info() (*request.RequestInfo, url.Values) {
 	return info, query
 }
 
-// reads classifies a question as kube-apiserver would.
 func (q Question) reads() reads {
 	info, query := q.info()
 	if info == nil || (info.Verb != "list" && info.Verb != "get") {
@@ -78,15 +76,15 @@ func (q Question) reads() reads {
 	return r
 }
 
-// legacyExact reports whether a version without resourceVersionMatch means exactly that version, which it does with a
-// limit.
+// legacyExact reports whether a query has a limit and no resourceVersionMatch. A version then means exactly that
+// version.
 func legacyExact(query url.Values) bool {
 	limit, err := strconv.Atoi(query.Get("limit"))
 	return query.Get("resourceVersionMatch") == "" && err == nil && limit > 0
 }
 
-// tokenKind returns the kind of a read with a continue token: at its version or, if that is negative, the current
-// state.
+// tokenKind returns the kind of a read with a continue token. The read is at the token's version or, if that version is
+// negative, at the current state.
 func tokenKind(token string) readKind {
 	var content struct {
 		RV int64 `json:"rv"`

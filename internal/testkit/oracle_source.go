@@ -33,9 +33,9 @@ func (o *Oracle) Answered(t testing.TB, source string) int {
 	return int(total)
 }
 
-// FromCache runs questions, and fails the test if the facade does not answer all of them from the cache, because a
-// forwarded answer is equal in any case. The facade forwards a question if kube-apiserver is too busy to confirm that
-// the cache is fresh, so the questions are repeated then. No other request may reach this facade meanwhile.
+// FromCache runs questions, and fails the test if the facade does not answer all of them from the cache. A forwarded
+// answer would be equal in any case. The facade forwards a question if kube-apiserver is too busy to confirm that the
+// cache is fresh. FromCache then repeats the questions. Other requests must not reach this facade meanwhile.
 func (o *Oracle) FromCache(t testing.TB, questions func()) {
 	t.Helper()
 	Eventually(t, "the cache answers all questions", func() error {

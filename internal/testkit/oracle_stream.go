@@ -19,11 +19,11 @@ func (q Question) Watches() bool {
 }
 
 const (
-	// streamTries is how often two streams may differ while kube-apiserver's stream does not change, because one of
-	// them may have been late.
+	// streamTries is how often two streams may differ while kube-apiserver's stream does not change. A stream may be
+	// late.
 	streamTries = 5
-	// chanceTries is how often they may differ if kube-apiserver's answer is random, or changes because the cluster
-	// changes.
+	// chanceTries is how often two streams may differ if kube-apiserver's answer is random, or changes because the
+	// cluster changes.
 	chanceTries = 20
 )
 
@@ -39,7 +39,7 @@ func (o *Oracle) StreamDifference(ctx context.Context, q Question) (diff string,
 		got, gotErr := o.Facade.stream(ctx, q)
 		asking.Wait()
 		if brokeOff(wantErr) && brokeOff(gotErr) {
-			return "", nil // as with "watch=maybe": a watch for kube-apiserver's handler, and a list for its time limit
+			return "", nil // as with "watch=maybe": kube-apiserver handles it as a watch, with the time limit of a list
 		}
 		if err := errors.Join(wantErr, gotErr); err != nil {
 			return "", err
@@ -70,7 +70,6 @@ func leftToChance(want, got *Recording) bool {
 		bytes.Contains(got.answer().Body, []byte("ResourceVersionTooLarge"))
 }
 
-// answer returns a recorded stream as an Answer.
 func (r *Recording) answer() *Answer {
 	a := &Answer{Code: r.Code, Header: r.Header}
 	for _, frame := range r.Frames {
@@ -95,7 +94,6 @@ func (a *Asker) stream(ctx context.Context, q Question) (*Recording, error) {
 	return r, nil
 }
 
-// cut splits a protobuf body into frames.
 func (r *Recording) cut(body []byte) error {
 	from, cut := bufio.NewReader(bytes.NewReader(body)), cutterFor(r.Header)
 	for {

@@ -39,7 +39,7 @@ func Quickly() []string {
 }
 
 // Compile compiles a command of the module in a directory. It uses the Makefile's flags for builds without the race
-// detector, and further ones.
+// detector, and the given flags.
 func Compile(ctx context.Context, module, program, pkg string, flags ...string) error {
 	build := exec.CommandContext(ctx, "go",
 		append(append([]string{"build", "-trimpath", "-o", program}, flags...), pkg)...)

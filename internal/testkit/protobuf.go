@@ -21,8 +21,8 @@ var envelopeMagic = []byte("k8s\x00")
 
 func isEnvelope(body []byte) bool { return bytes.HasPrefix(body, envelopeMagic) }
 
-// isProtobufFrame reports whether a frame is a WatchEvent. It begins with the tag of its first field, which no line of
-// a JSON stream begins with.
+// isProtobufFrame reports whether a frame is a WatchEvent. Its first byte is the tag of the first field, a newline. No
+// line of a JSON stream begins with a newline.
 func isProtobufFrame(line []byte) bool { return len(line) > 0 && line[0] == '\n' }
 
 // path contains the numbers of the fields that lead to a part of a message.
@@ -31,7 +31,7 @@ type path []protowire.Number
 // Paths in the content of an envelope.
 var (
 	inEnvelope     = path{2}
-	inFrame        = path{2, 1} // the envelope
+	inFrame        = path{2, 1} // the envelope in a frame
 	objectRV       = path{1, 6}
 	statusMessage  = path{3}
 	causesMessages = path{5, 4, 2}
@@ -70,7 +70,6 @@ func rewritten(message []byte, at path, by func([]byte) []byte) []byte {
 	return out
 }
 
-// inside rewrites a part of an envelope's content.
 func inside(envelope []byte, at path, by func([]byte) []byte) []byte {
 	if !isEnvelope(envelope) {
 		return envelope
@@ -79,7 +78,7 @@ func inside(envelope []byte, at path, by func([]byte) []byte) []byte {
 	return append(bytes.Clone(envelopeMagic), rewritten(envelope[len(envelopeMagic):], inEnvelope, part)...)
 }
 
-// partOf returns the bytes at a path in an envelope, or the last ones if there are several.
+// partOf returns the bytes at a path in an envelope; of several matches, the last.
 func partOf(envelope []byte, at path) []byte {
 	var found []byte
 	inside(envelope, at, func(part []byte) []byte {
@@ -98,7 +97,6 @@ func kindOf(envelope []byte) string {
 	return unknown.Kind
 }
 
-// The fields of a ListMeta.
 const (
 	listRV    protowire.Number = 2
 	listToken protowire.Number = 3
@@ -115,7 +113,6 @@ func inListMeta(envelope []byte, field protowire.Number) path {
 	return path{1, field}
 }
 
-// isListEnvelope reports whether a body is a list in an envelope.
 func isListEnvelope(body []byte) bool { return strings.HasSuffix(kindOf(body), "List") }
 
 // inTexts changes the text of an answer: the complete body, or the messages of a Status in protobuf.
@@ -131,7 +128,7 @@ func inTexts(body []byte, by func([]byte) []byte) []byte {
 	return body
 }
 
-// decoded returns an envelope's object as kube-apiserver's JSON. It supports only the kinds of client-go.
+// decoded returns an envelope's object as kube-apiserver's JSON. It supports kinds of client-go, and partial metadata.
 func decoded(envelope []byte) ([]byte, error) {
 	var unknown runtime.Unknown
 	if !isEnvelope(envelope) {
@@ -168,7 +165,6 @@ func newOf(gvk schema.GroupVersionKind) (runtime.Object, error) {
 	return nil, fmt.Errorf("unknown kind: %s", gvk)
 }
 
-// decodedFrame returns a WatchEvent as a line of a JSON stream.
 func decodedFrame(frame []byte) ([]byte, error) {
 	var event metav1.WatchEvent
 	if err := event.Unmarshal(frame); err != nil {

@@ -41,7 +41,7 @@ func asObject(body []byte) []byte {
 	return text
 }
 
-// asFields writes every field with its number. Bytes are shown as a message if they are a valid one and not text.
+// asFields writes every field with its number. Bytes are shown as a message if they are a valid message and not text.
 func asFields(body []byte) []byte {
 	if !inProtobuf(body) {
 		return body

@@ -48,7 +48,6 @@ func (a *Asker) Record(ctx context.Context, q Question) (*Recorder, error) {
 	return a.record(ctx, q, &Recording{Question: q})
 }
 
-// record continues a recording.
 func (a *Asker) record(ctx context.Context, q Question, begun *Recording) (*Recorder, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	open := a.openStream
@@ -88,7 +87,6 @@ type inflated struct {
 	gzip *gzip.Reader
 }
 
-// Read implements io.Reader.
 func (i *inflated) Read(p []byte) (int, error) {
 	if i.gzip == nil {
 		var err error
@@ -99,7 +97,6 @@ func (i *inflated) Read(p []byte) (int, error) {
 	return i.gzip.Read(p)
 }
 
-// Close implements io.Closer.
 func (i *inflated) Close() error { return i.body.Close() }
 
 // MustRecord is Record that fails the test on an error. The recorder is closed with the test.
@@ -157,7 +154,7 @@ func (r *Recorder) look() (*Recording, <-chan struct{}) {
 	return &rec, r.grown
 }
 
-// Until waits until the recording is long enough, and returns it. The test fails if the watch ends before, or after
+// Until waits until the recording is long enough, and returns it. The test fails if the watch ends first, or after
 // settings.Patience.
 func (r *Recorder) Until(t testing.TB, what string, enough func(*Recording) bool) *Recording {
 	t.Helper()

@@ -15,8 +15,8 @@ const mediaTypeProtobuf = "application/vnd.kubernetes.protobuf"
 // incomplete frame.
 type cutter func(from *bufio.Reader) ([]byte, error)
 
-// cutterFor returns the cutter for the headers of an answer. A websocket has no such headers. A refusal in protobuf is
-// one frame.
+// cutterFor returns the cutter for the headers of an answer. A websocket has no headers. A refusal in protobuf is one
+// frame.
 func cutterFor(header http.Header) cutter {
 	mediaType := header.Get("Content-Type")
 	switch {

@@ -44,8 +44,8 @@ func maskFrame(f Frame) []byte {
 	return line
 }
 
-// Through returns the recording up to a resourceVersion, without periodic bookmarks. The same watch on two servers must
-// agree on it. If the first frame of a Table watch is such a bookmark, its columns are moved to the next frame.
+// Through returns the recording up to a resourceVersion, without periodic bookmarks. Both servers must send this part
+// equally. If the first frame of a Table watch is a periodic bookmark, its columns are moved to the next frame.
 func (r *Recording) Through(rv uint64) *Recording {
 	cut := *r
 	cut.Frames = nil

@@ -28,13 +28,12 @@ type Event struct {
 	// Object is the object in the frame: complete, metadata only, or the object of its Table row, which may be nil.
 	// For a protobuf frame it is the JSON that a JSON stream would have.
 	Object []byte
-	// InitialEnd is set for a bookmark with the annotation.
+	// InitialEnd reports whether the event is the bookmark that ends the initial events.
 	InitialEnd bool
 	// Columns and Cells are the raw columns and cells of a Table.
 	Columns, Cells []byte
 }
 
-// objectMeta contains the fields that are read of every object.
 type objectMeta struct {
 	Kind     string
 	Metadata struct {
@@ -159,7 +158,8 @@ func (r *Recording) Reached() uint64 {
 	return highest
 }
 
-// String lists the frames, one per line, without their contents. Of equal consecutive bookmarks it lists the first.
+// String lists the frames, one per line, without their contents. Of equal consecutive bookmarks it lists only the
+// first.
 func (r *Recording) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d frames", len(r.Frames))

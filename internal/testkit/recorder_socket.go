@@ -39,24 +39,20 @@ func (a *Asker) openSocket(ctx context.Context, q Question) (Recording, io.ReadC
 	return rec, socket, nil
 }
 
-// refusal is the body of a refused handshake.
 type refusal struct{ err error }
 
-// Read implements io.Reader.
 func (r refusal) Read([]byte) (int, error) { return 0, r.err }
 
-// Close implements io.Closer.
 func (refusal) Close() error { return nil }
 
-// socket is a websocket that is read like a stream: protobuf messages get a length prefix. The recorder's context
-// closes it.
+// socket is a websocket that is read like a stream: protobuf messages get a length prefix. It is closed when the
+// recorder's context ends.
 type socket struct {
 	*websocket.Conn
 	stop func() bool
 	rest []byte // rest of a message
 }
 
-// Read implements io.Reader.
 func (s *socket) Read(p []byte) (int, error) {
 	if len(s.rest) == 0 {
 		var message []byte
@@ -73,7 +69,6 @@ func (s *socket) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close implements io.Closer.
 func (s *socket) Close() error {
 	s.stop()
 	return s.Conn.Close()

@@ -12,8 +12,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// release is the release of the tested kube-apiserver. The facade answers like the current release in front of any of
-// them. This file hides only the differences of older releases that docs/divergences.md lists.
+// release is the release of the tested kube-apiserver. The facade answers like the current release in front of any
+// release. This file hides only the differences of older releases that docs/divergences.md lists.
 type release string
 
 // The older releases with differences.
@@ -98,18 +98,17 @@ func (q Question) knownOnlyHere(want, got *Answer) bool {
 	return known && (got.Code == http.StatusOK || got.Code == http.StatusNotFound)
 }
 
-// labelKey matches the name of an invalid key of a label selector. In YAML the line may be wrapped anywhere.
+// labelKey matches the words that releases use differently for a label key. In YAML the line may be wrapped anywhere.
 var labelKey = regexp.MustCompile(`a\s+(?:qualified\s+name|valid\s+label\s+key)\s+must`)
 
 func withLabelKey(text []byte) []byte { return labelKey.ReplaceAll(text, []byte("a label key must")) }
 
-// zeroShares matches an annotation that 1.30 writes into objects of a converted version, but not into Tables. The
-// facade does not encode those as protobuf.
+// zeroShares matches, in JSON, an annotation that 1.30 writes into objects of a converted version, but not into Tables.
+// The facade does not encode such objects as protobuf.
 var zeroShares = regexp.MustCompile(`"annotations":\s*\{\s*"flowcontrol\.k8s\.io/v1beta3-preserve-zero-concurrency-shares":\s*""\s*\},\s*`)
 
 const badVersion = "resourceVersion: Invalid value: "
 
-// badVersion reports whether a list question has a malformed resourceVersion.
 func (q Question) badVersion() bool {
 	version := q.query().Get("resourceVersion")
 	_, err := strconv.ParseUint(version, 10, 64)
@@ -132,7 +131,7 @@ func (r *Recording) text() []byte {
 
 var continueToken = regexp.MustCompile(`"?continue"?: ?"?[A-Za-z0-9_-]+`)
 
-// withSlashes adds the slash to a list's continue token.
+// withSlashes applies withSlash to a list's continue token.
 func withSlashes(body []byte) []byte {
 	if isListEnvelope(body) {
 		return inside(body, inListMeta(body, listToken), withSlash)

@@ -23,11 +23,11 @@ const (
 	Recreate Action = "recreate" // RESOURCE: deletes a custom resource's definition, and creates it again
 	Destroy  Action = "destroy"  // deletes the namespace with its objects, and creates it again
 	Watch    Action = "watch"    // QUESTION: opens a watch at both servers
-	Resume   Action = "resume"   // NUMBER: cancels a watch, and resumes it at the facade's version; the first is 1
+	Resume   Action = "resume"   // NUMBER: cancels the watch with this number, from 1; resumes it at the facade's version
 	Compare  Action = "ask"      // QUESTION: compares the answers of both servers
 )
 
-// words is the number of arguments of each action without a question.
+// words has the number of arguments of each action that has no question.
 var words = map[Action]int{Put: 4, Delete: 2, Clear: 2, Hold: 2, Release: 2, Bind: 3, Redefine: 2, Recreate: 1,
 	Destroy: 0, Resume: 1}
 
@@ -40,8 +40,8 @@ type Step struct {
 
 // Script is a workload: writes to kube-apiserver, with watches that are opened before, between and after them. Its
 // lines contain blanks for values of a run. {namespace} is the namespace. {run} is a unique name, also a label of all
-// objects. {group} is the group of its custom resources. {version:0} is the version of the last write, {version:3} of
-// three writes earlier, {version:+3} three above it.
+// objects. {group} is the group of its custom resources. {version:0} is the version of the last write. {version:3} is
+// the version three writes earlier. {version:+3} is the last version plus three.
 type Script []Step
 
 // Line returns the step as a line of a file.
@@ -96,8 +96,8 @@ func parseStep(line string) (Step, error) {
 
 var versionBlank = regexp.MustCompile(`\{version:(\+?)(\d+)\}`)
 
-// Fill replaces the blanks of a step by the values of a run. versions are the versions of its writes, in order, at
-// least one.
+// Fill replaces the blanks of a step by the values of a run. versions are the versions of the run's writes, in order.
+// There must be at least one.
 func (s Step) Fill(known map[string]string, versions []uint64) Step {
 	fill := func(text string) string {
 		for blank, value := range known {

@@ -47,7 +47,6 @@ func NewScript(seed uint64) Script {
 	return w.script
 }
 
-// scriptWriter generates a script.
 type scriptWriter struct {
 	Grammar
 	resources []scriptResource
@@ -74,7 +73,6 @@ func (w *scriptWriter) put(r scriptResource) {
 	w.add(Put, r.resource, w.name(r), w.choose(scriptLabels), w.choose(scriptValues))
 }
 
-// write adds an action on an object, sometimes on a definition.
 func (w *scriptWriter) write(r scriptResource) {
 	if r.custom() && w.random.IntN(25) == 0 {
 		w.redefine(r)
@@ -120,7 +118,6 @@ func (w *scriptWriter) endAll() {
 	}
 }
 
-// watch adds a watch, up to the maximum.
 func (w *scriptWriter) watch(r scriptResource) {
 	if w.watches == scriptWatches {
 		return
@@ -175,7 +172,7 @@ func (w *scriptWriter) watchPath(r scriptResource) (path string, query []string)
 }
 
 // selection returns a query that selects objects. For resources that other workloads also write, it selects only
-// objects of this one.
+// objects of this workload.
 func (w *scriptWriter) selection(r scriptResource) []string {
 	var labels, query []string
 	if r.shared {
@@ -204,7 +201,6 @@ func escapeBlanks(text string) string {
 	return strings.NewReplacer("%7B", "{", "%7D", "}", "%3A", ":").Replace(url.QueryEscape(text))
 }
 
-// ask adds a question for a collection, or for an object of it.
 func (w *scriptWriter) ask(r scriptResource) {
 	path := r.root + "/" + r.resource
 	if r.namespaced {

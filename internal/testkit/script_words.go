@@ -1,6 +1,5 @@
 package testkit
 
-// scriptResource is a resource of scripts.
 type scriptResource struct {
 	resource, root string
 	namespaced     bool
@@ -78,7 +77,6 @@ const (
 	noInitialEvents = "sendInitialEvents=false&resourceVersionMatch=NotOlderThan"
 )
 
-// scriptAges are the version parameters of lists between the writes.
 var scriptAges = []string{
 	"", "", "", "resourceVersion=0", "resourceVersion={version:0}",
 	"resourceVersion={version:2}&resourceVersionMatch=Exact",

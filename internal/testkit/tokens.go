@@ -19,8 +19,8 @@ type TokenOptions struct {
 	Audiences []string
 	// Lifetime is at least ten minutes, kube-apiserver's minimum.
 	Lifetime time.Duration
-	// Pod or Secret, in the account's namespace, is the object that the token is bound to. The token is rejected
-	// after its deletion. At most one may be set. The pod must run as the account.
+	// Pod or Secret, in the account's namespace, is the object that the token is bound to. The token is rejected after
+	// the object's deletion. At most one may be set. The pod must run as the account.
 	Pod, Secret string
 }
 
@@ -47,7 +47,7 @@ func (c *Cluster) ConfigWithToken(token string) *rest.Config {
 		TLSClientConfig: rest.TLSClientConfig{CAFile: c.CAFile}}
 }
 
-// WhoAmI returns the user as whom a server authenticates a client.
+// WhoAmI returns the user to whom the configuration's credentials belong, according to the server.
 func WhoAmI(t testing.TB, config *rest.Config) (authenticationv1.UserInfo, error) {
 	t.Helper()
 	clients, err := kubernetes.NewForConfig(config)
@@ -80,7 +80,6 @@ func (o TokenOptions) request() *authenticationv1.TokenRequest {
 	return &authenticationv1.TokenRequest{Spec: spec}
 }
 
-// admin returns clients with the rights of the cluster's administrator.
 func (c *Cluster) admin(t testing.TB) kubernetes.Interface {
 	t.Helper()
 	config, err := c.Config("admin")

@@ -115,7 +115,7 @@ func TestFacadeDetectsItselfAsUpstream(t *testing.T) {
 }
 
 func loops(cause string) bool {
-	return strings.Contains(cause, "is this listfacade itself")
+	return strings.Contains(cause, "reports a loop of listfacades")
 }
 
 func at(t *testing.T, address string) func(*facade.Config) {

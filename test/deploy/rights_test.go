@@ -23,7 +23,7 @@ import (
 const (
 	notLet  = "kube-apiserver does not allow listfacade to make this request on behalf of a caller"
 	notHeld = "this request is not cached"
-	unknown = "authentication and authorization by kube-apiserver are unavailable"
+	unknown = "authentication or authorization by kube-apiserver is unavailable"
 )
 
 // widgets are custom resources, of the fixtures.

@@ -216,7 +216,7 @@ func TestUpstreamUnreachable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const want = `"message":"the upstream kube-apiserver cannot be reached","reason":"ServiceUnavailable"`
+		const want = `"message":"the upstream kube-apiserver cannot be reached, or its response cannot be used","reason":"ServiceUnavailable"`
 		if answer.Code != http.StatusServiceUnavailable || !strings.Contains(string(answer.Body), want) || answer.Header.Get("Retry-After") == "" {
 			t.Errorf("%s: %d %v %s", path, answer.Code, answer.Header, answer.Body)
 		}

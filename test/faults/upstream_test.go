@@ -337,7 +337,7 @@ func testStale(t *testing.T, s *survivors) {
 		if err != nil || answer.Code != http.StatusOK {
 			t.Fatalf("%v, %v", answer, err)
 		}
-		if !strings.Contains(answer.Header.Get("Warning"), "has not responded") {
+		if !strings.Contains(answer.Header.Get("Warning"), "has received nothing from") {
 			return fmt.Errorf("Warning: %q", answer.Header.Get("Warning"))
 		}
 		return nil

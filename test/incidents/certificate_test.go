@@ -49,10 +49,10 @@ func TestExpiredClientCertificate(t *testing.T) {
 	recent, _ := startReaders(t, run.ConfigOf(cluster.ConfigWithToken(cluster.Token(t, s.Namespace, "reader", tokenOptions))), path)
 	recent.gets(t, http.StatusOK)
 	m.passes(t, 12) // Prometheus scrapes the time of expiry
-	if said := recent.gets(t, http.StatusServiceUnavailable); !strings.Contains(said, "authentication and authorization by kube-apiserver are unavailable") {
+	if said := recent.gets(t, http.StatusServiceUnavailable); !strings.Contains(said, "authentication or authorization by kube-apiserver is unavailable") {
 		t.Errorf("%s", said)
 	}
-	o.said(t, "Credentials of the facade rejected by the upstream: review", "", "")
+	o.said(t, "Refused by the upstream with 401: review", "", "")
 	o.said(t, "Request failed", "error", "401")
 	operatorAt(run, socket).pageSays(t, "The upstream certificate expired ")
 	m.passes(t, 8) // Prometheus cannot authenticate either
@@ -92,7 +92,7 @@ func TestExpiredServingCertificate(t *testing.T) {
 		return nil
 	})
 	renew(30 * 24 * time.Hour)
-	o.said(t, "Reloaded serving certificate", "", "")
+	o.said(t, "Replaced serving certificate", "", "")
 	if answer, err := fresh(t, run.Config); err != nil || answer.StatusCode != http.StatusOK {
 		t.Errorf("%v, %v", answer, err)
 	}

@@ -40,7 +40,7 @@ func TestLostNetwork(t *testing.T) {
 	o.said(t, "Slow request", "code", "504")
 	m.passes(t, 20)
 	m.firesBeside([]string{"ListfacadeErrorBudgetBurn"}, `ListfacadeLaneStale{pod="a",resource="configmaps"}`)
-	if said := old.gets(t, http.StatusOK); !strings.Contains(said, "has not responded for") {
+	if said := old.gets(t, http.StatusOK); !strings.Contains(said, "has received nothing from") {
 		t.Errorf("the answer lacks a staleness warning: %s", said)
 	}
 	o.pageSays(t, "kube-apiserver has not responded for ")

@@ -33,11 +33,11 @@ func TestWrongRight(t *testing.T) {
 	allow(t, s.Namespace, "reader", "configmaps")
 	r := startReader(t, caller, path, "controller/v1", readingSlowly)
 	r.gets(t, http.StatusOK)
-	o.said(t, "Lane ended; forwarding requests until it is started again", "error", "is forbidden")
+	o.said(t, "Lane ended; forwarding or refusing requests until the lane is started again", "error", "is forbidden")
 	m.passes(t, 24)
 	m.firesBeside([]string{"ListfacadeForwardsReads", "ListfacadeLaneNotFilled"}, `ListfacadeMayNotRead{resource="configmaps"}`)
 	who := "system:serviceaccount:" + s.Namespace + ":reader"
-	o.pageSays(t, "kube-apiserver does not allow the facade to read configmaps (json)")
+	o.pageSays(t, "The facade cannot cache configmaps (json)")
 	if line := o.topLine(t, "forwarded"); !strings.Contains(line, who+" controller/v1 list configmaps v1 namespace") {
 		t.Errorf("top --by forwarded: %s", line)
 	}

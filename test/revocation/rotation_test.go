@@ -130,7 +130,7 @@ func TestRotatedCertificatesAreUsedWithoutRestart(t *testing.T) {
 	r.put(t, r.clientCA, []byte("garbage"))
 	r.put(t, r.cert, []byte("garbage"))
 	testkit.Eventually(t, "both malformed files are reported", func() error {
-		for _, warning := range []string{"Failed to reload serving certificate", "Failed to read certificate authorities"} {
+		for _, warning := range []string{"Failed to replace serving certificate", "Failed to read certificate authorities"} {
 			if run.Logs.FilterMessageSnippet(warning).Len() == 0 {
 				return fmt.Errorf("no warning says %q", warning)
 			}

@@ -52,7 +52,7 @@ func TestCheck(t *testing.T) {
 		"a user without rights": {
 			powerless, []func(*facade.Config){caching}, []string{
 				"ok    identity: powerless, ", "FAIL  permission to create tokenreviews: .*no bearer token is accepted",
-				"FAIL  permission to create subjectaccessreviews: .*no caller may read anything", "FAIL  permission to get configmaps: .*no client certificate is accepted",
+				"FAIL  permission to create subjectaccessreviews: .*no caller may read anything", "FAIL  permission to get configmaps: .*client certificates or front proxies are not accepted",
 				"FAIL  permission to get namespaces: .*another cluster", "FAIL  permission to get customresourcedefinitions: .*consistent reads of custom resources are forwarded",
 				"note  authorizers: each token of a service account has its own access reviews: .*refused",
 				"FAIL  resource namespaces: the kubeconfig user lacks permission to list and watch all objects of the resource",
@@ -90,7 +90,7 @@ func TestCheck(t *testing.T) {
 		},
 		"endpoints without an answer": {
 			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.Upstream = []string{"https://127.0.0.1:1", "https://127.0.0.1:2"} }},
-			[]string{"note  endpoint https://127.0.0.1:2: .*refused", "FAIL  upstream: no endpoint of --upstream answers"}, true,
+			[]string{"note  endpoint https://127.0.0.1:2: .*refused", "FAIL  upstream: no endpoint of --upstream can be used"}, true,
 		},
 		"a kubeconfig of its own for reviews": {
 			powerless, []func(*facade.Config){func(c *facade.Config) { c.Authentication.Kubeconfig = reader }}, []string{
@@ -116,7 +116,7 @@ func TestCheck(t *testing.T) {
 			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.JournalDir, c.JournalMaxBytes = leftovers(t, cluster), 1<<60 }},
 			[]string{
 				"ok    journal: 7 segments of 5 lanes, 0 MiB in .*, \\d+ MiB are free", "note  journal: --journal-max-bytes allows \\d+ MiB, but only",
-				"note  journal of broken: would not be used .*segment is damaged", "note  journal of cluster: .*of another cluster",
+				"note  journal of broken: would not be used .*file is damaged", "note  journal of cluster: .*of another cluster",
 				"note  journal of hole: read segment 1: .*damaged", "note  journal of hole: events may be missing from \\S+Z to \\S+Z\n",
 				"note  journal of old: .*last record is 1h0m\\d+s old", "note  journal of version: .*of kube-apiserver v1\\.0\\.0",
 			}, false,

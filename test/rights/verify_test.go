@@ -121,7 +121,7 @@ func TestVerifyFindsDifferences(t *testing.T) {
 	facade := suite.LaunchFacade(t, kubeconfig)
 	facade.AwaitReady(t)
 	text, code := verified(t, facade.Config, s.Config, verify.Options{Resources: []string{"configmaps"}})
-	if code != 1 || strings.Count(text, "its object differs from byte") != 2 || !strings.Contains(text, `as-it-was-wri77en`) ||
+	if code != 1 || strings.Count(text, "its object differs at byte") != 2 || !strings.Contains(text, `as-it-was-wri77en`) ||
 		!strings.Contains(text, "0 equal, 2 different") {
 		t.Errorf("%d\n%s", code, text)
 	}

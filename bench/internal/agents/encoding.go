@@ -8,8 +8,8 @@ import (
 // Encoding is an encoding of events and lists.
 type Encoding interface {
 	mediaType() string
-	// cut returns the number of bytes of data that belong to the first frame, and whether the frame ends there. Some bytes
-	// of the frame were received before, of which head is the beginning.
+	// cut returns the number of bytes of data that belong to the first frame, and whether the frame ends there. received
+	// is the number of bytes of the frame that were received before, and head is their beginning.
 	cut(head []byte, received int, data []byte) (n int, complete bool)
 	// read reads an event from a frame or its beginning.
 	read(frame []byte) event

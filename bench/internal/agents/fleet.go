@@ -22,8 +22,8 @@ type Config struct {
 	Watches       []Watch
 	PerConnection int      // number of watches on a connection
 	Encoding      Encoding // JSON if nil
-	// Openers is the maximum number of connections that open their watches at the same time after Start. 0 is unlimited,
-	// as after Cut.
+	// Openers is the maximum number of connections that open their watches at the same time after Start. 0 is
+	// unlimited. After Cut there is no limit.
 	Openers int
 	// Header returns the headers of the requests on a connection. It may be nil.
 	Header func(connection int) []hpack.HeaderField
@@ -36,7 +36,7 @@ type Config struct {
 // Watch is one watch.
 type Watch struct {
 	Path    string // with a query that may be empty, but with its question mark
-	Version uint64 // resourceVersion to start from; 0: of a list
+	Version uint64 // resourceVersion to start from; if 0, the watch lists first
 }
 
 // Fleet is a number of watches. Its methods are safe for concurrent use.
@@ -98,7 +98,7 @@ func (f *Fleet) Start(ctx context.Context) {
 	}
 }
 
-// Cut closes all connections. They are opened again at once.
+// Cut closes all connections. They are opened again immediately.
 func (f *Fleet) Cut() {
 	for _, c := range f.connections {
 		c.cut()
@@ -135,7 +135,7 @@ func (f *Fleet) Refusals() string {
 	return strings.Join(all, ", ")
 }
 
-// Delays returns the delays of all events since the last call.
+// Delays returns the delays of all events since the last call of Delays.
 func (f *Fleet) Delays() []time.Duration {
 	var all []time.Duration
 	for _, c := range f.connections {

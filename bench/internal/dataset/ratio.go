@@ -26,7 +26,6 @@ func (r Ratio) Value() float64 { return float64(r.Bytes) / float64(r.Compressed)
 // RatioError reports that a data set does not compress like real lists.
 type RatioError struct{ Ratio Ratio }
 
-// Error implements error.
 func (e *RatioError) Error() string {
 	return fmt.Sprintf("the list shrinks %.2f times under gzip level 1; real ones shrink %g to %g times", e.Ratio.Value(),
 		minRatio, maxRatio)
@@ -74,7 +73,6 @@ func (s Spec) writeJSON(write func([]byte) error) error {
 // counter counts the bytes that are written to it.
 type counter int64
 
-// Write implements io.Writer.
 func (c *counter) Write(p []byte) (int, error) {
 	*c += counter(len(p))
 	return len(p), nil

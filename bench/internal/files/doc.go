@@ -3,5 +3,5 @@
 // Content-Type and Content-Encoding.
 //
 // The server is a separate process, so that its cost is measured in the same way as the cost of the compared servers.
-// The package starts one goroutine, which ends the server with its standard input.
+// The package starts one goroutine, which ends the server when its standard input ends.
 package files

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// Handler sends the responses of a directory. It keeps one set in memory, the one last requested. Safe for concurrent
-// use.
+// Handler sends the responses of a directory. It keeps the last requested set in memory. Safe for concurrent use.
 type Handler struct {
 	Directory Directory
 

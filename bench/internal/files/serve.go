@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// Serve serves a directory on a free port, with the facade's certificate and connection limits. It returns when its
-// standard input ends, at the latest with the parent process. It writes its address as the first line of its standard
-// output.
+// Serve serves a directory on a free port, with the facade's certificate and connection limits. It writes its address
+// as the first line of its standard output. It returns when its standard input ends, at the latest with the parent
+// process.
 func Serve(dir Directory, certFile, keyFile string) error {
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {

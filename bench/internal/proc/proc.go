@@ -38,7 +38,7 @@ func (p Process) CPU() (time.Duration, error) {
 // tick is the unit of /proc/stat.
 const tick = 10 * time.Millisecond
 
-// Busy returns the processor time that all processes of the machine have used so far. The unit is a hundredth of a
+// Busy returns the processor time that all processes of the machine have used so far, in steps of a hundredth of a
 // second.
 func Busy() (time.Duration, error) {
 	stat, err := os.ReadFile("/proc/stat")

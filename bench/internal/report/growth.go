@@ -65,8 +65,8 @@ type GrownWatches struct {
 // GrowthFile is the name of the JSON file.
 const GrowthFile = "million.json"
 
-// ReadGrowth reads the results that Publish wrote below a directory of documents. Without a file it returns an empty
-// Growth.
+// ReadGrowth reads the results that Publish wrote below a directory of documents. If there is no file, it returns an
+// empty Growth.
 func ReadGrowth(dir string) (g Growth, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, assets, GrowthFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -81,7 +81,7 @@ func ReadGrowth(dir string) (g Growth, err error) {
 	return g, nil
 }
 
-// With adds the sizes of another run that this run did not measure.
+// With adds the sizes that only the other run measured.
 func (g Growth) With(other Growth) Growth {
 	g.Sizes = slices.Clone(g.Sizes)
 	for _, size := range other.Sizes {

@@ -82,7 +82,7 @@ func (r Result) value(f *Figures) time.Duration {
 // Ratio returns kube-apiserver's figure divided by the facade's; 0 if one of them was not measured.
 func (r Result) Ratio() float64 { return over(r.value(r.Direct), r.value(r.Facade)) }
 
-// OverFiles returns the facade's own figure divided by the bare file server's; 0 if one of them was not measured.
+// OverFiles returns the facade's own figure divided by the file server's figure; 0 if one of them was not measured.
 func (r Result) OverFiles() float64 {
 	if r.By == CPU && r.Facade != nil { // without kube-apiserver's part
 		return over(r.Facade.CPU.Median, r.value(r.Files))

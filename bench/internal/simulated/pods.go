@@ -33,7 +33,7 @@ type Pods struct {
 	templates []*template // those of a namespace are consecutive
 }
 
-// NewPods prepares the given number of pods, at least 1000, on the given number of nodes. 0 nodes means one for 100
+// NewPods prepares a number of pods, at least 1000, on a number of nodes. If nodes is 0, there is one node for 100
 // pods. It takes one millisecond for every 100 pods.
 func NewPods(count, nodes int) (*Pods, error) {
 	namespaces := (count + perNamespace - 1) / perNamespace

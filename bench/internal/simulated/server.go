@@ -123,9 +123,9 @@ func refuse(w http.ResponseWriter, code int, reason string) {
 	_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"simulated","reason":%q,"code":%d}`+"\n", reason, code)
 }
 
-// Serve serves the given numbers of pods and nodes (NewPods) on a free port. It returns when its standard input ends,
-// at the latest with the parent process. When the pods are prepared, it writes its address as the first line of its
-// standard output.
+// Serve serves the given numbers of pods and nodes (NewPods) on a free port. When the pods are prepared, it writes its
+// address as the first line of its standard output. It returns when its standard input ends, at the latest with the
+// parent process.
 func Serve(pods, nodes int, certFile, keyFile string) error {
 	all, err := NewPods(pods, nodes)
 	if err != nil {

@@ -52,10 +52,8 @@ func newBuild() *cobra.Command {
 	return command
 }
 
-// optimizedUsage is the help of --optimized.
 const optimizedUsage = "compile the programs with the options of releases, for measurements; takes two thirds longer"
 
-// sourceFlags are the variables of the flags that select the sources and the cache.
 type sourceFlags struct{ moduleDir, release, cacheDir *string }
 
 func addSourceFlags(flags *pflag.FlagSet, f sourceFlags) {
@@ -63,6 +61,6 @@ func addSourceFlags(flags *pflag.FlagSet, f sourceFlags) {
 		"directory of the devcluster module (default: searched from the working directory upwards)")
 	flags.StringVar(f.release, "release", "", "older release of Kubernetes for the servers, such as 1.30; "+
 		"the directory releases of the module has the supported ones (default: the release in the module's go.mod)")
-	flags.StringVar(f.cacheDir, "cache-dir", os.Getenv(cacheVariable), "directory for built programs, "+
-		"default also from $"+cacheVariable+" (default: listfacade/devcluster in the user's cache directory)")
+	flags.StringVar(f.cacheDir, "cache-dir", os.Getenv(cacheVariable), "directory for built programs "+
+		"(default: $"+cacheVariable+", or else listfacade/devcluster in the user's cache directory)")
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/listfacade/listfacade/devcluster"
 )
 
-// certsFlags are the flags of "devcluster certs".
 type certsFlags struct {
 	dir         string
 	hosts       []string
@@ -41,7 +40,7 @@ func newCerts() *cobra.Command {
 }
 
 func (f *certsFlags) run(command *cobra.Command) error {
-	// Written last, so that an incomplete set is created again.
+	// This file is written last, so that an incomplete set is created again.
 	complete := filepath.Join(f.dir, "complete")
 	if _, err := os.Stat(complete); !errors.Is(err, fs.ErrNotExist) {
 		return err

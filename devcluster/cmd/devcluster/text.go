@@ -25,7 +25,6 @@ control      curl --unix-socket {{.Info.Control}} -X POST http://devcluster/proc
 ctrl-C ends it.
 `))
 
-// writeText writes how to use the cluster, the kubectl command first.
 func writeText(w io.Writer, info devcluster.Info, took time.Duration) error {
 	return textTemplate.Execute(w, map[string]any{
 		"Seconds": took.Round(100 * time.Millisecond).Seconds(),

@@ -17,7 +17,6 @@ import (
 // errStdin is the cause of the cluster's end with --exit-with-stdin.
 var errStdin = errors.New("standard input was closed")
 
-// upFlags are the flags of "devcluster up" that are not fields of Options.
 type upFlags struct {
 	components    []string
 	json          bool
@@ -94,7 +93,6 @@ func (f *upFlags) apply(o *devcluster.Options) (err error) {
 	return nil
 }
 
-// report returns the function that describes the ready cluster.
 func (f *upFlags) report(w io.Writer) func(devcluster.Info, time.Duration) error {
 	if f.json {
 		return func(info devcluster.Info, _ time.Duration) error { return json.NewEncoder(w).Encode(info) }
@@ -102,7 +100,7 @@ func (f *upFlags) report(w io.Writer) func(devcluster.Info, time.Duration) error
 	return func(info devcluster.Info, took time.Duration) error { return writeText(w, info, took) }
 }
 
-// up runs a cluster until ctx ends, or a server exits unexpectedly. Only the latter is an error.
+// up runs a cluster until ctx ends or a server exits unexpectedly. Only an unexpected exit is an error.
 func up(ctx context.Context, o devcluster.Options, report func(devcluster.Info, time.Duration) error) (err error) {
 	start := time.Now()
 	cluster, err := devcluster.Start(ctx, o)
@@ -124,7 +122,7 @@ func up(ctx context.Context, o devcluster.Options, report func(devcluster.Info, 
 	}
 }
 
-// untilStdinCloses returns a context that ends at the end of stdin. Its goroutine ends then, or with the process.
+// untilStdinCloses returns a context that ends when stdin ends. Its goroutine ends when stdin or the process ends.
 func untilStdinCloses(ctx context.Context, stdin io.Reader) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {

@@ -5,17 +5,15 @@ import (
 )
 
 // controlPlane is the command that contains every server of the main module. Most packages are common to several
-// servers, so one file is linked faster and is smaller than five. kubectl is not part of it, because with the servers'
-// packages it would take twice as long to start. Tests start it hundreds of times.
+// servers, so one file is linked faster and is smaller than five. kubectl is a separate binary, because with the
+// servers' packages kubectl would take twice as long to start. Tests start kubectl hundreds of times.
 const controlPlane = modulePath + "/cmd/controlplane"
 
-// binary is one file that the compiler writes, with the programs that it contains.
 type binary struct {
 	pkg      string // import path of the main package
 	programs []Program
 }
 
-// name returns the name of the file.
 func (b binary) name() string { return path.Base(b.pkg) }
 
 // mainBinaries returns the binaries of the main module for the given programs. For measurements, kube-apiserver is a
@@ -35,8 +33,8 @@ func (c Code) mainBinaries(programs []Program) []binary {
 	return append([]binary{{pkg: controlPlane, programs: shared}}, separateBinaries(own)...)
 }
 
-// separateBinaries returns one binary for each program, its own command. Servers of an older release are built in this
-// way, because a common command would have to be a package of that release's module.
+// separateBinaries returns one binary for each program. Servers of an older release are built in this way, because a
+// common command would have to be a package of that release's module.
 func separateBinaries(programs []Program) []binary {
 	var all []binary
 	for _, p := range programs {

@@ -17,14 +17,14 @@ import (
 
 // Options are the sources and the destination of a build.
 type Options struct {
-	ModuleDir string // directory of go.mod; empty: FindModule from the working directory
-	// Release is an older release of Kubernetes for the servers, such as "1.30"; empty: the release in go.mod.
+	ModuleDir string // directory of go.mod; if empty, FindModule searches from the working directory
+	// Release is an older release of Kubernetes for the servers, such as "1.30". If empty, it is the release in go.mod.
 	Release string
-	// CacheDir has a subdirectory for every build; empty: listfacade/devcluster in the user's cache directory.
+	// CacheDir has a subdirectory for every build. If empty, it is listfacade/devcluster in the user's cache directory.
 	CacheDir string
-	Dir      string    // directory for the binaries, instead of a subdirectory of CacheDir
-	Code     Code      // compiler options
-	Programs []Program // programs to build; empty: All
+	Dir      string // directory for the binaries, instead of a subdirectory of CacheDir
+	Code     Code
+	Programs []Program // programs to build; if empty, All
 	Progress io.Writer // one line for each build, and one every ten seconds during the build
 }
 
@@ -33,16 +33,16 @@ type Code int
 
 // The choices of Code.
 const (
-	// QuicklyCompiled disables inlining, except in packages that every request uses, and debug information, except in
-	// the standard library. It reduces the build time to three fifths.
+	// QuicklyCompiled disables inlining, except in packages that every request uses. It omits debug information, except
+	// in the standard library. The build takes three fifths of the time of Optimized.
 	QuicklyCompiled Code = iota
 	// Optimized uses the options of releases, for measurements.
 	Optimized
 )
 
 // compilerFlags returns the flags of the go command. The Makefile and internal/testkit of the facade's module use the
-// same flags for other commands, because a package is compiled once for each set of flags. The standard library has its
-// default flags, because the facade needs it with them.
+// same flags for other commands, because a package is compiled once for each set of flags. The standard library keeps
+// its default flags, which the facade also uses.
 func (c Code) compilerFlags() []string {
 	if c == Optimized {
 		return nil
@@ -81,7 +81,6 @@ func Build(ctx context.Context, o Options) (map[Program]string, error) {
 	return paths, nil
 }
 
-// complete sets the defaults.
 func (o Options) complete() (Options, error) {
 	if o.ModuleDir == "" {
 		dir, err := FindModule(".")
@@ -106,12 +105,11 @@ func (o Options) complete() (Options, error) {
 	return o, nil
 }
 
-// build compiles programs of one module.
 type build struct {
 	module   string   // directory of its go.mod
 	flags    []string // of the compiler and the linker
 	key      string   // hash of all inputs of the compiler
-	bin      string   // directory of the binaries
+	bin      string
 	progress io.Writer
 }
 
@@ -147,7 +145,7 @@ func (b *build) make(ctx context.Context, binaries []binary) error {
 		return err
 	}
 	defer unlock()
-	// The previous holder of the lock may have built some.
+	// The previous holder of the lock may have built some binaries.
 	missing := slices.DeleteFunc(slices.Clone(binaries), complete)
 	if len(missing) == 0 {
 		return nil
@@ -165,7 +163,7 @@ func (b *build) make(ctx context.Context, binaries []binary) error {
 	return nil
 }
 
-// name links a program's name to its binary, and then writes its key file.
+// name links a program's name to the binary, and then writes the program's key file.
 func (b *build) name(binary binary, p Program) error {
 	if path := b.path(string(p)); string(p) != binary.name() {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -181,10 +179,8 @@ func (b *build) name(binary binary, p Program) error {
 	return nil
 }
 
-// path returns the path of a file of the build.
 func (b *build) path(name string) string { return filepath.Join(b.bin, name) }
 
-// hash returns a hash of all inputs of the compiler.
 func (b *build) hash(ctx context.Context) (string, error) {
 	hash := sha256.New()
 	sources, err := filepath.Glob(filepath.Join(b.module, "cmd", path.Base(controlPlane), "*.go"))
@@ -217,8 +213,8 @@ func goCommand(ctx context.Context, moduleDir string, args ...string) *exec.Cmd 
 	return command
 }
 
-// keyFile returns the path of the file with the key of a program's build. It is needed for Options.Dir, whose name does
-// not contain the key.
+// keyFile returns the path of the file with the key of a program's build. The file is needed because the name of
+// Options.Dir does not contain the key.
 func keyFile(path string) string { return path + ".key" }
 
 func built(path, key string) bool {
@@ -229,7 +225,6 @@ func built(path, key string) bool {
 	return err == nil && string(data) == key
 }
 
-// withStderr adds the error output of a command to its exit status.
 func withStderr(err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && len(exit.Stderr) > 0 {

@@ -37,7 +37,6 @@ func (b *build) compile(ctx context.Context, binaries []binary) error {
 	return nil
 }
 
-// packages returns the import paths of binaries.
 func packages(binaries []binary) []string {
 	var paths []string
 	for _, binary := range binaries {
@@ -46,7 +45,6 @@ func packages(binaries []binary) []string {
 	return paths
 }
 
-// whileReporting calls report every progressEvery until work returns.
 func whileReporting(work func() error, report func()) error {
 	result := make(chan error, 1)
 	go func() { result <- work() }()

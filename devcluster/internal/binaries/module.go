@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 )
 
-// modulePath is the path of the module whose go.mod pins the programs.
 const modulePath = "github.com/listfacade/listfacade/devcluster"
 
 // ErrNoModule is returned when no checkout of the module was found.

@@ -19,7 +19,7 @@ const (
 	Kwok              Program = "kwok"
 )
 
-// All returns every program in the order of their start.
+// All returns every program.
 func All() []Program {
 	return []Program{Etcd, APIServer, Kubectl, ControllerManager, Scheduler, Kwok}
 }
@@ -32,13 +32,13 @@ func Parse(name string) (Program, error) {
 	return "", fmt.Errorf("unknown program %q; known are %v", name, All())
 }
 
-// kubernetesPackage returns the import path of a program's own command. These commands are tool directives: the servers
-// in the go.mod of an older release, and kubectl in the main go.mod.
+// kubernetesPackage returns the import path of a program's own command. Tool directives name these commands: kubectl in
+// the main go.mod, the servers in the go.mod of each older release.
 func (p Program) kubernetesPackage() string { return "k8s.io/kubernetes/cmd/" + string(p) }
 
-// linkerFlags strips symbols, which halves the size of the files, and sets the version of k8s.io/component-base and
-// client-go. A module build does not set it, and clients cannot parse the placeholder. The version has no effect on
-// etcd and kwok.
+// linkerFlags returns flags that strip symbols, which halves the size of the files, and that set the version of
+// Kubernetes. A module build does not set the version, and clients cannot parse the placeholder. The version has no
+// effect on etcd and kwok.
 func linkerFlags(version string) string {
 	minor := strings.Split(version, ".")[1]
 	flags := []string{"-s", "-w"}

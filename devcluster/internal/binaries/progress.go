@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// progressEvery is the interval of progress messages.
 const progressEvery = 10 * time.Second
 
-// linkShare is the share of the linker in a build from scratch, which "go build -v" does not report.
+// linkShare is the linker's share of the time of a build from scratch. "go build -v" does not report the linker.
 const linkShare = 0.05
 
-// leastPart is the minimum share of a build from which the remaining time is estimated.
+// leastPart is the completed share of a build from which the remaining time is estimated.
 const leastPart = 0.02
 
 // sizes returns the size of the Go files of each package that is not in the build cache, by import path. The time of
-// the compiler is proportional to it. If go list fails there is no estimate, and the build itself reports the error.
+// the compiler is proportional to the size. If go list fails, there is no estimate, and the build itself reports the
+// error.
 func (b *build) sizes(ctx context.Context, binaries []binary) map[string]int64 {
 	args := slices.Concat([]string{"list", "-deps", "-json=ImportPath,Dir,GoFiles,Stale"}, b.flags, packages(binaries))
 	out, err := goCommand(ctx, b.module, args...).Output()
@@ -62,14 +62,12 @@ type buildOutput struct {
 	text bytes.Buffer // guarded by mu
 }
 
-// Write implements io.Writer.
 func (b *buildOutput) Write(data []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.Write(data)
 }
 
-// progress returns the progress of the build after the given time, with an estimate of the remaining time.
 func (b *buildOutput) progress(took time.Duration) string {
 	var done, total int64
 	for _, size := range b.total {

@@ -9,13 +9,12 @@ import (
 	"slices"
 )
 
-// releases is the subdirectory of the module with a module for every older release.
 const releases = "releases"
 
-// ofReleases are the programs that differ between releases. etcd, kubectl and kwok work with all of them.
+// ofReleases are the programs that differ between releases. etcd, kubectl and kwok work with all releases.
 var ofReleases = []Program{APIServer, ControllerManager, Scheduler}
 
-// modules returns the binaries to build from the module in each directory.
+// modules returns the binaries to build, by the directory of their module.
 func (o Options) modules() (map[string][]binary, error) {
 	if o.Release == "" {
 		return map[string][]binary{o.ModuleDir: o.Code.mainBinaries(o.Programs)}, nil
@@ -37,7 +36,6 @@ func (o Options) modules() (map[string][]binary, error) {
 	return modules, nil
 }
 
-// releases returns the older releases with a module.
 func (o Options) releases() ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(o.ModuleDir, releases))
 	if err != nil {

@@ -24,7 +24,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// fieldManager owns the applied fields.
 const fieldManager = "devcluster"
 
 // retryEvery is the interval of retries for an object whose kind or namespace does not exist yet.

@@ -12,7 +12,7 @@ import (
 )
 
 // WaitUntilMay sends SelfSubjectAccessReviews as the user of a kubeconfig file, until the user has a permission or ctx
-// ends. The server's authorizer receives a new binding shortly after its creation.
+// ends. The wait is necessary because the server's authorizer receives a new binding with a delay.
 func WaitUntilMay(ctx context.Context, kubeconfig string, what authorizationv1.ResourceAttributes) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// lifetime is the validity of all certificates. A compose volume may be kept for longer than a day, but not for a year.
+// lifetime is the validity of all certificates. A compose volume may exist for longer than a day, but not for a year.
 const lifetime = 365 * 24 * time.Hour
 
 // backdate allows for clocks that are behind the clock of this machine.

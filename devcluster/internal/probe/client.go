@@ -21,7 +21,6 @@ const answerWithin = 5 * time.Second
 // doneWithin is the timeout of a Post. A write may take long on a busy machine.
 const doneWithin = time.Minute
 
-// shownBytes is the maximum length of a response body in an error message.
 const shownBytes = 2048
 
 // Client sends requests to servers whose certificates are signed by one authority.
@@ -38,8 +37,8 @@ type RefusalError struct {
 
 func (e *RefusalError) Error() string { return fmt.Sprintf("%s: %s: %s", e.URL, e.Status, e.Body) }
 
-// NewClient returns a client that trusts the authority in caFile and presents the pair; with an empty pair it is
-// anonymous.
+// NewClient returns a client that trusts the authority in caFile and presents the pair. With an empty pair, the client
+// is anonymous.
 func NewClient(caFile string, pair pki.Pair) (*Client, error) {
 	ca, err := os.ReadFile(caFile)
 	if err != nil {
@@ -69,7 +68,7 @@ func (c *Client) Get(ctx context.Context, url string) error {
 	return err
 }
 
-// Post sends question as JSON and decodes the response into answer unless that is nil.
+// Post sends question as JSON and decodes the response into answer. If answer is nil, the response is ignored.
 func (c *Client) Post(ctx context.Context, url string, question, answer any) error {
 	body, err := json.Marshal(question)
 	if err != nil {

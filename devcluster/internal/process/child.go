@@ -12,7 +12,6 @@ import (
 // readyEvery is the interval of readiness checks. A start takes a few seconds.
 const readyEvery = 50 * time.Millisecond
 
-// child is one run of the process.
 type child struct {
 	command *exec.Cmd
 	exited  chan struct{} // closed by the goroutine that waits for the child
@@ -24,7 +23,6 @@ func (c *child) signal(signal syscall.Signal) {
 	_ = c.command.Process.Signal(signal) // fails only if the child has exited, which wait reports
 }
 
-// launch starts the child and the goroutine that waits for it.
 func (p *Process) launch() (*child, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,7 +49,7 @@ func (p *Process) launch() (*child, error) {
 	return c, nil
 }
 
-// wait reaps the child. No other code leaves the states Running and Paused.
+// wait reaps the child. Only wait changes the state from Running or Paused to Stopped or Dead.
 func (p *Process) wait(c *child) {
 	_ = c.command.Wait() // the exit status is in ProcessState
 	p.mu.Lock()
@@ -87,7 +85,6 @@ func (p *Process) end(action string, signal syscall.Signal) (*child, error) {
 	return p.child, nil
 }
 
-// signal moves the process between Running and Paused.
 func (p *Process) signal(action string, signal syscall.Signal, from, to State) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,7 +96,6 @@ func (p *Process) signal(action string, signal syscall.Signal, from, to State) e
 	return nil
 }
 
-// waitReady polls until the process is ready, has exited, or the timeout ends.
 func (p *Process) waitReady(ctx context.Context, c *child) error {
 	ctx, cancel := context.WithTimeout(ctx, p.spec.ReadyWithin)
 	defer cancel()

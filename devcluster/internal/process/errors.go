@@ -19,7 +19,7 @@ func (e *StateError) Error() string {
 	return fmt.Sprintf("cannot %s %s in state %s", e.Action, e.Name, e.State)
 }
 
-// DeathError reports that a process exited unexpectedly. It contains the end of its log.
+// DeathError reports that a process exited unexpectedly. Tail is the end of the process's log.
 type DeathError struct {
 	Name    string
 	Status  string // exit status as text
@@ -31,7 +31,7 @@ func (e *DeathError) Error() string {
 	return fmt.Sprintf("%s exited unexpectedly (%s); the end of %s:\n%s", e.Name, e.Status, e.LogFile, e.Tail)
 }
 
-// NotReadyError reports that a process did not become ready within the timeout. It contains the end of its log.
+// NotReadyError reports that a process did not become ready within the timeout. Tail is the end of the process's log.
 type NotReadyError struct {
 	Name    string
 	Within  string // timeout as text

@@ -22,7 +22,7 @@ const (
 // Spec is the command of a process and its readiness check.
 type Spec struct {
 	Name        string
-	Path        string // the binary
+	Path        string
 	Args        []string
 	Env         []string // additional environment variables, as NAME=value
 	LogFile     string   // output is appended to it
@@ -51,8 +51,8 @@ type Process struct {
 	closed bool   // guarded by mu
 }
 
-// New returns a stopped process. failed is called at most once for each run, from a separate goroutine, with a
-// *DeathError when the process exits unexpectedly. It must not call methods of the process.
+// New returns a stopped process. If the process exits unexpectedly, a separate goroutine calls failed with a
+// *DeathError, once for each run. failed must not call methods of the process.
 func New(spec Spec, spawner *Spawner, failed func(error)) *Process {
 	return &Process{spec: spec, spawner: spawner, failed: failed, state: Stopped}
 }

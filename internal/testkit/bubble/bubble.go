@@ -12,14 +12,13 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// one makes a process use one processor while bubbles exist.
+// The type one limits the process to one processor while bubbles exist.
 type one struct {
 	mu      sync.Mutex
 	bubbles int
 	before  int // processors without bubbles
 }
 
-// processor is the state of the process's GOMAXPROCS.
 var processor one
 
 // Test runs a test in a bubble, as synctest.Test does. It ends the process if the bubble has not ended after

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// margin is the time before the deadline of a test in which it starts no further try.
+// margin is the time before a test's deadline in which the test starts no further try.
 const margin = time.Minute
 
 // Budget limits the tries of a random test, by number or, with LISTFACADE_SOAK, by time.
@@ -34,7 +34,7 @@ func (b Budget) Allows(done int) bool {
 	return done < b.Tries && (b.until.IsZero() || time.Now().Before(b.until))
 }
 
-// Missed returns how many tries did not run for lack of time. It is 0 if time is the limit.
+// Missed returns how many tries did not run for lack of time. It is 0 if the budget is a time.
 func (b Budget) Missed(done int) int {
 	if b.soaks {
 		return 0

@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// fixedSeed is the default seed of random tests.
 const fixedSeed = 20_000
 
 // Seed returns and logs the seed of a random test: LISTFACADE_SEED, or a fixed number.
@@ -37,8 +36,8 @@ func Smallest() bool { return os.Getenv("LISTFACADE_BUDGETS") == "smallest" }
 // is auto.
 func Extras() string { return cmp.Or(os.Getenv("LISTFACADE_EXTRAS"), "auto") }
 
-// ReviewsTokens reports whether facades review every token instead of verifying those of service accounts
-// (LISTFACADE_TOKENS=review).
+// ReviewsTokens reports whether facades review every token, also tokens of service accounts, which they verify
+// otherwise (LISTFACADE_TOKENS=review).
 func ReviewsTokens() bool { return os.Getenv("LISTFACADE_TOKENS") == "review" }
 
 // Upstream returns the older Kubernetes release of test clusters, for example "1.30" (LISTFACADE_UPSTREAM). It is empty

@@ -14,8 +14,8 @@ const (
 	portCount = 2768
 )
 
-// FreeAddress returns a host and port without a listener. No other test gets it before this test ends, even while this
-// test does not listen on it.
+// FreeAddress returns a host and port without a listener. No other test gets the address before this test ends, even
+// while this test does not listen on it.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	for i := range portCount { // other processes begin with another port

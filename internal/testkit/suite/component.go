@@ -18,7 +18,7 @@ const (
 	Scheduler         = "kube-scheduler"
 )
 
-// StopComponents stops the components of a cluster, so that a test can start others.
+// StopComponents stops the components of a cluster, so that a test can start its own.
 func StopComponents(t testing.TB, own *testkit.Cluster) {
 	t.Helper()
 	for _, name := range []string{ControllerManager, Scheduler} {
@@ -28,8 +28,8 @@ func StopComponents(t testing.TB, own *testkit.Cluster) {
 	}
 }
 
-// StartComponent starts a component instead of the cluster's own and waits until it is healthy. The flags name its
-// servers (--kubeconfig, --authentication-kubeconfig, --authorization-kubeconfig). It ends with the test.
+// StartComponent starts a component in place of the cluster's own component, and waits until it is healthy. The flags
+// name its servers (--kubeconfig, --authentication-kubeconfig, --authorization-kubeconfig). It ends with the test.
 func StartComponent(t testing.TB, own *testkit.Cluster, name string, flags ...string) {
 	t.Helper()
 	address := FreeAddress(t)

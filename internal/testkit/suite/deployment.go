@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NewDeployment returns a Deployment whose pods run on any node and end immediately.
+// NewDeployment returns a Deployment whose pods run on any node and are deleted without a grace period.
 func NewDeployment(name string, replicas int32) *appsv1.Deployment {
 	labels := map[string]string{"app": name}
 	return &appsv1.Deployment{

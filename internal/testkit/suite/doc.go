@@ -2,7 +2,7 @@
 // the test's process that are wired as in the command, namespaces to write objects in, pairs of watches on both
 // servers, and clients.
 //
-// Everything that it starts for a test ends with the test, before the shared cluster ends. A Facade owns the goroutine
-// that serves, and Close waits for it. The first test that needs the shared cluster starts it, and Main ends it. Tests
-// must not stop or pause the shared cluster: a test that does so starts its own.
+// Everything that the package starts for a test ends with the test, before the shared cluster ends. A Facade owns the
+// goroutine that serves, and Close waits for it. The first test that needs the shared cluster starts it, and Main ends
+// it. A test that stops or pauses a cluster must start its own.
 package suite

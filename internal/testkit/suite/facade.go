@@ -35,7 +35,7 @@ type Facade struct {
 	stopped  chan error
 }
 
-// StartFacade starts a facade of the cluster until the test ends. It acts as a user that may only read.
+// StartFacade starts a facade of the cluster until the test ends. It acts as the user of FacadeKubeconfig.
 func StartFacade(t testing.TB, upstream *testkit.Cluster, settings ...func(*facade.Config)) *Facade {
 	t.Helper()
 	return StartFacadeBy(t, FacadeKubeconfig(t, upstream), settings...)
@@ -63,7 +63,7 @@ func NewFacade(t testing.TB, kubeconfig string, changes ...func(*facade.Config))
 	c := facade.Defaults()
 	c.Kubeconfig, c.CertDir, c.Port = kubeconfig, t.TempDir(), 0
 	c.Authentication.AnonymousActsAsKubeconfig = true // suites about callers change it
-	c.PagedFrom = 1                                   // as with many objects
+	c.PagedFrom = 1                                   // lists are paged, as with many objects
 	c.SelfAuditInterval = 0                           // suites about self-audits change it
 	c.ShutdownDelay, c.WatchTermination = 0, 0        // suites about shutdown change it
 	c.GoawayChance = 0                                // to be repeatable
@@ -73,7 +73,7 @@ func NewFacade(t testing.TB, kubeconfig string, changes ...func(*facade.Config))
 	}
 	if settings.Smallest() {
 		c.PrecompressedMemory, c.HistoryBytes, c.HistoryWindow = 1, 1, 1
-		c.MemoryBudget, c.MemoryMarks.History = 1<<40, 0 // cut every second
+		c.MemoryBudget, c.MemoryMarks.History = 1<<40, 0 // the history is cut every second
 	}
 	if settings.ReviewsTokens() {
 		c.Authentication.ServiceAccountTokens = facade.ReviewedTokens

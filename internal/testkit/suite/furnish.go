@@ -18,7 +18,6 @@ const (
 	EmptyNamespace  = "oracle-empty"
 )
 
-// objects is the directory of the fixtures, relative to a suite's directory.
 var objects = filepath.Join("..", "..", "testdata", "objects")
 
 var furnished = sync.OnceValue(func() error {

@@ -14,7 +14,7 @@ import (
 func (f *Facade) LostWindows(gvr schema.GroupVersionResource) (bridged map[string][]testkit.LostWindow,
 	others []string) {
 	bridged = map[string][]testkit.LostWindow{}
-	for _, entry := range f.Lines.FilterMessage("Upstream lost the events after the lane's version").All() {
+	for _, entry := range f.Lines.FilterMessage("Listed the lane again").All() {
 		said := entry.ContextMap()
 		text := func(key string) string { value, _ := said[key].(string); return value }
 		if text("resource") != gvr.GroupResource().String() {
@@ -24,7 +24,7 @@ func (f *Facade) LostWindows(gvr schema.GroupVersionResource) (bridged map[strin
 			others = append(others, outcome)
 			continue
 		}
-		// At a version that was confirmed in between, the lane's state is correct, but its history has a hole.
+		// A version that was confirmed within the lost window splits it: the lane's state at that version is correct.
 		confirmed, _ := said["confirmed"].([]any)
 		from, err := strconv.ParseUint(text("from"), 10, 64)
 		if err != nil {

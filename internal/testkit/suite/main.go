@@ -25,12 +25,12 @@ var (
 	started     *testkit.Cluster // the shared cluster; nil if not started
 )
 
-// WithoutControllers is a flag of Main for a cluster with only etcd and kube-apiserver. Only tests write to it. It
-// needs half the resources of a cluster with controllers, a scheduler and nodes.
+// WithoutControllers is a flag of Main for a cluster with only etcd and kube-apiserver, to which only tests write. Such
+// a cluster needs half the resources of a cluster with controllers, a scheduler and nodes.
 const WithoutControllers = "--components=none"
 
 // Main runs the tests of a package and then ends their shared cluster, if a test started it. flags are flags of
-// `devcluster up` for that cluster.
+// `devcluster up` for this cluster.
 func Main(m *testing.M, flags ...string) int {
 	sharedFlags = flags
 	facade.LogLibraries(zap.NewNop())

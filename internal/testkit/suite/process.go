@@ -16,7 +16,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// Process is a facade in a separate process, for tests of its memory.
+// Process is a facade in a separate process.
 type Process struct {
 	Config *rest.Config // for clients of the facade, without credentials
 
@@ -41,8 +41,8 @@ func (p *Process) Kill(t testing.TB) {
 
 var servingAt = regexp.MustCompile(`https://127\.0\.0\.1:\d+`)
 
-// StartProcess compiles the program and runs it with further flags until the test ends. The test fails if it ends
-// before, unless the test has killed it. line may change the command line; it may be nil.
+// StartProcess compiles the program and runs it with further flags until the test ends. The test fails if the process
+// fails, unless the test has killed it. If line is not nil, it changes the command line.
 func StartProcess(t testing.TB, line func(program string, args ...string) []string, kubeconfig string,
 	flags ...string) *Process {
 	t.Helper()

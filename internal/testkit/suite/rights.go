@@ -16,7 +16,7 @@ import (
 )
 
 // facadeUser is the user that facades act as. kube-apiserver authorizes all of its requests. It has the rights in
-// devcluster/manifests/users.yaml, which are those that a facade needs.
+// devcluster/manifests/users.yaml, the rights that a facade needs.
 const facadeUser = "listfacade"
 
 // allowed contains the clusters whose facadeUser may read everything.
@@ -44,7 +44,7 @@ func FacadeConfig(t testing.TB, c *testkit.Cluster) *rest.Config {
 	return config
 }
 
-// allowReading grants the right, unless another test has already granted it.
+// allowReading grants the right to read everything, unless another test has already granted it.
 func allowReading(t testing.TB, c *testkit.Cluster) {
 	t.Helper()
 	admin := clientsOf(t, c, "admin", c.Server)
@@ -83,7 +83,6 @@ func allowReading(t testing.TB, c *testkit.Cluster) {
 	}
 }
 
-// clientsOf returns a user's clients of one of the cluster's servers.
 func clientsOf(t testing.TB, c *testkit.Cluster, user, server string) kubernetes.Interface {
 	t.Helper()
 	config, err := c.Config(user)

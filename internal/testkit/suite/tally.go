@@ -50,7 +50,7 @@ func (a Asked) String() string {
 // Way is a kind of request for a collection.
 type Way string
 
-// The kinds of requests. Freshness checks are not counted: lists of one name, lists of metadata, watches of three
+// The kinds of requests. Freshness checks count as Other: lists of one name, lists of metadata, watches of three
 // seconds.
 const (
 	List  Way = "list"
@@ -77,7 +77,7 @@ func Forward(t testing.TB, config *rest.Config) http.Handler {
 		t.Fatal(err)
 	}
 	config = rest.CopyConfig(config)
-	config.DisableCompression = true // else the transport requests compression, and changes Vary
+	config.DisableCompression = true // otherwise the transport requests compression, and changes Vary
 	transport, err := rest.TransportFor(config)
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +105,6 @@ func Serve(t testing.TB, handler http.Handler) (kubeconfig string) {
 var tallied = &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"),
 	GrouplessAPIPrefixes: sets.NewString("api")}
 
-// what describes a request.
 func what(r *http.Request) Asked {
 	info, err := tallied.NewRequestInfo(r)
 	query, accept := r.URL.Query(), r.Header.Get("Accept")
@@ -124,7 +123,6 @@ func what(r *http.Request) Asked {
 	return a
 }
 
-// count counts requests, and delays those of held resources.
 func (y *Tally) count(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := what(r)

@@ -1,7 +1,6 @@
-// Command tally reads the output of `go test -json`, of one run or of several after another, and prints a table of
-// suites with their times and results, and how often each test failed. A line {"Stage": "name"} in between names the
-// runs that follow. Output of a failed test is printed as soon as the test has ended. The command fails if a test
-// failed or none ran.
+// Command tally reads the output of `go test -json` of one or more runs. It prints a table of suites with their times
+// and results, and how often each test failed. A line {"Stage": "name"} in between names the runs that follow. Output
+// of a failed test is printed as soon as the test has ended. The command fails if a test failed or none ran.
 package main
 
 import (

@@ -10,7 +10,6 @@ import (
 // key is a package in a stage, or one of its tests.
 type key struct{ stage, pkg, test string }
 
-// result counts the results of all runs of a package or test.
 type result struct {
 	runs, failures, skips int
 	seconds               float64
@@ -28,7 +27,7 @@ func newTally() *tally {
 	return &tally{results: map[key]*result{}, output: map[key][]string{}}
 }
 
-// note counts one event. It returns the output of what has just failed.
+// note counts one event. It returns the output of a test or package that has just failed.
 func (t *tally) note(e event) string {
 	if e.Stage != "" {
 		t.stage = e.Stage
@@ -80,7 +79,7 @@ func (t *tally) good() bool {
 	return ran
 }
 
-// print writes the table of suites, and below it every test that failed with its rate.
+// print writes the table of suites, and below it a table of the failed tests with their rates.
 func (t *tally) print(out io.Writer) error {
 	suites := t.rows("suite", func(k key, r *result) bool { return k.test == "" && r.runs > r.skips })
 	failed := t.rows("test", func(k key, r *result) bool { return k.test != "" && r.failures > 0 })
@@ -91,7 +90,7 @@ func (t *tally) print(out io.Writer) error {
 	return table.Flush()
 }
 
-// rows are the lines of a table of the results that are wanted; without any there is none.
+// rows returns a table of the wanted results; empty if there are none.
 func (t *tally) rows(title string, wanted func(key, *result) bool) string {
 	var text strings.Builder
 	for _, k := range t.order {
@@ -105,7 +104,6 @@ func (t *tally) rows(title string, wanted func(key, *result) bool) string {
 	return "\n" + title + "\tseconds\tresult\n" + text.String()
 }
 
-// String is how the table names a package or test.
 func (k key) String() string {
 	name := strings.TrimSpace(k.pkg + " " + k.test)
 	if k.stage != "" {
@@ -114,7 +112,6 @@ func (k key) String() string {
 	return name
 }
 
-// String is how the table states a result.
 func (r *result) String() string {
 	if r.failures == 0 {
 		return "ok"

@@ -10,7 +10,7 @@ objects by the values, so that each object has one source.
 {{- $text | replace "listfacade-system" $root.Release.Namespace -}}
 {{- end -}}
 
-{{- /* listfacade.objects: all objects of a file, with the labels of the release. Arguments: as above. */ -}}
+{{- /* listfacade.objects: all objects of a file, with the release's labels. Arguments: the root, and the file. */ -}}
 {{- define "listfacade.objects" -}}
 {{- $root := index . 0 -}}
 {{- range regexSplit "(?m)^---$" (include "listfacade.text" .) -1 }}
