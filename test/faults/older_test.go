@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -35,17 +36,20 @@ type mover struct {
 	opened chan struct{}      // closed while requests pass
 	life   context.Context    // of the open watches
 	end    context.CancelFunc // ends life
+
+	refused *watchErrors // errors of the servers, as responses and as events
 }
 
 func newMover(t *testing.T) *mover {
 	t.Helper()
-	m := &mover{opened: make(chan struct{})}
+	m := &mover{opened: make(chan struct{}), refused: newWatchErrors()}
 	m.life, m.end = context.WithCancel(context.Background())
 	server := httptest.NewUnstartedServer(m)
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	t.Cleanup(func() { m.end(); server.CloseClientConnections(); server.Close() })
-	m.config = &rest.Config{Host: server.URL, QPS: -1, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+	insecure := &rest.Config{TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+	m.config = &rest.Config{Host: server.URL, QPS: -1, Transport: suite.PatientTransport(t, insecure)}
 	return m
 }
 
@@ -83,9 +87,12 @@ func (m *mover) move(t *testing.T, to *rest.Config) {
 	m.life, m.end = life, end
 	m.proxy.ModifyResponse = func(r *http.Response) error {
 		if isWatch(r.Request) {
+			if r.StatusCode != http.StatusOK {
+				m.refused.count(r.Status)
+			}
 			body := r.Body
 			stop := context.AfterFunc(life, func() { _ = body.Close() })
-			r.Body = &endingBody{ReadCloser: body, life: life, stop: stop}
+			r.Body = &endingBody{ReadCloser: body, life: life, stop: stop, refused: m.refused}
 		}
 		return nil
 	}
@@ -95,13 +102,20 @@ func (m *mover) move(t *testing.T, to *rest.Config) {
 // endingBody is a body that ends cleanly with a context.
 type endingBody struct {
 	io.ReadCloser
-	life context.Context
-	stop func() bool
+	life    context.Context
+	stop    func() bool
+	refused *watchErrors
 }
+
+// statusFailure is in the Status of an error event, in JSON and in protobuf.
+var statusFailure = []byte("Failure")
 
 // Read implements io.Reader.
 func (b *endingBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
+	if at := bytes.Index(p[:n], statusFailure); at >= 0 {
+		b.refused.count(fmt.Sprintf("%q", p[at:min(n, at+200)]))
+	}
 	if err != nil && b.life.Err() != nil {
 		err = io.EOF
 	}
@@ -167,9 +181,13 @@ func newWatchErrors() *watchErrors { return &watchErrors{byCause: map[string]int
 
 // note implements toolscache.WatchErrorHandler.
 func (w *watchErrors) note(_ *toolscache.Reflector, err error) {
+	w.count(regexp.MustCompile(`"https?:[^"]*"`).ReplaceAllString(err.Error(), "URL"))
+}
+
+func (w *watchErrors) count(cause string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.byCause[regexp.MustCompile(`"https?:[^"]*"`).ReplaceAllString(err.Error(), "URL")]++
+	w.byCause[cause]++
 }
 
 // take returns the errors since the last call.
@@ -223,7 +241,8 @@ func TestInformersMoveWithoutLists(t *testing.T) {
 			})
 		}
 		if n := counted.count(); listed > 0 && n > listed {
-			t.Errorf("%s: %d informers sent %d lists, after the errors %v", what, len(informers), n-listed, failed.take())
+			t.Errorf("%s: %d informers sent %d lists, after the errors %v; the server sent %v", what, len(informers), n-listed,
+				failed.take(), m.refused.take())
 		}
 		listed = counted.count()
 	}

@@ -78,13 +78,9 @@ func Forward(t testing.TB, config *rest.Config) http.Handler {
 	}
 	config = rest.CopyConfig(config)
 	config.DisableCompression = true // otherwise the transport requests compression, and changes Vary
-	transport, err := rest.TransportFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
 	return &httputil.ReverseProxy{
-		Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(target) }, Transport: transport, FlushInterval: -1,
-		ErrorLog: quiet,
+		Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(target) }, Transport: PatientTransport(t, config),
+		FlushInterval: -1, ErrorLog: quiet,
 	}
 }
 
