@@ -21,7 +21,7 @@ type frames struct {
 const frameSlots = 64
 
 // frameSlot is a frame and the event that it encodes. It is immutable. The fields seq, kind and representation identify
-// the bytes: an event of one type has one object for all watchers (history.deleted). An epoch has one wire.Shape.
+// the bytes: watchers that get an event as the same kind get the same object (history.deleted).
 type frameSlot struct {
 	seq            int64
 	kind           EventType

@@ -99,10 +99,10 @@ func answerTo(q *Request, lane Lane, p plan) fresh.Answer {
 // resources, so a freshness check advances the lane. If the upstream has not reached rv either, reached waits
 // (semantics 2.2).
 //
-// A request is forwarded without a wait if no check succeeds and the upstream sends no bookmarks. The same applies to a
-// small response, or a read from etcd, if the lane is not at rv. All other requests wait for the lane, because the
-// upstream must not send large lists to all of them. After the wait, a small page may be forwarded, so that its client
-// can finish the list.
+// A request is forwarded at once if no check succeeds and the upstream sends no bookmarks. It is also forwarded at
+// once if the lane is not at rv, and the answer is small (fresh.Answer.Small) or kube-apiserver reads it from etcd.
+// All other requests wait for the lane, because the upstream must not send large lists to all of them. After the wait,
+// a page with a low limit may be forwarded, so that its client can finish the list.
 func (s *Server) reached(ctx context.Context, q *Request, lane Lane, rv cache.RV,
 	answer fresh.Answer) (*cache.State, route, error) {
 	for deadline := time.Now().Add(freshWait); ; {

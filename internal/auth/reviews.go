@@ -216,7 +216,7 @@ func (r *Reviews) leave(s *subject) {
 	r.subjects.leave(s)
 }
 
-// keep caches an answer, unless permissions or the period of sharing have changed since the review was sent. A refusal
+// keep caches an answer, unless permissions changed, or sharing began or ended, since the review was sent. A refusal
 // also ends the watches that depend on this decision.
 func (r *Reviews) keep(q question, s *subject, asked uint64, reply answer) {
 	r.mu.Lock()

@@ -9,8 +9,8 @@ import (
 // Authentication configures how callers are authenticated (internal/auth).
 type Authentication struct {
 	// AnonymousActsAsKubeconfig disables authentication: every client that can reach the address reads with the kubeconfig
-	// user's permissions. BindAddress must be a loopback address. The other fields of this struct, Limits, and
-	// Authorization except WatchMaxAge are ignored.
+	// user's permissions. BindAddress must be a loopback address. The other fields of this struct, Limits and
+	// Authorization are ignored.
 	AnonymousActsAsKubeconfig bool
 	// Kubeconfig is the kubeconfig file for the kube-apiserver that reviews tokens; empty for the upstream that objects
 	// are read from.

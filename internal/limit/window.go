@@ -8,9 +8,8 @@ const (
 	// Work is fast if it takes at most twice the shortest time plus tolerance. Scheduling, garbage collection and short
 	// queues cause delays of this length on a server that is not overloaded.
 	tolerance = 10 * time.Millisecond
-	// fastestFor is the minimum time for which a shortest time counts. Later it is forgotten, because a server can become
-	// slower. It must be far longer than the time between two reductions, because an overloaded server is fast only after
-	// a reduction.
+	// A shortest time is forgotten after fastestFor at the earliest, because a server can become slower. fastestFor must
+	// be far longer than the time between two reductions, because an overloaded server is fast only after a reduction.
 	fastestFor = time.Minute
 )
 

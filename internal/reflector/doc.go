@@ -23,8 +23,8 @@
 //
 // What happens when a watch ends, or the upstream changes:
 //
-//   - A watch that ends is resumed from the RV up to which the lane is complete. No event is skipped, and
-//     duplicates are dropped by resourceVersion (I3). After a failure, the pause before the next attempt grows.
+//   - A watch that ends is resumed from the RV up to which the lane is complete. No event is skipped, and duplicates
+//     are dropped by resourceVersion (I3 in cache/doc.go). After a failure, the pause before the next attempt grows.
 //   - A watch that received bookmarks and then nothing for more than two bookmark intervals is closed and resumed. The
 //     lane counts as stale since its last frame.
 //   - A watch that broke off is not resumed in another cluster, if the upstream identifies its cluster (version.go).
@@ -32,7 +32,7 @@
 //     the differences between the lane and the list (lost_window.go, docs/adr/0021-lost-windows.md).
 //   - If the differences cannot or must not be replayed, a new epoch begins. The same applies if the upstream is at an
 //     earlier RV than before, or the lane has other objects or Table columns than the upstream.
-//   - A new epoch also begins if kube-apiserver has another release, which may represent objects differently (I11). An
+//   - A new epoch also begins if kube-apiserver has another release, which may represent objects differently. An
 //     unknown release counts as unchanged. If two releases alternate, the pauses between lists grow (version.go).
 //   - After a 401 or 403, a filled lane keeps its State while its writer retries. The lane ends when the refusal has
 //     lasted half a minute, or when an access review of the upstream confirms it.

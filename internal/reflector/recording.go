@@ -65,7 +65,8 @@ type resumption struct {
 	at    time.Time
 }
 
-// visit calls advance, unless it pauses after an error. It also records the time before which all events were written.
+// visit calls advance; in a pause after an error, only if last. It also records the time before which all events were
+// written.
 func (r *recording) visit(ctx context.Context, now time.Time, last bool) (hole string, err error) {
 	if r.waits(now) && !last {
 		return "", nil

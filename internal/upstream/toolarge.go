@@ -32,7 +32,7 @@ func nameCause(response *http.Response) error {
 		return fmt.Errorf("read the upstream's 504: %w", err)
 	}
 	named := withCause(body)
-	if named == nil { // the rest of the body has not been read yet
+	if named == nil { // another 504, whose body continues in rest
 		response.Body = &ownedBody{ReadCloser: io.NopCloser(io.MultiReader(bytes.NewReader(body), rest)),
 			release: func() { rest.Close() }}
 		return nil
