@@ -33,6 +33,32 @@ func (b *buffers) Get() []byte { return *b.pool.Get().(*[]byte) }
 // Put implements httputil.BufferPool.
 func (b *buffers) Put(buffer []byte) { b.pool.Put(&buffer) }
 
+// writer is the http.ResponseWriter of one answer, and the pool for its buffer. After a failed write, HTTP/2 may still
+// read the buffer, so the buffer does not return to the pool.
+type writer struct {
+	http.ResponseWriter
+	httputil.BufferPool
+	failed bool
+}
+
+// Write implements http.ResponseWriter.
+func (w *writer) Write(p []byte) (int, error) {
+	n, err := w.ResponseWriter.Write(p)
+	w.failed = w.failed || err != nil
+	return n, err
+}
+
+// Unwrap returns the wrapped writer to http.ResponseController.
+func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Put implements httputil.BufferPool.
+func (w *writer) Put(buffer []byte) {
+	if !w.failed {
+		w.BufferPool.Put(buffer)
+	}
+}
+
+// forwarder contains the proxies that are copied for each request.
 type forwarder struct {
 	answers, watches *httputil.ReverseProxy
 }
@@ -83,11 +109,13 @@ func (f forwarder) serve(w http.ResponseWriter, r *http.Request, watch bool,
 	fail func(w http.ResponseWriter, x *exchange, err error)) {
 	x := &exchange{request: r, fail: fail, watch: watch}
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+	proxy := *f.answers
 	if watch {
-		f.watches.ServeHTTP(w, r)
-		return
+		proxy = *f.watches
 	}
-	f.answers.ServeHTTP(w, r)
+	out := &writer{ResponseWriter: w, BufferPool: proxy.BufferPool}
+	proxy.BufferPool = out
+	proxy.ServeHTTP(out, r)
 }
 
 // failed is the ErrorHandler of all ReverseProxies.
