@@ -112,7 +112,7 @@ func TestNewAccountsExistWhileTheWatchIsRefused(t *testing.T) {
 		<-time.After(time.Hour) // the permission is lost for longer than a failure is remembered
 		exists("new", true)
 		source.set(false)
-		<-time.After(time.Minute) // the informer pauses before it watches again
+		<-time.After(2 * time.Minute) // the informer pauses for up to a minute before it watches again
 		exists("new", false)
 	})
 }
