@@ -10,8 +10,8 @@
 //     as removed and added, so it is reported with Rights.Lost.
 //   - While Objects.Current returns true, Find returns what the upstream has, apart from the delay of the network.
 //
-// If the facade is not allowed to read these objects, Failure returns the error, and no changes are reported. Until
-// service accounts were listed once, all of them count as existing.
+// If the facade is not allowed to read these objects, Failure returns the error, and no changes are reported. While
+// service accounts cannot be watched, all of them count as existing.
 //
 // Each Run starts the goroutines of its informers, and returns when they have ended.
 package rbac
