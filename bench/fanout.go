@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -74,7 +75,7 @@ func (s *stage) fanOut(ctx context.Context, of *server, watches int, pods []stri
 	}
 	sent, err := patch(watching, s.direct, pods, fanOutRate)
 	if err == nil {
-		err = all.await(watching, of, int64(sent*watches))
+		err = all.await(watching, of, all.least, int64(sent))
 	}
 	after, _, cpuErr := s.cpu(of)
 	m, memoryErr := of.process.Memory()
@@ -104,6 +105,16 @@ func (all fanWatches) bytes() (sum int64) {
 	return sum
 }
 
+// least returns the smallest number of events that any watch has received.
+func (all fanWatches) least() int64 {
+	least := int64(math.MaxInt64)
+	for _, w := range all {
+		least = min(least, w.events.Load())
+	}
+	return least
+}
+
+// events returns the number of events that all watches together have received.
 func (all fanWatches) events() (sum int64) {
 	for _, w := range all {
 		sum += w.events.Load()
@@ -151,18 +162,18 @@ func (s *server) watchOne(ctx context.Context, group *errgroup.Group, q question
 	return w, nil
 }
 
-// await waits until the watches have received the given number of events together.
-func (all fanWatches) await(ctx context.Context, s *server, want int64) error {
+// await waits until received, such as least or events, returns the given number of events.
+func (all fanWatches) await(ctx context.Context, s *server, received func() int64, want int64) error {
 	ctx, cancel := context.WithTimeout(ctx, arriveWithin)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for all.events() < want {
+	for received() < want {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return &answerError{server: s.name, question: "watch",
-				what: fmt.Sprintf("%d of %d events arrived", all.events(), want)}
+				what: fmt.Sprintf("%d of %d events arrived", received(), want)}
 		}
 	}
 	return nil

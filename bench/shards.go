@@ -89,12 +89,12 @@ func (s *stage) shardEvents(ctx context.Context, of *server, sharded bool, pods 
 		return err
 	}
 	sent, err := patch(watching, s.direct, pods, eventRate{s.options.eventsFor, journalEvery})
-	want := int64(sent) * shardWatches
-	if sharded {
-		want /= shardCount
-	}
-	if err == nil {
-		err = all.await(watching, of, want)
+	switch {
+	case err != nil:
+	case sharded:
+		err = all.await(watching, of, all.events, int64(sent)*shardWatches/shardCount)
+	default:
+		err = all.await(watching, of, all.least, int64(sent))
 	}
 	after, cpuErr := of.process.CPU()
 	stop()
