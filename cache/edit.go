@@ -17,7 +17,7 @@ func (t tree) put(o *Object) tree {
 	page := t.chunks[at.chunk].pages[at.page]
 	objects := spliced(page.objects, at.object, at.object+replaced, o)
 	t.count += 1 - replaced
-	return t.withPages(at.chunk, at.page, at.page+1, pagesOf(objects))
+	return t.withPages(at.chunk, at.page, at.page+1, t.pagesOf(objects))
 }
 
 // behindLast returns the spot at the end of the last page, where an object that sorts after all others is inserted.
@@ -37,7 +37,7 @@ func (t tree) without(o *Object) tree {
 	objects := spliced(pages[at.page].objects, at.object, at.object+1)
 	objects, from, to := joined(objects, at.page, len(pages), func(i int) []*Object { return pages[i].objects })
 	t.count--
-	return t.withPages(at.chunk, from, to, pagesOf(objects))
+	return t.withPages(at.chunk, from, to, t.pagesOf(objects))
 }
 
 // withPages returns the tree with the pages from..to of one chunk replaced; the caller updates the count. It drops the
@@ -57,10 +57,10 @@ func (t tree) withPages(ci, from, to int, with []*Page) tree {
 	return t
 }
 
-func pagesOf(objects []*Object) []*Page {
+func (t *tree) pagesOf(objects []*Object) []*Page {
 	var pages []*Page
 	for _, run := range halves(objects) {
-		pages = append(pages, &Page{objects: run})
+		pages = append(pages, t.newPage(run))
 	}
 	return pages
 }

@@ -25,6 +25,7 @@ type tree struct {
 // chunk is a sequence of neighbouring pages. It stores its number of objects, because rank must not visit all pages.
 type chunk struct {
 	pages []*Page
+	end   position // of the last object
 	count int
 }
 
@@ -35,15 +36,11 @@ const (
 )
 
 func newChunk(pages []*Page) *chunk {
-	c := &chunk{pages: pages}
+	c := &chunk{pages: pages, end: pages[len(pages)-1].end}
 	for _, p := range pages {
 		c.count += p.Len()
 	}
 	return c
-}
-
-func (c *chunk) last() *Object {
-	return c.pages[len(c.pages)-1].last()
 }
 
 // newTree returns a tree of objects with distinct keys, in any order. It may sort the slice.
@@ -54,7 +51,7 @@ func newTree(value func(*Object) string, objects []*Object) tree {
 	}
 	var pages []*Page
 	for run := range slices.Chunk(objects, fill) {
-		pages = append(pages, &Page{objects: slices.Clone(run)})
+		pages = append(pages, t.newPage(slices.Clone(run)))
 	}
 	for run := range slices.Chunk(pages, fill) {
 		t.chunks = append(t.chunks, newChunk(slices.Clone(run)))
@@ -74,6 +71,10 @@ func (t *tree) positionOf(o *Object) position {
 	return position{t.value(o), o.Key()}
 }
 
+func (t *tree) newPage(objects []*Object) *Page {
+	return &Page{objects: objects, end: t.positionOf(objects[len(objects)-1])}
+}
+
 func (t *tree) compare(a, b *Object) int {
 	if t.value != nil {
 		if c := strings.Compare(t.value(a), t.value(b)); c != 0 {
@@ -83,13 +84,12 @@ func (t *tree) compare(a, b *Object) int {
 	return strings.Compare(a.Key(), b.Key())
 }
 
-func (t *tree) reaches(o *Object, p position) bool {
-	if t.value != nil {
-		if v := t.value(o); v != p.value {
-			return v > p.value
-		}
+// reaches reports whether p is at or after other.
+func (p *position) reaches(other position) bool {
+	if p.value != other.value {
+		return p.value > other.value
 	}
-	return o.Key() >= p.key
+	return p.key >= other.key
 }
 
 // spot is the location of an object in a tree. The spot after the last object is {len(chunks), 0, 0}.
@@ -99,14 +99,17 @@ type spot struct {
 
 // seek returns the spot of the first object at or after p.
 func (t *tree) seek(p position) spot {
-	ci := sort.Search(len(t.chunks), func(i int) bool { return t.reaches(t.chunks[i].last(), p) })
+	ci := sort.Search(len(t.chunks), func(i int) bool { return t.chunks[i].end.reaches(p) })
 	if ci == len(t.chunks) {
 		return t.end()
 	}
 	pages := t.chunks[ci].pages
-	pi := sort.Search(len(pages), func(i int) bool { return t.reaches(pages[i].last(), p) })
+	pi := sort.Search(len(pages), func(i int) bool { return pages[i].end.reaches(p) })
 	objects := pages[pi].objects
-	oi := sort.Search(len(objects), func(i int) bool { return t.reaches(objects[i], p) })
+	oi := sort.Search(len(objects), func(i int) bool {
+		at := t.positionOf(objects[i])
+		return at.reaches(p)
+	})
 	return spot{ci, pi, oi}
 }
 
