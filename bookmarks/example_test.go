@@ -16,7 +16,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	start := time.Now()
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	schedule := bookmarks.NewSchedule(bookmarks.Options{
 		Start: start, Deadline: start.Add(2 * time.Minute), InitialEvents: bookmarks.SendInitialEventsEnd,
 	})

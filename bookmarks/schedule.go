@@ -9,9 +9,10 @@ const (
 	// beforeDeadline is the time between the last scheduled bookmark of a watch and its deadline (semantics 4.3).
 	beforeDeadline = 2 * time.Second
 	// afterInitialEvents is the delay of the extra bookmark after a streaming list's initial events. kube-apiserver
-	// sends this bookmark at the next tick of a timer of 1 s to 1.25 s that all watches share. Here each watch has its
-	// own timer.
+	// sends this bookmark at the next tick of a timer of 1 s to 1.25 s that all watches share.
 	afterInitialEvents = time.Second
+	// tick is the length of kube-apiserver's buckets of due times (semantics 4.3).
+	tick = time.Second
 )
 
 // InitialEvents says whether an InitialEventsEnd bookmark must follow the initial events of a watch.
@@ -37,12 +38,16 @@ type Options struct {
 	InitialEvents InitialEvents
 	// Floor is the highest resourceVersion that needs no bookmark, usually that at which the watch starts.
 	Floor uint64
+	// Phase is the part of a second at which bookmarks are due, from 0 to below 1 s. A bookmark is therefore due up to
+	// a second earlier than the interval says. Watches of one connection need the same phase, because bookmarks that
+	// are due at the same time share TLS records and system calls. Connections need different ones.
+	Phase time.Duration
 }
 
-type phase int
+type stage int
 
 const (
-	endOwed  phase = iota // the initial-events-end bookmark is still due
+	endOwed  stage = iota // the initial-events-end bookmark is still due
 	settling              // the extra bookmark after the initial-events-end bookmark is still due
 	steady                // one bookmark every interval and one before the deadline
 )
@@ -53,18 +58,19 @@ type Schedule struct {
 	deadline time.Time
 	interval time.Duration
 	floor    uint64
-	phase    phase
+	stage    stage
+	phase    time.Duration
 	next     time.Time // zero if no more bookmarks are due
 }
 
 // NewSchedule returns the schedule of one watch.
 func NewSchedule(o Options) Schedule {
-	s := Schedule{deadline: o.Deadline, interval: o.Interval, floor: o.Floor, phase: steady}
+	s := Schedule{deadline: o.Deadline, interval: o.Interval, floor: o.Floor, phase: o.Phase, stage: steady}
 	if s.interval <= 0 {
 		s.interval = DefaultInterval
 	}
 	if o.InitialEvents == SendInitialEventsEnd {
-		s.phase = endOwed
+		s.stage = endOwed
 		s.next = o.Start
 		return s
 	}
@@ -89,11 +95,11 @@ func (s *Schedule) Take(now time.Time, rv uint64) (kind Kind, send bool) {
 	if s.next.IsZero() || now.Before(s.next) {
 		return Plain, false
 	}
-	switch s.phase {
+	switch s.stage {
 	case endOwed:
-		s.phase = settling
+		s.stage = settling
 		s.floor = rv
-		s.next = now.Add(afterInitialEvents)
+		s.next = s.aligned(now.Add(afterInitialEvents))
 		return InitialEventsEnd, true
 	case settling, steady:
 	}
@@ -104,16 +110,16 @@ func (s *Schedule) Take(now time.Time, rv uint64) (kind Kind, send bool) {
 // Last reports whether a watch that ends now must send one more plain bookmark at rv. All matching events up to rv must
 // have been written (I4). It returns false while the initial-events-end bookmark is due.
 func (s *Schedule) Last(rv uint64) (send bool) {
-	return s.phase != endOwed && rv > s.floor
+	return s.stage != endOwed && rv > s.floor
 }
 
 func (s *Schedule) settle(now time.Time) {
-	s.phase = steady
-	s.next = now.Add(s.interval)
+	s.stage = steady
+	s.next = s.aligned(now.Add(s.interval))
 	if s.deadline.IsZero() {
 		return
 	}
-	last := s.deadline.Add(-beforeDeadline)
+	last := s.aligned(s.deadline.Add(-beforeDeadline))
 	if !last.After(now) {
 		s.next = time.Time{}
 		return
@@ -121,4 +127,13 @@ func (s *Schedule) settle(now time.Time) {
 	if last.Before(s.next) {
 		s.next = last
 	}
+}
+
+// aligned returns the last time at or before t that has the phase. Intervals below two ticks stay exact, so that the
+// next bookmark is always due in the future.
+func (s *Schedule) aligned(t time.Time) time.Time {
+	if s.interval < 2*tick {
+		return t
+	}
+	return t.Add(-((time.Duration(t.UnixNano()) - s.phase) % tick))
 }

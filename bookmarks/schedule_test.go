@@ -112,6 +112,33 @@ func TestScheduleWithoutDeadline(t *testing.T) {
 	}
 }
 
+// TestWatchesOfOnePhaseShareTheirTicks: watches that begin within a second of each other send all their bookmarks at the
+// same times, and each bookmark is at most a second early.
+func TestWatchesOfOnePhaseShareTheirTicks(t *testing.T) {
+	for phase := time.Duration(0); phase < time.Second; phase += 250 * time.Millisecond {
+		var times []time.Time
+		for i := range 4 {
+			began := start.Add(phase + time.Duration(i)*249*time.Millisecond)
+			o := bookmarks.Options{Start: began, Deadline: start.Add(150 * time.Second), Phase: phase}
+			schedule := bookmarks.NewSchedule(o)
+			var got []time.Time
+			for due, ok := schedule.Next(); ok; due, ok = schedule.Next() {
+				got = append(got, due)
+				schedule.Take(due, 1)
+			}
+			if early := began.Add(bookmarks.DefaultInterval).Sub(got[0]); early < 0 || early >= time.Second {
+				t.Errorf("phase %v, watch %d: the first bookmark is %v early, want less than a second", phase, i, early)
+			}
+			if i == 0 {
+				times = got
+			}
+			if diff := cmp.Diff(times, got); diff != "" {
+				t.Errorf("phase %v: bookmarks of watches 0 and %d are due at different times (-want +got):\n%s", phase, i, diff)
+			}
+		}
+	}
+}
+
 func TestTakeBeforeDueChangesNothing(t *testing.T) {
 	schedule := bookmarks.NewSchedule(bookmarks.Options{Start: start})
 	before := schedule

@@ -107,7 +107,7 @@ func (s *Server) openStream(ctx context.Context, q *Request, lane Lane, authoriz
 	}
 	stream.schedule = bookmarks.NewSchedule(bookmarks.Options{
 		Start: began, Deadline: began.Add(life), Interval: s.times.bookmarks, InitialEvents: initial,
-		Floor: uint64(start.floor),
+		Floor: uint64(start.floor), Phase: bookmarkPhase(q.Event.Client),
 	})
 	return stream, route{}, nil
 }
