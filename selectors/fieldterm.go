@@ -18,7 +18,7 @@ type fieldTerm struct {
 }
 
 // compileFields compiles a converted selector. All excluded values of a field become one term. Each required value is a
-// term. The result possible is false when no object can match.
+// term. The second result is false when no object can match.
 func (k *Kind) compileFields(selector fields.Selector) (terms []fieldTerm, possible bool) {
 	if selector == nil || selector.Empty() {
 		return nil, true
