@@ -45,7 +45,7 @@ type anchored struct {
 	present  posting
 }
 
-// posting is a list of the feeds with the same anchor value. A follower's iteration allows removals (leave).
+// posting is a list of the feeds with the same anchor value.
 type posting struct {
 	first *filing
 }

@@ -13,7 +13,7 @@
 // displace lanes that are in use.
 //
 // The package promises:
-//   - Memory from Take is returned once, even if the function give, which returns it, is called several times.
+//   - Memory from Take is given back only once, even if the function that gives it back is called several times.
 //   - Steps run in their order, one round at a time: once per second, and when Take finds too little memory.
 //   - Without a limit, nothing is freed or refused, but memory is still counted.
 //
