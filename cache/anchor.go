@@ -13,7 +13,7 @@ type anchor struct {
 	by       anchorKind
 	property selectors.Property // for byValue and byPresence
 	shards   selectors.ShardKey // byShard: the field that is hashed
-	// byKey: the key; byValue: the accepted values, none if nothing can match; byShard: beginnings (shard_anchor.go).
+	// byKey: the key; byValue: the accepted values, none if nothing can match; byShard: prefixes of hashes (beginning).
 	values []string
 }
 
@@ -45,7 +45,7 @@ type anchored struct {
 	present  posting
 }
 
-// posting is a list of the feeds with the same anchor value. Feeds may be added and removed during an iteration.
+// posting is a list of the feeds with the same anchor value.
 type posting struct {
 	first *filing
 }

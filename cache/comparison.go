@@ -100,7 +100,7 @@ func (c *comparison) verify(from, rv RV) error {
 	return nil
 }
 
-// exact reports whether at most one write happened between the RVs from and rv. A difference is then its event.
+// exact reports whether at most one write happened between the RVs from and rv. The difference is then the event.
 func (c *comparison) exact(from, rv RV) bool {
 	return rv-from <= 1 && len(c.deletions)+len(c.changes) <= 1
 }

@@ -11,7 +11,7 @@
 //	Selection   an iteration over the objects of a State that a predicate selects
 //	State       every object of a lane at one RV, immutable
 //	index       the objects of a State that have a property (a label or a selectable field), ordered by its value.
-//	            Options name some. The lane builds others when lists compare many objects that do not match
+//	            Options.Indexes names some. The lane builds others when lists compare many objects without a match
 //	History     the events of a lane in order, bounded by age and bytes. It always keeps the events that
 //	            kube-apiserver's watch cache would keep
 //	feed        the events of history that concern one predicate, shared by all watchers with that predicate

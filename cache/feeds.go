@@ -7,7 +7,6 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// feeds contains all feeds of an epoch.
 type feeds struct {
 	open *atomic.Int64 // number of feeds in all epochs of the lane
 

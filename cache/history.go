@@ -19,7 +19,7 @@ type history struct {
 }
 
 type window struct {
-	// oldest State to serve: the State before the first event, or after the lost window that contains this event
+	// oldest State to serve: the State before the first event, or after the lost window that the first event is in
 	base        *State
 	first       int64 // position of the first event, a multiple of segmentSize
 	segments    []*segment
@@ -241,7 +241,7 @@ func (h *history) before(rv RV) (*State, error) {
 }
 
 // deleted returns the object that watchers receive with DELETED for an event. It is the upstream's deletion object, or
-// the previous content at the event's version (semantics 4.4). It is made once for all watchers.
+// the previous content at the event's version (semantics 4.4). All watchers receive the same object.
 func (h *history) deleted(seq int64, e *entry) *Object {
 	if o := e.deleted.Load(); o != nil {
 		return o

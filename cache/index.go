@@ -7,7 +7,7 @@ import (
 )
 
 // Index names a property by which a lane also orders its objects. A list that requires exactly one value of this
-// property can read only the objects with this value. An index only proposes candidates; the predicate decides (I9).
+// property need not read objects with other values. An index only proposes candidates; the predicate decides (I9).
 type Index struct{ property selectors.Property }
 
 // FieldIndex returns an index of the selectable field at a location (Kind.Location).

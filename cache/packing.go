@@ -39,7 +39,7 @@ type packer struct {
 // learned is a dictionary of a lane's objects. It is immutable.
 type learned struct {
 	*wire.Dictionary
-	ratio float64   // packed bytes of the samples divided by their plain bytes
+	ratio float64   // packed bytes divided by plain bytes, of the first objects
 	at    time.Time // time when the dictionary was made
 }
 
@@ -48,9 +48,9 @@ type Filling struct {
 	lane  *Lane
 	loose []*Object // objects that wait for a dictionary
 	bytes int64     // size of the loose objects
-	tries int       // failed attempts to make a dictionary
+	tries int       // attempts to make a dictionary
 	by    *wire.Packer
-	taken int64    // memory of all objects, in bytes
+	taken int64    // result of Memory
 	made  *learned // dictionary that was made from the list, or adopted
 	known shrinkage
 }

@@ -66,7 +66,7 @@ func (s *State) Chunk(p *selectors.Predicate, from string, limit int) Chunk {
 		Indexed: selection.indexed}
 }
 
-// narrow chooses where to look for p's matches: at one key, in an index, or in p's namespace. The result by is nil
+// narrow chooses where to look for p's matches: at one key, in an index, or in p's namespace. The third result is nil
 // unless the lane has built that index.
 func (s *State) narrow(p *selectors.Predicate, from string) (t *tree, in interval, by *demand) {
 	span := spanOf(p, from)

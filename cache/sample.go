@@ -76,7 +76,7 @@ func (s *sample) anchor(p *selectors.Predicate) anchor {
 	return best
 }
 
-// rarestValue returns the property whose single required value is the rarest in the sample, without namespaces.
+// rarestValue returns the property whose single required value is the rarest in the sample. It ignores namespaces.
 func (s *sample) rarestValue(p *selectors.Predicate) (property selectors.Property, ok bool) {
 	least, looked := len(s.objects)+1, 0
 	for r := range p.Requirements() {

@@ -7,7 +7,7 @@
 //	...
 //	config, err = client.WrapConfig(config, "https://listfacade.listfacade-system.svc", ca)
 //
-// Everything that is made from the returned rest.Config is split: clients, informers, and the manager of
+// This applies to everything that is made from the returned rest.Config: clients, informers, and the manager of
 // controller-runtime with its HTTPClient. For kubectl and its plugins, call WrapConfig in
 // genericclioptions.ConfigFlags.WrapConfigFn.
 //
@@ -27,7 +27,7 @@
 // error of the connection, or the 503. client-go then retries: a request after the time in Retry-After, an informer
 // after growing pauses. An informer keeps its objects meanwhile.
 //
-// A request that receives 429 does not go to kube-apiserver, because the facade limits requests. A read that
+// A read that receives 429 does not go to kube-apiserver, because it exceeds a limit of the facade. A read that
 // receives 501 goes to kube-apiserver: the facade does not cache the resource, and cannot forward the caller's client
 // certificate. If the facade's certificate cannot be verified, every read that the facade should serve fails, because
 // the configuration is wrong.
@@ -36,7 +36,7 @@
 //
 // Both servers receive the same credentials: tokens and client certificates, also from plugins and after a rotation.
 // Each server is verified with its own CA certificates only. A copy of the returned configuration may have other
-// credentials. A copy with another Host is not split.
+// credentials. A copy with another Host sends all requests to that Host.
 //
 // The package starts no goroutine, except through net/http for connections.
 package client

@@ -2,8 +2,8 @@
 // kube-controller-manager, kube-scheduler and kwok, which simulates nodes on which pods become Running.
 //
 // Start returns when the cluster is ready and its users have their permissions. Every cluster has its own ports, files
-// and certificates, so many clusters can run at the same time. Close ends every process and removes a temporary
-// directory (Options.Keep). On Linux, the kernel also ends the processes when the parent process dies for any reason.
+// and certificates, so many clusters can run at the same time. Close ends every process, and removes the directory if
+// Start created it (see Keep). On Linux, the kernel also ends the processes when the parent process dies.
 //
 // A Cluster owns its processes, the goroutines that start them and wait for them (see internal/process), and the
 // goroutine that serves its control socket. Close waits for all of them.

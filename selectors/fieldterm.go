@@ -11,14 +11,14 @@ import (
 type fieldTerm struct {
 	label    string
 	location Location
-	// If equal is true, the object's value must be value, else none of the values in the set not.
+	// If equal is true, matching objects have this value, else none of the values in not.
 	equal bool
 	value string
 	not   valueSet
 }
 
 // compileFields compiles a converted selector. All excluded values of a field become one term. Each required value is a
-// term. The result possible is false when no object can match.
+// term. The second result is false when no object can match.
 func (k *Kind) compileFields(selector fields.Selector) (terms []fieldTerm, possible bool) {
 	if selector == nil || selector.Empty() {
 		return nil, true

@@ -14,7 +14,7 @@ type labelTerms struct {
 // looks up its terms.
 const fewTerms = 8
 
-// compileLabels compiles a selector. The result possible is false when no labels can match.
+// compileLabels compiles a selector. The second result is false when no labels can match.
 func compileLabels(selector labels.Selector) (terms labelTerms, possible bool) {
 	if selector == nil {
 		return labelTerms{}, true

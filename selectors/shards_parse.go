@@ -47,7 +47,6 @@ func parseShards(text string) (*Shards, error) {
 	return newShards(calls), nil
 }
 
-// shardRange is a call of shardRange() in a selector.
 type shardRange struct{ path, start, end string }
 
 // calls appends the calls of an expression, in the order in which kube-apiserver checks them.

@@ -3,7 +3,7 @@
 // # How it works
 //
 // The used memory is an estimate: the heap that the last garbage collection found live, plus the memory of the runtime
-// outside the heap. Later changes of the accounts and of the memory from Take are added. These changes are exact but
+// outside the heap. Later changes of each Account and of the memory from Take are added. These changes are exact but
 // incomplete. The number from the garbage collection is complete but old. When much memory is used, the budget may
 // therefore start a collection, at most once per second. New garbage does not count, because the runtime collects it
 // before the memory reaches the limit (docs/adr/0019-memory-budget.md).
@@ -13,12 +13,12 @@
 // displace lanes that are in use.
 //
 // The package promises:
-//   - Memory from Take is returned once, even if the function give, which returns it, is called several times.
+//   - Memory from Take is given back only once, even if the function that gives it back is called several times.
 //   - Steps run in their order, one round at a time: once per second, and when Take finds too little memory.
 //   - Without a limit, nothing is freed or refused, but memory is still counted.
 //
-// Run blocks in its caller's goroutine; the package starts none. The functions of accounts and steps must not call the
-// Budget, because it may call them while it holds a lock.
+// Run blocks in its caller's goroutine; the package starts none. The functions in an Account or a Step must not call
+// the Budget, because it may call them while it holds a lock.
 //
 // The package does not set the memory limit of the Go runtime.
 package budget

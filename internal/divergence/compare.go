@@ -26,9 +26,8 @@ type Compared struct {
 }
 
 // Compare compares the objects of both sides and calls each(d) for every difference d. It compares the bytes of an
-// object in each of the representations, and reports only the first difference of the object. At the end of upstream,
-// whole reports whether upstream was the complete list. If it was, the remaining objects of local are surplus.
-// Otherwise they are ignored.
+// object in each of the representations, and reports only the first difference of the object. After the last object of
+// upstream, it calls whole: if the result is true, the remaining objects of local are surplus, else they are ignored.
 func Compare(representations []string, local, upstream iter.Seq[Object], whole func() bool,
 	each func(Difference)) (Compared, error) {
 	next, stop := iter.Pull(local)

@@ -21,7 +21,7 @@ const (
 type greeting struct {
 	passed int    // bytes of the preface that have been read
 	ready  []byte // the changed SETTINGS, or the bytes that the client sent instead
-	done   bool   // whether only ready remains to be read
+	done   bool   // whether only the bytes in ready remain to be read
 }
 
 func (g *greeting) over() bool { return g.done && len(g.ready) == 0 }

@@ -27,7 +27,7 @@
 //   - Recent makes a check only if the check costs the upstream less than the answers that it can save, by the
 //     package's estimate (choice.go, answer.go).
 //   - If the upstream throttles a probe, the store sends no further probe for 1 to 30 seconds, as the response demands.
-//     If the probes of a store rotate among its resources, they continue (throttle.go).
+//     The exception is a store whose probes rotate among its resources (store.go).
 //   - No request waits only to collect more readers. Few requests are in flight at a time, and new readers share the
 //     next one (question_seats.go).
 //   - If no check succeeds, the result is an error, usually ErrUnproven.

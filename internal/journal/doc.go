@@ -55,8 +55,8 @@
 // Start.After says that a segment continues the previous segment without a hole. It has the random number and the size
 // of the previous segment. A segment that lost its end is therefore not continued (Segment.Continues).
 //
-// Order does not depend on the clock: sequence numbers order segments, and blocks are in the order of writing. If the
-// clock goes back, a look-up by time considers the records whose time is not later, and returns the one written last.
+// Order does not depend on the clock: sequence numbers order segments, and blocks are in the order of writing. A
+// look-up by time considers the records up to that time. It returns the one written last, even if the clock went back.
 //
 // # Memory
 //

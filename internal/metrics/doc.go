@@ -1,5 +1,5 @@
-// Package metrics defines and registers all metrics of the facade and of the splitting proxy. No other package of them
-// registers metrics.
+// Package metrics defines and registers all metrics of the facade and of the splitting proxy. No other package of this
+// module registers metrics.
 //
 // Other packages declare small interfaces that they report to, and Metrics implements them. Labels come from closed
 // sets, such as verbs, resources in discovery, status codes and reasons. A client's text is never a label, because

@@ -4,6 +4,6 @@
 //
 // The package starts no goroutine and imports no other package of this module. An Event belongs to the goroutine of its
 // request, which calls the Observers. Only Lagging is called by another goroutine, while the request waits for its
-// client. Other goroutines read the Progress of a request in flight, and the fields of the Event that Progress marks as
-// settled (complete). They find the Progress in the Inflight of the server.
+// client. Other goroutines find the Progress of a request in flight in the Inflight of the server. They may read those
+// fields of the Event that do not change any more (phase).
 package observe

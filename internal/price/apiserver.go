@@ -4,7 +4,7 @@ package price
 const (
 	// Request is the price of a GET of one small object, or of a refusal. GET a namespace by a token costs 750 µs
 	// (docs/benchmarks/callers.txt). GET a pod costs 517 µs with 64 clients and 1.70 ms with one client
-	// (docs/benchmarks.md). An idle process has costs for each request that a busy process shares.
+	// (docs/benchmarks.md). A busy process shares some costs among requests.
 	Request = 750e-6
 	// Open is the price of opening a watch: 368 to 523 µs where watches share connections (docs/benchmarks/watches.txt).
 	Open = 430e-6

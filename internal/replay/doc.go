@@ -21,7 +21,7 @@
 //   - The journal is only read, without a lock. If a process writes to it meanwhile, the replay may lack new records.
 //   - Only loopback addresses are served, and only requests to loopback names, because callers are not authenticated.
 //     While the replay runs, every local user can read all recorded objects.
-//   - A resource that was recorded only in protobuf is also served in JSON without Tables, if transcode.Knows it.
+//   - A resource recorded only in protobuf is also served in JSON without Tables, if internal/transcode converts it.
 //
 // Goroutines: Open loads lanes in goroutines and waits for them. Serve owns goroutines for the server, its shutdown,
 // the player, and the recorded upstream, which serves a network in memory.

@@ -26,8 +26,8 @@
 //   - However many clients read a document, and whatever headers they send, there is one request at a time for each
 //     representation (document_representation.go). A stored document is requested again at most once a second.
 //
-// Goroutines exist only for two purposes. A shared request runs in a goroutine until its response is read, and so does
-// each wait for its seat. The checks of Endpoints run in goroutines, and Endpoints waits for them.
+// Goroutines exist only for two purposes: shared requests, with their waits for seats, and the checks of Endpoints.
+// Endpoints waits for its checks.
 //
 // The package stores no objects and generates no responses. PassThrough copies the upstream's status and body. It only
 // adds a cause to the Status of a 504, because old servers omit it (toolarge.go). Its caller may replace the body.

@@ -1,7 +1,7 @@
-// Package incidents causes the incidents that page an operator, with real clients and a real kube-apiserver. Each test
+// Package incidents causes the incidents of docs/runbook.md, with real clients and a real kube-apiserver. Each test
 // checks that the operator can see the fault and the client that causes it: exactly the expected alerts of
 // deploy/monitoring fire, and /debug/clients, /debug/watches, /debug/requests, the operator's page, the log and
-// "listfacade top" show the cause. All of them clear when the cause ends. docs/runbook.md lists the incidents.
+// "listfacade top" show the cause. The alerts end after the cause has ended.
 //
 // promtool evaluates the shipped alert rules over scrapes of the running facade. Each scrape counts as one minute:
 // counters between two scrapes are scaled to a minute at the same rate.

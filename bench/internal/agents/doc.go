@@ -4,7 +4,7 @@
 // types, resourceVersions and times of events.
 //
 // The package promises:
-//   - A watch lists first if it has no resourceVersion, or if that has expired (410).
+//   - A watch lists first if it has no resourceVersion, or if its resourceVersion has expired (410).
 //   - After a refusal it waits for the time in Retry-After, as client-go does.
 //   - When its connection ends, it continues from the last event or bookmark that it received completely.
 //
