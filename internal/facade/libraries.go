@@ -43,7 +43,7 @@ func (s *librarySink) Enabled(int) bool { return s.log.Core().Enabled(zap.DebugL
 
 func (s *librarySink) Info(_ int, message string, values ...any) { s.write(message, nil, values) }
 
-// Error logs at level debug, too. klog does not call Enabled before it.
+// Error logs at level debug, too. klog does not call Enabled before Error.
 func (s *librarySink) Error(err error, message string, values ...any) { s.write(message, err, values) }
 
 func (s *librarySink) WithValues(values ...any) logr.LogSink {
