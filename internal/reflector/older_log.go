@@ -129,7 +129,7 @@ func (l *olderLog) leave() {
 	l.release()
 }
 
-// release is leave for a caller that holds store.mu.
+// release does the work of leave. The caller holds store.mu.
 func (l *olderLog) release() {
 	if l.users--; l.users > 0 {
 		return

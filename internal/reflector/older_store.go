@@ -42,7 +42,7 @@ func (s *olderStore) join(key string, after cache.RV, lane *cache.Lane) *olderLo
 	return s.find(key, after, lane)
 }
 
-// find is join for a caller that holds mu.
+// find does the work of join. The caller holds mu.
 func (s *olderStore) find(key string, after cache.RV, lane *cache.Lane) *olderLog {
 	q := s.queues[key]
 	if q == nil {
