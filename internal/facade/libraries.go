@@ -18,8 +18,8 @@ import (
 
 const maxRecord = 1 << 10 // bytes
 
-// LogLibraries sends the logs of the Kubernetes libraries to log. Their logger is global, so this affects the complete
-// process. LogLibraries must be called before other parts run.
+// LogLibraries makes the Kubernetes libraries write to the given log. Their logger is global, so this affects the
+// complete process. LogLibraries must be called before other parts run.
 func LogLibraries(log *zap.Logger) {
 	klog.SetLogger(logr.New(&librarySink{log: log.Named("kubernetes")}))
 }
