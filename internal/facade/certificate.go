@@ -7,8 +7,8 @@ import (
 )
 
 // TLSConfig returns a configuration that serves the pair. If authorities is not nil, the server requests an optional
-// client certificate and sends the names of the accepted authorities, as kube-apiserver does. It does not verify the
-// certificate, so that a client with an invalid certificate can use a token.
+// client certificate and sends the names of the accepted authorities, as kube-apiserver does. The handshake does not
+// verify the certificate, so that a client with an invalid certificate can use a token.
 func TLSConfig(pair *ServingPair, authorities func() *x509.CertPool) *tls.Config {
 	config := &tls.Config{
 		GetCertificate: pair.get, MinVersion: tls.VersionTLS12,

@@ -16,11 +16,11 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// journalDocuments writes to the journal the documents that the facade reads from the upstream for itself: discovery,
-// the version and the definitions of custom resources. "listfacade replay" needs them. It copies the responses to the
-// facade's own requests, so that the documents cost few requests. A disk that hangs does not delay the responses. It
-// keeps at most mostPending bytes in memory, and no bytes while this process does not write the journal. Documents that
-// it did not keep are read again later. Safe for concurrent use.
+// journalDocuments writes documents to the journal, for "listfacade replay": discovery, the version and the definitions
+// of custom resources. It copies the responses to the facade's own requests, so that the documents cost few requests. A
+// disk that hangs does not delay the responses. The documents in memory have at most mostPending bytes. While this
+// process does not write the journal, there are none. Documents that were not kept are read again later. Safe for
+// concurrent use.
 type journalDocuments struct {
 	prefix  string                  // path of the upstream's address
 	journal func() *journal.Journal // returns nil while this process does not write the journal

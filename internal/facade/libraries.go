@@ -18,8 +18,8 @@ import (
 
 const maxRecord = 1 << 10 // bytes
 
-// LogLibraries sends the logs of the Kubernetes libraries to log. Their logger is global, so this affects the complete
-// process. LogLibraries must be called before other parts run.
+// LogLibraries makes the Kubernetes libraries write to the given log. Their logger is global, so this affects the
+// complete process. LogLibraries must be called before other parts run.
 func LogLibraries(log *zap.Logger) {
 	klog.SetLogger(logr.New(&librarySink{log: log.Named("kubernetes")}))
 }
@@ -43,7 +43,7 @@ func (s *librarySink) Enabled(int) bool { return s.log.Core().Enabled(zap.DebugL
 
 func (s *librarySink) Info(_ int, message string, values ...any) { s.write(message, nil, values) }
 
-// Error logs at level debug, too. klog does not call Enabled before it.
+// Error logs at level debug, too. klog does not call Enabled before Error.
 func (s *librarySink) Error(err error, message string, values ...any) { s.write(message, err, values) }
 
 func (s *librarySink) WithValues(values ...any) logr.LogSink {

@@ -9,7 +9,7 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// newPeers returns clients of the facades from which lanes are filled. The peers receive the upstream's credentials.
+// newPeers returns clients for the facades from which lanes are filled. The peers receive the upstream's credentials.
 // Therefore their certificates are always verified, even if verification of the upstream is disabled.
 func newPeers(c Config, config *rest.Config, hop upstream.Hop) ([]*upstream.Client, error) {
 	var peers []*upstream.Client

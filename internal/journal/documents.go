@@ -114,8 +114,8 @@ func DocumentsAt(ctx context.Context, dir string, at time.Time) ([]Document, err
 	return all, err
 }
 
-// documents returns the documents of the last segment whose start inTime accepts, or else of the first segment. It also
-// returns the segment's cluster.
+// documents returns the documents of the last segment that begins at a time accepted by inTime, or else of the first
+// segment. It also returns the segment's cluster.
 func documents(ctx context.Context, dir string, inTime func(time.Time) bool) ([]Document, string, error) {
 	all, err := segments(filepath.Join(dir, documentsDir))
 	if err != nil {
@@ -131,7 +131,7 @@ func documents(ctx context.Context, dir string, inTime func(time.Time) bool) ([]
 	return nil, "", nil
 }
 
-// documents returns the checkpoint of a segment with all changes that inTime accepts. It ignores records after damage.
+// documents returns a segment's checkpoint with the changes that inTime accepts, and the documents added later.
 func (s *Segment) documents(ctx context.Context, inTime func(time.Time) bool) ([]Document, error) {
 	content := map[name]Document{}
 	for r, err := range s.Records(ctx) {

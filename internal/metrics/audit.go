@@ -53,7 +53,7 @@ func (m *Metrics) AuditErrors(plugin string, events int) {
 // AuditRejected counts a request that was rejected because its audit event could not be written.
 func (m *Metrics) AuditRejected() { m.audit.rejected.Inc() }
 
-// AuditBacklog is the size of the buffer of the audit log.
+// AuditBacklog is the amount of data that waits to be written to the audit log.
 type AuditBacklog struct {
 	Lines int
 	Bytes int64

@@ -26,7 +26,7 @@ type journalMetrics struct {
 func newJournalMetrics() journalMetrics {
 	m := journalMetrics{
 		holes: counter("journal_holes_total",
-			"Times that the journal lacks events of a lane, by reason: relisted if the lane itself lost events, behind if the history dropped them before they were written, ended if the last events of an ended lane were not written."+laneHelp,
+			"Times that the journal lacks events of a lane, by reason: relisted if the lane itself lost events or began a new epoch, behind if the history dropped them before they were written, ended if the last events of an ended lane were not written."+laneHelp,
 			"reason"),
 		errors: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "listfacade", Name: "journal_errors_total",
 			Help: "Failed attempts to write the journal. Failures to open it count once."}),

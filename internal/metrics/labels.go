@@ -96,8 +96,8 @@ const (
 	readOther = "other"
 )
 
-// readLabel returns get, list or watch for reads of objects. It returns other for other requests, such as documents,
-// health and logs, because their durations and sizes are not comparable to those of reads.
+// readLabel returns "get", "list" or "watch" for reads of objects, and "other" for all other requests, such as
+// documents, health and logs. Their durations and sizes are not comparable to those of reads.
 func readLabel(e *observe.Event) string {
 	switch e.Verb {
 	case readGet, readList, readWatch:

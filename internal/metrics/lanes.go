@@ -18,7 +18,7 @@ type LaneStats struct {
 	StaleSeconds    float64
 	ResourceVersion uint64
 	Objects         int
-	// Objects received of the list that fills the lane, and expected in it; 0 without such a list or if unknown
+	// Objects received so far, and expected, in the list that fills the lane; 0 without such a list, or if unknown
 	Filled, Expected        int64
 	ObjectBytes             int64
 	ObjectMemory            int64

@@ -19,8 +19,8 @@ const (
 	maxOpeningAccounts = 4
 )
 
-// accounts are the metadata watches through which the facade receives the versions of resources without a lane. They
-// are open while consistent reads need them (docs/adr/0033-costly-reads.md).
+// accounts are metadata watches, through which the facade receives the resourceVersions of resources without a lane.
+// The watches are open while consistent reads need them (docs/adr/0033-costly-reads.md).
 type accounts struct {
 	lanes     *Lanes
 	resources func() []upstream.Resource // resources that may be watched

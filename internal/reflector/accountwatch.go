@@ -26,7 +26,7 @@ const mediaPartial = "application/vnd.kubernetes.protobuf;as=PartialObjectMetada
 // accountRefused is the minimum pause after the upstream refused an account watch.
 const accountRefused = 10 * time.Minute
 
-// accountWatch receives the versions of one resource. It does not store objects.
+// accountWatch receives the resourceVersions of one resource. It does not store objects.
 type accountWatch struct {
 	client       *upstream.Client
 	resource     upstream.Resource

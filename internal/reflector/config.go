@@ -42,7 +42,7 @@ type Config struct {
 	// SelfAuditShare is the pause after a page of the self-audit, as a multiple of the time that the page took. 0 is 20.
 	SelfAuditShare int
 	Journal        Journal
-	// Peers are clients of other facades of the same cluster, from which new lanes are filled. May be empty.
+	// Peers are clients for other facades of the same cluster. New lanes are filled from these facades. May be empty.
 	Peers []*upstream.Client
 	// PeerWait is how long a peer may take to return its lane's version. After that, another peer or the upstream is used.
 	// 0 is 5 s.

@@ -105,7 +105,7 @@ func (d *definitions) without(present map[string]bool) (removed []string) {
 }
 
 // deleted records the deletion of a definition. A lane of a new definition with this name has to wait, because a
-// kube-apiserver may serve the old representation until it has received both changes.
+// kube-apiserver may serve the old representation until it has received the deletion and the new definition.
 func (d *definitions) deleted(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

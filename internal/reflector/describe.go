@@ -39,7 +39,7 @@ func (d *Description) Reader(e wire.Encoding, accept string) wire.Reader {
 	return e.Reader(d.About, wire.RequestFormat{Accept: accept}, pathsOf(d.Kind))
 }
 
-// Object makes an object of an item from a list or an event.
+// Object returns the object that an item of a list or event contains.
 func (d *Description) Object(item wire.Item, facts *wire.Facts) (*cache.Object, error) {
 	return objectOf(d.resource, d.Kind, item, facts)
 }

@@ -65,13 +65,13 @@ func (f *Failure) NoMemory() bool { return errors.Is(f.Err, ErrNoMemory) }
 // TooLarge reports whether the lane ended because it exceeded the memory limit of its resource.
 func (f *Failure) TooLarge() bool { return errors.Is(f.Err, ErrTooLarge) }
 
-// isLost reports whether the upstream cannot send the events after the wanted resourceVersion. It also returns true if
-// the upstream is a facade that replayed a lost window after that version.
+// isLost reports whether an error means that the upstream cannot send the events after the wanted resourceVersion. It
+// also returns true if the upstream is a facade that replayed a lost window after that version.
 func isLost(err error) bool {
 	return upstream.HasCode(err, http.StatusGone) || errors.Is(err, cache.ErrLateDeletion) || errors.Is(err, errForgotten)
 }
 
-// endsEpoch reports whether the watch cannot be resumed. The lane is then listed again, or it ends.
+// endsEpoch reports whether a watch cannot be resumed after an error. The lane is then listed again, or it ends.
 func endsEpoch(err error) bool {
 	return isLost(err) || errors.Is(err, errRedefined) || errors.Is(err, errReprinted) || errors.Is(err, errRestored) ||
 		errors.Is(err, errContradicted) || errors.Is(err, errAudited) || errors.Is(err, errReplaced) ||

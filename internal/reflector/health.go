@@ -15,7 +15,7 @@ type health struct {
 	event    atomic.Int64 // time of the stream's last change, in nanoseconds after began; 0 for never
 
 	mu      sync.Mutex    // guards changed
-	changed chan struct{} // closed when the kind or the failure changes; nil while no caller waits
+	changed chan struct{} // closed when the lane's Kind or Failure changes; nil while no caller waits
 }
 
 // Began returns when the lane was made.
@@ -41,7 +41,7 @@ func (h *health) staleFor(silent time.Duration) time.Duration {
 	return stale
 }
 
-// change returns a channel that is closed at the next change of the kind or the failure.
+// change returns a channel that is closed when the lane's Kind or Failure next changes.
 func (h *health) change() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -30,8 +30,8 @@ type Metrics interface {
 	// BroughtForward counts watches that begin before a lane's history. outcome is "continued" if the upstream sent the
 	// events. It is "expired" if the upstream no longer has the events, and "failed" if this is unknown.
 	BroughtForward(group, resource, outcome string)
-	// JournalHole counts holes in the journal. The lane itself lost the events ("relisted"), its history dropped them
-	// before they were written ("behind"), or the lane ended before they were written ("ended").
+	// JournalHole counts holes in the journal. reason is "relisted" if the lane was listed again, "behind" if its
+	// history dropped unwritten events, and "ended" if the lane ended before its last events were written.
 	JournalHole(reason string)
 	JournalFailed() // the journal could not be opened or written
 	selfAuditMetrics
@@ -156,7 +156,7 @@ const (
 	// outageEvery is the interval at which Run checks whether an outage of the upstream has ended. A single failed request
 	// counts as an outage until another request succeeds.
 	outageEvery = 2 * time.Second
-	outageWait  = 5 * time.Second // timeout of a request that takes a millisecond
+	outageWait  = 5 * time.Second // timeout of a request that normally takes a millisecond
 )
 
 // seekEnd checks whether an outage of the upstream has ended, by a request for the resource of some lane. Any response

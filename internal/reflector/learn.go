@@ -66,7 +66,7 @@ func (l *learner) discover(ctx context.Context) (discovered, error) {
 	d.definition, err = define(ctx, l.lane.client, l.lane.Resource)
 	if upstream.HasCode(err, http.StatusNotFound) || upstream.HasCode(err, http.StatusForbidden) &&
 		l.known.definition.uid == "" {
-		return d, nil // without permission to read CRDs the definition is empty, and reads that need it are forwarded
+		return d, nil // the definition is empty, and reads that need it are forwarded
 	}
 	return d, err
 }

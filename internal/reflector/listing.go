@@ -28,7 +28,7 @@ const (
 )
 
 // listing reads a list of one resourceVersion page by page. One goroutine fetches the next page while another reads the
-// previous one. At most two pages of objects are in memory.
+// previous one. At most two responses with objects are in memory.
 type listing struct {
 	lane          *lane
 	quota         *quota

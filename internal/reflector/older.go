@@ -33,12 +33,12 @@ type Turn func(ctx context.Context) (leave func(), err error)
 
 var errNotOlder = errors.New("no older events for this lane")
 
-// errManyOlder is the error if the events need too much memory, or too many objects have changed. A log of a narrower
-// selection may succeed.
+// errManyOlder is the error if the events need too much memory, or too many objects have changed. A narrower selection
+// may succeed.
 var errManyOlder = fmt.Errorf("%w: too much has changed", errNotOlder)
 
-// olderAttempts is the maximum number of logs that one watch waits for. A log fails for all its watches if the upstream
-// no longer has the events after the lowest of their versions.
+// olderAttempts is the maximum number of logs (olderLog) that one watch waits for. A log fails for all its watches if
+// the upstream no longer has the events after the lowest of their versions.
 const olderAttempts = 4
 
 // Older returns the upstream's events above a resourceVersion that is older than the lane's history. The events are
@@ -127,7 +127,7 @@ func (r *Reflector) mayBeOlder(after cache.RV) error {
 	return nil
 }
 
-// olderLog returns the log that a watch has to wait for. If there is none, it waits for turn and starts a log.
+// olderLog returns the log that a watch has to wait for. If there is none, it calls turn and then starts a log.
 func (r *Reflector) olderLog(ctx context.Context, after cache.RV, s Selection, turn Turn) (*olderLog, error) {
 	key := s.key()
 	if log := r.older.join(key, after, r.Cache); log != nil {

@@ -25,7 +25,7 @@ const (
 )
 
 // olderEvent is an event of a log. The object before the event decides whether, and with which type, a watch with a
-// selector receives the event (I7).
+// selector receives the event (I7 in cache/doc.go).
 type olderEvent struct {
 	cache.Event
 	before  *cache.Object // nil if there was no object

@@ -42,8 +42,8 @@ func (m *olderMemory) take(bytes int64) bool {
 	return true
 }
 
-// olderLog contains the events of one selection from before a lane's history. A watch can share the log if its version
-// is not below the field after. The log is complete when done is closed, and does not change after that.
+// olderLog contains the events of one selection from before a lane's history. Watches that begin at or above the field
+// after can share the log. The log is complete when done is closed, and does not change after that.
 type olderLog struct {
 	store *olderStore
 	key   string
@@ -122,14 +122,14 @@ func (l *olderLog) give(bytes int64) {
 
 func (l *olderLog) least() int64 { return olderOverhead + int64(len(l.key)) }
 
-// leave ends the use of the log by one watch. Its memory is returned after the last use.
+// leave ends the use of the log by one watch. After the last use, the log's memory is freed.
 func (l *olderLog) leave() {
 	l.store.mu.Lock()
 	defer l.store.mu.Unlock()
 	l.release()
 }
 
-// release is leave for a caller that holds store.mu.
+// release does the work of leave. The caller holds store.mu.
 func (l *olderLog) release() {
 	if l.users--; l.users > 0 {
 		return

@@ -59,8 +59,8 @@ func (r *Reflector) readLog(ctx context.Context, s Selection, log *olderLog) err
 	return world.isStill(ctx, r, opened)
 }
 
-// readRound reads one watch of the upstream into a log. It returns nil if the watch ended at its timeout, or the lane's
-// history continues the log.
+// readRound reads one watch of the upstream into a log. It returns nil if the watch ended without an error, or the
+// lane's history continues the log.
 func (r *Reflector) readRound(ctx context.Context, s Selection, log *olderLog, world *epochWorld) error {
 	stream, err := world.listWatch.watchAt(ctx, r.Resource.Path(s.Namespace), s.query(log.upTo), progressWatchSeconds)
 	if err != nil {

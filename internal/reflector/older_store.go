@@ -42,7 +42,7 @@ func (s *olderStore) join(key string, after cache.RV, lane *cache.Lane) *olderLo
 	return s.find(key, after, lane)
 }
 
-// find is join for a caller that holds mu.
+// find does the work of join. The caller holds mu.
 func (s *olderStore) find(key string, after cache.RV, lane *cache.Lane) *olderLog {
 	q := s.queues[key]
 	if q == nil {
@@ -62,7 +62,7 @@ func (s *olderStore) find(key string, after cache.RV, lane *cache.Lane) *olderLo
 }
 
 // begin is like join, but adds a log if there is none. If start is true, the caller has to read the log. If not, the
-// goroutine that reads the selection's current log reads this log afterwards. Without memory, begin returns nil.
+// goroutine that reads the selection's current log reads this log afterwards. begin returns nil if it adds no log.
 func (s *olderStore) begin(key string, after cache.RV, lane *cache.Lane) (log *olderLog, start bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

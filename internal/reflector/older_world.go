@@ -12,7 +12,7 @@ import (
 )
 
 // olderWorld contains the smallest resourceVersion after which all events are of the lane's cluster and in the lane's
-// representation. A client with an older version has to list again, even if the upstream still has the events.
+// representation. A client below this version has to list again, even if the upstream still has the events.
 type olderWorld struct {
 	from   atomic.Uint64 // 0 if versions before the lane's first list are accepted, too
 	epochs uint64        // epochs of the lane so far; for the writer only

@@ -20,7 +20,7 @@ type list struct {
 }
 
 // newList returns a list. An object of a later version than the list is an error, because a State is complete at its
-// resourceVersion (I10).
+// resourceVersion (I10 in cache/doc.go).
 func newList(version string, objects map[string]*cache.Object, asked time.Time) (*list, error) {
 	rv, err := cache.ParseRV(version)
 	if err != nil {

@@ -16,8 +16,8 @@ const (
 	// recordedAtOnce is the maximum number of events that are written together.
 	recordedAtOnce = 2 * manyEvents
 	// If fewer than fewEvents events are pending, they are written immediately. Otherwise they are collected until there
-	// are manyEvents, or for recordBatch. In one block, successive versions of an object take a quarter of their space
-	// in several blocks. Collected events stay in history.
+	// are manyEvents, or for recordBatch. In one block, successive versions of an object take a quarter of the space that
+	// they take in several blocks. Collected events stay in history.
 	fewEvents, manyEvents = 64, 2048
 	recordBatch           = 20 * time.Second
 	// recordProgress is the minimum interval between two records of a quiet lane's version.

@@ -41,7 +41,7 @@ func (r *Reflector) AwaitKind(ctx context.Context, wait time.Duration) {
 	r.await(ctx, wait, func() bool { return r.Kind() != nil })
 }
 
-// await is AwaitSync for another condition. It calls happened again after each change of the kind or the failure.
+// await is AwaitSync for another condition. It calls happened again after each change of the lane's Kind or Failure.
 func (r *Reflector) await(ctx context.Context, wait time.Duration, happened func() bool) {
 	if happened() {
 		return // the usual case, without a lock

@@ -43,7 +43,7 @@ type restorer struct {
 	publisher *publisher
 }
 
-// restore fills a lane without a State from the journal of an earlier process, and opens the lane's watch
+// restore fills a lane from the journal of an earlier process, if the lane has no State, and opens the lane's watch
 // (docs/adr/0040-the-journal.md). It returns nil if the journal cannot be used. The lane is then unchanged and has to
 // be filled in another way. The journal is not used while another process writes it.
 func (r *restorer) restore(ctx context.Context, e *epoch) (open *stream, err error) {

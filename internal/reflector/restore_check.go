@@ -45,7 +45,7 @@ func (r *restorer) checkFreshness(ctx context.Context, c *restored, moved func()
 	return nil
 }
 
-// roll is a list of names and versions at one exact version, page by page.
+// roll lists the names and versions of objects at one exact resourceVersion, page by page.
 type roll struct {
 	client   *upstream.Client
 	resource upstream.Resource

@@ -10,8 +10,8 @@ import (
 	"github.com/listfacade/listfacade/internal/journal"
 )
 
-// tries records the lanes that this process has restored, and those whose journal it has refused. A refused journal is
-// not tried again, because it only gets older. Safe for concurrent use.
+// tries records the lanes for which this process does not read the journal again, for example because it refused the
+// journal. A refused journal only gets older. Safe for concurrent use.
 type tries struct {
 	mu   sync.Mutex // guards done
 	done map[laneKey]bool

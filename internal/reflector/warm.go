@@ -13,7 +13,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// warm reads a list for a lane without a State from a peer, and opens the lane's watch at the upstream
+// warm reads a list from a peer, for a lane that has no State. It also opens the lane's watch at the upstream
 // (docs/adr/0020-facades-read-facades.md). It returns nil if no peer has a usable list. The lane then has to be listed
 // from the upstream. warm returns an error only if a list from the upstream would also fail.
 //

@@ -73,7 +73,7 @@ func (p *period) diff(ctx context.Context, s *span, f *filter, show func(*Entry)
 	return nil
 }
 
-// candidates returns the holes, and by key the objects with events in the period or changes in a hole.
+// candidates returns the objects with events in the period or changes in a hole, by key. It also returns the holes.
 func (s *span) candidates(ctx context.Context, f *filter) (map[string]*candidate, []Entry, error) {
 	found, holes := map[string]*candidate{}, []Entry(nil)
 	versions, listed := map[string]uint64{}, map[string]uint64{} // of all objects, and of the checkpoint after a gap

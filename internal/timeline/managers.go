@@ -51,7 +51,7 @@ func (o *object) latest() []Manager {
 	return found
 }
 
-// since returns the managers whose writes changed the object from before to o. kube-apiserver sets the time of an
+// since returns the managers that wrote the changes from an earlier content to o. kube-apiserver sets the time of an
 // entry, in seconds, when its manager writes. A second write within the same second changes only the fields. Fields may
 // also be missing because another manager took them. Changed fields therefore count only if no time differs.
 func (o *object) since(before *object) []Manager {

@@ -20,8 +20,8 @@ type options struct {
 	output    string
 }
 
-// open returns the period between the moments of the flags, and the names of the resources: at the end of the period,
-// or today's if --to is a resourceVersion.
+// open returns the period between the moments of the flags, and the names of the resources at its end. If --to is a
+// resourceVersion, these are the names at the time now.
 func (o *options) open(ctx context.Context, now time.Time) (*period, vocabulary, error) {
 	var from journal.Moment
 	to, err := journal.ParseMoment(o.to, now)

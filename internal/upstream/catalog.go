@@ -45,7 +45,7 @@ type catalogContent struct {
 	subresources map[schema.GroupVersionResource]bool // for example "pods/status"
 	builtIn      map[string]bool                      // groups that the upstream itself defines
 	own          map[schema.GroupVersion]bool         // group versions that the upstream itself serves
-	services     apiServices                          // with which this content was computed
+	services     apiServices                          // APIServices from which this content was computed
 }
 
 type discovered struct {
@@ -264,7 +264,7 @@ func (c *Catalog) refresh(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.received != nil {
-		services = c.received // APIServices that Follow received during the read
+		services = c.received // Follow may have received newer APIServices during the read
 	}
 	content := &catalogContent{
 		services: services, resources: map[schema.GroupVersionResource]discovered{},

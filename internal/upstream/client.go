@@ -40,7 +40,7 @@ const answerWait = 90 * time.Second
 type Client struct {
 	base *url.URL
 	http *http.Client
-	// without the facade's credentials and with separate connections, for clients' tokens and anonymous callers
+	// transport without the facade's credentials, with separate connections, for clients' tokens and anonymous callers
 	anonymous http.RoundTripper
 	outage    *outage
 	hop       Hop

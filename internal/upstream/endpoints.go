@@ -29,8 +29,8 @@ type Endpoints struct {
 	// guards the fields below and the choice of another endpoint; not held during requests
 	mu      sync.Mutex
 	cluster string        // UID of the cluster; empty while unknown
-	looked  time.Time     // end of the last check that a request started
-	looking chan struct{} // closed at the end of a check that a request started; nil without such a check
+	looked  time.Time     // end of the last check started by a request
+	looking chan struct{} // closed at the end of a check started by a request; nil without such a check
 }
 
 const (
@@ -40,7 +40,7 @@ const (
 	lookEvery = 2 * time.Second
 	lookWait  = 2 * time.Second
 	mostLooks = 2
-	// chooseEvery is the minimum time between two checks that requests start while no endpoint is ready.
+	// chooseEvery is the minimum time between two checks started by requests while no endpoint is ready.
 	chooseEvery = time.Second
 	// leftFor is how long requests in progress may continue at an endpoint that was replaced. A server that shuts down
 	// ends them sooner. A server that has lost its etcd does not end its watches, and their lanes would stay at an old

@@ -8,7 +8,7 @@ import (
 // MediaIssuer are the media types of the documents that Issuer reads: JSON, and JSON with keys.
 const MediaIssuer = MediaJSON + ", application/jwk-set+json"
 
-// Issuer reads the upstream's documents about service account tokens, which contain their keys.
+// Issuer reads the upstream's documents about the keys of service account tokens.
 type Issuer struct{ client *Client }
 
 // Issuer returns an Issuer that uses the reviewer's connections.

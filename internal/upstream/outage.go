@@ -13,8 +13,8 @@ import (
 // upstream.
 const fairWait = time.Second
 
-// outage measures the time since the first request of a Client that was not answered. The times keep their monotonic
-// readings, so changes of the system clock have no effect.
+// outage measures the time since the first unanswered request of a Client. The times keep their monotonic readings, so
+// changes of the system clock have no effect.
 type outage struct {
 	since atomic.Pointer[time.Time] // when the first unanswered request was sent; nil without an outage
 

@@ -56,9 +56,9 @@ func (s *Shards) Applies(ctx context.Context, r Resource) (bool, error) {
 
 const everyShard = "shardRange(object.metadata.uid, '0x0000000000000000', '0x10000000000000000')"
 
-// ask requests an empty list of shards. If the upstream applies the selector, the list of a built-in resource contains
-// shardInfo. Lists of other resources never contain shardInfo. For other resources, and for a resource that the facade
-// cannot list, ask lists namespaces. The answer therefore does not depend on the resource.
+// ask requests an empty list with a shard selector. If the upstream applies the selector, the list of a built-in
+// resource contains shardInfo. Lists of other resources never contain shardInfo. For these, and for a resource that the
+// facade cannot list, ask lists namespaces. The answer therefore does not depend on the resource.
 func (s *Shards) ask(ctx context.Context, r Resource) error {
 	const namespaces = "/api/v1/namespaces"
 	path := namespaces

@@ -18,7 +18,7 @@ type Encoding interface {
 	// RequestFormats returns the requests that the upstream may accept, the preferred one first. After status 406, the
 	// next one is used.
 	RequestFormats() []RequestFormat
-	// Pages returns requests that read the same data with limit and continue, and the reader of their responses.
+	// Pages returns requests that read the data of ask page by page, and the reader of their responses.
 	Pages(d Description, ask RequestFormat, fields []Path) Pages
 	// Reader returns a reader of the responses to the request ask. Objects can be selected by the given fields.
 	Reader(d Description, ask RequestFormat, fields []Path) Reader

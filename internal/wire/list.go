@@ -59,7 +59,7 @@ type Page interface {
 	Precompressed() *PrecompressedPage
 }
 
-// Run is the part of a page that belongs to a list: the items at positions From to To-1.
+// Run is a part of a page: the items at positions From to To-1.
 type Run struct {
 	Page     Page
 	From, To int

@@ -6,7 +6,7 @@ import "time"
 type AgingStyle interface {
 	ListStyle
 	// Until returns the earliest time at which the text of an item changes; zero if no text changes. It considers the
-	// items that were appended after the last call.
+	// items that were appended since the last call of Until.
 	Until() time.Time
 }
 

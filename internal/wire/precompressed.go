@@ -297,8 +297,8 @@ func (f *Precompressed) forget(run *precompressedRun) {
 	delete(f.kept, run)
 }
 
-// tryDrop is drop without waiting for the lock, for a lane's writer. If the lock is taken, the runs remain until they
-// are evicted or the page is garbage collected.
+// tryDrop is like drop, but does not wait for the lock, so that a lane's writer is not delayed. If the lock is taken,
+// the runs remain until they are evicted or the page is garbage collected.
 func (f *Precompressed) tryDrop(s *pageRuns) {
 	if f.mu.TryLock() {
 		defer f.mu.Unlock()

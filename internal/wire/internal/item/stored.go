@@ -33,7 +33,7 @@ func DictionaryOf(it *Item) *Dictionary { return it.dictionary() }
 
 // Stored reads an item that AppendStored appended. It calls the function scan with the plain bytes, valid only during
 // the call, and with the ends of the object and its cells. scan validates the bytes and returns all marks. Packed bytes
-// of the item alias the stored bytes; plain bytes are copied. It returns ErrDamaged or the error of scan.
+// of the item alias the stored bytes; plain bytes are copied. Stored returns ErrDamaged or the error of scan.
 func Stored(stored []byte, by []*Dictionary,
 	scan func(plain []byte, object, cells uint32) (Marks, error)) (Item, error) {
 	var head [4]uint64
