@@ -169,7 +169,6 @@ func (s *server) visit(ctx context.Context, random *rand.Rand, until time.Time) 
 	return taken, nil
 }
 
-// drain reads a response to its end.
 func (s *server) drain(ctx context.Context, client *http.Client, path string) error {
 	q := question{name: path, path: path, encoding: "gzip", protocol: http2}
 	response, err := s.ask(ctx, client, q)

@@ -138,7 +138,7 @@ func measureClients(ctx context.Context, client dynamic.Interface, servers pair,
 // forwarded is the key of the requests that kube-apiserver answered.
 const forwarded = "forwarded"
 
-// counters reads from the facade's metrics its questions to kube-apiserver by kind, and the forwarded requests.
+// counters returns the numbers of the facade's questions to kube-apiserver by kind, and of forwarded requests.
 func counters(ctx context.Context, facade *server) (map[string]float64, error) {
 	answer, err := facade.read(ctx,
 		question{name: "metrics", path: "/metrics", accept: "*/*", encoding: "identity", protocol: http2})

@@ -19,8 +19,8 @@ const (
 	// journalEvery is the interval of events.
 	journalEvery = 10 * time.Millisecond
 	secondsADay  = 24 * 60 * 60
-	// eventsPerCheckpoint is the size of events, as a multiple of that of a checkpoint, after which the journal contains
-	// another one (internal/journal).
+	// eventsPerCheckpoint is the size of the events between two checkpoints of the journal (internal/journal), as a
+	// multiple of a checkpoint's size.
 	eventsPerCheckpoint = 8
 )
 
