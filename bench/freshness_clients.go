@@ -57,8 +57,8 @@ func keepBusy(ctx context.Context, client dynamic.Interface, kind testkit.FreshK
 	}
 }
 
-// admit sends each read of a client once, and retries until it succeeds. The first reads of all clients exceed the
-// facade's rate of authorization checks, and the facade answers some of them with 429.
+// admit sends each read of a client once, and retries until it succeeds. The facade may answer some of the first reads
+// with 429.
 func (a *author) admit(ctx context.Context, kind testkit.FreshKind, name string) error {
 	if _, err := kind.Write(ctx, a.client, freshNamespace, name, "first"); err != nil {
 		return err

@@ -89,7 +89,7 @@ func (s *stage) throughJournal(ctx context.Context, t *table, encoding string) e
 }
 
 // changePods changes all pods in a random order, so that no pod changes twice within minutes. It returns the facade's
-// processor time and the bytes in a directory for each event. What follows later, such as packing, is included.
+// processor time and the growth of a directory, both for each event. Later work, such as packing, is included.
 func (s *stage) changePods(ctx context.Context, f *facade, dir string) (cpu time.Duration, bytes int64, err error) {
 	pods, err := names(ctx, s.direct, "/api/v1/pods")
 	if err != nil {
