@@ -239,7 +239,7 @@ func (s *stage) watchBoth(ctx context.Context, direct, through *server, w watche
 		}
 	}
 	established.Wait()
-	// Each path has as many events as the others.
+	// All paths have the same number of events.
 	each := int(s.options.eventsFor/w.every) / len(w.paths)
 	sent := time.Duration(each * len(w.paths))
 	_, err := patch(watching, s.direct, w.pods, eventRate{eventsFor: sent * w.every, eventEvery: w.every})
