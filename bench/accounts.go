@@ -43,7 +43,6 @@ func (s *server) accounts(ctx context.Context) ([]account, error) {
 	return all, nil
 }
 
-// spell returns the accounts of at least one megabyte as text.
 func largest(all []account) string {
 	var words []string
 	for _, one := range all {

@@ -28,8 +28,8 @@ type accountCost struct {
 	reads          []time.Duration
 }
 
-// measureAccounts adds what account watches cost kube-apiserver while leases change, and what they save: reads of the
-// first page of all pods. Reads open the watches.
+// measureAccounts adds the CPU that account watches cost while leases change, and the times of reads of a first page of
+// all pods. The reads open the watches.
 func measureAccounts(ctx context.Context, s *stage, t *table) error {
 	client, err := writer(ctx, s.cluster)
 	if err != nil {

@@ -20,8 +20,7 @@ import (
 
 const apiServer = "kube-apiserver"
 
-// startWithPods fills the cluster and restarts kube-apiserver. It then reads all pods in one list at its start, as the
-// facade does.
+// startWithPods fills the cluster and restarts kube-apiserver, which reads all pods at its start, as the facade does.
 func startWithPods(ctx context.Context, cluster *testkit.Cluster, pods dataset.Spec) (*server, startCost, error) {
 	if err := writePods(ctx, cluster, pods); err != nil {
 		return nil, startCost{}, err

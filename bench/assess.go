@@ -127,7 +127,7 @@ func measureAssess(ctx context.Context, s *stage, t *table) error {
 	return err
 }
 
-// savedCPU returns the CPU that a facade's metrics say kube-apiserver saved, without what the facade caused.
+// savedCPU returns the CPU that a facade saved kube-apiserver, minus the CPU that it caused, by its metrics.
 func savedCPU(ctx context.Context, facade *server) (seconds float64, err error) {
 	var text strings.Builder
 	_, err = facade.get(ctx, question{name: "metrics", path: "/metrics", accept: "*/*", encoding: "identity",
@@ -146,8 +146,8 @@ func savedCPU(ctx context.Context, facade *server) (seconds float64, err error) 
 	return seconds, err
 }
 
-// speed returns the CPU of a list of all pods on this machine as a multiple of its price. The predictions can only be
-// right for machines on which it is 1.
+// speed returns the CPU of a list of all pods on this machine as a multiple of its price. The predictions are for
+// machines on which this multiple is 1.
 func (s *stage) speed(ctx context.Context, facade *server) (float64, error) {
 	const lists = 8
 	q := question{name: "LIST all", path: "/api/v1/pods?resourceVersion=0", accept: jsonType, encoding: "gzip",
@@ -196,7 +196,6 @@ func (s *stage) spending(facade *server, run func() error) (ofFacade, ofDirect t
 	return afterFacade - beforeFacade, afterDirect - beforeDirect, err
 }
 
-// pause waits for a time.
 func pause(ctx context.Context, lasts time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -235,7 +234,6 @@ func (s *stage) assess(ctx context.Context, from int64) (*assessment, error) {
 	return a, json.Unmarshal(out, a)
 }
 
-// copyFrom copies the end of a file.
 func copyFrom(to, from string, offset int64) error {
 	in, err := os.Open(from)
 	if err != nil {

@@ -29,7 +29,6 @@ type audience struct {
 	phase  string
 }
 
-// size returns the number of informers.
 func (a *audience) size() int { return a.users * a.informers }
 
 func (a *audience) enter(phase string) {
@@ -53,7 +52,6 @@ func (a *audience) receive(object any) {
 	a.delays[a.phase][sent] = append(a.delays[a.phase][sent], now.Sub(time.Unix(0, sent)))
 }
 
-// received returns all delays of a phase.
 func (a *audience) received(phase string) []time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()

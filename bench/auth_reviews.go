@@ -64,7 +64,6 @@ func (r reviews) since(before reviews) reviews {
 	return reviews{tokens: r.tokens - before.tokens, access: r.access - before.access}
 }
 
-// add adds rows with the number of reviews and their rate over a time.
 func (r reviews) add(t *table, what string, in time.Duration) {
 	each := func(n float64) string { return fmt.Sprintf("%.0f (%.1f /s)", n, n/in.Seconds()) }
 	t.add(what+": TokenReviews", "", each(r.tokens), "")
@@ -111,7 +110,6 @@ func code(ctx context.Context, client *http.Client, url string, header http.Head
 	return client.Do(request)
 }
 
-// usual starts a facade with its default limits.
 func (s *stage) withDefaults(ctx context.Context, flags ...string) (*facade, error) {
 	f, _, err := startFacade(ctx, s.dir, s.cluster, s.direct, flags...)
 	return f, err

@@ -26,7 +26,7 @@ const (
 // companies are the numbers of clients that read at the same time.
 var companies = []int{1, 8, 64}
 
-// quietReads returns the paths of 18 small resources that hardly change, each as a list and as one object.
+// quietReads returns the paths of 18 small resources, each as a list and as one object.
 func quietReads() []string {
 	var paths []string
 	add := func(list, name string) { paths = append(paths, list, list+"/"+name) }
@@ -169,7 +169,6 @@ func (s *server) visit(ctx context.Context, random *rand.Rand, until time.Time) 
 	return taken, nil
 }
 
-// drain reads a response to its end.
 func (s *server) drain(ctx context.Context, client *http.Client, path string) error {
 	q := question{name: path, path: path, encoding: "gzip", protocol: http2}
 	response, err := s.ask(ctx, client, q)

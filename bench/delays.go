@@ -14,7 +14,7 @@ import (
 // arriveWithin is the timeout for events after the last patch.
 const arriveWithin = 20 * time.Second
 
-// delays are those of every event, unordered.
+// delays are the delays of all events, unordered.
 type delays struct {
 	direct, facade []time.Duration // from the PATCH until the event arrives
 	added          []time.Duration // delay of the facade's event after kube-apiserver's

@@ -26,7 +26,6 @@ type digest struct {
 // digestHead is the number of bytes in which the head of a list must end.
 const digestHead = 64 << 10
 
-// digest reads a JSON list.
 func (s *server) digest(ctx context.Context, q question, seed maphash.Seed) (d digest, err error) {
 	response, err := s.open(ctx, q)
 	if err != nil {

@@ -40,7 +40,6 @@ type facade struct {
 // thousands of real ones.
 var highLimits = []string{"--watch-rate-per-user", "100000", "--watch-rate", "100000", "--authz-miss-rate", "100000"}
 
-// buildFacade compiles the facade into a directory.
 func buildFacade(ctx context.Context, dir string) error {
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", filepath.Join(dir, facadeName),
 		"github.com/listfacade/listfacade/cmd/listfacade")
@@ -134,13 +133,11 @@ func (f *facade) ready(ctx context.Context, config *rest.Config) (err error) {
 	return err
 }
 
-// stop ends the facade and waits for it.
 func (f *facade) stop() {
 	_ = f.process.Process.Signal(syscall.SIGTERM) // it may have exited already
 	_ = f.process.Wait()                          // its exit status is not measured
 }
 
-// freePort returns a free TCP port.
 func freePort() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

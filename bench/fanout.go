@@ -22,8 +22,8 @@ const fanOutWatches = 200
 // fanOutRate is how fast pods change meanwhile.
 var fanOutRate = eventRate{eventsFor: 4 * time.Second, eventEvery: 20 * time.Millisecond}
 
-// measureFanOut compares the cost of one event that is sent to many watches. The cost of kube-apiserver excludes the
-// same writes without watches. The cost of the facade includes reading the event from kube-apiserver.
+// measureFanOut compares the cost of one event that is sent to many watches. The cost of the same writes without
+// watches is subtracted from kube-apiserver's. The cost of the facade includes reading the event from kube-apiserver.
 func measureFanOut(ctx context.Context, s *stage, r *report.Result) error {
 	pods, err := names(ctx, s.direct, somePods)
 	if err != nil {
@@ -114,7 +114,6 @@ func (all fanWatches) least() int64 {
 	return least
 }
 
-// events returns the number of events that all watches together have received.
 func (all fanWatches) events() (sum int64) {
 	for _, w := range all {
 		sum += w.events.Load()
@@ -162,7 +161,7 @@ func (s *server) watchOne(ctx context.Context, group *errgroup.Group, q question
 	return w, nil
 }
 
-// await waits until received, such as least or events, returns the given number of events.
+// await waits until the function received (least or events) returns the given number of events.
 func (all fanWatches) await(ctx context.Context, s *server, received func() int64, want int64) error {
 	ctx, cancel := context.WithTimeout(ctx, arriveWithin)
 	defer cancel()

@@ -63,7 +63,6 @@ func startFileServer(ctx context.Context, dir string) (*fileServer, error) {
 	return f, nil
 }
 
-// stop ends the file server and waits for it.
 func (f *fileServer) stop() {
 	_ = f.stdin.Close()
 	_ = f.process.Wait() // its exit status is not measured

@@ -187,7 +187,6 @@ func readWhole(ctx context.Context, servers pair, t *table) error {
 	return nil
 }
 
-// versionOf returns the resourceVersion of one object.
 func versionOf(ctx context.Context, s *server, path string) (string, error) {
 	answer, err := s.read(ctx, question{name: "GET " + path, path: path, encoding: "identity", protocol: http2})
 	if err != nil {

@@ -57,8 +57,8 @@ func keepBusy(ctx context.Context, client dynamic.Interface, kind testkit.FreshK
 	}
 }
 
-// admit sends each read of a client once, and retries until it succeeds. The first reads of all clients exceed the
-// facade's rate of authorization checks, and the facade answers some of them with 429.
+// admit sends each read of a client once, and retries until it succeeds. The facade may answer some of the first reads
+// with 429.
 func (a *author) admit(ctx context.Context, kind testkit.FreshKind, name string) error {
 	if _, err := kind.Write(ctx, a.client, freshNamespace, name, "first"); err != nil {
 		return err
@@ -138,7 +138,7 @@ func measureClients(ctx context.Context, client dynamic.Interface, servers pair,
 // forwarded is the key of the requests that kube-apiserver answered.
 const forwarded = "forwarded"
 
-// counters reads from the facade's metrics its questions to kube-apiserver by kind, and the forwarded requests.
+// counters returns the numbers of the facade's questions to kube-apiserver by kind, and of forwarded requests.
 func counters(ctx context.Context, facade *server) (map[string]float64, error) {
 	answer, err := facade.read(ctx,
 		question{name: "metrics", path: "/metrics", accept: "*/*", encoding: "identity", protocol: http2})

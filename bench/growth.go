@@ -76,7 +76,7 @@ func grow(ctx context.Context, o options, w io.Writer) error {
 	return errors.Join(results.Markdown(w), results.Publish(o.out))
 }
 
-// growing is the size that is being measured.
+// growing is the measurement of one size.
 type growing struct {
 	pods     *simulated.Pods
 	upstream *upstream
@@ -84,7 +84,6 @@ type growing struct {
 	report.Grown
 }
 
-// growTo measures one size.
 func growTo(ctx context.Context, dir string, o options, n int) (report.Grown, error) {
 	g := &growing{Grown: report.Grown{Objects: n}}
 	var err error

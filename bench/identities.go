@@ -110,7 +110,6 @@ func (s *server) as(credentials rest.Config) (*server, error) {
 	return newServer(s.name, s.process, config)
 }
 
-// administrator returns a client with the administrator's credentials.
 func administrator(cluster *testkit.Cluster) (kubernetes.Interface, error) {
 	config, err := cluster.Config("admin")
 	if err != nil {

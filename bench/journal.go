@@ -19,8 +19,8 @@ const (
 	// journalEvery is the interval of events.
 	journalEvery = 10 * time.Millisecond
 	secondsADay  = 24 * 60 * 60
-	// eventsPerCheckpoint is the size of events, as a multiple of that of a checkpoint, after which the journal contains
-	// another one (internal/journal).
+	// eventsPerCheckpoint is the size of the events between two checkpoints of the journal (internal/journal), as a
+	// multiple of a checkpoint's size.
 	eventsPerCheckpoint = 8
 )
 
@@ -89,7 +89,7 @@ func (s *stage) throughJournal(ctx context.Context, t *table, encoding string) e
 }
 
 // changePods changes all pods in a random order, so that no pod changes twice within minutes. It returns the facade's
-// processor time and the bytes in a directory for each event. What follows later, such as packing, is included.
+// processor time and the growth of a directory, both for each event. Later work, such as packing, is included.
 func (s *stage) changePods(ctx context.Context, f *facade, dir string) (cpu time.Duration, bytes int64, err error) {
 	pods, err := names(ctx, s.direct, "/api/v1/pods")
 	if err != nil {

@@ -156,7 +156,6 @@ func (s *stage) cpu(of *server) (self, direct time.Duration, err error) {
 	return self, direct, err
 }
 
-// figures returns the figures over all blocks of one server.
 func figures(blocks []block) *report.Figures {
 	f := new(report.Figures)
 	var cpu, took, wall, first []time.Duration

@@ -30,7 +30,6 @@ func machine(ctx context.Context, others string) string {
 		hardware(), others, commit(ctx), runtime.Version(), loadAverage())
 }
 
-// hardware describes the machine.
 func hardware() string {
 	return fmt.Sprintf("%d processors (%s), %s/%s", runtime.NumCPU(), processor(), runtime.GOOS, runtime.GOARCH)
 }

@@ -69,8 +69,8 @@ const nodeOpeners = 32
 // tokens would be measured, as in auth-agents.
 const nodeCallers = 50
 
-// callerOf returns the token of a connection. The simulated upstream takes it for the name of its user. The facade
-// closes the connections of anonymous callers.
+// callerOf returns the token of a connection. The simulated upstream uses the token as the user's name. Anonymous
+// callers are not used, because the facade closes their connections.
 func callerOf(connection int) []hpack.HeaderField {
 	return []hpack.HeaderField{{Name: "authorization", Value: fmt.Sprintf("Bearer caller-%d", connection%nodeCallers)}}
 }

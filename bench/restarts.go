@@ -22,8 +22,8 @@ const (
 	// restartInformers is the number of informers on one server, each of the pods of a node. They share connections like
 	// those of one program.
 	restartInformers = 1000
-	// restartMissed is the number of writes to another resource while no watch is open. The versions of events before them
-	// are then older than the new server's watch cache.
+	// restartMissed is the number of writes to another resource before the restart. Then the versions of all earlier
+	// events are older than the new server's watch cache.
 	restartMissed = 20
 	// restartWithin is the timeout until all informers have received a change after the restart. client-go waits for up to
 	// 30 seconds before it retries.
@@ -72,7 +72,7 @@ func measureRestarts(ctx context.Context, s *stage, t *table) error {
 	return s.restartFacade(ctx)
 }
 
-// restartFacade starts the facade again that was stopped for a measurement.
+// restartFacade starts a new facade in place of the one that was stopped for a measurement.
 func (s *stage) restartFacade(ctx context.Context) error {
 	flags := append([]string{"--preload", "pods"}, highLimits...)
 	process, _, err := startFacade(ctx, s.dir, s.cluster, s.direct, flags...)

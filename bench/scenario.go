@@ -53,7 +53,7 @@ func inRows(measure func(ctx context.Context, s *stage, t *table) error) func(co
 }
 
 // choose returns the selected scenarios, in their order. Each word is a name or a part of names. Without words it
-// returns all scenarios that are not apart.
+// returns all scenarios whose field apart is false.
 func choose(all []scenario, only string) ([]scenario, error) {
 	if only == "" {
 		return slices.DeleteFunc(slices.Clone(all), func(c scenario) bool { return c.apart }), nil

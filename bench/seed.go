@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// seedBatch is the number of pods in a transaction. At about 13 kB each they are well below etcd's limit.
+	// seedBatch is the number of pods in a transaction, which is then well below etcd's limit of 1.5 MiB.
 	seedBatch = 50
 	// seedWriters is the number of concurrent transactions.
 	seedWriters = 4

@@ -13,7 +13,7 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/proc"
 )
 
-// userAgent is not curl's. For such tools kube-apiserver indents its JSON, which doubles the size of a list.
+// userAgent differs from that of curl, for which kube-apiserver indents JSON. Indentation doubles the size of a list.
 const userAgent = "listfacade-bench"
 
 // protocol is the HTTP version of a question, in the form of http.Response.Proto.

@@ -100,7 +100,6 @@ func measureSoak(ctx context.Context, s *stage, t *table) error {
 	return nil
 }
 
-// nodeOf returns the path of the list of a node's pods.
 func nodeOf(pods dataset.Spec, i int) string {
 	return "/api/v1/pods?resourceVersion=0&fieldSelector=spec.nodeName%3D" + pods.Node(i)
 }

@@ -21,8 +21,8 @@ import (
 
 const (
 	splitClients = 64 // of the facade itself, and as many of the proxy
-	// splitReads is how long the clients send GETs, each one to either server at this interval. The processors must not be
-	// busy all the time: the queue for them would be measured.
+	// splitReads is how long the clients send GETs. In each splitPause, a client sends one GET to each server. The
+	// processors must not be busy all the time, because the queue for them would be measured.
 	splitReads = 20 * time.Second
 	splitPause = 400 * time.Millisecond
 	// The intervals between two events, which go to one or two clients of each server, or to all of them.
@@ -239,7 +239,7 @@ func (s *stage) watchBoth(ctx context.Context, direct, through *server, w watche
 		}
 	}
 	established.Wait()
-	// Each path has as many events as the others.
+	// All paths have the same number of events.
 	each := int(s.options.eventsFor/w.every) / len(w.paths)
 	sent := time.Duration(each * len(w.paths))
 	_, err := patch(watching, s.direct, w.pods, eventRate{eventsFor: sent * w.every, eventEvery: w.every})

@@ -61,7 +61,6 @@ func setUp(ctx context.Context, dir string, o options) (_ *stage, err error) {
 	return s, err
 }
 
-// close stops all processes.
 func (s *stage) close() {
 	if s.files != nil {
 		s.files.stop()

@@ -72,7 +72,7 @@ func untilSynced(from io.Reader, into io.Writer) error {
 	}
 }
 
-// bookmarkBytes is more than the length of that bookmark.
+// bookmarkBytes is above the length of the bookmark that ends the initial events.
 const bookmarkBytes = 4 << 10
 
 // members decompresses one gzip member after the other. Unlike gzip.Reader, it returns the last bytes of a member

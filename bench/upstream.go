@@ -98,7 +98,6 @@ func (u *upstream) reachedAt(host, certFile string) (err error) {
 	return clientcmd.WriteToFile(*config, u.kubeconfig)
 }
 
-// stop ends the server and waits for it.
 func (u *upstream) stop() {
 	_ = u.stdin.Close()
 	_ = u.command.Wait() // its exit status is not measured

@@ -40,7 +40,6 @@ func (s *server) callers(ctx context.Context, n int, p protocol) ([]caller, erro
 	return all, nil
 }
 
-// dismiss closes the connections of clients.
 func dismiss(callers []caller) {
 	for _, c := range callers {
 		utilnet.CloseIdleConnectionsFor(c.client.Transport)

@@ -169,7 +169,7 @@ func (m manyWatches) opened(ctx context.Context, of *server, pods []string) (o o
 }
 
 // withoutWatchLimits starts a facade that allows one client any number of watches. It does not authorize the client's
-// requests. Each watch would need its own decision, and the facade requests at most 150 a second from kube-apiserver.
+// requests, because each watch would need a decision of kube-apiserver.
 func (s *stage) withoutWatchLimits(ctx context.Context, more ...string) (*facade, error) {
 	flags := slices.Concat([]string{"--preload", "pods", "--max-watches-per-user", "50000", "--always-allow-groups",
 		"system:masters"}, highLimits, more)

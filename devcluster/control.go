@@ -83,8 +83,8 @@ func serveControl(c *Cluster) (*control, error) {
 		return nil, fmt.Errorf("%s: the path of the control socket has more than %d bytes; choose a shorter directory", path,
 			maxSocketPath)
 	}
-	// An earlier cluster that was killed leaves its socket in a directory of the caller. No process serves the socket,
-	// because this cluster's etcd already has the lock of the data directory.
+	// A cluster that was killed may have left its socket in this directory. No process serves the socket, because this
+	// cluster's etcd already has the lock of the data directory.
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("remove old control socket: %w", err)
 	}

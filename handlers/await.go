@@ -21,9 +21,9 @@ const (
 // request and a timer. All waiting requests take up to 128 MiB.
 var waitBounds = limit.ConcurrencyBounds{Each: 2048, All: 8192}
 
-// await waits until the lane has a State or has failed, or the time for the wait is over. The caller must check which
-// of these happened. Except for cheap requests, await returns an error if the request's context ends, too many requests
-// wait, or the server shuts down.
+// await waits until the lane can serve the request or has failed, or the time for the wait is over. The caller must
+// check which of these happened. Except for cheap requests, await returns an error if the request's context ends, too
+// many requests wait, or the server shuts down.
 func (g *authorizationCheck) await(ctx context.Context, q *Request, lane Lane) error {
 	if isReady(lane) {
 		return nil // the usual case

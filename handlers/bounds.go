@@ -9,8 +9,7 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// Limits of one request. The facade stores these values, compares them with objects and forwards them. kube-apiserver
-// limits only headers, to 1 MiB. Real clients stay far below these limits.
+// Limits of one request. kube-apiserver limits only headers, to 1 MiB. Real clients stay far below these limits.
 const (
 	maxURL          = 64 << 10 // bytes
 	maxParameters   = 100

@@ -196,8 +196,8 @@ const (
 	watchMemory = 40 << 10
 )
 
-// alsoMemory takes memory in addition to what leave releases. The returned function releases both. If there is not
-// enough memory, alsoMemory calls leave.
+// alsoMemory takes memory. The returned function returns the memory and calls leave. If there is not enough memory,
+// alsoMemory itself calls leave.
 func (l *limiter) alsoMemory(purpose budget.Purpose, bytes int64, leave func()) (func(), error) {
 	give, ok := l.memory.Take(purpose, bytes)
 	if !ok {

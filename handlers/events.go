@@ -22,7 +22,7 @@ type frameSink interface {
 	settle() error
 }
 
-// events collects the frames of one watch until flush sends them. It is used by one goroutine. It has a buffer only
+// events collects the frames of one watch until flush sends them. Not safe for concurrent use. It has a buffer only
 // while frames are pending, because thousands of watches are open at a time, and few of them send.
 type events struct {
 	sink           frameSink

@@ -17,7 +17,7 @@ var oneObject = fresh.Answer{Objects: 1, Bytes: 2 << 10}
 // single get would cost the upstream as much as the object itself. Therefore the get is forwarded, unless it can share
 // a check with other requests (ADR 8).
 func (s *Server) get(ctx context.Context, out *reply, q *Request, lane Lane) (route, error) {
-	// kube-apiserver has another message for a name that no object can have.
+	// kube-apiserver has a special message for a name that no object can have.
 	if strings.Contains(q.Name, "%") {
 		return forwardFor(observe.OwnWords), nil
 	}

@@ -62,7 +62,7 @@ type laneKind interface {
 type laneFreshness interface {
 	// StaleFor returns for how long the upstream has not responded; 0 while it does.
 	StaleFor() time.Duration
-	// Recent returns a State with all writes that finished before the time arrived.
+	// Recent returns a State with all writes that finished before a request, which arrived at the given time.
 	Recent(ctx context.Context, arrived time.Time, answer fresh.Answer) (*cache.State, fresh.Check, error)
 	// Reach advances the lane to rv.
 	Reach(ctx context.Context, rv cache.RV, answer fresh.Answer) error

@@ -19,9 +19,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// reply writes one response to its client. Only reply uses the connection. The client must accept each piece within the
-// write timeout, and the complete response within the request's timeout. Otherwise a slow client could keep a goroutine
-// and a State forever.
+// reply writes one response to its client. The client must accept each piece within the write timeout, and the complete
+// response within the request's timeout. Otherwise a slow client could keep a goroutine and a State forever.
 type reply struct {
 	w             middleware.WrapResponseWriter
 	r             *http.Request // for the handshake of a websocket, and for the media type of an error

@@ -13,7 +13,7 @@ import (
 const closingTime = 3 * time.Second
 
 // takenConn is a connection that a handler has taken over from net/http. Each write has a deadline, also a response to
-// a client's ping. Until ends is called, there is no deadline between writes. Writes are never concurrent.
+// a client's ping. Between writes there is no deadline, until the method ends is called. Writes are never concurrent.
 type takenConn struct {
 	net.Conn
 	timeout time.Duration

@@ -20,7 +20,7 @@ const (
 	becauseServer      = "health and metrics of kube-apiserver itself"
 	becauseImpersonate = "impersonation"
 	becauseReview      = "reviews"
-	becauseFolded      = "too rare to be kept apart"
+	becauseFolded      = "too rare to be counted separately"
 )
 
 // servedPaths are documents that the facade caches.

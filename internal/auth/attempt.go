@@ -65,8 +65,8 @@ func isAnswer(err error) bool {
 	return errors.As(err, &code) && code.code >= 400 && code.code < 500 && code.code != http.StatusTooManyRequests
 }
 
-// retryDelayFor returns the delay before the next try, and whether the error may be transient. The retried errors are
-// those of kube-apiserver's delegating clients.
+// retryDelayFor returns the delay before the next try, and whether the error may be transient. These are the errors
+// that kube-apiserver's delegated authorization retries.
 func retryDelayFor(err error, try int) (time.Duration, bool) {
 	var code *codeError
 	switch {

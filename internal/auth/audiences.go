@@ -26,7 +26,7 @@ type audiences struct {
 
 type audience struct {
 	confirmed time.Time
-	asked     time.Time // when it was last confirmed, or a review of it was due
+	asked     time.Time // when it was last confirmed, or due last returned true for it
 }
 
 func newAudiences() *audiences {

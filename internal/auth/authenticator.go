@@ -112,7 +112,7 @@ func (a *Authenticator) Run(ctx context.Context) {
 // and the headers of front proxies from the request. The caller's Way is the kind of credential that was used.
 //
 // It returns ErrUnauthenticated for credentials that identify no user, and an *UnavailableError if the upstream could
-// not review them. It returns a *BusyError if the source must retry later. Any other error is the context's.
+// not review them. It returns a *BusyError if the client must retry later. Any other error is the context's.
 func (a *Authenticator) Authenticate(r *http.Request) (*Caller, error) {
 	caller, err := a.review(r)
 	if result, counts := resultOf(err); counts {

@@ -1,6 +1,6 @@
 package auth
 
-// holder is a caller with open watches. When its service account or pod is deleted, watches of other callers continue.
+// holder is a caller with open watches, which end when its service account or pod is deleted.
 type holder struct {
 	caller  *Caller
 	watches map[*WatchAuthorization]struct{}

@@ -24,7 +24,7 @@ const tokenReviews = "/apis/authentication.k8s.io/v1/tokenreviews"
 
 var errNoReview = errors.New("TokenReview: response is not a TokenReview")
 
-// reviewed is an accepted token: its caller, and those of its audiences that the upstream accepts.
+// reviewed is an accepted token: its caller, and the audiences for which the upstream accepts it.
 type reviewed struct {
 	caller    *Caller
 	audiences []string

@@ -101,7 +101,7 @@ func tabled[T any](q *query, name, title, usual string, columns []column[T], row
 	return t
 }
 
-// listed returns a table of rows that are already sorted by the key by; "" if that key has no column.
+// listed returns a table of rows that are already sorted. by is the sort key; "" if that key has no column.
 func listed[T any](q *query, name, title string, columns []column[T], rows []T, by string) *table {
 	t := &table{Name: name, Title: title, Key: slices.IndexFunc(columns, func(c column[T]) bool { return !c.right })}
 	for _, c := range columns {

@@ -15,7 +15,7 @@ import (
 )
 
 // Rights receives the users whose permissions may have changed. affected(user) reports whether a user is one of them.
-// It may be called at any time and from any goroutine.
+// affected may be called at any time and from any goroutine.
 type Rights interface {
 	// Gained is called when permissions were only added.
 	Gained(affected func(user.Info) bool)

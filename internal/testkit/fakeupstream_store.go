@@ -185,8 +185,8 @@ func nameOf(object string) string {
 	return `""`
 }
 
-// listOf returns one page of a list. Only the first rows of a Table, as many as whole, contain their objects. remaining
-// is the number of objects after this page.
+// listOf returns one page of a list. whole is the number of a Table's rows that contain their objects. remaining is the
+// number of objects after this page.
 func (f *FakeUpstream) listOf(objects []string, whole, remaining int, rv uint64, next string, table bool) string {
 	meta := fmt.Sprintf(`{"resourceVersion":"%d","continue":%q}`, rv, next)
 	if remaining > 0 {

@@ -203,7 +203,7 @@ func (r *Recorder) Ended(t testing.TB) *Recording {
 	return r.SoFar()
 }
 
-// Done is closed when the watch has ended.
+// Done returns a channel that is closed when the watch has ended.
 func (r *Recorder) Done() <-chan struct{} { return r.done }
 
 // Close ends the watch and returns the complete recording. It may be called more than once.

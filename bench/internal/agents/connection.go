@@ -22,7 +22,7 @@ type connection struct {
 	header    []hpack.HeaderField
 	resources []*resource
 	unopened  int    // number of watches that were never open; used by the goroutine of the connection
-	opened    func() // called when it becomes 0, or the connection ends; may be called again
+	opened    func() // called when unopened becomes 0, or the connection ends; may be called again
 
 	mu     sync.Mutex // guards the rest
 	link   *link      // nil between two connections
@@ -33,9 +33,9 @@ type connection struct {
 type link struct {
 	of      *connection
 	conn    *tls.Conn
-	streams map[uint32]*resource // used by the reading goroutine, and with mu held
+	streams map[uint32]*resource // guarded by mu
 
-	mu      sync.Mutex // guards the rest, and additions to streams
+	mu      sync.Mutex // guards streams and the fields below
 	out     *bufio.Writer
 	framer  *http2.Framer
 	encoder *hpack.Encoder

@@ -49,7 +49,7 @@ type Fleet struct {
 	running     sync.WaitGroup
 }
 
-// counters are what happened so far. Only watching may decrease.
+// counters count what has happened so far. Only watching may decrease.
 type counters struct {
 	watching, events, lists, ended atomic.Int64
 
@@ -58,7 +58,7 @@ type counters struct {
 	failures map[string]int // by reason
 }
 
-// Counts are the sums over all watches so far.
+// Counts are sums over all watches so far, except Watching, which is the current number.
 type Counts struct {
 	Watching int64 // open watches now
 	Events   int64 // events without bookmarks

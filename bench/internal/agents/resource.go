@@ -9,7 +9,7 @@ import (
 )
 
 // resource is a client's list and watch, like a reflector. It is used by the goroutine of its connection, and by a
-// timer while that goroutine has no stream of it.
+// timer while no stream of the resource is open.
 type resource struct {
 	path    string
 	version uint64 // of the last complete event; 0: a list is next

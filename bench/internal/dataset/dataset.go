@@ -22,7 +22,7 @@ type Spec struct {
 // about 40 on each node, and about 100 have RareLabel.
 var D1 = Spec{Pods: 20_000, Namespaces: 50, Nodes: 500, Applications: 300, Seed: 1}
 
-// Like scales the namespaces, nodes and applications of other to the pods of s, if s has at least twice its pods.
+// Like scales the namespaces, nodes and applications of other to the pods of s, if s has at least twice as many pods.
 func (s Spec) Like(other Spec) Spec {
 	if times := s.Pods / other.Pods; times > 1 {
 		s.Namespaces, s.Nodes, s.Applications = times*other.Namespaces, times*other.Nodes, times*other.Applications

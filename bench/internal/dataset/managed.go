@@ -29,7 +29,7 @@ func templateSet(template *corev1.Pod) string {
 	})
 }
 
-// managers are those of one pod: who made it, who connected it, and who reports on it.
+// managers returns the managed fields of a pod: of its controller, of a network agent, and of the kubelet.
 func (a *application) managers(r *rand.Rand, p *corev1.Pod) []metav1.ManagedFieldsEntry {
 	created := p.CreationTimestamp
 	return []metav1.ManagedFieldsEntry{
@@ -47,7 +47,7 @@ func entry(manager, subresource string, at metav1.Time, fields string) metav1.Ma
 	}
 }
 
-// statusSet is what the kubelet owns of every running pod; only the address differs.
+// statusSet returns the field set that the kubelet owns in a running pod. Only the address differs between pods.
 func statusSet(ip string) string {
 	var b strings.Builder
 	b.WriteString(`{"f:status":{"f:conditions":{`)
@@ -76,7 +76,7 @@ func fieldSet(value any) string {
 	return render(owned(tree, ""))
 }
 
-// owned turns a value into the tree of its fields. name is the field's own.
+// owned returns the tree of a value's fields. name is the name of the field with this value.
 func owned(value any, name string) map[string]any {
 	set := map[string]any{}
 	switch v := value.(type) {

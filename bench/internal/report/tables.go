@@ -16,7 +16,7 @@ func (r Results) Markdown(w io.Writer) error {
 	return r.write(w, slices.Concat(r.comparisons(), r.details()))
 }
 
-// manyRows is the number of rows from which on a scenario has its rows in the file of details only.
+// A scenario with at least manyRows rows has its rows in the file of details only.
 const manyRows = 12
 
 // comparisons returns the tables of the document.

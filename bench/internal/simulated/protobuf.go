@@ -20,7 +20,7 @@ func wantsProtobuf(r *http.Request) bool {
 	return strings.HasPrefix(accept, runtime.ContentTypeProtobuf) && !strings.Contains(accept, "as=")
 }
 
-// nested is more than the number of fields of a pod that contain each other.
+// nested is above the maximum depth of fields in a pod.
 const nested = 16
 
 // appendProtobuf appends the protobuf message of a pod.
@@ -44,7 +44,7 @@ func (p *Pods) appendProtobuf(b []byte, i int, s state) []byte {
 	return append(b, f.tail...)
 }
 
-// insertLength inserts the length of all bytes after a position there.
+// insertLength inserts, at a position, the length of all bytes after it.
 func insertLength(b []byte, at int) []byte {
 	var length [binary.MaxVarintLen64]byte
 	return slices.Insert(b, at, protowire.AppendVarint(length[:0], uint64(len(b)-at))...)

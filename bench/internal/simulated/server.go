@@ -61,7 +61,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// reviewToken accepts every token. It is the name of its user.
+// reviewToken accepts every token, and returns the token as the name of the user.
 func (s *Server) reviewToken(w http.ResponseWriter, r *http.Request) {
 	var review struct {
 		Spec struct{ Token string }

@@ -40,7 +40,7 @@ const (
 	partContainer // ID of one of the containers
 	partTime      // a time; all times of a pod are shifted by the same amount
 	partSeconds   // the same as a number of seconds in protobuf
-	partBegin     // begin of a protobuf field, where its length stands
+	partBegin     // beginning of a protobuf field, where its length is
 	partEnd       // its end
 )
 
