@@ -112,8 +112,8 @@ func TestScheduleWithoutDeadline(t *testing.T) {
 	}
 }
 
-// TestWatchesOfOnePhaseShareTheirTicks: watches that begin within a second of each other send all their bookmarks at the
-// same times, and each bookmark is at most a second early.
+// TestWatchesOfOnePhaseShareTheirTicks: watches that begin within a second of each other send all their bookmarks at
+// the same times, and each first bookmark is less than a second early.
 func TestWatchesOfOnePhaseShareTheirTicks(t *testing.T) {
 	for phase := time.Duration(0); phase < time.Second; phase += 250 * time.Millisecond {
 		var times []time.Time
