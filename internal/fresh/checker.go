@@ -187,7 +187,8 @@ func (c *Checker) check(ctx context.Context, answer Answer) (*cache.State, Check
 				c.noteMissed(at)
 			}
 		case byRollCall:
-			if state, err := c.checkByRollCall(ctx, before.RV(), answer); err == nil || ctx.Err() != nil {
+			state, err := c.checkByRollCall(ctx, before.RV(), answer)
+			if final := err == nil || ctx.Err() != nil || c.distrusted.Load(); final {
 				return state, byRollCall, err
 			}
 		case byProgressWatch:
