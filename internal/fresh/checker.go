@@ -195,7 +195,7 @@ func (c *Checker) check(ctx context.Context, answer Answer) (*cache.State, Check
 			state, err := c.checkByProgressWatch(ctx, now)
 			return state, byProgressWatch, err
 		case byUpstream, byFill: // choose never returns byFill
-			if costly && !c.forward(ctx, answer) {
+			if answer.isCostly() && !c.forward(ctx, answer) {
 				state, err := c.checkByProgressWatch(ctx, now)
 				return state, byProgressWatch, err
 			}
@@ -225,9 +225,8 @@ func (c *Checker) Reach(ctx context.Context, want cache.RV, answer Answer) error
 	case err == nil:
 		return nil
 	}
-	costly := false
 	if state, err := c.lane.State(); err == nil {
-		if costly = c.isCostly(state, answer); costly {
+		if c.isCostly(state, answer) {
 			c.noteWanted(answer)
 			c.noteMissed(now)
 		}
@@ -237,7 +236,7 @@ func (c *Checker) Reach(ctx context.Context, want cache.RV, answer Answer) error
 			}
 		}
 	}
-	if !answer.Small() || costly && !c.forward(ctx, answer) {
+	if !answer.Small() || answer.isCostly() && !c.forward(ctx, answer) {
 		return c.bring(ctx, want)
 	}
 	return ErrUnproven
