@@ -60,7 +60,7 @@ func (s *Server) document(ctx context.Context, out *reply, q *Request, _ Lane) (
 	}
 	var busy *upstream.TooManyDocumentsError
 	if errors.As(err, &busy) {
-		return route{}, &notReadyError{cause: errBusy, after: busy.After}
+		return route{}, tooMany(busy.After)
 	}
 	if err != nil {
 		return route{}, err

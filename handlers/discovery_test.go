@@ -1,8 +1,10 @@
 package handlers
 
 import (
+	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/listfacade/listfacade/internal/observe"
@@ -53,6 +55,23 @@ func TestDocumentsOfAggregatedAPIsAreForwarded(t *testing.T) {
 			}
 			if n := f.Asked(testkit.Ask(path)) - before; n != want {
 				t.Errorf("%s: got %d requests", path, n)
+			}
+		}
+	})
+}
+
+// A caller that requests too many documents is refused in the words of priority and fairness: no storage is the reason.
+func TestTooManyDocumentsAreRefused(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *facade) {
+		f.Script("/api/v1", says(`{}`))
+		for i := range 21 { // the burst of documents with unusual headers is 20
+			response, body, err := f.tryFor(t, "/api/v1", fmt.Sprintf("application/cbor;q=0.%d,application/json", i+1))
+			code, text := http.StatusOK, "{}"
+			if i == 20 {
+				code, text = http.StatusTooManyRequests, `"Too many requests, please try again later."`
+			}
+			if err != nil || response.StatusCode != code || !strings.Contains(body, text) {
+				t.Errorf("request %d: got %v %v %q, want %d with %q", i, err, response, body, code, text)
 			}
 		}
 	})

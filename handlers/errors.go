@@ -112,7 +112,7 @@ var errLeft = errors.New("the server has shut down")
 // errDraining refuses requests that would end immediately, because the server shuts down.
 var errDraining = errors.New("the server is shutting down")
 
-// errBusy means that too many requests are forwarded, or wait, at the same time.
+// errBusy means that too many requests wait for a lane at the same time.
 var errBusy = errors.New("too many concurrent requests")
 
 // errUnfilled replaces the reason why a lane is not filled. The reason may contain addresses, so it is only logged.

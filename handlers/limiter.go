@@ -79,7 +79,7 @@ func (l *limiter) forwardSeat(ctx context.Context, q *Request, cached int64) (*f
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	default:
-		return nil, &notReadyError{cause: errBusy}
+		return nil, tooMany(0)
 	}
 }
 

@@ -57,11 +57,14 @@ func (c *Clients) Top(by By, window time.Duration, most int) Ranking {
 	return r
 }
 
-// compare orders keys that have the same cost. The order is arbitrary.
+// compare orders keys that have the same cost. The order is arbitrary, but total. Otherwise a ranking would depend on
+// the order of a map.
 func (k *Key) compare(other *Key) int {
 	return cmp.Or(
 		cmp.Compare(k.User, other.User), cmp.Compare(k.UserAgent, other.UserAgent), cmp.Compare(k.Verb, other.Verb),
-		cmp.Compare(k.Resource, other.Resource), cmp.Compare(k.Scope, other.Scope), cmp.Compare(k.Selector, other.Selector),
+		cmp.Compare(k.Group, other.Group), cmp.Compare(k.Version, other.Version), cmp.Compare(k.Resource, other.Resource),
+		cmp.Compare(k.Subresource, other.Subresource), cmp.Compare(k.Scope, other.Scope),
+		cmp.Compare(k.Selector, other.Selector), cmp.Compare(k.Mode, other.Mode), cmp.Compare(k.Source, other.Source),
 	)
 }
 

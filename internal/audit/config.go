@@ -50,10 +50,14 @@ func (c Config) Validate() error {
 	case c.Format != JSON && c.Format != Legacy:
 		return fmt.Errorf("--audit-log-format %q: must be json or legacy", c.Format)
 	}
-	for flag, value := range map[string]int{"audit-log-maxage": c.MaxAge, "audit-log-maxbackup": c.MaxBackups,
-		"audit-log-maxsize": c.MaxSize} {
-		if value < 0 {
-			return fmt.Errorf("--%s %d: must not be negative", flag, value)
+	for _, number := range []struct {
+		flag  string
+		value int
+	}{
+		{"audit-log-maxage", c.MaxAge}, {"audit-log-maxbackup", c.MaxBackups}, {"audit-log-maxsize", c.MaxSize},
+	} {
+		if number.value < 0 {
+			return fmt.Errorf("--%s %d: must not be negative", number.flag, number.value)
 		}
 	}
 	return nil

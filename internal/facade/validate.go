@@ -11,7 +11,7 @@ import (
 // mostGoaway is kube-apiserver's maximum of --goaway-chance.
 const mostGoaway = 0.02
 
-// Validate returns an error that names an invalid setting.
+// Validate returns an error that names the first invalid setting, in an order that does not change.
 func (c Config) Validate() error {
 	switch {
 	case c.BindAddress == nil:
@@ -107,14 +107,17 @@ func (c Config) validateDurations() error {
 			return fmt.Errorf("--%s %s must be above 0", d.flag, d.value)
 		}
 	}
-	for flag, value := range map[string]time.Duration{
-		"shutdown-delay-duration": c.ShutdownDelay, "shutdown-watch-termination-grace-period": c.WatchTermination,
-		"journal-max-age":     c.JournalMaxAge,
-		"self-audit-interval": c.SelfAuditInterval, "shutdown-grace-period": c.ShutdownGrace,
-		"slow-request-threshold": c.Slow.Request, "slow-watch-lag": c.Slow.WatchLag,
+	for _, d := range []struct {
+		flag  string
+		value time.Duration
+	}{
+		{"shutdown-delay-duration", c.ShutdownDelay}, {"shutdown-watch-termination-grace-period", c.WatchTermination},
+		{"shutdown-grace-period", c.ShutdownGrace}, {"journal-max-age", c.JournalMaxAge},
+		{"self-audit-interval", c.SelfAuditInterval}, {"slow-request-threshold", c.Slow.Request},
+		{"slow-watch-lag", c.Slow.WatchLag},
 	} {
-		if value < 0 {
-			return fmt.Errorf("--%s %s must not be below 0", flag, value)
+		if d.value < 0 {
+			return fmt.Errorf("--%s %s must not be below 0", d.flag, d.value)
 		}
 	}
 	return nil

@@ -84,6 +84,21 @@ func TestValidateRefuses(t *testing.T) {
 	}
 }
 
+// Of several invalid settings, always the same one is named.
+func TestValidateNamesSameSettingEachTime(t *testing.T) {
+	for range 20 {
+		c := Defaults()
+		c.ShutdownDelay, c.JournalMaxAge, c.SelfAuditInterval, c.Slow.WatchLag = -1, -1, -1, -1
+		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "--shutdown-delay-duration") {
+			t.Fatalf("got %v, want --shutdown-delay-duration in it", err)
+		}
+		c.Audit.MaxAge, c.Audit.MaxBackups, c.Audit.MaxSize = -1, -1, -1
+		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "--audit-log-maxage") {
+			t.Fatalf("got %v, want --audit-log-maxage in it", err)
+		}
+	}
+}
+
 // An invalid Config is refused before anything is served, and an unknown log level by its flag.
 func TestRunRefuses(t *testing.T) {
 	for want, set := range map[string]func(*Config){

@@ -187,14 +187,15 @@ func (c *Checker) check(ctx context.Context, answer Answer) (*cache.State, Check
 				c.noteMissed(at)
 			}
 		case byRollCall:
-			if state, err := c.checkByRollCall(ctx, before.RV(), answer); err == nil || ctx.Err() != nil {
+			state, err := c.checkByRollCall(ctx, before.RV(), answer)
+			if final := err == nil || ctx.Err() != nil || c.distrusted.Load(); final {
 				return state, byRollCall, err
 			}
 		case byProgressWatch:
 			state, err := c.checkByProgressWatch(ctx, now)
 			return state, byProgressWatch, err
 		case byUpstream, byFill: // choose never returns byFill
-			if costly && !c.forward(ctx, answer) {
+			if answer.isCostly() && !c.forward(ctx, answer) {
 				state, err := c.checkByProgressWatch(ctx, now)
 				return state, byProgressWatch, err
 			}
@@ -224,9 +225,8 @@ func (c *Checker) Reach(ctx context.Context, want cache.RV, answer Answer) error
 	case err == nil:
 		return nil
 	}
-	costly := false
 	if state, err := c.lane.State(); err == nil {
-		if costly = c.isCostly(state, answer); costly {
+		if c.isCostly(state, answer) {
 			c.noteWanted(answer)
 			c.noteMissed(now)
 		}
@@ -236,7 +236,7 @@ func (c *Checker) Reach(ctx context.Context, want cache.RV, answer Answer) error
 			}
 		}
 	}
-	if !answer.Small() || costly && !c.forward(ctx, answer) {
+	if !answer.Small() || answer.isCostly() && !c.forward(ctx, answer) {
 		return c.bring(ctx, want)
 	}
 	return ErrUnproven

@@ -347,16 +347,24 @@ func TestRollCallNeverCostsMoreThanAnswers(t *testing.T) {
 	})
 }
 
-// A lane with other objects at the version of a roll call is wrong. No check confirms it until it is listed again.
+// A lane with other objects at the version of a roll call is wrong. No check confirms it until it is listed again, not
+// even for the reader of a large answer who has noticed it.
 func TestContradictedLaneIsNotFresh(t *testing.T) {
+	for _, answer := range []Answer{some, Endless()} {
+		testContradiction(t, answer)
+	}
+}
+
+func testContradiction(t *testing.T, answer Answer) {
+	t.Helper()
 	bubble.Test(t, func(t *testing.T) {
 		u := newUpstream(t, "quiet")
 		quiet := u.lanes["quiet"]
 		rv := quiet.write(t, "a")
 		quiet.stored = map[string]cache.RV{"ns/b": rv} // as in another history
 		<-time.After(time.Second)
-		if state, _, err := quiet.checker.Recent(t.Context(), time.Now(), some); !errors.Is(err, ErrUnproven) {
-			t.Errorf("got fresh State %v, want ErrUnproven", state)
+		if state, check, err := quiet.checker.Recent(t.Context(), time.Now(), answer); !errors.Is(err, ErrUnproven) {
+			t.Errorf("got fresh State %v by %v, want ErrUnproven", state, check)
 		}
 		if quiet.contradict != 1 {
 			t.Errorf("got %d calls of Contradicted, want 1", quiet.contradict)

@@ -103,41 +103,89 @@ func TestNextCostlyReadIsFresh(t *testing.T) {
 	})
 }
 
+// readAtOnce makes a hundred costly reads at the same time, which neither a probe nor a roll call can confirm. It fails
+// the test unless the upstream answers a few, and the others wait for a progress watch.
+func (l *testLane) readAtOnce(t *testing.T) {
+	t.Helper()
+	var readers sync.WaitGroup
+	var forwarded, watched atomic.Int64
+	began := time.Now()
+	for range 100 {
+		readers.Go(func() {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			switch state, check, err := l.checker.Recent(ctx, began, page); {
+			case errors.Is(err, ErrUnproven):
+				forwarded.Add(1)
+				<-time.After(3 * time.Second) // the upstream answers
+			case err != nil:
+				t.Error(err)
+			default:
+				watched.Add(1)
+				if check != byProgressWatch || state.RV() < l.upstream.now() || time.Since(began) > 3*time.Second {
+					t.Errorf("got fresh by %v at %d after %v", check, state.RV(), time.Since(began))
+				}
+			}
+		})
+	}
+	readers.Wait()
+	if want := int64(maxForwarded / page.price()); forwarded.Load() != want || watched.Load() != 100-want {
+		t.Errorf("got %d reads forwarded and %d confirmed, want %d of 100 forwarded", forwarded.Load(), watched.Load(), want)
+	}
+}
+
 // Many costly reads arrive at the same time and a probe cannot confirm them. The upstream answers a few, and the others
 // wait for a progress watch.
 func TestManyCostlyReadsWaitForProgressWatch(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		u, pods := large(t, "pods")
-		for round := range 2 {
+		for range 2 {
 			u.elsewhere()
-			var readers sync.WaitGroup
-			var forwarded, watched atomic.Int64
-			began := time.Now()
-			for range 100 {
-				readers.Go(func() {
-					ctx, cancel := context.WithCancel(t.Context())
-					defer cancel()
-					switch state, check, err := pods.checker.Recent(ctx, began, page); {
-					case errors.Is(err, ErrUnproven):
-						forwarded.Add(1)
-						<-time.After(3 * time.Second) // the upstream answers
-					case err != nil:
-						t.Error(err)
-					default:
-						watched.Add(1)
-						if check != byProgressWatch || state.RV() < u.now() || time.Since(began) > 3*time.Second {
-							t.Errorf("got fresh by %v at %d after %v", check, state.RV(), time.Since(began))
-						}
-					}
-				})
-			}
-			readers.Wait()
-			if want := int64(maxForwarded / page.price()); forwarded.Load() != want || watched.Load() != 100-want {
-				t.Errorf("round %d: got %d reads forwarded and %d confirmed, want %d of 100 forwarded",
-					round, forwarded.Load(), watched.Load(), want)
-			}
+			pods.readAtOnce(t)
 			// Progress watches of this round would bring the lane to the version of the next one before it is read.
 			<-time.After(progressWatchesFor + progressWatchWait)
+		}
+	})
+}
+
+// The same for a lane that is small enough for a cheap roll call, if an event is late and so the roll call fails.
+func TestManyCostlyReadsWaitAfterRollCall(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		u := newUpstream(t, "pods")
+		pods := u.lanes["pods"]
+		pods.heldUp = true
+		rv := pods.write(t, "a")
+		time.AfterFunc(time.Second/2, func() { pods.deliver(t, "a", rv) })
+		pods.readAtOnce(t)
+		if pods.calls == 0 {
+			t.Error("got no roll call")
+		}
+	})
+}
+
+// The same for reads that are not older than a version.
+func TestManyCostlyReadsWaitToReachVersion(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		u := newUpstream(t, "pods")
+		pods := u.lanes["pods"]
+		pods.heldUp = true
+		rv := pods.write(t, "a")
+		time.AfterFunc(time.Second/2, func() { pods.deliver(t, "a", rv) })
+		var readers sync.WaitGroup
+		var forwarded atomic.Int64
+		for range 100 {
+			readers.Go(func() {
+				switch err := pods.checker.Reach(t.Context(), rv, page); {
+				case errors.Is(err, ErrUnproven):
+					forwarded.Add(1)
+				case err != nil || !pods.checker.hasReached(rv):
+					t.Errorf("got %v, want the lane at %d", err, rv)
+				}
+			})
+		}
+		readers.Wait()
+		if want := int64(maxForwarded / page.price()); forwarded.Load() != want || pods.calls == 0 {
+			t.Errorf("got %d reads forwarded after %d roll calls, want %d of 100 forwarded", forwarded.Load(), pods.calls, want)
 		}
 	})
 }

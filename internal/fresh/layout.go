@@ -6,16 +6,19 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
 // layout reads from the upstream's health checks whether all resources are in one etcd.
 type layout struct {
-	upstream Upstream
+	upstream  Upstream
+	forgotten atomic.Uint64 // number of calls of forget
 
-	seat  chan struct{} // held while a request runs, so that waiting readers use its response; guards the fields below
-	one   bool          // whether all resources are in one etcd, by the last response
-	asked time.Time
+	seat       chan struct{} // held while a request runs, so that waiting readers use its response; guards the rest
+	one        bool          // whether all resources are in one etcd, by the last response
+	asked      time.Time
+	generation uint64 // value of forgotten before the last request was sent
 }
 
 const (
@@ -31,15 +34,9 @@ func newLayout(upstream Upstream) *layout {
 	return &layout{upstream: upstream, seat: make(chan struct{}, 1)}
 }
 
-// forget discards the result of the last request, because the upstream may have been restarted with other etcds.
-func (l *layout) forget() {
-	select {
-	case l.seat <- struct{}{}:
-		l.asked = time.Time{}
-		<-l.seat
-	default: // a request is in flight
-	}
-}
+// forget discards the results of all requests that have been sent, because the upstream may have been restarted with
+// other etcds.
+func (l *layout) forget() { l.forgotten.Add(1) }
 
 // oneEtcd reports whether all resources are in one etcd. kube-apiserver has one health check for the main etcd, and one
 // for each other etcd. If the health checks do not show the etcds, oneEtcd returns false.
@@ -50,15 +47,16 @@ func (l *layout) oneEtcd(ctx context.Context) (bool, error) {
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}
-	if time.Since(l.asked) > layoutAge || l.asked.IsZero() {
-		// All readers share the response, so the request must not depend on the context of a single reader.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sharedWait)
-		defer cancel()
+	// All readers share the response, so the request must not depend on the context of a single reader.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sharedWait)
+	defer cancel()
+	for time.Since(l.asked) > layoutAge || l.generation != l.forgotten.Load() {
+		generation := l.forgotten.Load()
 		one, err := l.ask(ctx)
 		if err != nil {
 			return false, err
 		}
-		l.one, l.asked = one, time.Now()
+		l.one, l.asked, l.generation = one, time.Now(), generation
 	}
 	return l.one, nil
 }

@@ -41,6 +41,7 @@ type stall struct {
 	key     string
 	bytes   int64
 	element *list.Element // nil after removal
+	ending  bool          // whether enter has chosen the response to end
 }
 
 // NewStalls returns Stalls without a response.
@@ -48,9 +49,9 @@ func NewStalls(bounds StallBounds) *Stalls {
 	return &Stalls{bounds: bounds, byKey: map[string]*list.List{}}
 }
 
-// Enter adds a response that uses the given bytes of memory, and ends idle responses to make room. It returns ErrBusy
-// if a bound is reached and no response can be ended. The caller calls leave when the response ends; further calls have
-// no effect.
+// Enter adds a response that uses the given bytes of memory, and ends idle responses to make room. If they cannot make
+// enough room, Enter ends none of them and returns ErrBusy. The caller calls leave when the response ends; further
+// calls have no effect.
 func (s *Stalls) Enter(key string, bytes int64, answer Stalled) (leave func(), err error) {
 	one := &stall{answer: answer, key: key, bytes: bytes}
 	ended, err := s.enter(one)
@@ -63,7 +64,10 @@ func (s *Stalls) Enter(key string, bytes int64, answer Stalled) (leave func(), e
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.remove(one)
+		if one.element != nil {
+			s.count(one, -1)
+			s.unlink(one)
+		}
 	}, nil
 }
 
@@ -73,10 +77,16 @@ func (s *Stalls) enter(one *stall) (ended []*stall, err error) {
 	for key, full := s.full(one); full; key, full = s.full(one) {
 		oldest := oldestIdle(s.byKey[key])
 		if oldest == nil {
-			return ended, ErrBusy
+			for _, other := range ended {
+				s.count(other, 1)
+			}
+			return nil, ErrBusy
 		}
-		s.remove(oldest)
+		s.count(oldest, -1)
 		ended = append(ended, oldest)
+	}
+	for _, other := range ended {
+		s.unlink(other)
 	}
 	s.add(one)
 	return ended, nil
@@ -84,9 +94,8 @@ func (s *Stalls) enter(one *stall) (ended []*stall, err error) {
 
 // full reports whether an old response must end before the given one enters, and returns the key of the old response.
 func (s *Stalls) full(one *stall) (key string, full bool) {
-	stalled := s.byKey[one.key]
 	switch {
-	case stalled != nil && stalled.Len() >= s.bounds.One:
+	case s.counts.counts[one.key] >= s.bounds.One:
 		return one.key, true
 	case s.counts.all >= s.bounds.All || s.counts.all > 0 && s.bytes+one.bytes > s.bounds.Bytes:
 		return s.counts.most(one.key), true
@@ -96,7 +105,7 @@ func (s *Stalls) full(one *stall) (key string, full bool) {
 
 func oldestIdle(stalled *list.List) *stall {
 	for e := stalled.Front(); e != nil; e = e.Next() {
-		if one := e.Value.(*stall); time.Since(one.answer.TakenAt()) >= idleAfter {
+		if one := e.Value.(*stall); !one.ending && time.Since(one.answer.TakenAt()) >= idleAfter {
 			return one
 		}
 	}
@@ -110,19 +119,21 @@ func (s *Stalls) add(one *stall) {
 		s.byKey[one.key] = stalled
 	}
 	one.element = stalled.PushBack(one)
-	s.bytes += one.bytes
-	s.counts.note(one.key, stalled.Len())
+	s.count(one, 1)
 }
 
-func (s *Stalls) remove(one *stall) {
-	if one.element == nil {
-		return
-	}
+// count adds a response to the counts (1), or subtracts it (-1) because it is ending.
+func (s *Stalls) count(one *stall, sign int) {
+	one.ending = sign < 0
+	s.bytes += int64(sign) * one.bytes
+	s.counts.note(one.key, s.counts.counts[one.key]+sign)
+}
+
+func (s *Stalls) unlink(one *stall) {
 	stalled := s.byKey[one.key]
 	stalled.Remove(one.element)
 	one.element = nil
-	s.bytes -= one.bytes
-	if s.counts.note(one.key, stalled.Len()); stalled.Len() == 0 {
+	if stalled.Len() == 0 {
 		delete(s.byKey, one.key)
 	}
 }

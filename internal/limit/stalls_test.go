@@ -63,6 +63,38 @@ func TestOldestIdleResponseEnds(t *testing.T) {
 	})
 }
 
+// A response that cannot enter ends no other response, whether the bound of its key or that of all bytes is reached.
+func TestRefusedResponseEndsNoOther(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		s := &answers{Stalls: NewStalls(StallBounds{One: 2, All: 100, Bytes: 1000})}
+		for _, name := range []string{"a1", "a2", "b1", "b2"} {
+			if _, _, err := s.enter(name[:1], name, 100); err != nil {
+				t.Fatal(err)
+			}
+		}
+		<-time.After(idleAfter)
+		moving, leave, err := s.enter("c", "c1", 500)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(idleAfter)
+		moving.taken = time.Now()
+		before := s.Load()
+		for _, key := range []string{"a", "d"} {
+			if _, _, err := s.enter(key, "large", 600); !errors.Is(err, ErrBusy) || len(s.ended) != 0 {
+				t.Errorf("%s: got %v and ended %q, want ErrBusy and none", key, err, s.ended)
+			}
+		}
+		if now := s.Load(); now != before || s.bytes != 900 {
+			t.Errorf("got %+v and %d bytes, want %+v and 900 bytes", now, s.bytes, before)
+		}
+		leave()
+		if _, _, err := s.enter("a", "large", 700); err != nil || !slices.Equal(s.ended, []string{"a1"}) {
+			t.Errorf("got %v and ended %q, want a1 ended", err, s.ended)
+		}
+	})
+}
+
 func TestStallsBoundBytes(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := &answers{Stalls: NewStalls(StallBounds{One: 100, All: 100, Bytes: 1000})}

@@ -81,5 +81,5 @@ func (l List) CPU() float64 {
 	return seconds
 }
 
-// minCompressed is the size from which kube-apiserver compresses responses, in bytes.
+// minCompressed is the size from which kube-apiserver and the facade compress responses, in bytes.
 const minCompressed = 128 << 10

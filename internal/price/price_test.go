@@ -7,8 +7,14 @@ import (
 	"time"
 )
 
-// measuredCPU returns kube-apiserver's CPU in seconds from the table in docs/benchmarks.md, by the title of the row.
-func measuredCPU(t *testing.T) map[string]float64 {
+// Columns of the table in docs/benchmarks.md.
+const (
+	kubeAPIServer = 1
+	listfacade    = 2
+)
+
+// measuredCPU returns the CPU of a server in seconds from the table in docs/benchmarks.md, by the title of the row.
+func measuredCPU(t *testing.T, server int) map[string]float64 {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/benchmarks.md")
 	if err != nil {
@@ -20,7 +26,7 @@ func measuredCPU(t *testing.T) map[string]float64 {
 		if len(cells) < 5 || !strings.HasPrefix(line, "| ") {
 			continue
 		}
-		text := strings.ReplaceAll(strings.TrimSpace(cells[1]), " ", "")
+		text := strings.ReplaceAll(strings.TrimSpace(cells[server]), " ", "")
 		if took, err := time.ParseDuration(text); err == nil {
 			all[strings.TrimPrefix(cells[0], "| ")] = took.Seconds()
 		}
@@ -28,16 +34,35 @@ func measuredCPU(t *testing.T) map[string]float64 {
 	return all
 }
 
+// agree checks that prices differ from the published figures of a server by at most a factor.
+func agree(t *testing.T, server int, factor float64, prices map[string]float64) {
+	t.Helper()
+	measured := measuredCPU(t, server)
+	for title, price := range prices {
+		want, ok := measured[title]
+		if !ok {
+			t.Errorf("docs/benchmarks.md has no row %q", title)
+			continue
+		}
+		if price > want*factor || price < want/factor {
+			t.Errorf("%s: got %.4g s, want %.4g s, a factor of %.2f at most", title, price, want, factor)
+		}
+	}
+}
+
+// objects and stored are the number of pods of the benchmarks, and their bytes in storage.
+const objects, stored = 20_000, 225.4e6
+
+// share returns a list of n of these pods.
+func share(n float64, e Encoding, compressed bool) List {
+	return List{Objects: n, Bytes: stored * n / objects, Encoding: e, Compressed: compressed}
+}
+
 // The constants explain the published figures. A new run of the benchmarks that contradicts them fails this test.
 func TestPricesAgreeWithBenchmarks(t *testing.T) {
-	const objects, stored = 20_000, 225.4e6
-	share := func(n float64, e Encoding, compressed bool) List {
-		return List{Objects: n, Bytes: stored * n / objects, Encoding: e, Compressed: compressed}
-	}
 	label := share(objects/200, JSON, true)
 	label.Examined = objects
-	measured := measuredCPU(t)
-	for title, price := range map[string]float64{
+	agree(t, kubeAPIServer, 1.5, map[string]float64{
 		"LIST all, JSON gzip":                                              share(objects, JSON, true).CPU(),
 		"LIST all, JSON identity":                                          share(objects, JSON, false).CPU(),
 		"LIST all, protobuf gzip":                                          share(objects, Protobuf, true).CPU(),
@@ -59,16 +84,24 @@ func TestPricesAgreeWithBenchmarks(t *testing.T) {
 		"The first page of 500, consistent, Table gzip":                    share(500, Table, true).CPU(),
 		"LIST a node (40 pods), JSON, 8 clients at once":                   share(40, JSON, false).CPU(),
 		"The first page of 500, consistent, JSON gzip, 64 clients at once": share(500, JSON, true).CPU(),
-	} {
-		want, ok := measured[title]
-		if !ok {
-			t.Errorf("docs/benchmarks.md has no row %q", title)
-			continue
-		}
-		const factor = 1.5
-		if price > want*factor || price < want/factor {
-			t.Errorf("%s: got %.4g s, want %.4g s, a factor of %.2f at most", title, price, want, factor)
-		}
+	})
+}
+
+// The same for the facade. A list without compression costs it as much for a byte in JSON as for a byte in protobuf.
+func TestFacadePricesAgreeWithBenchmarks(t *testing.T) {
+	agree(t, listfacade, 1.3, map[string]float64{
+		"LIST all, JSON gzip":         share(objects, JSON, true).FacadeCPU(),
+		"LIST all, JSON identity":     share(objects, JSON, false).FacadeCPU(),
+		"LIST all, protobuf gzip":     share(objects, Protobuf, true).FacadeCPU(),
+		"LIST all, protobuf identity": share(objects, Protobuf, false).FacadeCPU(),
+	})
+}
+
+// The facade compresses a response from the same size on as kube-apiserver. Below it, each byte has its price.
+func TestFacadePricesBytesOfSmallResponses(t *testing.T) {
+	below := List{Bytes: minCompressed - 1, Compressed: true}.FacadeCPU()
+	if from := (List{Bytes: minCompressed, Compressed: true}.FacadeCPU()); below <= from {
+		t.Errorf("got %.4g s below the size and %.4g s from it on, want more below", below, from)
 	}
 }
 

@@ -4,6 +4,6 @@
 // docs/divergences.md allows it. At the end no goroutine remains.
 //
 // The only test starts its own cluster, and needs its own process because it counts all goroutines. LISTFACADE_SEED
-// selects the faults, their order and their durations. LISTFACADE_SOAK is the duration of the test. LISTFACADE_FAULTS
-// restricts the faults to a list of names, separated by commas.
+// selects the faults, their order and their durations. LISTFACADE_SOAK is the duration of the test.
+// LISTFACADE_SOAK_FAULTS restricts the faults to a list of names, separated by commas.
 package soak

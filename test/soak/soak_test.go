@@ -173,7 +173,7 @@ func (s *soak) log(format string, args ...any) {
 }
 
 // onlyFaults is the environment variable that restricts the faults, as names separated by commas.
-const onlyFaults = "LISTFACADE_FAULTS"
+const onlyFaults = "LISTFACADE_SOAK_FAULTS"
 
 // shuffled returns all faults in random order.
 func (s *soak) shuffled() []fault {

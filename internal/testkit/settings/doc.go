@@ -2,7 +2,8 @@
 //
 //   - LISTFACADE_SEED is the seed of random tests. Further variables set how many random cases run.
 //   - LISTFACADE_SOAK is the duration of test/soak, and of random tests that have a Budget.
-//   - LISTFACADE_FAULTS is the duration of each fault in test/revocation, and the names of the faults in test/soak.
+//   - LISTFACADE_SOAK_FAULTS is a list of the faults in test/soak.
+//   - LISTFACADE_FAULTS is the duration of each fault in test/revocation.
 //   - LISTFACADE_UPSTREAM is the release of kube-apiserver.
 //   - LISTFACADE_BUDGETS=smallest starts facades with the smallest budgets.
 //   - LISTFACADE_PACK=off starts facades that do not compress objects in memory.
