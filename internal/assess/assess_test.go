@@ -294,7 +294,7 @@ func TestBadInputIsAnError(t *testing.T) {
 		want   string
 	}{
 		"nothing":         {"", nil, "wait until kube-apiserver has written some"},
-		"only broken":     {"x\ny\n", nil, `no request ended in 2 lines, and some lines are not audit events ("-, line 1: malformed JSON at byte 0: expected '{'"): give a log that kube-apiserver wrote with --audit-log-format=json`},
+		"only broken":     {"x\ny\n", nil, `no request ended in 2 lines, and some lines are not audit events ("-, line 1: malformed JSON: expected '{'"): give a log that kube-apiserver wrote with --audit-log-format=json`},
 		"output":          {valid, func(o *Options) { o.Output = "yaml" }, "--output must be table or json"},
 		"limit":           {valid, func(o *Options) { o.Limit = -1 }, "--limit must not be negative"},
 		"sample":          {valid, func(o *Options) { o.SampleFor = time.Second }, "--sample-for must be at least 2s"},
