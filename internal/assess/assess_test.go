@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -174,10 +175,16 @@ func TestWatchesAreOpenBetweenTheirEvents(t *testing.T) {
 		"without beginning": {[]request{tick(0), ended(10*time.Second, 30*time.Second), tick(100 * time.Second)}, 30 * time.Second},
 		"end first":         {[]request{tick(0), ended(10*time.Second, 30*time.Second), began(10 * time.Second), tick(100 * time.Second)}, 30 * time.Second},
 	} {
-		r := assessed(t, logOf(test.lines...), withMetrics(t))
-		row := rowOf(t, r, "informer")
-		if got := row.Watches * r.To.Sub(r.From).Seconds(); math.Abs(got-test.want.Seconds()) > 0.01 {
-			t.Errorf("%s: got %v s, want %v", name, got, test.want)
+		for range test.lines {
+			test.lines = append(test.lines[1:], test.lines[0])
+			for range 2 {
+				slices.Reverse(test.lines)
+				r := assessed(t, logOf(test.lines...), withMetrics(t))
+				row := rowOf(t, r, "informer")
+				if got := row.Watches * r.To.Sub(r.From).Seconds(); math.Abs(got-test.want.Seconds()) > 0.01 {
+					t.Errorf("%s: got %v s of %+v, want %v", name, got, test.lines, test.want)
+				}
+			}
 		}
 	}
 	log := logOf(append([]request{tick(0), began(0), tick(100 * time.Second)}, make10(tick)...)...)
