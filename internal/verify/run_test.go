@@ -170,6 +170,25 @@ func TestFailedSideEndsComparison(t *testing.T) {
 	}
 }
 
+// A response above the limit is an error, and is not compared in part.
+func TestTooLargeResponseIsReported(t *testing.T) {
+	fakeFacade, _ := pair()
+	s, _ := patient(t, fakeFacade)
+	whole, err := s.get(t.Context(), "/api/v1/pods", nil, accepts["json"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.limit = int64(len(whole.body))
+	if _, err := s.get(t.Context(), "/api/v1/pods", nil, accepts["json"]); err != nil {
+		t.Errorf("got %v for a response of the maximum size", err)
+	}
+	s.limit--
+	const want = "response of the facade to /api/v1/pods exceeds"
+	if _, err := s.get(t.Context(), "/api/v1/pods", nil, accepts["json"]); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 // The output says once for each request that the command waits.
 func TestWaitingIsReportedOnce(t *testing.T) {
 	fakeFacade, fakeUpstream := pair()
