@@ -32,7 +32,7 @@ func TestResults(t *testing.T) {
 			[]string{"(hidden); upstream has (hidden)"}},
 		"more than are shown": {func(a, _ *fake, o *Options) { a.objects, o.Limit, o.Shown = nil, 2, 1 }, 1, []string{"and 2 more"}},
 		"forwarded": {func(a, _ *fake, _ *Options) { a.flows = always }, 2,
-			[]string{"forwarded json", "forwarded, nothing compared", "0 equal, 0 different, 1 forwarded", "; 0 objects"}},
+			[]string{"forwarded json", "forwarded, nothing compared", "0 equal, 0 different, 1 forwarded", "; 0 objects", "run the command again"}},
 		"partly forwarded": {func(a, _ *fake, _ *Options) { a.flows = func(page int) bool { return page == 1 } }, 2,
 			[]string{"unknown   json", "1 of 2 pages were forwarded", "0 equal, 0 different, 0 forwarded, 1 unknown", "; 0 objects"}},
 		"partly forwarded, and different": {func(a, _ *fake, _ *Options) {
