@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -174,10 +175,16 @@ func TestWatchesAreOpenBetweenTheirEvents(t *testing.T) {
 		"without beginning": {[]request{tick(0), ended(10*time.Second, 30*time.Second), tick(100 * time.Second)}, 30 * time.Second},
 		"end first":         {[]request{tick(0), ended(10*time.Second, 30*time.Second), began(10 * time.Second), tick(100 * time.Second)}, 30 * time.Second},
 	} {
-		r := assessed(t, logOf(test.lines...), withMetrics(t))
-		row := rowOf(t, r, "informer")
-		if got := row.Watches * r.To.Sub(r.From).Seconds(); math.Abs(got-test.want.Seconds()) > 0.01 {
-			t.Errorf("%s: got %v s, want %v", name, got, test.want)
+		for range test.lines {
+			test.lines = append(test.lines[1:], test.lines[0])
+			for range 2 {
+				slices.Reverse(test.lines)
+				r := assessed(t, logOf(test.lines...), withMetrics(t))
+				row := rowOf(t, r, "informer")
+				if got := row.Watches * r.To.Sub(r.From).Seconds(); math.Abs(got-test.want.Seconds()) > 0.01 {
+					t.Errorf("%s: got %v s of %+v, want %v", name, got, test.lines, test.want)
+				}
+			}
 		}
 	}
 	log := logOf(append([]request{tick(0), began(0), tick(100 * time.Second)}, make10(tick)...)...)
@@ -294,7 +301,7 @@ func TestBadInputIsAnError(t *testing.T) {
 		want   string
 	}{
 		"nothing":         {"", nil, "wait until kube-apiserver has written some"},
-		"only broken":     {"x\ny\n", nil, `no request ended in 2 lines, and some lines are not audit events ("-, line 1: malformed JSON at byte 0: expected '{'"): give a log that kube-apiserver wrote with --audit-log-format=json`},
+		"only broken":     {"x\ny\n", nil, `no request ended in 2 lines, and some lines are not audit events ("-, line 1: malformed JSON: expected '{'"): give a log that kube-apiserver wrote with --audit-log-format=json`},
 		"output":          {valid, func(o *Options) { o.Output = "yaml" }, "--output must be table or json"},
 		"limit":           {valid, func(o *Options) { o.Limit = -1 }, "--limit must not be negative"},
 		"sample":          {valid, func(o *Options) { o.SampleFor = time.Second }, "--sample-for must be at least 2s"},

@@ -97,7 +97,13 @@ func (d *difference) open() map[resource]float64 {
 	return all
 }
 
-func (d *difference) sent(of resource) float64 { return max(d.after.sent[of]-d.before.sent[of], 0) }
+func (d *difference) sent(of resource) float64 {
+	before, after := d.before.sent[of], d.after.sent[of]
+	if after < before { // kube-apiserver has restarted
+		return after
+	}
+	return after - before
+}
 
 // writes returns the successful writes of each resource.
 func (d *difference) writes() map[resource]*changes {

@@ -93,6 +93,25 @@ func TestRequestsAreSharedByTheirSeats(t *testing.T) {
 	}
 }
 
+// If kube-apiserver restarted between two scrapes, its counters began at zero again.
+func TestCountersBeginAgainAfterRestart(t *testing.T) {
+	scrape := func(lists, events int) *scrape {
+		s, err := readScrape(strings.NewReader(scraped(lists, events)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	d := &difference{before: scrape(100, 7000), after: scrape(40, 3000), seen: newSeats(), length: time.Minute}
+	found := map[string]*use{}
+	for _, u := range d.uses() {
+		found[u.verb] = u
+	}
+	if lists, watches := found[listVerb], found[watchVerb]; lists.requests != 40 || watches.sent != 3000 {
+		t.Errorf("got %d lists and %v events, want 40 and 3000", lists.requests, watches.sent)
+	}
+}
+
 // A kube-apiserver without flow control has no callers, and one that refuses says which right is missing.
 func TestMissingDumpIsReported(t *testing.T) {
 	r, err := liveReport(t, fakeLive(t, http.StatusNotFound))

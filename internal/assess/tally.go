@@ -21,6 +21,8 @@ type tally struct {
 	folded   int             // uses that were added to others
 	writes   map[resource]*changes
 	from, to time.Time
+	origin   time.Time // time of the first event that was read
+	early    int       // elements of watchTimes.early of all uses
 }
 
 type resource struct{ group, name string }
@@ -37,6 +39,9 @@ const (
 	mostResources  = 1 << 10
 )
 
+// mostEarly bounds the memory of watchTimes.early. Above it, a watch counts as if no earlier event were read later.
+const mostEarly = 1 << 18
+
 func newTally() *tally {
 	return &tally{
 		seed: maphash.MakeSeed(), uses: map[uint64]*use{}, others: map[string]*use{}, writes: map[resource]*changes{},
@@ -46,7 +51,10 @@ func newTally() *tally {
 func (t *tally) add(events []auditlog.Event) {
 	for i := range events {
 		e := &events[i]
-		if t.from.IsZero() || e.At.Before(t.from) {
+		if t.origin.IsZero() {
+			t.origin, t.from = e.At, e.At
+		}
+		if e.At.Before(t.from) {
 			t.from = e.At
 		}
 		if e.At.After(t.to) {
@@ -62,9 +70,22 @@ func (t *tally) add(events []auditlog.Event) {
 			u = key.use()
 			t.uses[digest] = u
 		}
-		u.add(e, t.from)
+		u.add(e, t)
 		t.change(e)
 	}
+}
+
+// start returns the time of the earliest event so far, relative to origin.
+func (t *tally) start() time.Duration { return t.from.Sub(t.origin) }
+
+// ended adds a watch that ended.
+func (t *tally) ended(w *watchTimes, s span) {
+	if s.from < t.start() && t.early < mostEarly {
+		w.early = append(w.early, s)
+		t.early++
+		return
+	}
+	w.end(s, t.start())
 }
 
 // change counts a write. A successful write of a stored object is usually an event for the watches of its resource.
@@ -117,6 +138,8 @@ func (t *tally) shrink() {
 
 func (t *tally) fold(u *use) {
 	t.folded++
+	t.early -= len(u.watches.early)
+	u.watches.settle(t.start())
 	verb := u.verb
 	switch verb {
 	case getVerb, listVerb, watchVerb:
@@ -131,9 +154,11 @@ func (t *tally) fold(u *use) {
 	o.fold(u)
 }
 
+// all returns the uses after the last event. It is called once.
 func (t *tally) all() []*use {
 	all := make([]*use, 0, len(t.uses)+len(t.others))
 	for _, u := range t.uses {
+		u.watches.settle(t.start())
 		all = append(all, u)
 	}
 	for _, u := range t.others {

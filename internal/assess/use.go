@@ -24,14 +24,37 @@ type use struct {
 	sent, found float64
 }
 
-// watchTimes are sums from which open computes how long watches were open. The events may come in any order. Times are
-// relative to the start of the log.
+// watchTimes are sums from which open computes how long watches were open. The events may come in any order, so the
+// start of the log is known only after the last event. Until settle is called, times are relative to tally.origin. Then
+// they are relative to the start of the log.
 type watchTimes struct {
 	started  int           // watches that began in the log
 	starts   time.Duration // sum of the start times of the started watches
 	ended    int           // started watches that also ended in the log
 	ends     time.Duration // sum of the start times of the ended watches
 	lifetime time.Duration // sum of the lifetimes of all watches that ended, without the time before the log
+	early    []span        // watches that ended, and began before each event that was read until then; not in ended
+}
+
+type span struct{ from, to time.Duration }
+
+// end adds a watch that ended in a log with the given start.
+func (w *watchTimes) end(s span, start time.Duration) {
+	w.lifetime += max(s.to-max(s.from, start), 0)
+	if s.from >= start {
+		w.ended++
+		w.ends += s.from
+	}
+}
+
+// settle makes all times relative to the start of the log.
+func (w *watchTimes) settle(start time.Duration) {
+	for _, s := range w.early {
+		w.end(s, start)
+	}
+	w.early = nil
+	w.starts -= time.Duration(w.started) * start
+	w.ends -= time.Duration(w.ended) * start
 }
 
 // open returns for how long the watches were open up to the end of a log of this length. Watches that began before the
@@ -111,12 +134,11 @@ func (k *raw) use() *use {
 	}
 }
 
-func (u *use) add(e *auditlog.Event, start time.Time) {
-	began := e.Received.Sub(start)
+func (u *use) add(e *auditlog.Event, t *tally) {
 	if e.Stage == auditlog.Started {
 		if u.verb == watchVerb {
 			u.watches.started++
-			u.watches.starts += max(began, 0)
+			u.watches.starts += max(e.Received.Sub(t.origin), t.start())
 		}
 		return
 	}
@@ -130,11 +152,7 @@ func (u *use) add(e *auditlog.Event, start time.Time) {
 		return
 	}
 	if u.verb == watchVerb {
-		u.watches.lifetime += min(lasted, max(e.At.Sub(start), 0))
-		if began >= 0 {
-			u.watches.ended++
-			u.watches.ends += began
-		}
+		t.ended(&u.watches, span{from: e.Received.Sub(t.origin), to: e.At.Sub(t.origin)})
 	}
 }
 

@@ -63,6 +63,8 @@ type Log struct {
 	queue  chan *[]byte
 	queued atomic.Int64 // bytes of memory of the lines in the queue
 
+	unwritten atomic.Int64 // lines in the queue and in writes that have not ended
+
 	open sync.RWMutex // guards over; held for reading while a line is put into the queue
 	over bool         // no line is put into the queue any more
 
@@ -144,6 +146,7 @@ func (l *Log) record(e *observe.Event, stage auditinternal.Stage) bool {
 	if l.config.Mode == Batch {
 		return l.enqueue(line, isUnknown(e.Caller))
 	}
+	l.unwritten.Add(1)
 	defer recycle(line)
 	defer e.Waited(observe.Auditing, e.Waiting(observe.Auditing))
 	return l.write(*line, 1)
@@ -165,11 +168,13 @@ func (l *Log) enqueue(line *[]byte, unknown bool) bool {
 	}
 	size := int64(cap(*line)) // memory of the line while it waits
 	if l.queued.Add(size) <= int64(mostBytes/share) && len(l.queue) < mostWaiting/share {
+		l.unwritten.Add(1)
 		select {
 		case l.queue <- line:
 			return true
 		default:
 		}
+		l.unwritten.Add(-1)
 	}
 	l.queued.Add(-size)
 	recycle(line)
@@ -178,8 +183,8 @@ func (l *Log) enqueue(line *[]byte, unknown bool) bool {
 	return false
 }
 
-// Waiting returns the number of lines that wait to be written, and their bytes of memory.
-func (l *Log) Waiting() (lines int, bytes int64) { return len(l.queue), l.queued.Load() }
+// Waiting returns the number of lines that are not written yet, and the bytes of memory of those in the queue.
+func (l *Log) Waiting() (lines int, bytes int64) { return int(l.unwritten.Load()), l.queued.Load() }
 
 func recycle(line *[]byte) {
 	if cap(*line) <= keepLine {
@@ -189,6 +194,7 @@ func recycle(line *[]byte) {
 
 // write writes the lines of the given number of events. It returns false if the write failed.
 func (l *Log) write(text []byte, events int) bool {
+	defer l.unwritten.Add(-int64(events))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	began := time.Now()
@@ -212,7 +218,7 @@ func (l *Log) lost(events int, why error) {
 const finishWithin = 10 * time.Second
 
 // Run writes the queued lines until the context ends, and then the remaining ones, for at most finishWithin. Lines that
-// still wait in the queue are then counted and logged as lost.
+// are not written by then, and all later ones, are counted and logged as lost.
 func (l *Log) Run(ctx context.Context) {
 	written := make(chan struct{})
 	go func() { defer close(written); l.writeAll(ctx) }()
@@ -222,6 +228,7 @@ func (l *Log) Run(ctx context.Context) {
 	select {
 	case <-written:
 	case <-late.C:
+		l.closeQueue()
 		lines, _ := l.Waiting()
 		l.counts.AuditErrors(plugin, lines)
 		l.log.Error("Failed to flush audit log before the timeout", zap.Int("linesLost", lines))
@@ -239,12 +246,17 @@ func (l *Log) writeAll(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
-	l.open.Lock() // waits for the enqueue calls that are still running
-	l.over = true
-	l.open.Unlock()
+	l.closeQueue()
 	for len(l.queue) > 0 {
 		batch = l.writeBatch(batch[:0], <-l.queue)
 	}
+}
+
+// closeQueue makes later lines count as lost. It waits for the enqueue calls that are still running.
+func (l *Log) closeQueue() {
+	l.open.Lock()
+	defer l.open.Unlock()
+	l.over = true
 }
 
 // writeBatch writes a line together with lines that follow it in the queue.

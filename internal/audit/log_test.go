@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/oplog"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 // counted records the counts of a Log.
@@ -267,6 +269,41 @@ func TestEventsAfterTheEndAreLost(t *testing.T) {
 			t.Errorf("%s: got %d lost and %d written events", mode, lost, lines)
 		}
 	}
+}
+
+// stuck is an output on a disk that answers no write until it is released.
+type stuck chan struct{}
+
+func (s stuck) Write(p []byte) (int, error) { <-s; return len(p), nil }
+func (stuck) Close() error                  { return nil }
+
+// Events that are not written ten seconds after the end, and all later events, are counted as lost: those in the queue,
+// and those whose write has not ended.
+func TestEventsOfStuckDiskAreLost(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		l, counts := logOf(t, everything, func(*Config) {})
+		_ = l.out.Close()
+		disk := make(stuck)
+		l.out = disk
+		ctx, end := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { l.Run(ctx) })
+		goThrough(l, eventOf("list", "pods"))
+		synctest.Wait()
+		for range 10 {
+			goThrough(l, eventOf("list", "pods"))
+		}
+		if lines, _ := l.Waiting(); lines != 22 {
+			t.Errorf("got %d waiting lines, want 22", lines)
+		}
+		end()
+		running.Wait()
+		goThrough(l, eventOf("list", "pods"))
+		if lost := counts.errors[plugin]; lost != 24 {
+			t.Errorf("got %d lost events, want 24", lost)
+		}
+		close(disk)
+	})
 }
 
 // Concurrent requests leave complete lines, and none is lost.

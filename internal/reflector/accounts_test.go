@@ -261,3 +261,30 @@ func TestInvalidFrameEndsAccountWatch(t *testing.T) {
 		})
 	}
 }
+
+// The uptime of an account watch is the time for which it was open. The wait for other watches to open and the duration
+// of a failed attempt do not count, so that pauses grow while kube-apiserver fails slowly.
+func TestUptimeOfAccountWatchBeginsWhenItIsOpen(t *testing.T) {
+	inAccountBubble(t, func(t *testing.T, a *accountRig, _ *Reflector) {
+		leases := upstream.Resource{GVR: schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}, Namespaced: true}
+		watch := &accountWatch{client: a.client, resource: leases, opening: make(chan struct{}, 1), last: 1}
+		watch.opening <- struct{}{} // another watch is being opened
+		slowly := func(answer http.HandlerFunc) http.HandlerFunc {
+			return func(w http.ResponseWriter, r *http.Request) {
+				<-time.After(2 * healthyAfter) // of the bubble
+				answer(w, r)
+			}
+		}
+		a.Script(leasesPath, slowly(testkit.Refuse(http.StatusInternalServerError, "InternalError")))
+		time.AfterFunc(2*healthyAfter, func() { <-watch.opening })
+		began := time.Now()
+		if uptime, err := watch.watch(t.Context()); err == nil || uptime != 0 || time.Since(began) != 4*healthyAfter {
+			t.Errorf("got uptime %s, %v after %s, want 0 and an error after %s", uptime, err, time.Since(began), 4*healthyAfter)
+		}
+		a.Script(leasesPath, slowly(a.watchLeases))
+		time.AfterFunc(5*healthyAfter, func() { a.frames <- nil })
+		if uptime, err := watch.watch(t.Context()); err == nil || uptime != 3*healthyAfter {
+			t.Errorf("got uptime %s, %v, want %s and an error", uptime, err, 3*healthyAfter)
+		}
+	})
+}

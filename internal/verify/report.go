@@ -109,12 +109,21 @@ func (r *report) note(err error) error {
 	return failed
 }
 
+// onlyForwarded explains a run in which no answer came from the cache. After an installation, a controller collects the
+// rules of the facade's ClusterRole. Until then the pods are ready, but every request is forwarded.
+const onlyForwarded = `No answer came from the facade's cache. The facade forwards a resource that it must not cache
+(--uncached-resources) or may not list and watch. A new installation gets these rights after some seconds:
+run the command again.`
+
 func (r *report) end() error {
 	_, err := fmt.Fprintf(r.out, "%d equal, %d different, %d forwarded, %d unknown, %d without the encoding; %d objects\n",
 		r.equal, r.different, r.passed, r.failed, r.missed, r.objects)
 	if r.unsure && err == nil {
 		_, err = fmt.Fprintln(r.out, "kube-apiserver sends no "+flowHeader+" header (API Priority and Fairness is off, or\n"+
 			"--against is also a facade): equal pages may have been forwarded")
+	}
+	if r.passed > 0 && r.equal+r.different == 0 && err == nil {
+		_, err = fmt.Fprintln(r.out, onlyForwarded)
 	}
 	switch {
 	case err != nil:

@@ -32,7 +32,7 @@ func TestResults(t *testing.T) {
 			[]string{"(hidden); upstream has (hidden)"}},
 		"more than are shown": {func(a, _ *fake, o *Options) { a.objects, o.Limit, o.Shown = nil, 2, 1 }, 1, []string{"and 2 more"}},
 		"forwarded": {func(a, _ *fake, _ *Options) { a.flows = always }, 2,
-			[]string{"forwarded json", "forwarded, nothing compared", "0 equal, 0 different, 1 forwarded", "; 0 objects"}},
+			[]string{"forwarded json", "forwarded, nothing compared", "0 equal, 0 different, 1 forwarded", "; 0 objects", "run the command again"}},
 		"partly forwarded": {func(a, _ *fake, _ *Options) { a.flows = func(page int) bool { return page == 1 } }, 2,
 			[]string{"unknown   json", "1 of 2 pages were forwarded", "0 equal, 0 different, 0 forwarded, 1 unknown", "; 0 objects"}},
 		"partly forwarded, and different": {func(a, _ *fake, _ *Options) {
@@ -167,6 +167,25 @@ func TestFailedSideEndsComparison(t *testing.T) {
 		if code != 2 || !strings.Contains(text, name+" returned 500") || len(other.asked) > 5 {
 			t.Errorf("%s fails: got exit code %d, %d requests to the other:\n%s", name, code, len(other.asked), text)
 		}
+	}
+}
+
+// A response above the limit is an error, and is not compared in part.
+func TestTooLargeResponseIsReported(t *testing.T) {
+	fakeFacade, _ := pair()
+	s, _ := patient(t, fakeFacade)
+	whole, err := s.get(t.Context(), "/api/v1/pods", nil, accepts["json"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.limit = int64(len(whole.body))
+	if _, err := s.get(t.Context(), "/api/v1/pods", nil, accepts["json"]); err != nil {
+		t.Errorf("got %v for a response of the maximum size", err)
+	}
+	s.limit--
+	const want = "response of the facade to /api/v1/pods exceeds"
+	if _, err := s.get(t.Context(), "/api/v1/pods", nil, accepts["json"]); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 

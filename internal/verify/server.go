@@ -37,6 +37,7 @@ type server struct {
 	name   string
 	client *http.Client
 	base   *url.URL
+	limit  int64 // maximum bytes of a response
 	now    func() time.Time
 	sleep  func(context.Context, time.Duration) error
 	waits  func(path string, why error) // called once for each request that is repeated later
@@ -61,7 +62,10 @@ func newServer(name string, config *rest.Config) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create client for %s: %w", name, err)
 	}
-	return &server{name: name, client: client, base: base, now: time.Now, sleep: sleep, waits: func(string, error) {}}, nil
+	return &server{
+		name: name, client: client, base: base, limit: answerLimit, now: time.Now, sleep: sleep,
+		waits: func(string, error) {},
+	}, nil
 }
 
 // sleep waits for d. It fails if the context ends earlier.
@@ -119,13 +123,16 @@ func (s *server) ask(ctx context.Context, path string, query url.Values, accept 
 		return answer{}, fmt.Errorf("request to %s: %w", s.name, err)
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, answerLimit))
+	body, err := io.ReadAll(io.LimitReader(response.Body, s.limit+1))
 	if err != nil {
 		return answer{}, fmt.Errorf("read response of %s: %w", s.name, err)
 	}
 	if response.StatusCode != http.StatusOK {
 		return answer{}, &refusal{server: s.name, code: response.StatusCode, retryAfter: response.Header.Get("Retry-After"),
 			body: body}
+	}
+	if int64(len(body)) > s.limit {
+		return answer{}, fmt.Errorf("response of %s to %s exceeds %d bytes", s.name, path, s.limit)
 	}
 	return answer{body: body, flows: response.Header.Get(flowHeader) != ""}, nil
 }

@@ -36,7 +36,6 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	b := scratch.Get().(*[]byte)
-	defer scratch.Put(b)
 	contentType := "application/json"
 	switch {
 	case wantsTable(r):
@@ -47,7 +46,9 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 		*b = s.appendList((*b)[:0], from, states, now)
 	}
 	w.Header().Set("Content-Type", contentType)
-	_, _ = w.Write(*b)
+	if _, err := w.Write(*b); err == nil { // after an error, HTTP/2 may still read the buffer
+		scratch.Put(b)
+	}
 }
 
 func wantsTable(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "as=Table") }

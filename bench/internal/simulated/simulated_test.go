@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -97,6 +98,31 @@ func TestPodsAreDistinctAndInOrder(t *testing.T) {
 	for node, n := range nodes {
 		if n != perNode {
 			t.Errorf("%d pods on %s", n, node)
+		}
+	}
+}
+
+// keeping is a writer that fails and, as HTTP/2 may, still reads what it was given.
+type keeping struct {
+	http.ResponseWriter
+	given []byte
+}
+
+func (k *keeping) Write(p []byte) (int, error) {
+	k.given = p
+	return 0, errors.New("the stream was reset")
+}
+
+// A buffer that the writer of a failed response may still read is not used for another response.
+func TestBufferOfFailedListIsNotReused(t *testing.T) {
+	s := server(t)
+	for range 20 { // a pool may drop a buffer
+		failed := &keeping{ResponseWriter: httptest.NewRecorder()}
+		s.ServeHTTP(failed, httptest.NewRequest(http.MethodGet, "/api/v1/pods?limit=10", nil))
+		before := bytes.Clone(failed.given)
+		get(t, s, "/api/v1/pods?limit=10&continue=20.", "application/json", http.StatusOK)
+		if len(before) == 0 || !bytes.Equal(failed.given, before) {
+			t.Fatal("another response changed the buffer of a failed one")
 		}
 	}
 }

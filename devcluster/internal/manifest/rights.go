@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -29,8 +30,8 @@ func WaitUntilMay(ctx context.Context, kubeconfig string, what authorizationv1.R
 	retry := time.NewTicker(retryEvery)
 	defer retry.Stop()
 	for {
-		answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
-		if err == nil && answer.Status.Allowed {
+		err := may(ctx, client, review)
+		if err == nil {
 			return nil
 		}
 		select {
@@ -40,4 +41,15 @@ func WaitUntilMay(ctx context.Context, kubeconfig string, what authorizationv1.R
 		case <-retry.C:
 		}
 	}
+}
+
+var errDenied = errors.New("access review: denied")
+
+// may returns nil if the review allows the request.
+func may(ctx context.Context, client kubernetes.Interface, review *authorizationv1.SelfSubjectAccessReview) error {
+	answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+	if err == nil && !answer.Status.Allowed {
+		return errDenied
+	}
+	return err
 }

@@ -11,11 +11,14 @@ const maxDepth = 10_000 + 16
 
 // MalformedError is returned for bytes that are not valid JSON, or not the expected JSON.
 type MalformedError struct {
-	Offset int // position in the scanned bytes
+	Offset int // position in the scanned bytes; 0 also if it is unknown
 	Reason string
 }
 
 func (e *MalformedError) Error() string {
+	if e.Offset == 0 {
+		return "malformed JSON: " + e.Reason
+	}
 	return fmt.Sprintf("malformed JSON at byte %d: %s", e.Offset, e.Reason)
 }
 

@@ -70,6 +70,10 @@ func TestMalformedErrorContainsOffset(t *testing.T) {
 	if got, want := malformed.Error(), `malformed JSON at byte 9: expected ',' or ']'`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	unknown := &MalformedError{Reason: "object without metadata.resourceVersion"}
+	if got, want := unknown.Error(), "malformed JSON: object without metadata.resourceVersion"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }
 
 func TestLookup(t *testing.T) {
