@@ -17,7 +17,7 @@ func TestPatientTransportGivesUpVanishedServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
+	defer func() { _ = listener.Close() }()
 	ctx, cancel := context.WithTimeout(t.Context(), settings.Patience())
 	defer cancel()
 	t.Setenv("LISTFACADE_PATIENCE", "0.0001")
