@@ -164,6 +164,11 @@ func TestCheckpointIsRestoredWithoutItsEvents(t *testing.T) {
 				if diff := cmp.Diff([]string{"ns/a@2", "ns/b@3", "ns/c@4"}, contents(t, lane)); diff != "" {
 					t.Error(diff)
 				}
+				for _, entry := range r.logs.FilterMessage("Lane restored from the journal").All() {
+					if rv := entry.ContextMap()["resourceVersion"]; rv != uint64(2) {
+						t.Errorf("got version %v in the log, want that of the checkpoint, 2", rv)
+					}
+				}
 			})
 		})
 	}
