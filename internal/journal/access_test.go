@@ -81,8 +81,8 @@ func TestFilesOfOthersAreRefused(t *testing.T) {
 			target := filepath.Join(filepath.Dir(path), "target")
 			return errors.Join(os.WriteFile(target, content, 0o600), os.Symlink(target, path))
 		}, ErrAccess},
-		"pipe":      {func(path string) error { return syscall.Mkfifo(path, 0o600) }, ErrDamaged},
-		"directory": {func(path string) error { return os.Mkdir(path, 0o700) }, ErrDamaged},
+		"pipe":      {func(path string) error { return syscall.Mkfifo(path, 0o600) }, ErrAccess},
+		"directory": {func(path string) error { return os.Mkdir(path, 0o700) }, ErrAccess},
 		"other user": {func(path string) error {
 			return errors.Join(os.WriteFile(path, content, 0o600), os.Chown(path, 1234, 1234))
 		}, ErrAccess},

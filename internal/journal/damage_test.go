@@ -119,13 +119,15 @@ func TestTornEnd(t *testing.T) {
 			if name == "another segment" && at < complete {
 				continue // it may be all of the other one
 			}
-			got, err := readBytes(t, append(bytes.Clone(content[:at]), tail...))
+			torn := append(bytes.Clone(content[:at]), tail...)
+			isWhole := bytes.HasPrefix(torn, content[:complete]) // zeros may replace zeros of the last checksum
+			got, err := readBytes(t, torn)
 			switch {
 			case !isPrefix(want, got):
 				t.Fatalf("cut at %d, then %q: got %v", at, name, got)
-			case at >= complete && (err != nil || len(got) < 3):
+			case isWhole && (err != nil || len(got) < 3):
 				t.Errorf("cut at %d, then %q: got %d records, error %v", at, name, len(got), err)
-			case at < complete && !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrFormat):
+			case !isWhole && !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrFormat):
 				t.Errorf("cut at %d, then %q: got error %v, want ErrDamaged", at, name, err)
 			}
 		}

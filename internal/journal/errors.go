@@ -8,7 +8,8 @@ import (
 var (
 	// ErrLocked is returned when another process writes to the directory.
 	ErrLocked = errors.New("another process writes to this journal")
-	// ErrAccess is returned for links, and when other users own or may write a file or directory, or may read a file.
+	// ErrAccess is returned for links and other files of a wrong type, and when other users own or may write a file or
+	// directory, or may read a file.
 	ErrAccess = errors.New("file is a link or has a wrong type, belongs to another user, or is accessible to users other than its owner")
 	// ErrDamaged is returned when a file is not a segment, or when a segment is damaged before its end. The records
 	// before the damage are valid.

@@ -78,8 +78,8 @@ func isOwn(info fs.FileInfo) bool {
 	return ok && int64(stat.Uid) == int64(os.Geteuid())
 }
 
-// openFile opens a file and returns its size. It returns ErrAccess for a link, and for a file that another user owns or
-// may access. It does not wait for the writer of a named pipe.
+// openFile opens a file and returns its size. It returns ErrAccess if the file is not a regular one, or if another user
+// owns it or may access it. It does not wait for the writer of a named pipe.
 func openFile(path string, flags int) (*os.File, int64, error) {
 	f, err := os.OpenFile(path, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if errors.Is(err, syscall.ELOOP) {
@@ -91,10 +91,8 @@ func openFile(path string, flags int) (*os.File, int64, error) {
 	info, err := f.Stat()
 	switch {
 	case err != nil:
-	case !info.Mode().IsRegular():
-		err = fmt.Errorf("%w: not a regular file", ErrDamaged)
-	case info.Mode().Perm()&0o077 != 0, !isOwn(info):
-		err = ErrAccess
+	case !info.Mode().IsRegular(), info.Mode().Perm()&0o077 != 0, !isOwn(info):
+		err = fmt.Errorf("%s: %w", path, ErrAccess)
 	default:
 		return f, info.Size(), nil
 	}

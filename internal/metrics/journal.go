@@ -29,7 +29,7 @@ func newJournalMetrics() journalMetrics {
 			"Times that the journal lacks events of a lane, by reason: relisted if the lane itself lost events or began a new epoch, behind if the history dropped them before they were written, ended if the last events of an ended lane were not written."+laneHelp,
 			"reason"),
 		errors: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "listfacade", Name: "journal_errors_total",
-			Help: "Failed attempts to write the journal. Failures to open it count once."}),
+			Help: "Failed attempts to write the journal. Successive failures to open it with the same error count once."}),
 	}
 	for _, reason := range []string{"relisted", "behind", "ended"} {
 		m.holes.WithLabelValues(reason)

@@ -70,7 +70,7 @@ type recorder struct {
 	scratch  scratch
 	retained time.Time // when Retain was last called
 	retry              // pauses all lanes after the disk was full; after other errors, only the lane with the error pauses
-	refused  bool      // whether the last attempt to open the journal failed
+	refused  string    // text of the last error of an attempt to open the journal; empty if none failed
 	files    journalFiles
 
 	tried chan struct{}     // closed after the first attempt to open the journal

@@ -29,18 +29,22 @@ type journalFiles struct {
 }
 
 // open opens the journal. If this fails, for example because another process writes the journal, later calls try again.
+// Successive attempts with the same error are logged and counted once.
 func (r *recorder) open() bool {
 	if r.journal.Load() != nil {
 		return true
 	}
 	opened, err := r.files.open(r.config.Dir)
 	if err != nil {
-		if !r.refused {
+		if refused := err.Error(); refused != r.refused {
+			r.refused = refused
 			r.log.Error("Cannot open the journal; running without it, and will retry", zap.String("directory", r.config.Dir), zap.Error(err))
 			r.metrics.JournalFailed()
 		}
-		r.refused = true
 		return false
+	}
+	if r.refused != "" {
+		r.log.Info("Journal opened after failed attempts", zap.String("directory", r.config.Dir))
 	}
 	r.written.Store(time.Now().UnixNano())
 	r.journal.Store(opened)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -72,6 +73,34 @@ func TestHangingDiskDelaysTheStartOnlyBriefly(t *testing.T) {
 			t.Errorf("got configured=%t, journal %v, want one that is not open", configured, r.lanes.Journal())
 		}
 		r.wantEnd(t, hanging)
+	})
+}
+
+// TestEachReasonNotToOpenIsLogged: the log and the metric have each error for which the journal cannot be opened once,
+// and the log says that the journal was opened.
+func TestEachReasonNotToOpenIsLogged(t *testing.T) {
+	inSecondProcess(t, func(t *testing.T, r *rig, config Config) {
+		results := []error{journal.ErrLocked, journal.ErrAccess, nil}
+		var at atomic.Int64
+		before := r.failed.Load()
+		r.startOn(t, config, journalFiles{func(dir string) (*journal.Journal, error) {
+			if err := results[at.Load()]; err != nil {
+				return nil, err
+			}
+			return journal.Open(dir)
+		}, journal.Segments})
+		for i, err := range results {
+			at.Store(int64(i))
+			elapse(time.Minute)
+			failures, opened := int(r.failed.Load()-before), r.logs.FilterMessage("Journal opened after failed attempts").Len()
+			want, wantOpened := i+1, 0
+			if err == nil {
+				want, wantOpened = i, 1
+			}
+			if failures != want || opened != wantOpened || err != nil && !r.logged(err.Error()) {
+				t.Errorf("%v: got %d failures, log %v, want %d", err, failures, r.logs.All(), want)
+			}
+		}
 	})
 }
 

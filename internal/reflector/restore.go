@@ -62,14 +62,11 @@ func (r *restorer) restore(ctx context.Context, e *epoch) (open *stream, err err
 		r.tries.note(r.lane.key())
 		return nil, nil
 	}
-	began := time.Now()
 	if err == nil {
 		open, err = r.restoreFrom(ctx, e, run)
 	}
 	switch {
 	case err == nil:
-		r.lane.log.Info("Lane restored from the journal", zap.Int("segments", len(run)),
-			zap.Uint64("resourceVersion", run[len(run)-1].Last), zap.Duration("took", time.Since(began)))
 		return open, nil
 	case ctx.Err() != nil:
 		return nil, err
@@ -110,6 +107,7 @@ func (r *restorer) find(ctx context.Context) ([]journal.Segment, error) {
 
 // restoreFrom restores the lane from segments. It stops if there is no progress for restoreWait.
 func (r *restorer) restoreFrom(ctx context.Context, e *epoch, run []journal.Segment) (*stream, error) {
+	began := time.Now()
 	ctx, cancel := context.WithCancelCause(ctx)
 	limit := time.AfterFunc(restoreWait, func() { cancel(errStuck) })
 	open, content, err := r.checked(ctx, e, run, func() { limit.Reset(restoreWait) })
@@ -122,6 +120,8 @@ func (r *restorer) restoreFrom(ctx context.Context, e *epoch, run []journal.Segm
 		err = r.publisher.adopt(e, content)
 	}
 	if err == nil {
+		r.lane.log.Info("Lane restored from the journal", zap.Int("segments", len(run)),
+			zap.Uint64("resourceVersion", uint64(content.rv)), zap.Duration("took", time.Since(began)))
 		end := open.cancel
 		open.cancel = func() { end(); cancel(nil) }
 		return open, nil

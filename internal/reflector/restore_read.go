@@ -76,7 +76,7 @@ func newRestored(e *epoch, id journal.Identity, lane *cache.Lane, admit func(int
 }
 
 // read reads segments that continue each other. Events since the given time become history. If a file is damaged after
-// the first event, the content ends there, and the lane receives the rest from the upstream.
+// the objects of the first checkpoint, the content ends there, and the lane receives the rest from the upstream.
 func (c *restored) read(ctx context.Context, run []journal.Segment, since time.Time) error {
 	c.rv, c.base.since = cache.RV(run[0].RV), since
 	c.base.rv = c.rv
@@ -89,14 +89,16 @@ func (c *restored) read(ctx context.Context, run []journal.Segment, since time.T
 		if i > 0 {
 			records = run[i].Events(ctx, run[i].RV)
 		}
-		complete := false
+		objects := 0
 		for record, err := range records {
-			if errors.Is(err, journal.ErrDamaged) && (complete || i > 0) {
+			if errors.Is(err, journal.ErrDamaged) && (i > 0 || objects == run[0].Objects) {
 				return c.finish(ctx, journal.Position{})
 			} else if err != nil {
 				return err
 			}
-			complete = complete || record.Kind != journal.Object && record.Kind != journal.Dictionary
+			if record.Kind == journal.Object {
+				objects++
+			}
 			if err := c.take(&record); err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"os"
@@ -120,6 +121,64 @@ func TestAgeIsThatOfTheRecordsRead(t *testing.T) {
 			t.Errorf("got the refusals %q, want one because the objects could not be compared", reasons)
 		}
 	})
+}
+
+// TestCheckpointIsRestoredWithoutItsEvents: if the first event after a checkpoint is damaged or torn, the lane is
+// restored from the checkpoint, and receives the events from the upstream.
+func TestCheckpointIsRestoredWithoutItsEvents(t *testing.T) {
+	for name, spoil := range map[string]func(t *testing.T, config Config, file string, content []byte){
+		"damaged event": func(t *testing.T, config Config, _ string, _ []byte) { damageFirst(t, config, "ns/b") },
+		"damaged event of a process that was killed": func(t *testing.T, config Config, file string, content []byte) {
+			cut(t, file, bytes.LastIndex(content, []byte("lfjb"))) // the block that ends the segment
+			damageFirst(t, config, "ns/b")
+		},
+		"damaged header of the event's block": func(t *testing.T, _ Config, file string, content []byte) {
+			content[bytes.LastIndex(content[:bytes.Index(content, []byte("ns/b"))], []byte("lfjb"))] ^= 1
+			if err := os.WriteFile(file, content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"torn event": func(t *testing.T, _ Config, file string, content []byte) {
+			cut(t, file, bytes.Index(content, []byte("ns/b")))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			whileRecording(t, nil, func(t *testing.T, r *rig, config Config) {
+				for _, key := range []string{"ns/b", "ns/c"} {
+					r.Put(key, "1")
+					elapse(2 * recordEvery)
+				}
+				r.stop()
+				file := segmentOf(t, config)
+				content, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				spoil(t, config, file, content)
+				lists := r.Asked(testkit.AskList) + r.Asked(testkit.AskStreaming)
+				r.start(t, config)
+				lane := r.synced(t)
+				if n := r.Asked(testkit.AskList) + r.Asked(testkit.AskStreaming) - lists; n != 0 {
+					t.Errorf("got %d lists of the upstream, want none: %q", n, r.notUsed())
+				}
+				if diff := cmp.Diff([]string{"ns/a@2", "ns/b@3", "ns/c@4"}, contents(t, lane)); diff != "" {
+					t.Error(diff)
+				}
+				for _, entry := range r.logs.FilterMessage("Lane restored from the journal").All() {
+					if rv := entry.ContextMap()["resourceVersion"]; rv != uint64(2) {
+						t.Errorf("got version %v in the log, want that of the checkpoint, 2", rv)
+					}
+				}
+			})
+		})
+	}
+}
+
+func cut(t *testing.T, file string, at int) {
+	t.Helper()
+	if err := os.Truncate(file, int64(at)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestSlowRestoreContinuesWithProgress checks that a restore may take longer than restoreWait while it makes progress.

@@ -42,6 +42,13 @@ func otherEncoding(resource, encoding string) metav1.Status {
 	return status
 }
 
+// invalidSelector is the answer to a request with an invalid shardSelector, as from kube-apiserver (semantics 5.6).
+func invalidSelector(err error) metav1.Status {
+	status := apierrors.NewInternalError(err).ErrStatus
+	status.Message, status.Reason, status.Details = err.Error(), "", nil
+	return status
+}
+
 // outside is the answer to a read of a version that the replay does not have or has not reached.
 func (l *lane) outside(version string) metav1.Status {
 	rv, err := cache.ParseRV(version)

@@ -238,11 +238,14 @@ func (s *server) do(t *testing.T, method, target, body string, accept ...string)
 }
 
 // watch begins a watch, and returns a function that returns the types, names and versions of its next events.
-func (s *server) watch(t *testing.T, target string) func(events int) string {
+func (s *server) watch(t *testing.T, target string, accept ...string) func(events int) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+target, nil)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, media := range accept {
+		request.Header.Add("Accept", media)
 	}
 	response, err := s.client.Do(request)
 	if err != nil {

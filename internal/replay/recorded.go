@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/listfacade/listfacade/handlers"
 	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/selectors"
 )
 
 // recorded takes the place of kube-apiserver. It answers the requests that the handlers forward: documents, reviews,
@@ -33,6 +35,10 @@ var paths = &request.RequestInfoFactory{
 // other servers.
 const servicesPath = "/apis/apiregistration.k8s.io/v1/apiservices"
 
+// supportsSelector says that kube-apiserver applies the selector of a request. This is true: all objects in answers to
+// forwarded requests come from the handlers of the replay (again), which apply it.
+var supportsSelector = map[string]any{"metadata": map[string]any{"shardInfo": map[string]any{}}}
+
 // ServeHTTP implements http.Handler.
 func (u *recorded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	own := r.Host == memoryAddress{}.String() // a forwarded request has forwardedHost
@@ -43,8 +49,8 @@ func (u *recorded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		u.document(w, r)
 	case own && r.URL.Path == servicesPath:
 		writeJSON(w, r, u.services())
-	case own: // asks whether kube-apiserver supports a field selector
-		writeJSON(w, r, struct{}{})
+	case own: // asks whether kube-apiserver supports a field selector or applies shard selectors
+		writeJSON(w, r, supportsSelector)
 	default:
 		u.object(w, r)
 	}
@@ -130,6 +136,7 @@ func (u *recorded) object(w http.ResponseWriter, r *http.Request) {
 	gvr := schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource}
 	encoding := u.lanes.encodingOf(gvr)
 	query := r.URL.Query()
+	invalid := invalidShards(info.Verb, query)
 	switch {
 	case encoding == "":
 		refuse(w, r, absent(gvr.GroupResource().String()))
@@ -141,11 +148,23 @@ func (u *recorded) object(w http.ResponseWriter, r *http.Request) {
 		u.again(w, r)
 	case !acceptsJSON(r.Header.Get("Accept")):
 		refuse(w, r, otherEncoding(gvr.GroupResource().String(), jsonName))
+	case invalid != nil:
+		refuse(w, r, invalidSelector(invalid))
 	case query.Get("resourceVersion") != "" || query.Get("continue") != "":
 		refuse(w, r, u.lanes[laneKey{gvr, jsonName}].outside(query.Get("resourceVersion")))
 	default:
 		refuse(w, r, absent("an answer in the requested representation"))
 	}
+}
+
+// invalidShards returns the error of the shardSelector of a list or watch. The handlers forward requests with a syntax
+// error, because only kube-apiserver has the exact words of the error.
+func invalidShards(verb string, query url.Values) error {
+	if verb == "get" {
+		return nil // a get ignores the selector
+	}
+	_, err := selectors.ParseShards(query.Get("shardSelector"))
+	return err
 }
 
 const jsonName = "json"

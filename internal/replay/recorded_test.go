@@ -198,28 +198,32 @@ func TestLaterResourcesAreReplayed(t *testing.T) {
 	})
 }
 
-// Records after damage are not served. The lane has a warning from there.
+// Records after damage are not served. The lane has a warning from there. If the first event is damaged, the lane has
+// the objects of the checkpoint.
 func TestDamageEndsALane(t *testing.T) {
-	w := shop(t)
-	w.add(configMaps, configMaps.record(t, journal.Upsert, "a", 145))
-	w.add(configMaps, configMaps.record(t, journal.Upsert, "a", 150))
-	w.close()
-	segments, err := filepath.Glob(filepath.Join(w.dir, "lanes", "*", "*.segment"))
-	if err != nil || len(segments) != 1 {
-		t.Fatalf("got %v and error %v, want one segment", segments, err)
-	}
-	content, err := os.ReadFile(segments[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	i := strings.Index(string(content), `"resourceVersion":"145"`)
-	content[i]++
-	if err := os.WriteFile(segments[0], content, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	response, body := serve(t, w.dir, "150").get(t, "/api/v1/configmaps")
-	if !strings.Contains(response.Header.Get("Warning"), "after resourceVersion 140") || !strings.Contains(body, `{"resourceVersion":"140"}`) {
-		t.Errorf("got %s with warning %q, want the content at 140 with a warning", body, response.Header.Get("Warning"))
+	for damaged, last := range map[string]string{"145": "140", "105": "100"} {
+		w := shop(t)
+		w.add(configMaps, configMaps.record(t, journal.Upsert, "a", 145))
+		w.add(configMaps, configMaps.record(t, journal.Upsert, "a", 150))
+		w.close()
+		segments, err := filepath.Glob(filepath.Join(w.dir, "lanes", "*", "*.segment"))
+		if err != nil || len(segments) != 1 {
+			t.Fatalf("got %v and error %v, want one segment", segments, err)
+		}
+		content, err := os.ReadFile(segments[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := strings.Index(string(content), fmt.Sprintf(`"resourceVersion":"%s"`, damaged))
+		content[i]++
+		if err := os.WriteFile(segments[0], content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		response, body := serve(t, w.dir, "150").get(t, "/api/v1/configmaps")
+		if !strings.Contains(response.Header.Get("Warning"), "after resourceVersion "+last) ||
+			!strings.Contains(body, `{"resourceVersion":"`+last+`"}`) || !strings.Contains(body, `"name":"a"`) {
+			t.Errorf("got %s with warning %q, want the content at %s with a warning", body, response.Header.Get("Warning"), last)
+		}
 	}
 }
 

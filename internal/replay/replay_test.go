@@ -83,21 +83,6 @@ func TestSelectorsAndPages(t *testing.T) {
 	}
 }
 
-// Shards are served, also if the recorded kube-apiserver ignored their selector.
-func TestShards(t *testing.T) {
-	w := shop(t)
-	w.close()
-	s := serve(t, w.dir, "112")
-	const selector = "shardRange%28object.metadata.uid%2C+%270x0000000000000000%27%2C+%270x10000000000000000%27%29"
-	response, body := s.get(t, "/api/v1/configmaps?shardSelector="+selector)
-	if response.StatusCode != http.StatusOK || !strings.Contains(body, `"shardInfo"`) || strings.Count(body, `"name":`) != 2 {
-		t.Errorf("got %d %s, want both objects with shardInfo", response.StatusCode, body)
-	}
-	if response, body := s.get(t, "/api/v1/configmaps?shardSelector=x"); response.StatusCode != http.StatusInternalServerError || !strings.Contains(body, "invalid shard selector") {
-		t.Errorf("got %d %s, want the error of an invalid selector", response.StatusCode, body)
-	}
-}
-
 // All lanes have the newest version of any lane, although the others have no event of it.
 func TestLanesHaveOneVersion(t *testing.T) {
 	pods := kindOf("", "v1", "pods", "Pod")

@@ -116,14 +116,14 @@ func (t *track) open() *step {
 	t.next, t.stop = iter.Pull2(s.Records(t.ctx))
 	list := &step{kind: stepList, rv: s.RV, at: s.Time, list: map[string]*stored{}, identity: &s.Identity}
 	t.record = t.checkpoint(list.list)
-	if t.failure != nil {
+	if t.failure != nil && len(list.list) < s.Objects {
 		return nil
 	}
 	return list
 }
 
 // checkpoint reads the objects of a checkpoint, and returns the first event after them, or nil at the end of the
-// segment.
+// segment or after an error.
 func (t *track) checkpoint(to map[string]*stored) *journal.Record {
 	for {
 		r := t.any()

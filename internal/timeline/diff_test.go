@@ -243,7 +243,7 @@ func TestDiffShowsDamageAsHole(t *testing.T) {
 			"the journal is damaged: from 2026-11-26T03:47:18.000Z to 2026-11-26T03:48:35.000Z"},
 	} {
 		dir := shop(t, nothing, c.between)
-		damage(t, dir)
+		damage(t, dir, lastEvent)
 		want := append(slices.Clone(wantShop), "hole configmaps <none> <none> "+c.want)
 		if diff := cmp.Diff(want, rows(diffed(t, table(dir, "110", "120")))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -251,8 +251,37 @@ func TestDiffShowsDamageAsHole(t *testing.T) {
 	}
 }
 
-// damage changes a byte of the second last block of the first segment.
-func damage(t *testing.T, dir string) {
+// If the first event is damaged, the checkpoint before the event counts.
+func TestDiffUsesTheCheckpointBeforeDamage(t *testing.T) {
+	dir := shop(t, nothing, func(l *lane) { l.next(113) })
+	damage(t, dir, func(content []byte) int { return bytes.Index(content, []byte(blockMagic+"\x05")) + blockHeader })
+	want := []string{
+		"created configmaps other early <none> writer-106 (changed in a hole)",
+		wantShop[0], wantShop[1],
+		"deleted configmaps shop gone <none> <none> (changed in a hole)",
+		strings.Replace(wantShop[3], "2 -> 4", "1 -> 4", 1),
+		"hole configmaps <none> <none> 2026-11-26T03:47:13.000Z <none> " +
+			"the journal may lack events: from 2026-11-26T03:47:00.000Z to 2026-11-26T03:47:13.000Z",
+	}
+	if diff := cmp.Diff(want, rows(diffed(t, table(dir, "110", "120")))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// The headers of blocks, as in internal/journal/doc.go.
+const (
+	blockMagic  = "lfjb"
+	blockHeader = 72
+)
+
+// lastEvent returns the offset of the content of the second last block, if every event has a block.
+func lastEvent(content []byte) int {
+	end := bytes.LastIndex(content, []byte(blockMagic))
+	return bytes.LastIndex(content[:end], []byte(blockMagic)) + blockHeader
+}
+
+// damage changes a byte of the first segment.
+func damage(t *testing.T, dir string, at func(content []byte) int) {
 	t.Helper()
 	segments, err := journal.Segments(dir, "configmaps..v1.json")
 	if err != nil {
@@ -262,9 +291,7 @@ func damage(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const magic, header = "lfjb", 72
-	end := bytes.LastIndex(content, []byte(magic)) // every event of the test has a block
-	content[bytes.LastIndex(content[:end], []byte(magic))+header] ^= 1
+	content[at(content)] ^= 1
 	if err := os.WriteFile(segments[0].Path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}

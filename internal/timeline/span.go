@@ -105,8 +105,9 @@ func (s *span) steps(ctx context.Context) iter.Seq2[*step, error] {
 				return
 			}
 			goesOn, err := w.read(ctx, i > 0 && follows)
-			intact = !errors.Is(err, journal.ErrDamaged) && !errors.Is(err, fs.ErrNotExist)
-			if err != nil && (intact || i == 0 && !w.events) { // without an event, the checkpoint can be incomplete
+			removed := errors.Is(err, fs.ErrNotExist)
+			intact = !removed && !errors.Is(err, journal.ErrDamaged)
+			if err != nil && (intact || i == 0 && (removed || w.objects < w.segment.Objects)) {
 				yield(nil, err)
 				return
 			}
@@ -130,7 +131,7 @@ type walk struct {
 	segment *journal.Segment
 	yield   func(*step, error) bool
 	pending bool // the checkpoint after a gap has not ended
-	events  bool // an event was read, so that the checkpoint is complete
+	objects int  // number of objects of the checkpoint that were read
 	last    time.Time
 }
 
@@ -168,9 +169,10 @@ func (w *walk) record(r journal.Record, of *source) (goesOn bool, err error) {
 	case journal.Dictionary:
 		return true, of.add(r.Payload)
 	case journal.Object:
+		w.objects++
 		return w.yield(&step{kind: content, Record: r, of: of}, nil), nil
 	case journal.Progress, journal.Upsert, journal.Delete:
-		w.events, w.last = true, r.Time
+		w.last = r.Time
 	}
 	if r.RV > w.to && w.index == len(w.segments)-1 {
 		w.end()

@@ -7,8 +7,10 @@ import (
 	"time"
 )
 
-// usualPatience is longer than the longest pause of the program itself, which is five minutes. All other waits take
-// much less on two idle processors. A busy machine makes tests slow, but does not make them fail.
+// usualPatience is longer than each pause of the program that a test may have to wait for, which is five minutes at
+// most (internal/reflector/memory_admission.go). Longer pauses, such as those between relists of the self-audit, are
+// tested in bubbles. All other waits take much less on two idle processors. A busy machine makes tests slow, but does
+// not make them fail.
 const usualPatience = 6 * time.Minute
 
 // Patience returns how long a test waits for anything before it fails: six minutes, times the number in
