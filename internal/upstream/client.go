@@ -41,7 +41,7 @@ type Client struct {
 	base *url.URL
 	http *http.Client
 	// without the facade's credentials and with separate connections, for clients' tokens and anonymous callers
-	anonymous http.RoundTripper
+	anonymous outageTransport
 	outage    *outage
 	hop       Hop
 }
