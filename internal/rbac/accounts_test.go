@@ -1,8 +1,6 @@
 package rbac
 
 import (
-	"context"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,11 +49,7 @@ func TestExists(t *testing.T) {
 				if known := len(c.identity.Extra) > 0 && !c.want; !a.Exists(&c.identity) && !known {
 					t.Error("got false before the first list, want true")
 				}
-				ctx, cancel := context.WithCancel(t.Context())
-				var wait sync.WaitGroup
-				defer wait.Wait()
-				defer cancel()
-				wait.Go(func() { a.Run(ctx) })
+				start(t, a.Run)
 				<-time.After(settle)
 				if got := a.Exists(&c.identity); got != c.want || a.Failure() != nil {
 					t.Errorf("got %t, %v, want %t", got, a.Failure(), c.want)
@@ -72,11 +66,7 @@ func TestAllAccountsExistWhileUnreadable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		var wait sync.WaitGroup
-		defer wait.Wait()
-		defer cancel()
-		wait.Go(func() { a.Run(ctx) })
+		start(t, a.Run)
 		synctest.Wait()
 		if !a.Exists(&user.DefaultInfo{Name: "system:serviceaccount:ns:gone"}) || a.Failure() == nil {
 			t.Error("got false or no failure while service accounts cannot be read")
@@ -94,11 +84,7 @@ func TestNewAccountsExistWhileTheWatchIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		var wait sync.WaitGroup
-		defer wait.Wait()
-		defer cancel()
-		wait.Go(func() { a.Run(ctx) })
+		start(t, a.Run)
 		exists := func(name string, want bool) {
 			t.Helper()
 			if got := a.Exists(&user.DefaultInfo{Name: "system:serviceaccount:ns:" + name}); got != want {

@@ -1,7 +1,6 @@
 package rbac
 
 import (
-	"context"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -63,11 +62,7 @@ func TestObjectsAreCurrentWhileWatched(t *testing.T) {
 			}
 		}
 		current(false)
-		ctx, cancel := context.WithCancel(t.Context())
-		var wait sync.WaitGroup
-		defer wait.Wait()
-		defer cancel()
-		wait.Go(func() { o.Run(ctx) })
+		start(t, o.Run)
 		current(false)
 		<-time.After(settle)
 		current(true)
@@ -91,11 +86,7 @@ func TestObjectsAreFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		var wait sync.WaitGroup
-		defer wait.Wait()
-		defer cancel()
-		wait.Go(func() { o.Run(ctx) })
+		start(t, o.Run)
 		synctest.Wait()
 		for key, want := range map[string]serviceaccount.Object{
 			"ns/here": {UID: "1"}, "ns/leaving": {UID: "2", Deletes: due.Time}, "ns/gone": {}, "other/here": {},

@@ -1,7 +1,6 @@
 package rbac
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -204,11 +203,7 @@ func following(t *testing.T, fill func(cluster), test func(cluster, *recorder)) 
 		if r.Failure() == nil {
 			t.Error("got no failure before the first lists")
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		var wait sync.WaitGroup
-		defer wait.Wait()
-		defer cancel()
-		wait.Go(func() { r.Run(ctx) })
+		start(t, r.Run)
 		if got := reports.take(); got != "" {
 			t.Errorf("got %s for objects of the initial lists, want nothing", got)
 		}
@@ -261,11 +256,7 @@ func TestRoleChangeAffectsAllWhileBindingsAreUnreadable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		var wait sync.WaitGroup
-		defer wait.Wait()
-		defer cancel()
-		wait.Go(func() { r.Run(ctx) })
+		start(t, r.Run)
 		synctest.Wait()
 		if err := r.Failure(); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "watch rolebindings") {
 			t.Errorf("got failure %v", err)
