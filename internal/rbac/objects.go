@@ -28,22 +28,27 @@ type Objects struct {
 
 // NewObjects returns Objects of a resource, such as pods. It starts no goroutine.
 func NewObjects(client metadata.Interface, resource string, log *zap.Logger) (*Objects, error) {
+	return newObjects(metadataOf(client, resource), resource, nil, log)
+}
+
+func metadataOf(client metadata.Interface, resource string) toolscache.ListerWatcher {
 	all := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: resource})
-	return newObjects(&toolscache.ListWatch{
+	return &toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			return all.List(ctx, options)
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			return all.Watch(ctx, options)
 		},
-	}, resource, log)
+	}
 }
 
-func newObjects(from toolscache.ListerWatcher, resource string, log *zap.Logger) (*Objects, error) {
+func newObjects(from toolscache.ListerWatcher, resource string, handler toolscache.ResourceEventHandler,
+	log *zap.Logger) (*Objects, error) {
 	opened := &openings{}
 	all, err := follow(kind{
 		resource: resource, example: &metav1.PartialObjectMetadata{}, source: noted{opened, from},
-		indexers: toolscache.Indexers{}, trim: trimToUID,
+		indexers: toolscache.Indexers{}, trim: trimToUID, handler: handler,
 	}, log)
 	return &Objects{all: all, opened: opened}, err
 }
@@ -53,6 +58,12 @@ func (o *Objects) Run(ctx context.Context) { run(ctx, o.all) }
 
 // Current reports whether Find returns what the upstream has now, apart from the delay of the network.
 func (o *Objects) Current() bool { return o.all.informer.HasSynced() && o.opened.last(settle) }
+
+// knownSince reports whether Find returns all objects that existed at a time and were not deleted since.
+func (o *Objects) knownSince(at time.Time) bool {
+	since := o.opened.since.Load()
+	return since != nil && !since.Before(at) && o.Current()
+}
 
 // Find returns an object by its key: "namespace/name", or "name" without a namespace. It returns false if the object
 // does not exist. While Current returns false, the result may be outdated.
@@ -81,12 +92,12 @@ func trimToUID(object any) (any, error) {
 }
 
 // openings records since when an informer has an open watch.
-type openings struct{ since atomic.Int64 } // Unix nanoseconds; 0 while no watch is open
+type openings struct{ since atomic.Pointer[time.Time] } // nil while no watch is open
 
 // last reports whether a watch has been open for at least the given time.
 func (o *openings) last(least time.Duration) bool {
 	since := o.since.Load()
-	return since != 0 && time.Since(time.Unix(0, since)) >= least
+	return since != nil && time.Since(*since) >= least
 }
 
 // noted is a ListerWatcher that records its open watches. It supports no streaming lists: during a streaming list, a
@@ -110,7 +121,7 @@ func (n noted) WatchWithContext(ctx context.Context, options metav1.ListOptions)
 	if err != nil {
 		return nil, err
 	}
-	n.opened.since.Store(time.Now().UnixNano())
+	n.opened.since.Store(new(time.Now()))
 	return notedWatch{n.opened, open}, nil
 }
 
@@ -122,6 +133,6 @@ type notedWatch struct {
 
 // Stop implements watch.Interface.
 func (w notedWatch) Stop() {
-	w.opened.since.Store(0)
+	w.opened.since.Store(nil)
 	w.Interface.Stop()
 }
