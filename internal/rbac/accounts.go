@@ -81,7 +81,7 @@ func (a *Accounts) hasAccount(namespace, name, uid string) bool {
 	if _, ok := a.deleted.Get(uid); ok {
 		return false
 	}
-	return !a.knownSince(a.missedAt(uid))
+	return !a.all.currentSince(a.missedAt(uid))
 }
 
 func (a *Accounts) missedAt(uid string) time.Time {

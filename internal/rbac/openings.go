@@ -1,0 +1,62 @@
+package rbac
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	toolscache "k8s.io/client-go/tools/cache"
+)
+
+// settle is how long a watch must be open before it counts as current. During this time it sends the changes since the
+// previous watch.
+const settle = time.Second
+
+// openings records since when an informer has an open watch.
+type openings struct{ since atomic.Pointer[time.Time] } // nil while no watch is open
+
+// last reports whether a watch has been open for at least the given time.
+func (o *openings) last(least time.Duration) bool {
+	since := o.since.Load()
+	return since != nil && time.Since(*since) >= least
+}
+
+// noted is a ListerWatcher that records its open watches. It supports no streaming lists: during a streaming list, a
+// watch is open, but the informer still has its previous objects.
+type noted struct {
+	opened *openings
+	toolscache.ListerWatcher
+}
+
+// IsWatchListSemanticsUnSupported makes informers list before they watch.
+func (noted) IsWatchListSemanticsUnSupported() bool { return true }
+
+// ListWithContext implements toolscache.ListerWithContext.
+func (n noted) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	return toolscache.ToListerWithContext(n.ListerWatcher).ListWithContext(ctx, options)
+}
+
+// WatchWithContext implements toolscache.WatcherWithContext.
+func (n noted) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	open, err := toolscache.ToWatcherWithContext(n.ListerWatcher).WatchWithContext(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	n.opened.since.Store(new(time.Now()))
+	return notedWatch{n.opened, open}, nil
+}
+
+// notedWatch is a watch that records its end. An informer stops each watch that has ended.
+type notedWatch struct {
+	opened *openings
+	watch.Interface
+}
+
+// Stop implements watch.Interface.
+func (w notedWatch) Stop() {
+	w.opened.since.Store(nil)
+	w.Interface.Stop()
+}
