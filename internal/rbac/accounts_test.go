@@ -144,3 +144,20 @@ func TestNewAccountsExistWhileTheWatchHangs(t *testing.T) {
 		exists("here", "1", true)
 	})
 }
+
+// A watch that hangs, or is not answered, is replaced after its timeout. The list before the next watch shows
+// deletions.
+func TestWatchThatHangsIsReplaced(t *testing.T) {
+	for name, fault := range map[string]state{"hangs": hanging, "is not answered": silent} {
+		t.Run(name, func(t *testing.T) {
+			accountsIn(t, func(from *cuttable, exists func(name, uid string, want bool)) {
+				from.set(fault)
+				<-time.After(relists)
+				from.Delete(account("ns", "here", "1"))
+				exists("here", "1", true)
+				<-time.After(10*time.Minute + overdue + relists) // the longest timeout of an informer's watch
+				exists("here", "1", false)
+			})
+		})
+	}
+}

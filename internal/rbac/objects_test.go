@@ -1,6 +1,7 @@
 package rbac
 
 import (
+	"context"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -30,17 +31,24 @@ const (
 	open    state = iota // they bring events
 	refused              // the upstream answers 403
 	hanging              // they bring nothing
+	silent               // the upstream does not answer
 )
 
-// Watch implements toolscache.ListerWatcher.
-func (c *cuttable) Watch(options metav1.ListOptions) (w watch.Interface, err error) {
+// WatchWithContext implements toolscache.WatcherWithContext.
+func (c *cuttable) WatchWithContext(ctx context.Context, options metav1.ListOptions) (w watch.Interface, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch c.next {
 	case refused:
 		return nil, errForbidden
+	case silent:
+		c.mu.Unlock()
+		<-ctx.Done()
+		c.mu.Lock()
+		return nil, ctx.Err()
 	case hanging:
 		w = watch.NewFake()
+		context.AfterFunc(ctx, w.Stop)
 	default:
 		w, err = c.FakeControllerSource.Watch(options)
 	}
