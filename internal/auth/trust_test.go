@@ -278,6 +278,24 @@ func TestAbsentBundleIsNoProblem(t *testing.T) {
 	}
 }
 
+// The log says in which authorities trust was withdrawn. It does not name authorities that were never trusted.
+func TestWithdrawalNamesOnlyTrustedBundles(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		p := &pages{}
+		p.set(trustConfigMap, 200, configMap(t, nil, newSigner(t, "proxies", nil).pem()))
+		core, logs := observer.New(zap.InfoLevel)
+		_, stop := running(t, TrustConfig{Upstream: p, Log: zap.New(core)}, nil)
+		defer stop()
+		p.set(trustConfigMap, 200, configMap(t, nil, []byte("")))
+		<-time.After(trustInterval)
+		synctest.Wait()
+		all := logs.FilterMessage("Withdrew trust in certificate authorities").All()
+		if len(all) != 1 || all[0].ContextMap()["clients"] != false || all[0].ContextMap()["frontProxies"] != true {
+			t.Errorf("got %v, want one withdrawal, of front proxies only", all)
+		}
+	})
+}
+
 func write(t *testing.T, file string, content []byte) {
 	t.Helper()
 	if err := os.WriteFile(file, content, 0o600); err != nil {

@@ -27,9 +27,10 @@ func (t *Trust) load(cluster clusterTrust) (*trusted, error) {
 	if over {
 		proxies = nil
 	}
-	if clients == nil && before.clients != nil || proxies == nil && before.proxies != nil {
-		t.config.Log.Info("Withdrew trust in certificate authorities", zap.Bool("clients", clients == nil),
-			zap.Bool("frontProxies", proxies == nil))
+	noClients, noProxies := clients == nil && before.clients != nil, proxies == nil && before.proxies != nil
+	if noClients || noProxies {
+		t.config.Log.Info("Withdrew trust in certificate authorities", zap.Bool("clients", noClients),
+			zap.Bool("frontProxies", noProxies))
 	}
 	next := &trusted{clients: clients, proxies: proxies, known: before.known, hints: before.hints}
 	if clients != before.clients || proxies != before.proxies {

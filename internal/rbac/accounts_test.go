@@ -1,8 +1,6 @@
 package rbac
 
 import (
-	"context"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,11 +49,7 @@ func TestExists(t *testing.T) {
 				if known := len(c.identity.Extra) > 0 && !c.want; !a.Exists(&c.identity) && !known {
 					t.Error("got false before the first list, want true")
 				}
-				ctx, cancel := context.WithCancel(t.Context())
-				var wait sync.WaitGroup
-				defer wait.Wait()
-				defer cancel()
-				wait.Go(func() { a.Run(ctx) })
+				start(t, a.Run)
 				<-time.After(settle)
 				if got := a.Exists(&c.identity); got != c.want || a.Failure() != nil {
 					t.Errorf("got %t, %v, want %t", got, a.Failure(), c.want)
@@ -72,11 +66,7 @@ func TestAllAccountsExistWhileUnreadable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		var wait sync.WaitGroup
-		defer wait.Wait()
-		defer cancel()
-		wait.Go(func() { a.Run(ctx) })
+		start(t, a.Run)
 		synctest.Wait()
 		if !a.Exists(&user.DefaultInfo{Name: "system:serviceaccount:ns:gone"}) || a.Failure() == nil {
 			t.Error("got false or no failure while service accounts cannot be read")
@@ -84,35 +74,90 @@ func TestAllAccountsExistWhileUnreadable(t *testing.T) {
 	})
 }
 
-// Accounts that were created while service accounts cannot be watched exist.
-func TestNewAccountsExistWhileTheWatchIsRefused(t *testing.T) {
+// accountsIn runs a test with Accounts of a source. The function exists checks whether ns/NAME with a UID exists.
+func accountsIn(t *testing.T, test func(from *cuttable, exists func(name, uid string, want bool))) {
+	t.Helper()
 	bubble.Test(t, func(t *testing.T) {
-		from := newSource(t)
+		from := &cuttable{FakeControllerSource: newSource(t)}
 		from.Add(account("ns", "here", "1"))
-		source := &cuttable{ListerWatcher: from}
-		a, err := newAccounts(source, nil, zaptest.NewLogger(t))
+		a, err := newAccounts(from, nil, zaptest.NewLogger(t))
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		var wait sync.WaitGroup
-		defer wait.Wait()
-		defer cancel()
-		wait.Go(func() { a.Run(ctx) })
-		exists := func(name string, want bool) {
-			t.Helper()
-			if got := a.Exists(&user.DefaultInfo{Name: "system:serviceaccount:ns:" + name}); got != want {
-				t.Errorf("%s: got %t, want %t", name, got, want)
-			}
-		}
+		start(t, a.Run)
 		<-time.After(settle)
-		exists("here", true)
-		exists("new", false)
-		source.set(true)
-		<-time.After(time.Hour) // the permission is lost for longer than a failure is remembered
-		exists("new", true)
-		source.set(false)
-		<-time.After(2 * time.Minute) // the informer pauses for up to a minute before it watches again
-		exists("new", false)
+		test(from, func(name, uid string, want bool) {
+			t.Helper()
+			synctest.Wait()
+			identity := &user.DefaultInfo{Name: "system:serviceaccount:ns:" + name, UID: uid}
+			if got := a.Exists(identity); got != want {
+				t.Errorf("%s with the UID %q: got %t, want %t", name, uid, got, want)
+			}
+		})
 	})
+}
+
+// relists is longer than an informer's pause before it lists again.
+const relists = 2 * time.Minute
+
+// While the watch is refused, the periodic lists show deletions. Accounts that were created since the last list exist.
+func TestListsShowDeletionsWhileTheWatchIsRefused(t *testing.T) {
+	accountsIn(t, func(from *cuttable, exists func(name, uid string, want bool)) {
+		from.Add(account("ns", "again", "2"))
+		exists("again", "2", true)
+		exists("here", "", true)
+		exists("new", "", false)
+		from.set(refused)
+		<-time.After(time.Hour) // longer than a failure is remembered
+		exists("new", "4", true)
+		exists("new", "", true)
+		from.Add(account("ns", "new", "4"))
+		from.Delete(account("ns", "here", "1"))
+		from.Delete(account("ns", "again", "2"))
+		from.Add(account("ns", "again", "3"))
+		exists("again", "3", true)
+		<-time.After(relists)
+		exists("new", "4", true)
+		exists("here", "1", false)
+		exists("again", "2", false)
+		exists("again", "3", true)
+		exists("again", "5", true)
+		from.set(open)
+		<-time.After(relists)
+		exists("new", "4", true)
+		exists("new", "", true)
+		exists("again", "5", false)
+		exists("here", "1", false)
+		exists("here", "", false)
+	})
+}
+
+// While a watch is open but brings nothing, accounts that were created since exist.
+func TestNewAccountsExistWhileTheWatchHangs(t *testing.T) {
+	accountsIn(t, func(from *cuttable, exists func(name, uid string, want bool)) {
+		from.set(hanging)
+		<-time.After(relists)
+		from.Add(account("ns", "new", "2"))
+		exists("new", "2", true)
+		<-time.After(time.Hour)
+		exists("new", "2", true)
+		exists("here", "1", true)
+	})
+}
+
+// A watch that hangs, or is not answered, is replaced after its timeout. The list before the next watch shows
+// deletions.
+func TestWatchThatHangsIsReplaced(t *testing.T) {
+	for name, fault := range map[string]state{"hangs": hanging, "is not answered": silent} {
+		t.Run(name, func(t *testing.T) {
+			accountsIn(t, func(from *cuttable, exists func(name, uid string, want bool)) {
+				from.set(fault)
+				<-time.After(relists)
+				from.Delete(account("ns", "here", "1"))
+				exists("here", "1", true)
+				<-time.After(10*time.Minute + overdue + relists) // the longest timeout of an informer's watch
+				exists("here", "1", false)
+			})
+		})
+	}
 }

@@ -9,9 +9,10 @@
 //   - Changes that only add bindings, subjects, roles or rules are reported with Rights.Gained. A changed rule counts
 //     as removed and added, so it is reported with Rights.Lost.
 //   - While Objects.Current returns true, Find returns what the upstream has, apart from the delay of the network.
+//   - A service account with a UID counts as deleted only if it was, even while the watch is refused or hangs.
 //
-// If the facade is not allowed to read these objects, Failure returns the error, and no changes are reported. While
-// service accounts cannot be watched, all of them count as existing.
+// If the facade is not allowed to read these objects, Failure returns the error, no changes are reported, and all
+// service accounts count as existing.
 //
 // Each Run starts the goroutines of its informers, and returns when they have ended.
 package rbac

@@ -20,6 +20,7 @@ const failsFor = 90 * time.Second
 type followed struct {
 	resource string
 	informer toolscache.SharedIndexInformer
+	opened   *openings
 	log      *zap.Logger
 
 	mu       sync.Mutex // guards the fields below
@@ -37,8 +38,9 @@ type kind struct {
 }
 
 func follow(k kind, log *zap.Logger) (*followed, error) {
-	f := &followed{resource: k.resource, log: log,
-		informer: toolscache.NewSharedIndexInformer(k.source, k.example, 0, k.indexers)}
+	opened := &openings{}
+	f := &followed{resource: k.resource, opened: opened, log: log,
+		informer: toolscache.NewSharedIndexInformer(noted{opened, k.source}, k.example, 0, k.indexers)}
 	err := errors.Join(f.informer.SetTransform(k.trim), f.informer.SetWatchErrorHandlerWithContext(f.failed))
 	if err == nil && k.handler != nil {
 		_, err = f.informer.AddEventHandler(k.handler)
@@ -76,6 +78,15 @@ func (f *followed) state() error {
 	default:
 		return nil
 	}
+}
+
+// current reports whether the informer has what the upstream has now, apart from the delay of the network.
+func (f *followed) current() bool { return f.informer.HasSynced() && f.opened.last(settle) }
+
+// currentSince reports whether the informer's current objects include all that existed at a time and still exist.
+func (f *followed) currentSince(at time.Time) bool {
+	since := f.opened.since.Load()
+	return since != nil && !since.Before(at) && f.current()
 }
 
 func run(ctx context.Context, all ...*followed) {

@@ -2,8 +2,6 @@ package rbac
 
 import (
 	"context"
-	"sync/atomic"
-	"time"
 
 	"go.uber.org/zap"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,43 +14,40 @@ import (
 	"github.com/listfacade/listfacade/internal/serviceaccount"
 )
 
-// settle is how long a watch must be open before it counts as current. During this time it sends the changes since the
-// previous watch.
-const settle = time.Second
-
 // Objects watches the UIDs of all objects of one resource of the core group.
-type Objects struct {
-	all    *followed
-	opened *openings
-}
+type Objects struct{ all *followed }
 
 // NewObjects returns Objects of a resource, such as pods. It starts no goroutine.
 func NewObjects(client metadata.Interface, resource string, log *zap.Logger) (*Objects, error) {
+	return newObjects(metadataOf(client, resource), resource, nil, log)
+}
+
+func metadataOf(client metadata.Interface, resource string) toolscache.ListerWatcher {
 	all := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: resource})
-	return newObjects(&toolscache.ListWatch{
+	return &toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			return all.List(ctx, options)
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			return all.Watch(ctx, options)
 		},
-	}, resource, log)
+	}
 }
 
-func newObjects(from toolscache.ListerWatcher, resource string, log *zap.Logger) (*Objects, error) {
-	opened := &openings{}
+func newObjects(from toolscache.ListerWatcher, resource string, handler toolscache.ResourceEventHandler,
+	log *zap.Logger) (*Objects, error) {
 	all, err := follow(kind{
-		resource: resource, example: &metav1.PartialObjectMetadata{}, source: noted{opened, from},
-		indexers: toolscache.Indexers{}, trim: trimToUID,
+		resource: resource, example: &metav1.PartialObjectMetadata{}, source: from,
+		indexers: toolscache.Indexers{}, trim: trimToUID, handler: handler,
 	}, log)
-	return &Objects{all: all, opened: opened}, err
+	return &Objects{all: all}, err
 }
 
 // Run watches the objects until the context ends.
 func (o *Objects) Run(ctx context.Context) { run(ctx, o.all) }
 
 // Current reports whether Find returns what the upstream has now, apart from the delay of the network.
-func (o *Objects) Current() bool { return o.all.informer.HasSynced() && o.opened.last(settle) }
+func (o *Objects) Current() bool { return o.all.current() }
 
 // Find returns an object by its key: "namespace/name", or "name" without a namespace. It returns false if the object
 // does not exist. While Current returns false, the result may be outdated.
@@ -78,50 +73,4 @@ func trimToUID(object any) (any, error) {
 		Namespace: full.Namespace, Name: full.Name, UID: full.UID, ResourceVersion: full.ResourceVersion,
 		DeletionTimestamp: full.DeletionTimestamp,
 	}}, nil
-}
-
-// openings records since when an informer has an open watch.
-type openings struct{ since atomic.Int64 } // Unix nanoseconds; 0 while no watch is open
-
-// last reports whether a watch has been open for at least the given time.
-func (o *openings) last(least time.Duration) bool {
-	since := o.since.Load()
-	return since != 0 && time.Since(time.Unix(0, since)) >= least
-}
-
-// noted is a ListerWatcher that records its open watches. It supports no streaming lists: during a streaming list, a
-// watch is open, but the informer still has its previous objects.
-type noted struct {
-	opened *openings
-	toolscache.ListerWatcher
-}
-
-// IsWatchListSemanticsUnSupported makes informers list before they watch.
-func (noted) IsWatchListSemanticsUnSupported() bool { return true }
-
-// ListWithContext implements toolscache.ListerWithContext.
-func (n noted) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	return toolscache.ToListerWithContext(n.ListerWatcher).ListWithContext(ctx, options)
-}
-
-// WatchWithContext implements toolscache.WatcherWithContext.
-func (n noted) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	open, err := toolscache.ToWatcherWithContext(n.ListerWatcher).WatchWithContext(ctx, options)
-	if err != nil {
-		return nil, err
-	}
-	n.opened.since.Store(time.Now().UnixNano())
-	return notedWatch{n.opened, open}, nil
-}
-
-// notedWatch is a watch that records its end. An informer stops each watch that has ended.
-type notedWatch struct {
-	opened *openings
-	watch.Interface
-}
-
-// Stop implements watch.Interface.
-func (w notedWatch) Stop() {
-	w.opened.since.Store(0)
-	w.Interface.Stop()
 }

@@ -10,48 +10,69 @@ import (
 	"go.uber.org/zap/zaptest"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
-	toolscache "k8s.io/client-go/tools/cache"
+	cachetesting "k8s.io/client-go/tools/cache/testing"
 
 	"github.com/listfacade/listfacade/internal/serviceaccount"
 	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
-// cuttable is a source whose watches can be cut, and that then refuses new ones.
+// cuttable is a source whose watches can be cut.
 type cuttable struct {
-	toolscache.ListerWatcher
-	mu   sync.Mutex
-	cut  bool
-	open watch.Interface
+	*cachetesting.FakeControllerSource
+	mu   sync.Mutex // guards the fields below
+	next state
+	last watch.Interface
 }
 
-// Watch implements toolscache.ListerWatcher.
-func (c *cuttable) Watch(options metav1.ListOptions) (watch.Interface, error) {
+// state is what happens to the next watches.
+type state int
+
+const (
+	open    state = iota // they bring events
+	refused              // the upstream answers 403
+	hanging              // they bring nothing
+	silent               // the upstream does not answer
+)
+
+// WatchWithContext implements toolscache.WatcherWithContext.
+func (c *cuttable) WatchWithContext(ctx context.Context, options metav1.ListOptions) (w watch.Interface, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.cut {
+	switch c.next {
+	case refused:
 		return nil, errForbidden
+	case silent:
+		c.mu.Unlock()
+		<-ctx.Done()
+		c.mu.Lock()
+		return nil, ctx.Err()
+	case hanging:
+		w = watch.NewFake()
+		context.AfterFunc(ctx, w.Stop)
+	default:
+		w, err = c.FakeControllerSource.Watch(options)
 	}
-	var err error
-	c.open, err = c.ListerWatcher.Watch(options) //nolint:staticcheck // the source of the tests has no other method
-	return c.open, err
+	c.last = w
+	return w, err
 }
 
-// set cuts the source off, or connects it again.
-func (c *cuttable) set(cut bool) {
+// set ends the open watch, if there is one, and changes the state of the next watches.
+func (c *cuttable) set(next state) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.cut = cut; cut {
-		c.open.Stop()
+	c.next = next
+	if c.last != nil {
+		c.last.Stop()
+		c.last = nil
 	}
 }
 
 // Objects are current while their watch is open, and a second after it opened.
 func TestObjectsAreCurrentWhileWatched(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		from := newSource(t)
-		from.Add(account("ns", "here", "1"))
-		source := &cuttable{ListerWatcher: from}
-		o, err := newObjects(source, "serviceaccounts", zaptest.NewLogger(t))
+		source := &cuttable{FakeControllerSource: newSource(t)}
+		source.Add(account("ns", "here", "1"))
+		o, err := newObjects(source, "serviceaccounts", nil, zaptest.NewLogger(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,17 +84,13 @@ func TestObjectsAreCurrentWhileWatched(t *testing.T) {
 			}
 		}
 		current(false)
-		ctx, cancel := context.WithCancel(t.Context())
-		var wait sync.WaitGroup
-		defer wait.Wait()
-		defer cancel()
-		wait.Go(func() { o.Run(ctx) })
+		start(t, o.Run)
 		current(false)
 		<-time.After(settle)
 		current(true)
-		source.set(true)
+		source.set(refused)
 		current(false)
-		source.set(false)
+		source.set(open)
 		<-time.After(time.Minute) // the informer pauses before it watches again
 		current(true)
 	})
@@ -87,15 +104,11 @@ func TestObjectsAreFound(t *testing.T) {
 		leaving.DeletionTimestamp = &due
 		from.Add(account("ns", "here", "1"))
 		from.Add(leaving)
-		o, err := newObjects(from, "serviceaccounts", zaptest.NewLogger(t))
+		o, err := newObjects(from, "serviceaccounts", nil, zaptest.NewLogger(t))
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		var wait sync.WaitGroup
-		defer wait.Wait()
-		defer cancel()
-		wait.Go(func() { o.Run(ctx) })
+		start(t, o.Run)
 		synctest.Wait()
 		for key, want := range map[string]serviceaccount.Object{
 			"ns/here": {UID: "1"}, "ns/leaving": {UID: "2", Deletes: due.Time}, "ns/gone": {}, "other/here": {},

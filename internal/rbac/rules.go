@@ -117,10 +117,10 @@ func (r *Rules) lost(s *subjects) {
 	}
 }
 
-// notified reports a change of a role for the subjects of its bindings. While bindings are unknown, it reports the
-// change for all users.
+// notified reports a change of a role for the subjects of its bindings. While bindings are not watched, the role may
+// have unknown bindings, so it reports the change for all users.
 func (r *Rules) notified(report func(func(user.Info) bool), of role) {
-	if !r.bindings.informer.HasSynced() || !r.clusterBindings.informer.HasSynced() {
+	if !r.bindings.current() || !r.clusterBindings.current() {
 		report(allUsers)
 		return
 	}

@@ -1,7 +1,6 @@
 package rbac
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -204,11 +203,8 @@ func following(t *testing.T, fill func(cluster), test func(cluster, *recorder)) 
 		if r.Failure() == nil {
 			t.Error("got no failure before the first lists")
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		var wait sync.WaitGroup
-		defer wait.Wait()
-		defer cancel()
-		wait.Go(func() { r.Run(ctx) })
+		start(t, r.Run)
+		<-time.After(settle)
 		if got := reports.take(); got != "" {
 			t.Errorf("got %s for objects of the initial lists, want nothing", got)
 		}
@@ -261,11 +257,7 @@ func TestRoleChangeAffectsAllWhileBindingsAreUnreadable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		var wait sync.WaitGroup
-		defer wait.Wait()
-		defer cancel()
-		wait.Go(func() { r.Run(ctx) })
+		start(t, r.Run)
 		synctest.Wait()
 		if err := r.Failure(); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "watch rolebindings") {
 			t.Errorf("got failure %v", err)
@@ -273,6 +265,41 @@ func TestRoleChangeAffectsAllWhileBindingsAreUnreadable(t *testing.T) {
 		c.roles.Modify(aRole("a/r"))
 		if got := reports.take(); strings.Count(got, "lost") != len(people) {
 			t.Errorf("got %q, want all users", got)
+		}
+	})
+}
+
+// While bindings can be listed but not watched, a role may have bindings that no list contained yet. A change of the
+// role then affects all users.
+func TestRoleChangeAffectsAllWhileBindingsAreNotWatched(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		c, reports := newCluster(t), &recorder{}
+		from, bindings := c.sources(), &cuttable{FakeControllerSource: c.bindings}
+		from.bindings = bindings
+		c.roles.Add(aRole("a/r", "get", "list"))
+		r, err := newRules(from, reports, zaptest.NewLogger(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		start(t, r.Run)
+		<-time.After(settle)
+		bindings.set(refused)
+		c.bindings.Add(bind("a/x", "Role r", "user alice"))
+		if got := reports.take(); got != "" {
+			t.Fatalf("got %q while no watch runs, want nothing", got)
+		}
+		c.roles.Modify(aRole("a/r", "get"))
+		if got := reports.take(); strings.Count(got, "lost") != len(people) {
+			t.Errorf("got %q, want all users", got)
+		}
+		bindings.set(open)
+		<-time.After(relists)
+		if got := reports.take(); got != "gained alice" {
+			t.Errorf("got %q from the next list", got)
+		}
+		c.roles.Modify(aRole("a/r"))
+		if got := reports.take(); got != "lost alice" {
+			t.Errorf("got %q while bindings are watched, want lost alice", got)
 		}
 	})
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Kinds of requests to the upstream, as Observer receives them. The lists and watches of internal/rbac are not
-// observed.
+// Kinds of requests to the upstream, as Observer receives them. The lists and watches of internal/rbac and the requests
+// of AnonymousClient are not observed.
 const (
 	ForDocument    = "document"    // discovery, OpenAPI, version, health, metrics
 	ForPassThrough = "passthrough" // forwarded request of a client

@@ -41,7 +41,7 @@ type Client struct {
 	base *url.URL
 	http *http.Client
 	// transport without the facade's credentials, with separate connections, for clients' tokens and anonymous callers
-	anonymous http.RoundTripper
+	anonymous outageTransport
 	outage    *outage
 	hop       Hop
 }

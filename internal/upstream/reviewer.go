@@ -43,15 +43,22 @@ func (r *Reviewer) Get(ctx context.Context, path string) (int, []byte, error) {
 }
 
 // AnonymousClient sends anonymous requests.
-type AnonymousClient struct{ client *Client }
+type AnonymousClient struct {
+	client    *Client
+	transport http.RoundTripper
+}
 
 // Anonymous returns a client of the same upstream without credentials. A 401 response means that the upstream does not
-// accept anonymous callers.
-func (r *Reviewer) Anonymous() AnonymousClient { return AnonymousClient{client: r.client} }
+// accept anonymous callers, which is no failure. Observers are therefore not notified of these requests.
+func (r *Reviewer) Anonymous() AnonymousClient {
+	transport := r.client.anonymous
+	transport.observers = nil
+	return AnonymousClient{client: r.client, transport: transport}
+}
 
 // Get reads a path. It returns the response's code and at most 1 MiB of its body, within 10 s.
 func (n AnonymousClient) Get(ctx context.Context, path string) (int, []byte, error) {
-	return get(ctx, n.client, n.client.anonymous, path)
+	return get(ctx, n.client, n.transport, path)
 }
 
 func get(ctx context.Context, client *Client, transport http.RoundTripper, path string) (int, []byte, error) {

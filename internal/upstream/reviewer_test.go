@@ -11,12 +11,12 @@ import (
 const tokenReviews = "/apis/authentication.k8s.io/v1/tokenreviews"
 
 // inReview runs a test with a reviewer whose credential is a token.
-func inReview(t *testing.T, test func(*testing.T, *rig, *Reviewer)) {
+func inReview(t *testing.T, test func(*testing.T, *rig, *Reviewer), observers ...Observer) {
 	t.Helper()
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		config := r.Config()
 		config.BearerToken = "reviewers"
-		reviewer, err := NewReviewer(config, Hop{})
+		reviewer, err := NewReviewer(config, Hop{}, observers...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,8 +51,10 @@ func TestReviewer(t *testing.T) {
 	})
 }
 
-// The check whether anonymous callers are accepted is sent without credentials.
+// The check whether anonymous callers are accepted is sent without credentials. A refusal is an expected result, so
+// observers do not count it as a failure.
 func TestAnonymousProbe(t *testing.T) {
+	var observed asked
 	inReview(t, func(t *testing.T, r *rig, reviewer *Reviewer) {
 		for _, want := range []int{200, 401, 403, 302} {
 			r.Script("/version", func(w http.ResponseWriter, _ *http.Request) {
@@ -74,5 +76,11 @@ func TestAnonymousProbe(t *testing.T) {
 		if !IsUnreachable(err) || time.Since(began) != probeWait {
 			t.Errorf("got %v after %s", err, time.Since(began))
 		}
-	})
+		if reviewer.Silent() == 0 {
+			t.Error("got no outage without a response")
+		}
+		if len(observed.observed) > 0 {
+			t.Errorf("observers were notified of %v with the codes %v", observed.observed, observed.code)
+		}
+	}, &observed)
 }
