@@ -16,7 +16,7 @@ type Selection struct {
 	predicate  *selectors.Predicate
 	from       string
 	candidates iter.Seq[Run]
-	by         *demand // demand of the candidates' index if the lane has built it, else nil
+	by         *demand // measured use of the candidates' index if the lane has built it, else nil
 	indexed    bool    // whether the candidates come from an index
 	limit      int     // maximum of Selected; 0 means none
 	more       bool    // whether candidates follow after the limit

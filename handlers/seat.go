@@ -46,7 +46,7 @@ type seat struct {
 	taken  time.Time     // when the client last accepted a piece
 	leave  func()        // leaves stalls; nil if the response is not stalled
 	ended  bool          // another request has ended the response
-	over   bool
+	over   bool          // the response has ended, for any reason
 }
 
 // hold adds seats that the request has taken for a key. leave releases them, and must allow repeated calls.

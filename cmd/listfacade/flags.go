@@ -99,7 +99,7 @@ func shutdownFlags(c *facade.Config, f *pflag.FlagSet) {
 
 func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.StringSliceVar(&c.Preload, "preload", c.Preload,
-		"List of `resources` to cache from startup on, for example pods,deployments.apps. /readyz fails until they are synced, except resources that exceed their memory limit.")
+		"List of `resources` to cache from startup on, for example pods,deployments.apps. /readyz fails until they are synced, except resources that exceed their memoryBudget in the file of --config.")
 	f.StringSliceVar(&c.PreloadEncodings, "preload-encodings", c.PreloadEncodings,
 		"List of `encodings` in which the resources of --preload are cached: json, protobuf or both. Each encoding needs its own watch and memory.")
 	f.StringSliceVar(&c.Uncached, "uncached-resources", c.Uncached,

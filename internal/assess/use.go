@@ -33,7 +33,7 @@ type watchTimes struct {
 	ended    int           // started watches that also ended in the log
 	ends     time.Duration // sum of the start times of the ended watches
 	lifetime time.Duration // sum of the lifetimes of all watches that ended, without the time before the log
-	early    []span        // watches that ended, and began before each event that was read until then; not in ended
+	early    []span        // watches that began before the earliest event that was read when they ended; not in ended
 }
 
 type span struct{ from, to time.Duration }

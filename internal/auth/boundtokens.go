@@ -166,9 +166,9 @@ func (b *boundTokens) await(v *boundToken) (end func()) {
 	return end
 }
 
-// compare evaluates the review of a token; v is nil if the facade could not verify it. A review that names the same
-// user shows audiences. If the review refuses the token or names another user, compare marks the token as refused: the
-// upstream may have rules that the facade does not know.
+// compare evaluates the review of a token; v is nil if the facade could not verify it. If the review names the same
+// user, compare learns which of the token's audiences the upstream accepts. If the review refuses the token or names
+// another user, compare marks the token as refused: the upstream may have rules that the facade does not know.
 func (b *boundTokens) compare(v *boundToken, answer reviewed, err error) {
 	switch {
 	case v == nil || err != nil && !errors.Is(err, ErrUnauthenticated):

@@ -48,7 +48,7 @@ func (e *InvalidError) Error() string {
 // BusyError is returned when a source has too many failed logins, or when a review cannot begin in time.
 type BusyError struct {
 	After time.Duration // delay before a retry; above 0
-	share string        // share whose limit is exceeded; empty if unknown
+	share string        // Caller.Share of the caller; empty if unknown
 }
 
 func (e *BusyError) Error() string { return "too many reviews or failed logins" }

@@ -194,7 +194,7 @@ func (a *access) authorize(c Authorization, reviewer *upstream.Reviewer, account
 	a.paced = paced{host: reviewer.Host(), waiting: reviews.Paced}
 	rules, err := rbac.NewRules(roles, countedRights{Rights: reviews, metrics: s.metrics}, s.log.Named("rbac"))
 	if err != nil {
-		return fmt.Errorf("create client for roles and bindings: %w", err)
+		return fmt.Errorf("watch roles and bindings: %w", err)
 	}
 	a.parts = append(a.parts, reviews.Run, rules.Run)
 	a.reviewable.reviews = append(a.reviewable.reviews, reviews.CanReview)

@@ -24,8 +24,8 @@ func newDefined(o Options, metrics Metrics) defined {
 // unreadable reports whether the definition cannot be read. Then no check of the lane can succeed.
 func (d *defined) unreadable() bool { return d.definition != nil && !d.definition.Readable() }
 
-// confirm returns nil if the upstream still had the lane's definition at some moment after the call began. confirm is
-// called after a check. The objects of the check's State then have the representation of that moment.
+// confirm returns nil if the upstream still had the lane's definition at some moment after the call began. It is called
+// after a check, so the definition was valid for the objects of the check's State.
 func (d *defined) confirm(ctx context.Context) error {
 	if d.definition == nil {
 		return nil

@@ -27,7 +27,7 @@ type LaneStats struct {
 	HistoryBytes, FillBytes int64
 	Feeds, Watchers         int
 	Lag                     int64  // events of the lane that its feeds have not received yet
-	Epochs                  uint64 // number of lists that filled the lane since it started
+	Epochs                  uint64 // number of times that the lane was filled since it started
 	Applied, Expired        uint64 // events applied and watches expired since the lane started
 	Indexed                 uint64 // indexes that the lane built because of requests since it started
 }

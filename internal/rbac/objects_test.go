@@ -50,7 +50,7 @@ func (c *cuttable) WatchWithContext(ctx context.Context, options metav1.ListOpti
 		w = watch.NewFake()
 		context.AfterFunc(ctx, w.Stop)
 	default:
-		w, err = c.FakeControllerSource.Watch(options)
+		w, err = c.Watch(options)
 	}
 	c.last = w
 	return w, err

@@ -65,7 +65,7 @@ func (p *opening) open(ctx context.Context, at time.Time) (*Replay, error) {
 	}
 	rv, last := newest(all)
 	if rv < p.cut.RV && !slices.ContainsFunc(all, (*loaded).goesOn) {
-		p.log.Warn("The journal ends before the moment", zap.Uint64("resourceVersion", rv), zap.Time("time", last))
+		p.log.Warn("The journal ends before --at", zap.Uint64("resourceVersion", rv), zap.Time("time", last))
 		p.cut.RV = rv
 	}
 	if at.IsZero() {

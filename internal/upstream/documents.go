@@ -92,8 +92,8 @@ func (d *Documents) document(r DocumentRequest) document {
 // Get returns the upstream's response to a GET with the path, query and headers. While the upstream cannot be reached,
 // it returns a stored document of any age, because clients need discovery for every read. It returns an *OversizeError
 // if the document is too large to store; the caller should then forward the request. It returns a
-// *TooManyDocumentsError if the request gets no seat within ten seconds, or if the caller requests too many odd
-// representations.
+// *TooManyDocumentsError if the request gets no seat within ten seconds, or if the caller sends too many
+// unusual Accept headers.
 func (d *Documents) Get(ctx context.Context, r DocumentRequest) (*Document, error) {
 	wanted := d.document(r)
 	kept := wanted.store.get(wanted.key)

@@ -20,7 +20,7 @@ type pages struct {
 	useless  func() bool // reports whether the other server has failed; then no more pages are read
 
 	bytes       int64
-	read, flows int   // number of all pages, and of pages with flowHeader
+	read, flows int   // number of pages, and of pages with a FlowSchema in their headers
 	err         error // why reading ended early
 }
 

@@ -41,8 +41,8 @@ const (
 )
 
 // compilerFlags returns the flags of the go command. The Makefile and internal/testkit of the facade's module use the
-// same flags for other commands, because a package is compiled once for each set of flags. The standard library keeps
-// its default flags, which the facade also uses.
+// same flags for other commands, because a package is compiled once for each set of flags. The standard library has its
+// default flags, so builds of the facade and of the cluster share it.
 func (c Code) compilerFlags() []string {
 	if c == Optimized {
 		return nil
