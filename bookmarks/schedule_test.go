@@ -139,6 +139,27 @@ func TestWatchesOfOnePhaseShareTheirTicks(t *testing.T) {
 	}
 }
 
+// A watch of 2 to 3 s gets its bookmark at any phase, at most a second early and only once.
+func TestShortWatchGetsOneBookmark(t *testing.T) {
+	for life := 2100 * time.Millisecond; life <= 3*time.Second; life += 100 * time.Millisecond {
+		for phase := time.Duration(0); phase < time.Second; phase += 50 * time.Millisecond {
+			o := bookmarks.Options{Start: start, Deadline: start.Add(life), Phase: phase}
+			schedule := bookmarks.NewSchedule(o)
+			due, ok := schedule.Next()
+			since, last := due.Sub(start), life-2*time.Second
+			if !ok || since <= 0 || since > last {
+				t.Errorf("life %v, phase %v: got a bookmark after %v, %t, want one after at most %v", life, phase, since, ok, last)
+			}
+			if _, send := schedule.Take(due, 1); !send {
+				t.Errorf("life %v, phase %v: got no bookmark when it was due", life, phase)
+			}
+			if due, ok := schedule.Next(); ok {
+				t.Errorf("life %v, phase %v: got another bookmark after %v", life, phase, due.Sub(start))
+			}
+		}
+	}
+}
+
 func TestTakeBeforeDueChangesNothing(t *testing.T) {
 	schedule := bookmarks.NewSchedule(bookmarks.Options{Start: start})
 	before := schedule

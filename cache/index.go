@@ -2,6 +2,7 @@ package cache
 
 import (
 	"slices"
+	"unsafe"
 
 	"github.com/listfacade/listfacade/selectors"
 )
@@ -91,8 +92,9 @@ func reindexed(indexes []index, before, now *Object) []index {
 	return next
 }
 
-// pageBytes is the estimated cost in bytes of an index page without its entries.
-const pageBytes = 96
+// pageBytes is the cost in bytes of an index page without its entries: the Page, which the Go allocator rounds up to a
+// multiple of 16, the pointer to it, and its share of a chunk with the usual number of pages.
+const pageBytes = int(unsafe.Sizeof(Page{})+15)&^15 + 8 + (int(unsafe.Sizeof(chunk{}))+8)/fill
 
 // bytes returns about how many bytes of memory the index takes without its objects, which belong to the State.
 func (i *index) bytes() int64 {

@@ -35,6 +35,19 @@ func TestSizeMatchesMemory(t *testing.T) {
 	}
 }
 
+// TestIndexSizeMatchesMemory compares the memory of an index with the size that it reports.
+func TestIndexSizeMatchesMemory(t *testing.T) {
+	objects := numbered(200_000)
+	before := heap()
+	i := newIndex(FieldIndex(nodeField), objects)
+	measured := int64(heap() - before)
+	if got := i.bytes(); got < measured*99/100 || got > measured*101/100 {
+		t.Errorf("got %d bytes, want %d within 1%%", got, measured)
+	}
+	runtime.KeepAlive(objects)
+	runtime.KeepAlive(i)
+}
+
 // heap returns the bytes in use, after garbage and weakly referenced memory was collected.
 func heap() uint64 {
 	for range 3 {

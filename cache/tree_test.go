@@ -39,6 +39,30 @@ func TestTreeAgainstSortedSlice(t *testing.T) {
 	}
 }
 
+// Searches miss objects if a page or chunk has recorded a wrong end.
+func TestVerifyFindsWrongEnds(t *testing.T) {
+	hundreds := func(o *Object) string { return o.Name()[:4] }
+	for name, end := range map[string]func(*chunk) *position{
+		"page":  func(c *chunk) *position { return &c.pages[1].end },
+		"chunk": func(c *chunk) *position { return &c.end },
+	} {
+		for of, value := range map[string]func(*Object) string{"key": nil, "value": hundreds} {
+			tree := newTree(value, numbered(3*fill))
+			if err := tree.verify(); err != nil {
+				t.Fatal(err)
+			}
+			if at := end(tree.chunks[0]); of == "key" {
+				at.key = "ns/000000"
+			} else {
+				at.value = "0009"
+			}
+			if tree.verify() == nil {
+				t.Errorf("got no error for the wrong %s at the end of a %s", of, name)
+			}
+		}
+	}
+}
+
 func compareTree(t *testing.T, tree *tree, want map[string]*Object) {
 	t.Helper()
 	var got, sorted []*Object

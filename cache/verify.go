@@ -107,7 +107,13 @@ func (t *tree) verify() error {
 				}
 				last = o
 			}
+			if end := t.positionOf(last); p.end != end {
+				return fmt.Errorf("page %d of chunk %d recorded the end %q, want %q", pi, ci, p.end, end)
+			}
 			count += p.Len()
+		}
+		if end := t.positionOf(last); c.end != end {
+			return fmt.Errorf("chunk %d recorded the end %q, want %q", ci, c.end, end)
 		}
 		if count-before != c.count {
 			return fmt.Errorf("chunk %d recorded %d objects, want %d", ci, c.count, count-before)

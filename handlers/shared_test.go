@@ -49,7 +49,7 @@ func TestWatchesThatShareFramesSendAllInOrder(t *testing.T) {
 	})
 }
 
-// withoutBookmarks returns the events of objects: each watch has bookmarks at different times.
+// withoutBookmarks returns the events of objects. Bookmarks of two watches may come between different events.
 func withoutBookmarks(body string) string {
 	var kept []string
 	for line := range strings.Lines(body) {

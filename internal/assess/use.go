@@ -26,7 +26,8 @@ type use struct {
 
 // watchTimes are sums from which open computes how long watches were open. The events may come in any order, so the
 // start of the log is known only after the last event. Until settle is called, times are relative to tally.origin. Then
-// they are relative to the start of the log.
+// they are relative to the start of the log. A use that is folded is settled early, with the earliest event so far as
+// the start; only its lifetime is kept.
 type watchTimes struct {
 	started  int           // watches that began in the log
 	starts   time.Duration // sum of the start times of the started watches

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -263,6 +264,23 @@ func TestDiffUsesTheCheckpointBeforeDamage(t *testing.T) {
 		"hole configmaps <none> <none> 2026-11-26T03:47:13.000Z <none> " +
 			"the journal may lack events: from 2026-11-26T03:47:00.000Z to 2026-11-26T03:47:13.000Z",
 	}
+	if diff := cmp.Diff(want, rows(diffed(t, table(dir, "110", "120")))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A file of a wrong type in place of a segment is a hole.
+func TestDiffShowsPipeAsHole(t *testing.T) {
+	dir := shop(t, nothing, func(l *lane) { l.next(113); l.next(113) })
+	segments, err := journal.Segments(dir, "configmaps..v1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(segments[1].Path), syscall.Mkfifo(segments[1].Path, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	want := append(slices.Clone(wantShop), "hole configmaps <none> <none> 2026-11-26T03:47:13.000Z <none> "+
+		"the journal may lack events: from 2026-11-26T03:47:13.000Z to 2026-11-26T03:47:13.000Z")
 	if diff := cmp.Diff(want, rows(diffed(t, table(dir, "110", "120")))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -13,6 +13,7 @@ type report struct {
 	begun                            bool
 	equal, different, failed, missed int
 	passed                           int  // number of results for which all pages were forwarded
+	cached                           bool // whether a page of any result was not forwarded
 	unsure                           bool // whether pages of equal results may have been forwarded
 	objects                          int
 }
@@ -30,6 +31,7 @@ func (r *report) add(o outcome) error {
 			return err
 		}
 	}
+	r.cached = r.cached || o.passed.pages < o.passed.of
 	result := "equal"
 	switch {
 	case o.err != nil:
@@ -122,7 +124,7 @@ func (r *report) end() error {
 		_, err = fmt.Fprintln(r.out, "kube-apiserver sends no "+flowHeader+" header (API Priority and Fairness is off, or\n"+
 			"--against is also a facade): equal pages may have been forwarded")
 	}
-	if r.passed > 0 && r.equal+r.different == 0 && err == nil {
+	if r.passed > 0 && !r.cached && err == nil {
 		_, err = fmt.Fprintln(r.out, onlyForwarded)
 	}
 	switch {

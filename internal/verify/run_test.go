@@ -66,6 +66,21 @@ func TestResults(t *testing.T) {
 	}
 }
 
+// The command explains why no answer came from the cache only if none did.
+func TestForwardingIsExplainedIfNothingIsCached(t *testing.T) {
+	for secrets, want := range map[int]bool{1: false, 2: true} {
+		fakeFacade, fakeUpstream := pair()
+		fakeFacade.before = func(_ http.ResponseWriter, r *http.Request) {
+			pods := strings.HasSuffix(r.URL.Path, "/pods")
+			fakeFacade.flows = func(page int) bool { return pods || page < secrets }
+		}
+		text, code := compared(t, fakeFacade, fakeUpstream, Options{Resources: []string{"pods", "secrets"}})
+		if code != 2 || strings.Contains(text, onlyForwarded) != want {
+			t.Errorf("%d of 2 pages of secrets were forwarded: got exit code %d, want an explanation: %t\n%s", secrets, code, want, text)
+		}
+	}
+}
+
 // After a 429 the command waits as Retry-After demands, but not for ever.
 func TestBusyServerIsRetried(t *testing.T) {
 	for name, c := range map[string]struct {
