@@ -75,7 +75,7 @@ func NewSchedule(o Options) Schedule {
 		return s
 	}
 	s.settle(o.Start)
-	// In a watch of 2 to 3 s, the time with the phase may be before the start. Later, a bookmark at that time was sent.
+	// In a watch of 2 to 3 s, the last tick may be before the start. Its only bookmark is then due at the exact time.
 	if last := o.Deadline.Add(-beforeDeadline); s.next.IsZero() && last.After(o.Start) {
 		s.next = last
 	}
