@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -21,6 +22,7 @@ type followed struct {
 	resource string
 	informer toolscache.SharedIndexInformer
 	opened   *openings
+	missed   atomic.Bool // whether a role changed before the first list of bindings
 	log      *zap.Logger
 
 	mu       sync.Mutex // guards the fields below

@@ -47,11 +47,15 @@ func (c *cuttable) ListWithContext(ctx context.Context, options metav1.ListOptio
 	c.lists++
 	next := c.next
 	c.mu.Unlock()
-	if next == dead {
+	switch next {
+	case dead:
 		<-ctx.Done()
 		return nil, ctx.Err()
+	case unreadable:
+		return nil, errForbidden
+	default:
+		return c.List(options)
 	}
-	return c.List(options)
 }
 
 // listed returns the number of lists so far.
@@ -67,7 +71,7 @@ func (c *cuttable) WatchWithContext(ctx context.Context, options metav1.ListOpti
 	next := c.next
 	c.mu.Unlock()
 	switch next {
-	case refused:
+	case refused, unreadable:
 		return nil, errForbidden
 	case silent, dead:
 		<-ctx.Done()
