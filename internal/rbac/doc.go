@@ -12,8 +12,8 @@
 //   - While Objects.Current returns true, Find returns what the upstream has, apart from the delay of the network.
 //   - A service account with a UID counts as deleted only if it was, even while the watch is refused or hangs.
 //
-// If the facade is not allowed to read these objects, Failure returns the error, no changes are reported, and all
-// service accounts count as existing.
+// If the facade is not allowed to read these objects, Failure returns the error, no changes are reported, and service
+// accounts count as existing, except those with a UID whose deletion was noticed before.
 //
 // Each Run starts the goroutines of its informers, and returns when they have ended.
 package rbac
