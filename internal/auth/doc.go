@@ -35,7 +35,7 @@
 //     is cached only if the change cannot affect it.
 //   - Every WatchAuthorization is reviewed periodically, unless it needs no review. It ends when its permission ends.
 //   - After Lost, Check delays events until the upstream has confirmed the permission: for at most Hold during an
-//     outage, and otherwise for at most maxPendingWait.
+//     outage, and otherwise for at most maxPendingWait. Further changes do not extend this wait.
 //   - A WatchAuthorization also ends when its credential or its user becomes invalid, or after a long outage.
 //   - Reviews for watches after a change precede reviews of requests. Periodic reviews come last. A review that the
 //     facade did not send does not count as an outage.

@@ -116,7 +116,9 @@ func (r *Reviews) follow(ctx context.Context, d *sharedDecision, asked uint64, s
 	case len(d.watches) == 0: // released during the review, or ended by its refusal
 	case err != nil:
 		r.unanswered(d, began)
-	case !d.subject.trusts(reply.allowed, asked): // permissions changed during the review
+	case !reply.allowed: // even if permissions changed during the review, so that changes cannot keep a watch open
+		r.end(d, EndRevoked)
+	case !d.subject.trusts(true, asked): // permissions changed during the review
 		r.watches.schedule.put(d, time.Now().Add(r.config.Watches.Debounce), urgent)
 	default:
 		d.unanswered = time.Time{}

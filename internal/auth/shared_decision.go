@@ -59,9 +59,9 @@ func (t turn) rank() limit.Rank {
 
 // pendingAuthorization is a decision that waits for confirmation after a change of permissions.
 type pendingAuthorization struct {
-	since  time.Time
-	failed atomic.Bool   // whether a review was sent and failed
-	over   chan struct{} // closed when the decision is confirmed, dropped, or suspended again by a newer change
+	since  time.Time     // time of the first change that is not confirmed yet
+	failed atomic.Bool   // whether a review was sent and failed since the last change
+	over   chan struct{} // closed when the decision is confirmed or dropped
 }
 
 // watchAuthorizations is the state of all watch authorizations. Not safe for concurrent use.
@@ -90,12 +90,14 @@ func (w *watchAuthorizations) nextReview() time.Time {
 	return time.Now().Add(time.Duration((0.8 + 0.4*rand.Float64()) * float64(w.config.Every)))
 }
 
-// suspend stops the events of all watches with this decision until it is confirmed.
+// suspend stops the events of all watches with this decision until it is confirmed. A newer change does not extend the
+// maximum wait: a user who may change roles could otherwise delay the events of others without limit.
 func (w *watchAuthorizations) suspend(d *sharedDecision) {
-	old := d.pending.Swap(&pendingAuthorization{since: time.Now(), over: make(chan struct{})})
-	if old != nil {
-		close(old.over)
+	if p := d.pending.Load(); p != nil {
+		p.failed.Store(false)
+		return
 	}
+	d.pending.Store(&pendingAuthorization{since: time.Now(), over: make(chan struct{})})
 }
 
 // confirm lets the events of all watches with this decision pass.

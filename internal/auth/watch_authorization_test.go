@@ -245,6 +245,39 @@ func TestEarlierAnswerDoesNotEndPendingAuthorization(t *testing.T) {
 	})
 }
 
+// When permissions change during every review, events wait for a limited time, and a refusal ends the watch.
+func TestContinualChangesDoNotDelayEventsForever(t *testing.T) {
+	for name, c := range map[string]struct {
+		allow bool
+		want  error
+		most  time.Duration
+	}{"left": {true, nil, maxPendingWait}, "taken": {false, ErrRevoked, time.Second}} {
+		t.Run(name, func(t *testing.T) {
+			j := newJudge()
+			following(t, ReviewsConfig{Upstream: newSlow(j, 4, 20*time.Millisecond)}, func(t *testing.T, r *Reviews) {
+				w := hold(t, r, podsOf(person("alice"), "a"))
+				defer w.Release()
+				j.set(func() { j.allow = func(authorizationv1.SubjectAccessReviewSpec) bool { return c.allow } })
+				ctx, cancel := context.WithTimeout(t.Context(), 2*maxPendingWait)
+				var changes sync.WaitGroup
+				defer changes.Wait()
+				defer cancel()
+				r.Lost(named("alice"))
+				changes.Go(func() {
+					for ctx.Err() == nil {
+						<-time.After(10 * time.Millisecond)
+						r.Lost(named("alice"))
+					}
+				})
+				began := time.Now()
+				if err := w.Check(ctx); !errors.Is(err, c.want) || time.Since(began) > c.most {
+					t.Errorf("got %v after %s, want %v after at most %s", err, time.Since(began), c.want, c.most)
+				}
+			})
+		})
+	}
+}
+
 // A permission that is lost between Authorize and Hold is reviewed before the first event.
 func TestLossBeforeHoldIsReviewedFirst(t *testing.T) {
 	j := newJudge()

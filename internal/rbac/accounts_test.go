@@ -145,19 +145,57 @@ func TestNewAccountsExistWhileTheWatchHangs(t *testing.T) {
 	})
 }
 
-// A watch that hangs, or is not answered, is replaced after its timeout. The list before the next watch shows
+// A watch that hangs, or is not answered, is replaced after its timeout. The one list before the next watch shows
 // deletions.
 func TestWatchThatHangsIsReplaced(t *testing.T) {
-	for name, fault := range map[string]state{"hangs": hanging, "is not answered": silent} {
+	for name, fault := range map[string]state{
+		"hangs": hanging, "hangs and ends without an error": mute, "is not answered": silent,
+	} {
 		t.Run(name, func(t *testing.T) {
 			accountsIn(t, func(from *cuttable, exists func(name, uid string, want bool)) {
+				lists := from.listed()
 				from.set(fault)
-				<-time.After(relists)
+				<-time.After(settle)
+				from.then(open)
 				from.Delete(account("ns", "here", "1"))
 				exists("here", "1", true)
 				<-time.After(10*time.Minute + overdue + relists) // the longest timeout of an informer's watch
 				exists("here", "1", false)
+				if got := from.listed() - lists; got != 1 {
+					t.Errorf("got %d lists, want one", got)
+				}
 			})
 		})
 	}
+}
+
+// A list that hangs is repeated.
+func TestListThatHangsIsRepeated(t *testing.T) {
+	accountsIn(t, func(from *cuttable, exists func(name, uid string, want bool)) {
+		lists := from.listed()
+		from.set(dead)
+		<-time.After(maxAnswer + relists) // the watch is not answered, and then the list
+		if from.listed() == lists {
+			t.Error("got no list")
+		}
+		from.Delete(account("ns", "here", "1"))
+		from.set(open)
+		<-time.After(maxAnswer + relists)
+		exists("here", "1", false)
+	})
+}
+
+// A watch that the upstream opens late lasts until its own timeout, so the informer does not list.
+func TestWatchThatOpensLateIsKept(t *testing.T) {
+	accountsIn(t, func(from *cuttable, exists func(name, uid string, want bool)) {
+		lists := from.listed()
+		from.set(late)
+		<-time.After(time.Hour)
+		if got := from.listed() - lists; got != 0 {
+			t.Errorf("got %d lists, want none", got)
+		}
+		from.Delete(account("ns", "here", "1"))
+		<-time.After(maxAnswer)
+		exists("here", "1", false)
+	})
 }

@@ -5,14 +5,15 @@
 //
 // The package promises:
 //   - Every change of a role or binding that may remove a permission is reported with Rights.Lost, for all affected
-//     users, groups and service accounts. This includes changes that only a later list shows.
+//     users, groups and service accounts. This includes changes that only a later list shows. A changed role affects
+//     the subjects of a binding that is received later when it is received.
 //   - Changes that only add bindings, subjects, roles or rules are reported with Rights.Gained. A changed rule counts
-//     as removed and added, so it is reported with Rights.Lost.
+//     as removed and added, so it is reported with Rights.Lost. So is a binding that is received late.
 //   - While Objects.Current returns true, Find returns what the upstream has, apart from the delay of the network.
 //   - A service account with a UID counts as deleted only if it was, even while the watch is refused or hangs.
 //
-// If the facade is not allowed to read these objects, Failure returns the error, no changes are reported, and all
-// service accounts count as existing.
+// If the facade is not allowed to read these objects, Failure returns the error, no changes are reported, and service
+// accounts count as existing, except those with a UID whose deletion was noticed before.
 //
 // Each Run starts the goroutines of its informers, and returns when they have ended.
 package rbac

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -21,6 +22,7 @@ type followed struct {
 	resource string
 	informer toolscache.SharedIndexInformer
 	opened   *openings
+	missed   atomic.Bool // whether a role changed before the first list of bindings
 	log      *zap.Logger
 
 	mu       sync.Mutex // guards the fields below
@@ -39,8 +41,9 @@ type kind struct {
 
 func follow(k kind, log *zap.Logger) (*followed, error) {
 	opened := &openings{}
+	source := noted{opened, log.With(zap.String("resource", k.resource)), k.source}
 	f := &followed{resource: k.resource, opened: opened, log: log,
-		informer: toolscache.NewSharedIndexInformer(noted{opened, k.source}, k.example, 0, k.indexers)}
+		informer: toolscache.NewSharedIndexInformer(source, k.example, 0, k.indexers)}
 	err := errors.Join(f.informer.SetTransform(k.trim), f.informer.SetWatchErrorHandlerWithContext(f.failed))
 	if err == nil && k.handler != nil {
 		_, err = f.informer.AddEventHandler(k.handler)

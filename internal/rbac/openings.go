@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.uber.org/zap"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -16,9 +17,14 @@ import (
 // previous watch.
 const settle = time.Second
 
-// overdue is how long a watch may outlast its timeout. An informer's watch has a timeout of five to ten minutes, after
-// which the upstream ends it. A watch that lasts longer hangs.
-const overdue = 30 * time.Second
+const (
+	// maxAnswer is how long a list, or the opening of a watch, may take, including the retries of client-go. Servers that
+	// work take seconds.
+	maxAnswer = 2 * time.Minute
+	// overdue is how long a watch may outlast its timeout. An informer's watch has a timeout of five to ten minutes, after
+	// which the upstream ends it. A watch that lasts longer hangs.
+	overdue = 30 * time.Second
+)
 
 // errHung makes an informer list again.
 var errHung = apierrors.NewResourceExpired("the previous watch hung")
@@ -26,7 +32,7 @@ var errHung = apierrors.NewResourceExpired("the previous watch hung")
 // openings records since when an informer has an open watch.
 type openings struct {
 	since atomic.Pointer[time.Time] // nil while no watch is open
-	hung  atomic.Bool               // whether the last watch hung
+	hung  atomic.Bool               // whether a watch hung since the last list
 }
 
 // last reports whether a watch has been open for at least the given time.
@@ -35,10 +41,11 @@ func (o *openings) last(least time.Duration) bool {
 	return since != nil && time.Since(*since) >= least
 }
 
-// noted is a ListerWatcher that records its open watches, and ends a watch that hangs. It supports no streaming lists:
-// during a streaming list, a watch is open, but the informer still has its previous objects.
+// noted is a ListerWatcher that records its open watches, and ends lists and watches that hang. It supports no
+// streaming lists: during a streaming list, a watch is open, but the informer still has its previous objects.
 type noted struct {
 	opened *openings
+	log    *zap.Logger
 	toolscache.ListerWatcher
 }
 
@@ -47,6 +54,9 @@ func (noted) IsWatchListSemanticsUnSupported() bool { return true }
 
 // ListWithContext implements toolscache.ListerWithContext.
 func (n noted) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	n.opened.hung.Store(false)
+	ctx, cancel := context.WithTimeout(ctx, maxAnswer)
+	defer cancel()
 	return toolscache.ToListerWithContext(n.ListerWatcher).ListWithContext(ctx, options)
 }
 
@@ -56,18 +66,21 @@ func (n noted) WatchWithContext(ctx context.Context, options metav1.ListOptions)
 		return nil, errHung
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	var hangs *time.Timer
-	if seconds := options.TimeoutSeconds; seconds != nil {
-		hangs = time.AfterFunc(time.Duration(*seconds)*time.Second+overdue, func() {
-			n.opened.hung.Store(true)
-			cancel()
-		})
-	}
+	hangs := time.AfterFunc(maxAnswer, func() {
+		n.log.Warn("Watch hangs; listing again")
+		n.opened.hung.Store(true)
+		cancel()
+	})
 	open, err := toolscache.ToWatcherWithContext(n.ListerWatcher).WatchWithContext(ctx, options)
 	w := notedWatch{opened: n.opened, hangs: hangs, cancel: cancel, Interface: open}
 	if err != nil {
 		w.release()
 		return nil, err
+	}
+	if seconds := options.TimeoutSeconds; seconds != nil {
+		hangs.Reset(time.Duration(*seconds)*time.Second + overdue)
+	} else {
+		hangs.Stop()
 	}
 	n.opened.since.Store(new(time.Now()))
 	return w, nil
@@ -76,7 +89,7 @@ func (n noted) WatchWithContext(ctx context.Context, options metav1.ListOptions)
 // notedWatch is a watch that records its end. An informer stops each watch that has ended.
 type notedWatch struct {
 	opened *openings
-	hangs  *time.Timer // nil for a watch without a timeout
+	hangs  *time.Timer // ends the watch
 	cancel context.CancelFunc
 	watch.Interface
 }
@@ -89,8 +102,6 @@ func (w notedWatch) Stop() {
 }
 
 func (w notedWatch) release() {
-	if w.hangs != nil {
-		w.hangs.Stop()
-	}
+	w.hangs.Stop()
 	w.cancel()
 }

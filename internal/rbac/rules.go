@@ -45,7 +45,8 @@ func NewRules(client toolscache.Getter, rights Rights, log *zap.Logger) (*Rules,
 func newRules(from sources, rights Rights, log *zap.Logger) (*Rules, error) {
 	r := &Rules{rights: rights}
 	onRole := handler{added: r.roleAdded, changed: r.roleChanged, deleted: r.roleDeleted}
-	onBinding := handler{added: r.bindingAdded, changed: r.bindingChanged, deleted: r.bindingDeleted}
+	onBinding := handler{listed: r.bindingListed, added: r.bindingAdded, changed: r.bindingChanged,
+		deleted: r.bindingDeleted}
 	index := toolscache.Indexers{byRole: indexByRole}
 	var errs [4]error
 	r.bindings, errs[0] = follow(kind{"rolebindings", &rbacv1.RoleBinding{}, from.bindings, index, trim, onBinding}, log)
@@ -67,7 +68,14 @@ func (r *Rules) Failure() error {
 	return errors.Join(r.bindings.state(), r.clusterBindings.state(), r.roles.state(), r.clusterRoles.state())
 }
 
-func (r *Rules) bindingAdded(object any) { r.gained(subjectsOf(bindingOf(object))) }
+// bindingListed is called for the objects of the first list. If a role changed before, its subjects were unknown.
+func (r *Rules) bindingListed(object any) {
+	if r.kindOf(bindingOf(object)).missed.Swap(false) {
+		r.rights.Lost(allUsers)
+	}
+}
+
+func (r *Rules) bindingAdded(object any) { r.subjectsAdded(bindingOf(object)) }
 
 func (r *Rules) bindingDeleted(object any) { r.lost(subjectsOf(bindingOf(object))) }
 
@@ -80,7 +88,24 @@ func (r *Rules) bindingChanged(before, after any) {
 	}
 	removed, added := without(old.subjects, now.subjects), without(now.subjects, old.subjects)
 	r.lost(subjectsOf(binding{namespace: old.namespace, subjects: removed}))
-	r.gained(subjectsOf(binding{namespace: now.namespace, subjects: added}))
+	r.subjectsAdded(binding{namespace: now.namespace, subjects: added})
+}
+
+// subjectsAdded reports new subjects of a binding. If the binding is received late, its role may have lost rules since
+// the binding was created. notified did not know these subjects then, so they may have lost permissions.
+func (r *Rules) subjectsAdded(b binding) {
+	if r.kindOf(b).current() {
+		r.gained(subjectsOf(b))
+	} else {
+		r.lost(subjectsOf(b))
+	}
+}
+
+func (r *Rules) kindOf(b binding) *followed {
+	if b.namespace == "" {
+		return r.clusterBindings
+	}
+	return r.bindings
 }
 
 func (r *Rules) roleAdded(object any) { r.notified(r.rights.Gained, roleOf(object)) }
@@ -117,15 +142,15 @@ func (r *Rules) lost(s *subjects) {
 	}
 }
 
-// notified reports a change of a role for the subjects of its bindings. While bindings are not watched, the role may
-// have unknown bindings, so it reports the change for all users.
+// notified reports a change of a role for the subjects of its known bindings. If a binding is received later, its
+// subjects are reported then (subjectsAdded, bindingListed). To report all users was rejected: while bindings cannot be
+// watched, a user who may change one Role without bindings could delay the events of all users.
 func (r *Rules) notified(report func(func(user.Info) bool), of role) {
-	if !r.bindings.current() || !r.clusterBindings.current() {
-		report(allUsers)
-		return
-	}
 	var bound subjects
 	for _, bindings := range []*followed{r.bindings, r.clusterBindings} {
+		if !bindings.informer.HasSynced() {
+			bindings.missed.Store(true) // before the index is read, so that no binding is overlooked
+		}
 		objects, err := bindings.informer.GetIndexer().ByIndex(byRole, of.name)
 		if err != nil { // cannot happen: the index exists
 			report(allUsers)
@@ -147,16 +172,20 @@ func subjectsOf(b binding) *subjects {
 	return &s
 }
 
-// handler calls functions for changes. Objects of the initial list are not changes.
+// handler calls functions for changes. Objects of the initial list are not changes; listed is called for them.
 type handler struct {
+	listed         func(any) // may be nil
 	added, deleted func(any)
 	changed        func(before, after any)
 }
 
 // OnAdd implements toolscache.ResourceEventHandler.
 func (h handler) OnAdd(object any, isInInitialList bool) {
-	if !isInInitialList {
+	switch {
+	case !isInInitialList:
 		h.added(object)
+	case h.listed != nil:
+		h.listed(object)
 	}
 }
 

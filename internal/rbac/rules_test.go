@@ -34,8 +34,9 @@ var people = []user.Info{
 
 // recorder records the calls of Rights, as "lost alice" for each affected user.
 type recorder struct {
-	mu  sync.Mutex // guards all
-	all []string
+	mu     sync.Mutex // guards the fields below
+	all    []string
+	called int
 }
 
 // Gained implements Rights.
@@ -47,11 +48,20 @@ func (t *recorder) Lost(affected func(user.Info) bool) { t.note("lost", affected
 func (t *recorder) note(what string, affected func(user.Info) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.called++
 	for _, person := range people {
 		if affected(person) {
 			t.all = append(t.all, what+" "+strings.TrimPrefix(person.GetName(), "system:serviceaccount:"))
 		}
 	}
+}
+
+// calls returns the number of calls so far.
+func (t *recorder) calls() int {
+	synctest.Wait()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.called
 }
 
 // take returns the calls since the last time, in alphabetical order.
@@ -246,13 +256,17 @@ func (refusing) Watch(metav1.ListOptions) (watch.Interface, error) { return nil,
 
 var errForbidden = apierrors.NewForbidden(schema.GroupResource{Group: rbacv1.GroupName, Resource: "rolebindings"}, "", fmt.Errorf("no"))
 
-// If bindings cannot be read, Failure returns the error, and a change of a role affects all users.
-func TestRoleChangeAffectsAllWhileBindingsAreUnreadable(t *testing.T) {
+// If bindings cannot be read, Failure returns the error, and a change of a role affects no user. Their first list then
+// affects all users once.
+func TestRoleChangeAffectsAllWhenBindingsBecomeReadable(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		c, reports := newCluster(t), &recorder{}
-		from := c.sources()
-		from.bindings = refusing{}
-		c.roles.Add(aRole("a/r", "get"))
+		from, bindings := c.sources(), &cuttable{FakeControllerSource: c.bindings}
+		from.bindings = bindings
+		bindings.set(unreadable)
+		c.roles.Add(aRole("a/r", "get", "list"))
+		c.bindings.Add(bind("a/x", "Role r", "user alice"))
+		c.bindings.Add(bind("a/y", "Role r", "user bob"))
 		r, err := newRules(from, reports, zaptest.NewLogger(t))
 		if err != nil {
 			t.Fatal(err)
@@ -262,7 +276,15 @@ func TestRoleChangeAffectsAllWhileBindingsAreUnreadable(t *testing.T) {
 		if err := r.Failure(); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "watch rolebindings") {
 			t.Errorf("got failure %v", err)
 		}
-		c.roles.Modify(aRole("a/r"))
+		c.roles.Modify(aRole("a/r", "get"))
+		if got := reports.take(); got != "" {
+			t.Errorf("got %q while bindings are unreadable, want nothing", got)
+		}
+		bindings.set(open)
+		<-time.After(relists)
+		if got := reports.calls(); got != 1 {
+			t.Errorf("got %d calls, want one", got)
+		}
 		if got := reports.take(); strings.Count(got, "lost") != len(people) {
 			t.Errorf("got %q, want all users", got)
 		}
@@ -270,13 +292,15 @@ func TestRoleChangeAffectsAllWhileBindingsAreUnreadable(t *testing.T) {
 }
 
 // While bindings can be listed but not watched, a role may have bindings that no list contained yet. A change of the
-// role then affects all users.
-func TestRoleChangeAffectsAllWhileBindingsAreNotWatched(t *testing.T) {
+// role does not affect all users: anyone who may change a role could delay the events of others. The next list reports
+// the subjects of new bindings.
+func TestSubjectsOfLateBindingsMayHaveLostPermissions(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		c, reports := newCluster(t), &recorder{}
 		from, bindings := c.sources(), &cuttable{FakeControllerSource: c.bindings}
 		from.bindings = bindings
 		c.roles.Add(aRole("a/r", "get", "list"))
+		c.bindings.Add(bind("a/y", "Role other", "group team"))
 		r, err := newRules(from, reports, zaptest.NewLogger(t))
 		if err != nil {
 			t.Fatal(err)
@@ -285,21 +309,21 @@ func TestRoleChangeAffectsAllWhileBindingsAreNotWatched(t *testing.T) {
 		<-time.After(settle)
 		bindings.set(refused)
 		c.bindings.Add(bind("a/x", "Role r", "user alice"))
-		if got := reports.take(); got != "" {
-			t.Fatalf("got %q while no watch runs, want nothing", got)
-		}
+		c.bindings.Modify(bind("a/y", "Role other", "group team", "user bob"))
+		synctest.Wait() // until the watch has ended
 		c.roles.Modify(aRole("a/r", "get"))
-		if got := reports.take(); strings.Count(got, "lost") != len(people) {
-			t.Errorf("got %q, want all users", got)
+		if got := reports.take(); got != "" {
+			t.Fatalf("got %q before the next list, want nothing", got)
+		}
+		<-time.After(relists)
+		if got := reports.take(); got != "lost alice, lost bob" {
+			t.Errorf("got %q from the next list, want lost alice, lost bob", got)
 		}
 		bindings.set(open)
 		<-time.After(relists)
+		c.bindings.Add(bind("a/z", "Role other", "user alice"))
 		if got := reports.take(); got != "gained alice" {
-			t.Errorf("got %q from the next list", got)
-		}
-		c.roles.Modify(aRole("a/r"))
-		if got := reports.take(); got != "lost alice" {
-			t.Errorf("got %q while bindings are watched, want lost alice", got)
+			t.Errorf("got %q while bindings are watched, want gained alice", got)
 		}
 	})
 }
