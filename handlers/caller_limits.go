@@ -236,8 +236,8 @@ func (l *limiter) seats(ctx context.Context, out *reply, q *Request, pool *limit
 // spread is the number of seconds over which the retries of refused requests are distributed.
 const spread = 5
 
-// tooMany returns the 429 of kube-apiserver's priority and fairness. Its Retry-After is at least the given time, but at
-// most maxRetryAfter.
+// tooMany returns a 429 with the message of kube-apiserver's priority and fairness, which sends it as plain text. Its
+// Retry-After is at least the given time, but at most maxRetryAfter.
 func tooMany(after time.Duration) error {
 	seconds := max(int(math.Ceil(after.Seconds())), 1+rand.IntN(spread))
 	return apierrors.NewTooManyRequests("Too many requests, please try again later.", min(seconds, maxRetryAfter))

@@ -99,8 +99,9 @@ func answerTo(q *Request, lane Lane, p plan) fresh.Answer {
 // resources, so a freshness check advances the lane. If the upstream has not reached rv either, reached waits
 // (semantics 2.2).
 //
-// A request is forwarded at once if no check succeeds and the upstream sends no bookmarks. It is also forwarded at
-// once if the lane is not at rv, and the answer is small (fresh.Answer.Small) or kube-apiserver reads it from etcd.
+// A request is forwarded at once if a check finds that the lane is wrong, or if no check succeeds and the upstream
+// sends no bookmarks. It is also forwarded at once if the lane is not at rv, and the answer is small
+// (fresh.Answer.Small) or kube-apiserver reads it from etcd.
 // All other requests wait for the lane, because the upstream must not send large lists to all of them. After the wait,
 // a page with a low limit may be forwarded, so that its client can finish the list.
 func (s *Server) reached(ctx context.Context, q *Request, lane Lane, rv cache.RV,
@@ -110,7 +111,7 @@ func (s *Server) reached(ctx context.Context, q *Request, lane Lane, rv cache.RV
 		switch {
 		case unreached != nil && ctx.Err() != nil:
 			return nil, route{}, ctx.Err()
-		case errors.Is(unreached, fresh.ErrUnproven) && !lane.Marked(),
+		case errors.Is(unreached, fresh.ErrContradicted), errors.Is(unreached, fresh.ErrUnproven) && !lane.Marked(),
 			isUnreached(unreached) && (answer.Small() || q.resource.ReadFromEtcd()):
 			return nil, forwardFor(observe.Unproven), nil
 		}

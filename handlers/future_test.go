@@ -30,6 +30,28 @@ func TestQuietLaneReachesVersionInTime(t *testing.T) {
 	})
 }
 
+// A large list at a version is forwarded if the lane reaches the version with other objects than the upstream has.
+func TestContradictedLaneDoesNotAnswer(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *facade) {
+		for i := range manyObjects + 1 {
+			f.Put(fmt.Sprint("big/", i), strings.Repeat("x", 500))
+		}
+		f.get(t, reads[0])
+		<-time.After(time.Minute)
+		var now uint64 // of the upstream; the lane has not received it
+		f.Script(testkit.AskRoll, func(w http.ResponseWriter, _ *http.Request) {
+			rv := f.Put("big/0", "2")
+			now = f.Elsewhere()
+			_, _ = fmt.Fprintf(w, `{"metadata":{"resourceVersion":"%d"},"items":[]}`, rv)
+		})
+		response, body := f.get(t, fmt.Sprintf("/api/v1/configmaps?resourceVersion=%d", f.Elsewhere()))
+		if response.StatusCode != http.StatusOK || !holds(body, now) || f.Asked(testkit.AskRoll) != 1 {
+			t.Errorf("got %d after %d roll calls, want the upstream's list at %d: %s", response.StatusCode,
+				f.Asked(testkit.AskRoll), now, body[:min(len(body), 300)])
+		}
+	})
+}
+
 // While kube-apiserver throttles, a small read at a version that the lane has not received is forwarded each time. No
 // client gets an error that the version is too large.
 func TestSmallReadsAreForwardedWhileProbesAreThrottled(t *testing.T) {

@@ -65,8 +65,9 @@ type Log struct {
 
 	unwritten atomic.Int64 // lines in the queue and in writes that have not ended
 
-	open sync.RWMutex // guards over; held for reading while a line is put into the queue
-	over bool         // no line is put into the queue any more
+	open    sync.RWMutex // guards over and counted; held for reading while a line begins or ends to be unwritten
+	over    bool         // later lines are lost
+	counted bool         // Run has counted the unwritten lines as lost
 
 	mu  sync.Mutex // guards out
 	out io.WriteCloser
@@ -146,10 +147,24 @@ func (l *Log) record(e *observe.Event, stage auditinternal.Stage) bool {
 	if l.config.Mode == Batch {
 		return l.enqueue(line, isUnknown(e.Caller))
 	}
-	l.unwritten.Add(1)
 	defer recycle(line)
+	if !l.begin() {
+		return false
+	}
 	defer e.Waited(observe.Auditing, e.Waiting(observe.Auditing))
 	return l.write(*line, 1)
+}
+
+// begin counts a line as unwritten, unless the line is lost because Run has ended.
+func (l *Log) begin() bool {
+	l.open.RLock()
+	defer l.open.RUnlock()
+	if l.over {
+		l.lost(1, errEnded)
+		return false
+	}
+	l.unwritten.Add(1)
+	return true
 }
 
 func isUnknown(caller user.Info) bool { return caller == nil || caller.GetName() == user.Anonymous }
@@ -194,7 +209,17 @@ func recycle(line *[]byte) {
 
 // write writes the lines of the given number of events. It returns false if the write failed.
 func (l *Log) write(text []byte, events int) bool {
-	defer l.unwritten.Add(-int64(events))
+	err := l.put(text)
+	l.open.RLock()
+	defer l.open.RUnlock()
+	l.unwritten.Add(-int64(events))
+	if err != nil && !l.counted {
+		l.lost(events, err)
+	}
+	return err == nil
+}
+
+func (l *Log) put(text []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	began := time.Now()
@@ -202,11 +227,7 @@ func (l *Log) write(text []byte, events int) bool {
 	if took := time.Since(began); took > slowWrite {
 		l.log.Warn("Audit log write was slow", zap.Duration("took", took), zap.Int("bytes", len(text)))
 	}
-	if err != nil {
-		l.lost(events, err)
-		return false
-	}
-	return true
+	return err
 }
 
 func (l *Log) lost(events int, why error) {
@@ -228,11 +249,18 @@ func (l *Log) Run(ctx context.Context) {
 	select {
 	case <-written:
 	case <-late.C:
-		l.closeQueue()
-		lines, _ := l.Waiting()
-		l.counts.AuditErrors(plugin, lines)
-		l.log.Error("Failed to flush audit log before the timeout", zap.Int("linesLost", lines))
+		l.giveUp()
 	}
+}
+
+// giveUp counts the unwritten lines as lost. It does not wait for their writes.
+func (l *Log) giveUp() {
+	l.open.Lock()
+	l.over, l.counted = true, true
+	lines, _ := l.Waiting()
+	l.open.Unlock()
+	l.counts.AuditErrors(plugin, lines)
+	l.log.Error("Failed to flush audit log before the timeout", zap.Int("linesLost", lines))
 }
 
 // writeAll writes queued lines until the context ends, then the remaining ones, and closes the output.

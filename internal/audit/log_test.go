@@ -19,6 +19,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/oplog"
+	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
@@ -271,14 +272,21 @@ func TestEventsAfterTheEndAreLost(t *testing.T) {
 	}
 }
 
-// stuck is an output on a disk that answers no write until it is released.
-type stuck chan struct{}
+// lost returns the number of events that were not written.
+func (c *counted) lost() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.errors[plugin]
+}
 
-func (s stuck) Write(p []byte) (int, error) { <-s; return len(p), nil }
+// stuck is an output on a disk that answers each write with the next error from a channel.
+type stuck chan error
+
+func (s stuck) Write(p []byte) (int, error) { return len(p), <-s }
 func (stuck) Close() error                  { return nil }
 
 // Events that are not written ten seconds after the end, and all later events, are counted as lost: those in the queue,
-// and those whose write has not ended.
+// and those whose write has not ended. They count once, even if the write fails later.
 func TestEventsOfStuckDiskAreLost(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		l, counts := logOf(t, everything, func(*Config) {})
@@ -299,11 +307,49 @@ func TestEventsOfStuckDiskAreLost(t *testing.T) {
 		end()
 		running.Wait()
 		goThrough(l, eventOf("list", "pods"))
-		if lost := counts.errors[plugin]; lost != 24 {
+		disk <- errNotStored
+		close(disk)
+		synctest.Wait()
+		if lost := counts.lost(); lost != 24 {
 			t.Errorf("got %d lost events, want 24", lost)
 		}
-		close(disk)
 	})
+}
+
+// In mode blocking, the same applies to events of requests that wait for the disk, and no later request waits. Writes
+// that then fail do not count again.
+func TestBlockedEventsOfStuckDiskAreLost(t *testing.T) {
+	l, counts := logOf(t, everything, func(c *Config) { c.Mode = Blocking })
+	_ = l.out.Close()
+	disk := make(stuck)
+	l.out = disk
+	var asking sync.WaitGroup
+	ask := func() { asking.Go(func() { goThrough(l, eventOf("list", "pods")) }) }
+	for range 3 {
+		ask()
+	}
+	testkit.Eventually(t, "three lines wait", func() error {
+		if lines, _ := l.Waiting(); lines != 3 {
+			return fmt.Errorf("got %d", lines)
+		}
+		return nil
+	})
+	l.giveUp()
+	ask()
+	testkit.Eventually(t, "two later lines are lost, too", func() error {
+		if lost := counts.lost(); lost != 5 {
+			return fmt.Errorf("got %d lost events", lost)
+		}
+		return nil
+	})
+	for range 3 {
+		disk <- errNotStored
+	}
+	asking.Wait()
+	if lost := counts.lost(); lost != 8 {
+		t.Errorf("got %d lost events, want 8: each request has a second line", lost)
+	}
+	l.finish()
 }
 
 // Concurrent requests leave complete lines, and none is lost.

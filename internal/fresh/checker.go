@@ -3,6 +3,7 @@ package fresh
 import (
 	"cmp"
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -161,8 +162,17 @@ func (c *Checker) Recent(ctx context.Context, arrived time.Time, answer Answer) 
 	return nil, check, err
 }
 
-// check runs the checks that choose returns, until one succeeds or no further check is worth its price.
+// check runs freshness checks. During a check, another reader's check may find that the lane contradicts the upstream.
 func (c *Checker) check(ctx context.Context, answer Answer) (*cache.State, Check, error) {
+	state, check, err := c.runChecks(ctx, answer)
+	if err == nil && c.distrusted.Load() {
+		return nil, check, ErrContradicted
+	}
+	return state, check, err
+}
+
+// runChecks runs the checks that choose returns, until one succeeds or no further check is worth its price.
+func (c *Checker) runChecks(ctx context.Context, answer Answer) (*cache.State, Check, error) {
 	before, err := c.lane.State()
 	if err != nil {
 		return nil, byUpstream, err
@@ -206,7 +216,8 @@ func (c *Checker) check(ctx context.Context, answer Answer) (*cache.State, Check
 
 // Reach brings the lane up to a resourceVersion that it has possibly not received because its resource is quiet. It
 // returns nil when the lane has reached that version, and ErrAhead if the upstream has not reached it. It returns
-// ErrUnproven if no check could bring the lane there at a lower cost than the upstream's own answer.
+// ErrUnproven if no check could bring the lane there at a lower cost than the upstream's own answer. It returns
+// ErrContradicted if a check finds that the lane is wrong, even if the lane has reached that version.
 func (c *Checker) Reach(ctx context.Context, want cache.RV, answer Answer) error {
 	if _, err := c.lane.WaitFor(ctx, want, grace); err == nil {
 		return nil // the usual case: the client read or wrote the version a moment ago
@@ -216,6 +227,14 @@ func (c *Checker) Reach(ctx context.Context, want cache.RV, answer Answer) error
 	}
 	c.readers.Add(1)
 	defer c.readers.Add(-1)
+	err := c.reach(ctx, want, answer)
+	if (err == nil || errors.Is(err, ErrUnproven)) && c.distrusted.Load() {
+		return ErrContradicted
+	}
+	return err
+}
+
+func (c *Checker) reach(ctx context.Context, want cache.RV, answer Answer) error {
 	_, now, err := c.checkByProbe(ctx)
 	switch {
 	case now.store == nil:
@@ -231,7 +250,11 @@ func (c *Checker) Reach(ctx context.Context, want cache.RV, answer Answer) error
 			c.noteMissed(now)
 		}
 		if c.mayCallRoll(state) {
-			if _, err := c.checkByRollCall(ctx, 0, answer); err == nil && c.hasReached(want) {
+			_, err := c.checkByRollCall(ctx, 0, answer)
+			switch {
+			case c.distrusted.Load():
+				return ErrContradicted
+			case err == nil && c.hasReached(want):
 				return nil
 			}
 		}

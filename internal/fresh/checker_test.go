@@ -381,6 +381,61 @@ func testContradiction(t *testing.T, answer Answer) {
 	})
 }
 
+// differing is a Source that has another object than its lane at the version of its roll call.
+type differing struct {
+	*testLane
+	t *testing.T
+}
+
+// CallRoll implements Source. The lane reaches the version during the call.
+func (d differing) CallRoll(ctx context.Context) (*RollCall, error) {
+	call, err := d.testLane.CallRoll(ctx)
+	d.deliver(d.t, "other", call.RV)
+	return call, err
+}
+
+// A lane that reaches a version with other objects has not reached it, even if the upstream already gives too many
+// costly answers.
+func TestContradictedLaneDoesNotReachVersion(t *testing.T) {
+	for _, answer := range []Answer{page, Endless()} {
+		bubble.Test(t, func(t *testing.T) {
+			quiet := newUpstream(t, "quiet").lanes["quiet"]
+			quiet.checker.membership.source = differing{quiet, t}
+			quiet.checker.forwarded.Store(int64(maxForwarded))
+			quiet.heldUp = true
+			rv := quiet.write(t, "a")
+			err := quiet.checker.Reach(t.Context(), rv, answer)
+			if !errors.Is(err, ErrContradicted) || quiet.contradict != 1 || quiet.opened() != 0 {
+				t.Errorf("got %v, %d calls of Contradicted and %d progress watches, want ErrContradicted, 1 and 0",
+					err, quiet.contradict, quiet.opened())
+			}
+		})
+	}
+}
+
+// A reader that waits for a progress watch gets no State of a lane that another reader has found to be wrong.
+func TestContradictionDuringProgressWatch(t *testing.T) {
+	for name, read := range map[string]func(context.Context, *Checker, cache.RV) error{
+		"Recent": func(ctx context.Context, c *Checker, _ cache.RV) error {
+			_, _, err := c.Recent(ctx, time.Now(), Endless())
+			return err
+		},
+		"Reach": func(ctx context.Context, c *Checker, rv cache.RV) error { return c.Reach(ctx, rv, Endless()) },
+	} {
+		bubble.Test(t, func(t *testing.T) {
+			u, pods := large(t, "pods")
+			rv := u.change()
+			time.AfterFunc(time.Second/2, func() { pods.checker.distrust(pods.Contradicted) })
+			if err := read(t.Context(), pods.checker, rv); !errors.Is(err, ErrContradicted) {
+				t.Errorf("%s: got %v, want ErrContradicted", name, err)
+			}
+			if pods.opened() == 0 || !pods.checker.hasReached(rv) {
+				t.Errorf("%s: got no bookmark, want one that brings the lane to the upstream's version", name)
+			}
+		})
+	}
+}
+
 // The account contains the latest versions. It has no entry for older ones.
 func TestAccountIsBounded(t *testing.T) {
 	a := newAccount(8)

@@ -11,12 +11,13 @@ var (
 	ErrUnproven = errors.New("the cache could not be confirmed fresh")
 	// ErrAhead is returned if the wanted resourceVersion is higher than the upstream's.
 	ErrAhead = errors.New("the resourceVersion is higher than the upstream's")
+	// ErrContradicted is the ErrUnproven of a lane that a check found to be wrong. The lane has to be listed again.
+	ErrContradicted = fmt.Errorf("%w: it contradicts the upstream", ErrUnproven)
 	// ErrUnsupported is returned by a Source for a kind of request that the upstream never answers.
 	ErrUnsupported = errors.New("the upstream does not support this request")
 
-	errCheaper      = fmt.Errorf("%w at a lower cost than the upstream's answer", ErrUnproven)
-	errSetBack      = errors.New("the upstream is at an earlier resourceVersion than before")
-	errContradicted = fmt.Errorf("%w: its objects differ from the upstream's at the same resourceVersion", ErrUnproven)
-	errStopped      = errors.New("freshness checks have stopped")
-	errNoResource   = errors.New("no resource to read the resourceVersion from")
+	errCheaper    = fmt.Errorf("%w at a lower cost than the upstream's answer", ErrUnproven)
+	errSetBack    = errors.New("the upstream is at an earlier resourceVersion than before")
+	errStopped    = errors.New("freshness checks have stopped")
+	errNoResource = errors.New("no resource to read the resourceVersion from")
 )

@@ -103,7 +103,7 @@ func (c *Checker) checkByRollCall(ctx context.Context, held cache.RV, answer Ans
 		switch {
 		case state.RV() == call.RV && !call.matches(state):
 			c.distrust(c.filler.Contradicted)
-			return nil, errContradicted
+			return nil, ErrContradicted
 		case state.RV() >= call.RV:
 			return state, nil
 		}

@@ -1,5 +1,7 @@
 package limit
 
+import "iter"
+
 // census counts per key. It finds a key with the highest count in constant time, because counts are small and change by
 // one. The zero value is empty. Not safe for concurrent use.
 type census[K comparable] struct {
@@ -42,4 +44,25 @@ func (c *census[K]) most(preferred K) K {
 		return key
 	}
 	panic("limit: census is empty")
+}
+
+// descending returns the keys from the highest count to the lowest, and among equal ones the preferred key first. The
+// loop may lower the count of its key by one. The key then comes again with the lower count.
+func (c *census[K]) descending(preferred K) iter.Seq[K] {
+	return func(yield func(K) bool) {
+		for n := len(c.byCount) - 1; n > 0; n-- {
+			if n >= len(c.byCount) {
+				continue // no key has this count any more
+			}
+			keys := c.byCount[n]
+			if _, ok := keys[preferred]; ok && !yield(preferred) {
+				return
+			}
+			for key := range keys {
+				if key != preferred && !yield(key) {
+					return
+				}
+			}
+		}
+	}
 }

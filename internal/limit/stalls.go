@@ -15,6 +15,10 @@ type StallBounds struct {
 // idleAfter is how long a client must have read nothing before its response may be ended in favor of another.
 const idleAfter = time.Second
 
+// searchPause is the time without a search among all keys after a failed search. Refused responses try again all the
+// time, and a search may look at every response.
+const searchPause = 10 * time.Millisecond
+
 // Stalled is a response that waits for its client to read. Its methods must not block.
 type Stalled interface {
 	// TakenAt returns the time at which the client last read something.
@@ -25,8 +29,8 @@ type Stalled interface {
 
 // Stalls bounds the responses that wait for their clients to read. When a key reaches its bound, a new response of the
 // key ends the key's oldest idle response. When another bound is reached, a new response ends the oldest idle response
-// of the key with the most responses. A response is idle when its client has read nothing for a second. Safe for
-// concurrent use.
+// of the key with the most responses among the keys that have an idle one, unless its own key has more. A response is
+// idle when its client has read nothing for a second. Safe for concurrent use.
 type Stalls struct {
 	bounds StallBounds
 
@@ -34,6 +38,7 @@ type Stalls struct {
 	byKey  map[string]*list.List // lists of *stall, oldest first
 	counts census[string]
 	bytes  int64
+	paused time.Time // end of searchPause
 }
 
 type stall struct {
@@ -74,16 +79,12 @@ func (s *Stalls) Enter(key string, bytes int64, answer Stalled) (leave func(), e
 func (s *Stalls) enter(one *stall) (ended []*stall, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for key, full := s.full(one); full; key, full = s.full(one) {
-		oldest := oldestIdle(s.byKey[key])
-		if oldest == nil {
-			for _, other := range ended {
-				s.count(other, 1)
-			}
-			return nil, ErrBusy
+	ended, enough := s.choose(one)
+	if !enough {
+		for _, other := range ended {
+			s.count(other, 1)
 		}
-		s.count(oldest, -1)
-		ended = append(ended, oldest)
+		return nil, ErrBusy
 	}
 	for _, other := range ended {
 		s.unlink(other)
@@ -92,20 +93,41 @@ func (s *Stalls) enter(one *stall) (ended []*stall, err error) {
 	return ended, nil
 }
 
-// full reports whether an old response must end before the given one enters, and returns the key of the old response.
-func (s *Stalls) full(one *stall) (key string, full bool) {
-	switch {
-	case s.counts.counts[one.key] >= s.bounds.One:
-		return one.key, true
-	case s.counts.all >= s.bounds.All || s.counts.all > 0 && s.bytes+one.bytes > s.bounds.Bytes:
-		return s.counts.most(one.key), true
+// choose chooses the responses that must end before the given one enters, and subtracts them from the counts. enough
+// is false if they do not make enough room.
+func (s *Stalls) choose(one *stall) (ending []*stall, enough bool) {
+	now := time.Now()
+	end := func(key string) bool {
+		oldest := oldestIdle(s.byKey[key], now)
+		if oldest != nil {
+			s.count(oldest, -1)
+			ending = append(ending, oldest)
+		}
+		return oldest != nil
 	}
-	return "", false
+	counts, paused := s.counts.counts, now.Before(s.paused)
+	if counts[one.key] >= s.bounds.One && !end(one.key) {
+		return ending, false
+	}
+	for key := range s.counts.descending(one.key) {
+		if !s.isFull(one) || counts[key] < counts[one.key] || !end(key) && paused {
+			break
+		}
+	}
+	if enough = !s.isFull(one); !enough && !paused {
+		s.paused = now.Add(searchPause)
+	}
+	return ending, enough
 }
 
-func oldestIdle(stalled *list.List) *stall {
+// isFull reports whether the given response exceeds a bound over all keys.
+func (s *Stalls) isFull(one *stall) bool {
+	return s.counts.all >= s.bounds.All || s.counts.all > 0 && s.bytes+one.bytes > s.bounds.Bytes
+}
+
+func oldestIdle(stalled *list.List, now time.Time) *stall {
 	for e := stalled.Front(); e != nil; e = e.Next() {
-		if one := e.Value.(*stall); !one.ending && time.Since(one.answer.TakenAt()) >= idleAfter {
+		if one := e.Value.(*stall); !one.ending && now.Sub(one.answer.TakenAt()) >= idleAfter {
 			return one
 		}
 	}

@@ -14,6 +14,7 @@ import (
 type answers struct {
 	*Stalls
 	ended []string
+	looks int // calls of TakenAt
 }
 
 type answer struct {
@@ -22,7 +23,7 @@ type answer struct {
 	taken time.Time
 }
 
-func (a *answer) TakenAt() time.Time { return a.taken }
+func (a *answer) TakenAt() time.Time { a.of.looks++; return a.taken }
 
 func (a *answer) End() { a.of.ended = append(a.of.ended, a.name) }
 
@@ -90,6 +91,68 @@ func TestRefusedResponseEndsNoOther(t *testing.T) {
 		}
 		leave()
 		if _, _, err := s.enter("a", "large", 700); err != nil || !slices.Equal(s.ended, []string{"a1"}) {
+			t.Errorf("got %v and ended %q, want a1 ended", err, s.ended)
+		}
+	})
+}
+
+// Of many keys with one response each, a few responses are idle. They end for a new response that needs them all. For
+// one that needs more, no response ends, and the next refusals in the same moment do not look at all responses again.
+func TestIdleResponsesOfAnyKeyEnd(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		s := &answers{Stalls: NewStalls(StallBounds{One: 10, All: 100, Bytes: 1000})}
+		var all []*answer
+		for i := range 50 {
+			one, _, err := s.enter(strconv.Itoa(i), strconv.Itoa(i), 20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, one)
+		}
+		<-time.After(idleAfter)
+		for i, one := range all {
+			if i%20 != 3 {
+				one.taken = time.Now()
+			}
+		}
+		before := s.Load()
+		for i := range 10 {
+			s.looks = 0
+			if _, _, err := s.enter("new", "large", 61); !errors.Is(err, ErrBusy) || len(s.ended) != 0 || s.Load() != before {
+				t.Fatalf("got %v, ended %q and %+v, want ErrBusy, none and %+v", err, s.ended, s.Load(), before)
+			}
+			if i > 0 && s.looks > 5 {
+				t.Errorf("got a look at %d responses, want one after the few that are idle", s.looks)
+			}
+		}
+		<-time.After(searchPause)
+		if _, _, err := s.enter("new", "large", 60); err != nil {
+			t.Fatal(err)
+		}
+		if slices.Sort(s.ended); !slices.Equal(s.ended, []string{"23", "3", "43"}) || s.bytes != 1000 {
+			t.Errorf("ended %q for %d bytes in total, want 3, 23 and 43 for 1000", s.ended, s.bytes)
+		}
+	})
+}
+
+// A key whose clients all read ends no response of a key that has fewer.
+func TestKeyWithMostEndsNoneOfOthers(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		s := &answers{Stalls: NewStalls(StallBounds{One: 10, All: 3, Bytes: 1000})}
+		if _, _, err := s.enter("a", "a1", 1); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(idleAfter)
+		for _, name := range []string{"b1", "b2"} {
+			if _, _, err := s.enter("b", name, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, _, err := s.enter("b", "b3", 1); !errors.Is(err, ErrBusy) || len(s.ended) != 0 {
+			t.Errorf("got %v and ended %q, want ErrBusy and none", err, s.ended)
+		}
+		<-time.After(searchPause)
+		if _, _, err := s.enter("c", "c1", 1); err != nil || !slices.Equal(s.ended, []string{"a1"}) {
 			t.Errorf("got %v and ended %q, want a1 ended", err, s.ended)
 		}
 	})

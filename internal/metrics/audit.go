@@ -73,8 +73,8 @@ func newAuditCollector(read AuditSource) *auditCollector {
 	}
 	return &auditCollector{
 		read:  read,
-		lines: desc("lines", "Lines that wait to be written to the audit log; above 10,000 lines, events are dropped."),
-		bytes: desc("bytes", "Bytes of memory of the lines that wait to be written to the audit log; above 32 MiB, events are dropped."),
+		lines: desc("lines", "Lines not yet written to the audit log. In mode batch, events above 10,000 are dropped."),
+		bytes: desc("bytes", "Bytes of memory of the audit log's buffer in mode batch; above 32 MiB, events are dropped."),
 	}
 }
 
