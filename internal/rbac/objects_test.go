@@ -83,6 +83,7 @@ func (c *cuttable) WatchWithContext(ctx context.Context, options metav1.ListOpti
 		return c.opened(hangs(ctx), nil)
 	case late:
 		<-time.After(maxAnswer - time.Second)
+	case open:
 	}
 	w, err := c.Watch(options)
 	if err == nil {
