@@ -84,7 +84,7 @@ func TestReplayEqualsExactLists(t *testing.T) {
 	for range 20 {
 		w.write(t)
 	}
-	end := record(t, dir)
+	end := record(t, s, dir)
 	awaitJournal(t, dir)
 	var samples []sample
 	wanted := settings.Amount(50, 1000)
@@ -101,7 +101,7 @@ func TestReplayEqualsExactLists(t *testing.T) {
 			for range 5 {
 				w.write(t)
 			}
-			end = record(t, dir)
+			end = record(t, s, dir)
 		}
 	}
 	end()

@@ -129,11 +129,30 @@ func serve(t *testing.T, dir, at string, set ...func(*replay.Options)) (config *
 
 func number(rv uint64) string { return strconv.FormatUint(rv, 10) }
 
-// record starts a facade that writes a journal until the returned function is called.
-func record(t *testing.T, dir string) (end func()) {
+// record starts a facade that writes a journal until the returned function is called. The journal then has all earlier
+// changes of the kinds.
+func record(t *testing.T, s *suite.Fixture, dir string) (end func()) {
 	t.Helper()
 	f := suite.StartFacade(t, suite.Cluster(t), recording(dir))
-	return func() { f.Close(t) }
+	return func() {
+		for i := range kinds {
+			awaitVersion(t, f, &kinds[i], kinds[i].put(t, s, fmt.Sprint("last-", time.Now().UnixNano())))
+		}
+		f.Close(t)
+	}
+}
+
+// awaitVersion waits until the lane of a kind has a resourceVersion, and therefore everything before it.
+func awaitVersion(t *testing.T, f *suite.Facade, k *kind, rv uint64) {
+	t.Helper()
+	testkit.Eventually(t, "the lane has a version", func() error {
+		for _, lane := range f.Lanes() {
+			if lane.Group == k.Group && lane.Resource == k.Resource && lane.ResourceVersion >= rv {
+				return nil
+			}
+		}
+		return fmt.Errorf("no lane of %s has version %d", k.Resource, rv)
+	})
 }
 
 // awaitJournal waits until the journal has a lane of each kind, and discovery.

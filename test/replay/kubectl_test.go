@@ -16,7 +16,7 @@ func TestKubectlReadsAReplay(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	s.DefineGadgets(t)
 	dir := filepath.Join(t.TempDir(), "journal")
-	end := record(t, dir)
+	end := record(t, s, dir)
 	awaitJournal(t, dir)
 	for i := range kinds {
 		kinds[i].put(t, s, "web")

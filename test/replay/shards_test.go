@@ -37,11 +37,9 @@ func TestShardsOfAReplay(t *testing.T) {
 			}
 		}
 	}
-	end := record(t, dir)
+	end := record(t, s, dir)
 	awaitJournal(t, dir)
 	rv = max(rv, s.Put(t, suite.ConfigMaps, "last", "", "1"))
-	end()
-	config, _ := serve(t, dir, number(rv))
 	upstream := suite.NewClients(t, s.Config).Typed
 	maps, err := upstream.CoreV1().ConfigMaps(s.Namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -51,6 +49,8 @@ func TestShardsOfAReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	end()
+	config, _ := serve(t, dir, number(rv))
 	for _, accept := range []string{plainJSON, protobuf, table} {
 		prefers := rest.CopyConfig(config)
 		prefers.AcceptContentTypes = accept
