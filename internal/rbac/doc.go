@@ -8,7 +8,8 @@
 //     users, groups and service accounts. This includes changes that only a later list shows. A changed role affects
 //     the subjects of a binding that is received later when it is received.
 //   - Changes that only add bindings, subjects, roles or rules are reported with Rights.Gained. A changed rule counts
-//     as removed and added, so it is reported with Rights.Lost. So is a binding that is received late.
+//     as removed and added, so it is reported with Rights.Lost. So is a binding that is received late, if its role has
+//     lost rules.
 //   - While Objects.Current returns true, Find returns what the upstream has, apart from the delay of the network.
 //   - A service account with a UID counts as deleted only if it was, even while the watch is refused or hangs.
 //

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -22,7 +21,6 @@ type followed struct {
 	resource string
 	informer toolscache.SharedIndexInformer
 	opened   *openings
-	missed   atomic.Bool // whether a role changed before the first list of bindings
 	log      *zap.Logger
 
 	mu       sync.Mutex // guards the fields below

@@ -67,7 +67,7 @@ func (n noted) WatchWithContext(ctx context.Context, options metav1.ListOptions)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	hangs := time.AfterFunc(maxAnswer, func() {
-		n.log.Warn("Watch hangs; listing again")
+		n.log.Warn("Watch hangs, or was not opened in time; listing again")
 		n.opened.hung.Store(true)
 		cancel()
 	})

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apiserver/pkg/authentication/user"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/lru"
 )
 
 // Rights receives the users whose permissions may have changed. affected(user) reports whether a user is one of them.
@@ -28,7 +29,12 @@ type Rules struct {
 	rights                    Rights
 	roles, clusterRoles       *followed
 	bindings, clusterBindings *followed
+	shrunk                    *lru.Cache // names of roles that have lost rules
 }
+
+// maxShrunk is the maximum number of roles in Rules.shrunk, the least recently used first. Each takes about 200 bytes.
+// For a role that was dropped, the new subjects of bindings count as gained.
+const maxShrunk = 8192
 
 type sources struct {
 	roles, clusterRoles, bindings, clusterBindings toolscache.ListerWatcher
@@ -43,7 +49,7 @@ func NewRules(client toolscache.Getter, rights Rights, log *zap.Logger) (*Rules,
 }
 
 func newRules(from sources, rights Rights, log *zap.Logger) (*Rules, error) {
-	r := &Rules{rights: rights}
+	r := &Rules{rights: rights, shrunk: lru.New(maxShrunk)}
 	onRole := handler{added: r.roleAdded, changed: r.roleChanged, deleted: r.roleDeleted}
 	onBinding := handler{listed: r.bindingListed, added: r.bindingAdded, changed: r.bindingChanged,
 		deleted: r.bindingDeleted}
@@ -68,10 +74,10 @@ func (r *Rules) Failure() error {
 	return errors.Join(r.bindings.state(), r.clusterBindings.state(), r.roles.state(), r.clusterRoles.state())
 }
 
-// bindingListed is called for the objects of the first list. If a role changed before, its subjects were unknown.
+// bindingListed is called for the objects of the first list.
 func (r *Rules) bindingListed(object any) {
-	if r.kindOf(bindingOf(object)).missed.Swap(false) {
-		r.rights.Lost(allUsers)
+	if b := bindingOf(object); r.mayHaveLost(b) {
+		r.lost(subjectsOf(b))
 	}
 }
 
@@ -88,35 +94,43 @@ func (r *Rules) bindingChanged(before, after any) {
 	}
 	removed, added := without(old.subjects, now.subjects), without(now.subjects, old.subjects)
 	r.lost(subjectsOf(binding{namespace: old.namespace, subjects: removed}))
-	r.subjectsAdded(binding{namespace: now.namespace, subjects: added})
+	r.subjectsAdded(binding{namespace: now.namespace, subjects: added, role: now.role})
 }
 
-// subjectsAdded reports new subjects of a binding. If the binding is received late, its role may have lost rules since
-// the binding was created. notified did not know these subjects then, so they may have lost permissions.
+// subjectsAdded reports new subjects of a binding.
 func (r *Rules) subjectsAdded(b binding) {
-	if r.kindOf(b).current() {
-		r.gained(subjectsOf(b))
-	} else {
+	if r.mayHaveLost(b) {
 		r.lost(subjectsOf(b))
+	} else {
+		r.gained(subjectsOf(b))
 	}
 }
 
-func (r *Rules) kindOf(b binding) *followed {
+// mayHaveLost reports whether the subjects of a binding that was just received may have lost permissions. If the
+// binding is received late, and its role has lost rules, notified may not have known these subjects then.
+func (r *Rules) mayHaveLost(b binding) bool {
+	bindings := r.bindings
 	if b.namespace == "" {
-		return r.clusterBindings
+		bindings = r.clusterBindings
 	}
-	return r.bindings
+	_, shrunk := r.shrunk.Get(b.role)
+	return shrunk && !bindings.current()
 }
 
 func (r *Rules) roleAdded(object any) { r.notified(r.rights.Gained, roleOf(object)) }
 
-func (r *Rules) roleDeleted(object any) { r.notified(r.rights.Lost, roleOf(object)) }
+func (r *Rules) roleDeleted(object any) { r.roleShrunk(roleOf(object)) }
+
+func (r *Rules) roleShrunk(of role) {
+	r.shrunk.Add(of.name, nil) // before the bindings are read, so that none is overlooked
+	r.notified(r.rights.Lost, of)
+}
 
 func (r *Rules) roleChanged(before, after any) {
 	old, now := roleOf(before), roleOf(after)
 	switch {
 	case !contains(now.rules, old.rules):
-		r.notified(r.rights.Lost, now)
+		r.roleShrunk(now)
 	case !contains(old.rules, now.rules):
 		r.notified(r.rights.Gained, now)
 	}
@@ -143,14 +157,11 @@ func (r *Rules) lost(s *subjects) {
 }
 
 // notified reports a change of a role for the subjects of its known bindings. If a binding is received later, its
-// subjects are reported then (subjectsAdded, bindingListed). To report all users was rejected: while bindings cannot be
+// subjects are reported then (mayHaveLost). To report all users was rejected: while bindings cannot be
 // watched, a user who may change one Role without bindings could delay the events of all users.
 func (r *Rules) notified(report func(func(user.Info) bool), of role) {
 	var bound subjects
 	for _, bindings := range []*followed{r.bindings, r.clusterBindings} {
-		if !bindings.informer.HasSynced() {
-			bindings.missed.Store(true) // before the index is read, so that no binding is overlooked
-		}
 		objects, err := bindings.informer.GetIndexer().ByIndex(byRole, of.name)
 		if err != nil { // cannot happen: the index exists
 			report(allUsers)
