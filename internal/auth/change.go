@@ -18,7 +18,7 @@ func (r *Reviews) Gained(affected func(user.Info) bool) { r.changed(change{affec
 // Lost records that users may have lost permissions: those for whom affected(user) is true (see Gained). Their cached
 // decisions are dropped. After Lost returns, Check of their watch authorizations delays events until the upstream has
 // confirmed the permission, but only for a limited time (patience), which further changes do not extend. A review that
-// is under way still decides the requests that wait for it, and ends watches if it refuses, but is not cached.
+// is under way still decides the requests that wait for it, or ends the watches that it refuses, but is not cached.
 func (r *Reviews) Lost(affected func(user.Info) bool) {
 	r.changed(change{affected: affected, lost: true})
 }

@@ -222,6 +222,9 @@ func (r *Reviews) keep(q question, s *subject, asked uint64, reply answer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.noticeOthers(q, reply)
+	if !reply.allowed {
+		r.verdicts.overrule(q.hash, asked) // even if this refusal may be outdated
+	}
 	if !r.isCurrent(q) || !s.trusts(reply.allowed, asked) {
 		return
 	}

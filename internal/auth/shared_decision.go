@@ -64,6 +64,13 @@ type pendingAuthorization struct {
 	over   chan struct{} // closed when the decision is confirmed or dropped
 }
 
+// again returns a wait for another decision that began at the same time.
+func (p *pendingAuthorization) again() *pendingAuthorization {
+	other := &pendingAuthorization{since: p.since, over: make(chan struct{})}
+	other.failed.Store(p.failed.Load())
+	return other
+}
+
 // watchAuthorizations is the state of all watch authorizations. Not safe for concurrent use.
 type watchAuthorizations struct {
 	config    WatchAuthorizationConfig

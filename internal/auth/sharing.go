@@ -137,8 +137,8 @@ func (r *Reviews) move(w *WatchAuthorization, q question) {
 		to = r.open(q)
 		r.reviewSoon(to)
 	}
-	if from.pending.Load() != nil && to.pending.Load() == nil {
-		r.watches.suspend(to)
+	if p := from.pending.Load(); p != nil && to.pending.Load() == nil {
+		to.pending.Store(p.again())
 	}
 	if to.unanswered.IsZero() {
 		to.unanswered = from.unanswered

@@ -68,6 +68,13 @@ func (s *verdicts) forget(hash [sha256.Size]byte) {
 	}
 }
 
+// overrule drops a permission whose review was not sent in a later epoch than that of a refusal.
+func (s *verdicts) overrule(hash [sha256.Size]byte, asked uint64) {
+	if old := s.byHash[hash]; old != nil && old.allowed && old.asked <= asked {
+		s.drop(old)
+	}
+}
+
 func (s *verdicts) drop(v *verdict) {
 	delete(s.byHash, v.hash)
 	s.all.Remove(v.inTotal)

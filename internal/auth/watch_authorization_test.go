@@ -278,6 +278,34 @@ func TestContinualChangesDoNotDelayEventsForever(t *testing.T) {
 	}
 }
 
+// A refusal that ends a watch also drops a cached permission, even if permissions were gained during the review.
+func TestRefusalDropsPermissionDespiteGain(t *testing.T) {
+	j := newJudge()
+	following(t, ReviewsConfig{Upstream: j, AllowedTTL: time.Hour}, func(t *testing.T, r *Reviews) {
+		a := podsOf(person("alice"), "a")
+		w := hold(t, r, a)
+		defer w.Release()
+		if got := outcome(r, t.Context(), a); got != "granted" {
+			t.Fatal(got)
+		}
+		wait := make(chan struct{})
+		j.total()
+		j.set(func() { j.wait, j.allow = wait, func(authorizationv1.SubjectAccessReviewSpec) bool { return false } })
+		for j.total() == 0 { // until the periodic review is under way
+			<-time.After(time.Second)
+		}
+		r.Gained(named("alice"))
+		close(wait)
+		synctest.Wait()
+		if !hasEnded(w) {
+			t.Error("got a watch that continues after a refusal")
+		}
+		if got := outcome(r, t.Context(), a); got != "denied" {
+			t.Errorf("got %s after the refusal, want denied", got)
+		}
+	})
+}
+
 // A permission that is lost between Authorize and Hold is reviewed before the first event.
 func TestLossBeforeHoldIsReviewedFirst(t *testing.T) {
 	j := newJudge()
