@@ -110,8 +110,13 @@ func (s *Stalls) choose(one *stall) (ending []*stall, enough bool) {
 		return ending, false
 	}
 	for key := range s.counts.descending(one.key) {
-		if !s.isFull(one) || counts[key] < counts[one.key] || !end(key) && paused {
-			break
+		switch {
+		case !s.isFull(one):
+			return ending, true
+		case counts[key] < counts[one.key]: // the search was short, so it needs no pause
+			return ending, false
+		case !end(key) && paused:
+			return ending, false
 		}
 	}
 	if enough = !s.isFull(one); !enough && !paused {
