@@ -11,7 +11,8 @@ var (
 	ErrUnproven = errors.New("the cache could not be confirmed fresh")
 	// ErrAhead is returned if the wanted resourceVersion is higher than the upstream's.
 	ErrAhead = errors.New("the resourceVersion is higher than the upstream's")
-	// ErrContradicted is the ErrUnproven of a lane that a check found to be wrong. The lane has to be listed again.
+	// ErrContradicted is an ErrUnproven. It is returned if the lane was found to be wrong while the check ran. The lane
+	// has to be listed again. Checks that begin before that return ErrUnproven.
 	ErrContradicted = fmt.Errorf("%w: it contradicts the upstream", ErrUnproven)
 	// ErrUnsupported is returned by a Source for a kind of request that the upstream never answers.
 	ErrUnsupported = errors.New("the upstream does not support this request")
