@@ -68,7 +68,8 @@ func (e *Event) Charge() Cost {
 // may read only the fields of the Event that are settled after Progress.Answering. ok is false if there was no cost, if
 // the request has ended, or if its response has not begun.
 func (p *Progress) Charge() (e *Event, since Cost, ok bool) {
-	if p.settled.Load() < answering {
+	pause := p.pause.Load() // must be read before the costs
+	if p.settled.Load() < answering || p.restsStill(pause) {
 		return nil, Cost{}, false
 	}
 	p.charging.Lock()
@@ -77,10 +78,23 @@ func (p *Progress) Charge() (e *Event, since Cost, ok bool) {
 		return nil, Cost{}, false
 	}
 	e = p.event
+	defer p.restsAt(pause)
 	since = p.charge(Cost{
 		Bytes: p.bytes.Load(), CPU: p.busy(time.Since(e.Began)), Events: p.events.Load(), Forwarded: e.forwarded(),
 	})
 	return e, since, since != Cost{}
+}
+
+// restsStill reports whether the watch has rested since the last charge and therefore caused no cost. Most watches rest
+// for most of the time, and reading the other fields of a hundred thousand watches would take several times as long.
+func (p *Progress) restsStill(pause int64) bool { return pause != noPause && pause == p.rested.Load() }
+
+// restsAt stores a pause for restsStill if the watch rested.
+func (p *Progress) restsAt(pause int64) {
+	if what, _ := unpacked(pause); what != resting {
+		pause = noPause
+	}
+	p.rested.Store(pause)
 }
 
 // charge returns the part of soFar that no earlier call returned. The caller holds charging.

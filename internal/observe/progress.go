@@ -17,6 +17,7 @@ type Progress struct {
 
 	settled atomic.Uint32 // a phase
 	pause   atomic.Int64  // current pause and its start (see packed); 0 if the request is not paused
+	rested  atomic.Int64  // pause at the last charge if the watch rested then; 0 otherwise
 	outer   int64         // the pause that a write interrupts; used only by the request's goroutine
 	paused  atomic.Int64  // nanoseconds of pauses that have ended
 	spent   atomic.Int64  // nanoseconds of writes that count as work
@@ -103,6 +104,7 @@ func (p *Progress) Wakes() {
 	_, since := unpacked(p.pause.Load())
 	now := time.Since(p.event.Began)
 	p.woken.Store(int64(now))
+	p.rested.Store(noPause)
 	p.resumes(resting, now-since)
 }
 
