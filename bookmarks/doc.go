@@ -8,8 +8,8 @@
 //   - Then one plain bookmark is due every interval. The default is 60 s.
 //   - One plain bookmark is due two seconds before the watch's deadline. The client then resumes close to the current
 //     resourceVersion. No further bookmark is scheduled.
-//   - Plain bookmarks are due up to a second earlier. kube-apiserver has one tick a second for all watches. Here the
-//     watches of one connection have the same tick (Options.Phase).
+//   - Plain bookmarks are due up to one second before these times, because they are sent at ticks, one per second.
+//     In kube-apiserver, all watches have the same tick. Here, each connection has its own tick (Options.Phase).
 //   - A plain bookmark is skipped if the client already has its resourceVersion, from the start of the watch
 //     (Options.Floor) or from the initial-events-end bookmark.
 //

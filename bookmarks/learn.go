@@ -8,7 +8,7 @@ import (
 )
 
 // Learn makes a template from a bookmark object of the upstream, of either kind. It keeps everything except metadata as
-// the upstream encoded it, without white space, and rebuilds metadata in the object's style.
+// the upstream encoded it, without white space. It encodes metadata again, with the keys in the object's order (Style).
 //
 // It returns *MalformedError for an object whose metadata has fields that a bookmark lacks, such as a name. A real
 // object therefore never becomes a bookmark. It also returns *MalformedError if the template would not reproduce the

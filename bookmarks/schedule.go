@@ -11,7 +11,8 @@ const (
 	// afterInitialEvents is the delay of the extra bookmark after a streaming list's initial events. kube-apiserver
 	// sends this bookmark at the next tick of a timer of 1 s to 1.25 s that all watches share.
 	afterInitialEvents = time.Second
-	// tick is the length of kube-apiserver's buckets of due times (semantics 4.3).
+	// tick is the precision of due times. kube-apiserver sends all bookmarks that are due in one second together
+	// (semantics 4.3).
 	tick = time.Second
 )
 
@@ -36,11 +37,13 @@ type Options struct {
 	Interval time.Duration
 	// InitialEvents says whether the watch is a streaming list.
 	InitialEvents InitialEvents
-	// Floor is the highest resourceVersion that needs no bookmark, usually that at which the watch starts.
+	// Floor is the highest resourceVersion that needs no bookmark, usually the resourceVersion at which the watch
+	// starts.
 	Floor uint64
 	// Phase is the part of a second at which bookmarks are due, from 0 to below 1 s. A bookmark is therefore due up to
 	// a second earlier than the interval says. Watches of one connection need the same phase, because bookmarks that
-	// are due at the same time share TLS records and system calls. Connections need different ones.
+	// are due at the same time share TLS records and system calls. Different connections need different phases, because
+	// otherwise the bookmarks of all watches would be due at once.
 	Phase time.Duration
 }
 
@@ -75,7 +78,8 @@ func NewSchedule(o Options) Schedule {
 		return s
 	}
 	s.settle(o.Start)
-	// In a watch of 2 to 3 s, the last tick may be before the start. Its only bookmark is then due at the exact time.
+	// In a watch of 2 to 3 s, the last tick may be before the start. The only bookmark of the watch is then due exactly
+	// two seconds before the deadline.
 	if last := o.Deadline.Add(-beforeDeadline); s.next.IsZero() && last.After(o.Start) {
 		s.next = last
 	}
@@ -133,8 +137,8 @@ func (s *Schedule) settle(now time.Time) {
 	}
 }
 
-// aligned returns the last time at or before t that has the phase. Intervals below two ticks stay exact, so that the
-// next bookmark is always due in the future.
+// aligned returns the last time at or before t that has the phase. If the interval is below two ticks, it returns t, so
+// that the next bookmark is always due in the future.
 func (s *Schedule) aligned(t time.Time) time.Time {
 	if s.interval < 2*tick {
 		return t

@@ -13,7 +13,8 @@ type anchor struct {
 	by       anchorKind
 	property selectors.Property // for byValue and byPresence
 	shards   selectors.ShardKey // byShard: the field that is hashed
-	// byKey: the key; byValue: the accepted values, none if nothing can match; byShard: prefixes of hashes (beginning).
+	// values holds what the feed accepts for each kind. byKey: one object key. byValue: values of the property, none if
+	// no object can match. byShard: prefixes of hashes (type beginning).
 	values []string
 }
 
@@ -21,10 +22,10 @@ type anchorKind int
 
 const (
 	byNothing  anchorKind = iota // no rare requirement: the feed is compared with every event
-	byKey                        // one object
-	byValue                      // one of some values of a property
-	byPresence                   // a label with any value
-	byShard                      // some shards
+	byKey                        // the feed selects one object key
+	byValue                      // the feed requires one of a few values of a property
+	byPresence                   // the feed requires a label with any value
+	byShard                      // the feed requires some shards
 )
 
 // mostValues is the maximum number of values in an anchor. A feed that accepts more values of a label is anchored at
@@ -35,7 +36,7 @@ type anchors struct {
 	without posting // feeds without an anchor
 	keys    map[string]*posting
 	labels  map[string]*anchored // feeds anchored at a label, by label key
-	fields  []*anchored          // feeds anchored at other properties, of which there are few
+	fields  []*anchored          // feeds anchored at a field or at the namespace; few such properties exist
 	shards  [selectors.ShardKeys]map[string]*posting
 }
 

@@ -5,8 +5,8 @@ import "github.com/listfacade/listfacade/internal/wire"
 // gatherAt makes gather run when partly unused blocks take an eighth of the memory of the State's objects.
 const gatherAt = 8
 
-// leaves records that neither the State nor history contains the object any more. Its bytes may share a block of memory
-// with other objects, and one remaining object keeps the complete block alive.
+// leaves records that neither the State nor history contains the object any more. The object's bytes may share a block
+// of memory with other objects, and one remaining object keeps the complete block alive.
 func (l *Lane) leaves(o *Object) {
 	if o.Item().Leave() {
 		l.counters.sparse.Add(1)
@@ -74,7 +74,8 @@ func (l *Lane) move(objects []*Object) {
 	}
 }
 
-// alone copies packed objects out of the blocks of their list, because most objects of the list are dropped.
+// alone copies the changed objects that are packed out of the memory blocks of the new list. The State already contains
+// most other objects of the list, so without the copies their blocks would stay in memory.
 func (c *comparison) alone() {
 	for _, d := range c.changes {
 		if !d.now.Item().Packed() {

@@ -33,9 +33,9 @@ type difference struct {
 	audience    audience
 }
 
-// compare finds the differences between s and a list at rv. If the RV of a list's object is not above from, the object
-// must be equal to that in s, byte for byte. A client that has the content of s and receives all differences therefore
-// has the content of the list, whatever happened upstream in between.
+// compare finds the differences between s and a list at rv. If the RV of a list's object is not above from, s must
+// contain the same object, byte for byte. A client that has the content of s and receives all differences therefore has
+// the content of the list, whatever happened upstream in between.
 func (s *State) compare(from, rv RV, list []*Object) (*comparison, error) {
 	if rv < from {
 		return nil, ErrSetBack
@@ -85,7 +85,7 @@ func (c *comparison) both(from RV, was, now *Object) error {
 }
 
 // verify rejects differences that the upstream cannot have written between the RVs from and rv. Each write has its own
-// RV, except the deletions when an etcd lease ends.
+// RV. Only the deletions that etcd makes when a lease ends share one RV.
 func (c *comparison) verify(from, rv RV) error {
 	last := from
 	for _, d := range c.changes {
@@ -100,7 +100,8 @@ func (c *comparison) verify(from, rv RV) error {
 	return nil
 }
 
-// exact reports whether at most one write happened between the RVs from and rv. The difference is then the event.
+// exact reports whether at most one write happened between the RVs from and rv. The only difference, if any, is then
+// the upstream's event.
 func (c *comparison) exact(from, rv RV) bool {
 	return rv-from <= 1 && len(c.deletions)+len(c.changes) <= 1
 }

@@ -46,15 +46,15 @@
 //
 // Watch: join the predicate's feed, read history between the start and the moment of joining, then read the feed. A
 // feed keeps only the position of an event in history and the event's type. A watcher that stops reading therefore
-// costs eight bytes per event of its feed. It keeps objects alive only while it has initial events left.
+// costs eight bytes per event of its feed. A watcher keeps objects alive only while it has initial events left.
 //
 // # Invariants
 //
 // Code and tests cite the invariants by number. Each number is named by a test.
 //
 //	I1   A published RV never decreases within an epoch.
-//	I2   States, pages, objects and events are immutable. An object's bytes may be stored in another way, with the
-//	     same content.
+//	I2   States, pages, objects and events are immutable. Packing may replace the stored bytes of an object, but not
+//	     its content.
 //	I3   A watcher receives each event once, in RV order. Deletions of a lost window come at the RV where it begins.
 //	I4   A bookmark at RV n follows every matching event at or before n (Watcher.Progress).
 //	I5   A list at n and a watch from n together lose no event and repeat none.
@@ -68,8 +68,8 @@
 //	     some differences may resume at a server that lost no events, and also ends with the correct content.
 //	I12  No read is served and no watch starts at an RV inside a replayed lost window. No bookmark has such an RV.
 //
-// For tests: with LISTFACADE_VERIFY=1 in the environment, a lane checks its structure after each write, a large lane
-// only after several events. The first violation causes a panic.
+// For tests: with LISTFACADE_VERIFY=1 in the environment, a lane checks its structure after each write. A large lane
+// checks only after several events. The first violation causes a panic.
 //
 // # Goroutines and locks
 //

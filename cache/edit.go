@@ -73,7 +73,8 @@ func spliced[T any](s []T, from, to int, with ...T) []T {
 	return append(out, s[to:]...)
 }
 
-// halves returns the items as at most two runs. Two runs are copies, because they are freed separately.
+// halves returns the items as one run, or as two if there are more than most. Two runs are copies, because later edits
+// free them separately.
 func halves[T any](items []T) [][]T {
 	switch {
 	case len(items) == 0:

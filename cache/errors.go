@@ -28,7 +28,7 @@ var (
 // a lost window (I12) or in a past epoch (I11).
 type ExpiredError struct {
 	Requested RV // RV where the reader wanted to start, or which it had reached
-	Oldest    RV // RV that the lane would have accepted
+	Oldest    RV // RV at which the reader could start
 }
 
 // Error returns the upstream's message in the ERROR event of a watch (semantics 4.1).

@@ -13,11 +13,11 @@ type feed struct {
 	anchor    anchor
 	follower  *follower
 	filings   []filing                  // guarded by feeds.mu
-	evaluated int64                     // position after the last event compared; guarded by feeds.mu
+	evaluated int64                     // position after the last event compared with the feed; guarded by feeds.mu
 	watchers  int                       // guarded by feeds.mu
 	tail      atomic.Pointer[feedChunk] // last chunk; stored under feeds.mu
 	signalled bool                      // whether feeds.grown contains the feed; guarded by feeds.mu
-	shared    atomic.Bool               // whether it has several watchers
+	shared    atomic.Bool               // whether the feed has several watchers
 	grown     signal
 }
 
@@ -27,10 +27,11 @@ type occurrence uint64
 func (o occurrence) seq() int64      { return int64(o >> 2) }
 func (o occurrence) kind() EventType { return EventType(o & 3) }
 
-// feedChunkSize keeps a chunk below half a kilobyte, because a large cluster has one feed per node.
+// feedChunkSize is the number of entries in a chunk. It keeps a chunk below half a kilobyte, because a large cluster
+// has one feed per node.
 const feedChunkSize = 44
 
-// feedChunk is a piece of a feed. When it is full, the dispatcher links the next.
+// feedChunk is a piece of a feed. When the chunk is full, the dispatcher links the next chunk.
 type feedChunk struct {
 	base    int64 // number of entries in earlier chunks
 	entries [feedChunkSize]occurrence

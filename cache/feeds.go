@@ -8,7 +8,7 @@ import (
 )
 
 type feeds struct {
-	open *atomic.Int64 // number of feeds in all epochs of the lane
+	open *atomic.Int64 // number of open feeds in all epochs of the lane
 
 	mu          sync.Mutex // guards all fields below, and the number of watchers of each feed
 	byPredicate map[string]*feed

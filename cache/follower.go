@@ -2,9 +2,9 @@ package cache
 
 import "sync/atomic"
 
-// follower brings the events of history to feeds, in order. There is one for feeds with an anchor and one for feeds
-// without. An event concerns few feeds with an anchor, so these feeds must not wait for feeds without an anchor. Fields
-// that are not atomic are guarded by feeds.mu.
+// follower brings the events of history to feeds, in order. An epoch has two: one for feeds with an anchor and one for
+// feeds without. An event concerns few feeds with an anchor, so these feeds must not wait for feeds without an anchor.
+// Fields that are not atomic are guarded by feeds.mu.
 type follower struct {
 	feeds    int
 	next     int64         // position after the last event that was offered to the feeds, or is being offered

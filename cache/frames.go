@@ -21,7 +21,7 @@ type frames struct {
 const frameSlots = 64
 
 // frameSlot is a frame and the event that it encodes. It is immutable. The fields seq, kind and representation identify
-// the bytes: watchers that get an event as the same kind get the same object (history.deleted).
+// the bytes, because watchers that receive an event with the same EventType receive the same object (history.deleted).
 type frameSlot struct {
 	seq            int64
 	kind           EventType

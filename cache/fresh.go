@@ -51,7 +51,7 @@ func (l *Lane) WaitFor(ctx context.Context, rv RV, wait time.Duration) (*State, 
 	}
 	a := l.waiters.await(rv)
 	defer l.waiters.leave(a)
-	if s, err := l.reached(rv); s != nil || !notYet(err) { // published between the first check and await
+	if s, err := l.reached(rv); s != nil || !notYet(err) { // a State was published between the first check and await
 		return s, err
 	}
 	deadline := time.NewTimer(wait)

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// history keeps an epoch's events in order, as long as retention says. A position is the number of earlier events of
-// the epoch. One writer appends. Readers take no lock and keep only positions. Dropped segments are therefore garbage
-// immediately, and a late reader finds its position expired (I6).
+// history keeps an epoch's events in order, for as long as keep (retention) says. A position is the number of earlier
+// events of the epoch. One writer appends. Readers take no lock and keep only positions. Dropped segments are therefore
+// garbage immediately, and a late reader finds its position expired (I6).
 type history struct {
 	keep    retention
 	forgets func(*Object) // called for each object that neither an event nor the State contains any more
@@ -30,12 +30,12 @@ type window struct {
 // rarer, but history then keeps more events than the retention requires.
 const segmentSize = 64
 
-// segment is a piece of history. A segment of a compressed list is something else (segment.go).
+// segment is a piece of history. In a compressed list, "segment" has another meaning (segment.go).
 type segment struct {
 	entries [segmentSize]entry
 	newest  time.Time // time of the last event; for the writer only
 	bytes   atomic.Int64
-	values  [maxValueSets]atomic.Pointer[valueSet] // in the order in which watches needed them
+	values  [maxValueSets]atomic.Pointer[valueSet] // sets of values, in the order in which watches first needed them
 }
 
 type entry struct {
@@ -43,10 +43,10 @@ type entry struct {
 	before, now *Object
 	state       *State                 // State after the event, or after the lost window that the event is in
 	lostAfter   RV                     // RV where the event's lost window begins; 0 if the event is in none
-	deleted     atomic.Pointer[Object] // object of DELETED events, nil until one is needed
+	deleted     atomic.Pointer[Object] // object that watchers receive with DELETED; nil until one needs it
 	charged     atomic.Int64           // bytes of the event in history.bytes
 	at          int64                  // time of the event, in milliseconds since 1970
-	notified    atomic.Int32           // number of watchers that the feeds notified so far
+	notified    atomic.Int32           // number of watchers that the feeds have notified of the event
 	audience    audience
 }
 
@@ -93,7 +93,7 @@ type change struct {
 	at                    time.Time
 }
 
-// append records one event. It trims first, because the last event must remain even if the budget is small.
+// append drops old events and then records one event. In this order, the new event remains even if the budget is small.
 func (h *history) append(c change) {
 	h.trim(c.at)
 	h.put(c)
@@ -217,7 +217,8 @@ func (h *history) holds(seq int64) bool {
 	return seq >= h.held.Load().first
 }
 
-// oldest returns the smallest RV that history can serve. kube-apiserver calls it oldest-1 (semantics 4.1).
+// oldest returns the smallest RV that history can serve. It corresponds to oldest-1 in kube-apiserver's watch cache
+// (semantics 4.1).
 func (h *history) oldest() RV {
 	return h.held.Load().base.rv
 }

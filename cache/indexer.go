@@ -32,7 +32,7 @@ type indexTerms struct {
 	write  float64       // cost of updating the index for one event
 	least  int           // minimum number of comparisons without a match that a list reports
 	rest   time.Duration // minimum time between two builds
-	pause  time.Duration // minimum time between builds, as a multiple of a build's duration; 100: at most 1% of a CPU
+	pause  time.Duration // minimum time between builds, in durations of a build; 100 means at most 1% of a CPU
 	most   int           // maximum number of indexes that the lane builds
 	budget int64         // the lane-built indexes take at most the memory of the objects divided by budget
 }
@@ -55,14 +55,14 @@ func (x *indexer) init(l *Lane) {
 	x.demands = map[selectors.Property]*demand{}
 }
 
-// missed reports that a list with the predicate p compared this many objects of s without a match. It may start a
-// build.
+// missed reports that a list with the predicate p compared this many objects of s without a match. It may start the
+// build of an index.
 func (x *indexer) missed(s *State, p *selectors.Predicate, looked int) {
 	if looked < x.terms.least {
 		return
 	}
 	property, ok := s.epoch.sample().rarestValue(p)
-	newest := x.lane.state.Load() // s may be an older State, or of another epoch
+	newest := x.lane.state.Load() // s may be an older State, or belong to another epoch
 	if !ok || newest == nil || newest.has(property) || !x.mu.TryLock() {
 		return
 	}
@@ -122,7 +122,7 @@ func (x *indexer) price(objects int, now time.Time) float64 {
 const maxEvents = 1e9
 
 // admits reports whether another index may be built, and which index it replaces, if any. An index is replaced only if
-// it saves less than half of what d saves.
+// it saves less than half as many comparisons as an index for d.
 func (x *indexer) admits(s *State, d *demand, now time.Time) (drop *demand, ok bool) {
 	const entry = pageBytes/fill + 8
 	bytes, count := int64(entry*s.Len()), 1

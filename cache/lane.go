@@ -57,7 +57,7 @@ type Lane struct {
 	running  sync.WaitGroup // counts the dispatchers; grows only while writing is held
 
 	dictionary atomic.Pointer[learned] // dictionary of packed objects; nil until there are enough objects
-	packing    sync.Mutex              // held while changed objects are packed; taken before writing
+	packing    sync.Mutex              // held while changed objects are packed; taken before the mutex writing
 	packer     packer                  // guarded by packing
 
 	writing    sync.Mutex // held by every writer, and by readers in Vouch
@@ -99,7 +99,7 @@ func (l *Lane) begin(s *State) bool {
 		return false
 	}
 	last := l.state.Load()
-	l.counters.relists.Add(1) // before a reader can see the State
+	l.counters.relists.Add(1) // counted before a reader can see the State
 	l.publish(s)
 	l.counters.saved.Store(saved)
 	l.counters.filling.Store(0)
@@ -226,7 +226,7 @@ func (l *Lane) progress(s *State) {
 // Close returns. Close is idempotent.
 func (l *Lane) Close() {
 	l.close()
-	l.indexer.close() // without holding writing, because the build may be waiting for it
+	l.indexer.close() // without the mutex writing, because the build of an index may wait for it
 }
 
 func (l *Lane) close() {

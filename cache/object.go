@@ -24,7 +24,8 @@ func NewObject(attributes selectors.Attributes, rv RV, item wire.Item) *Object {
 	return o
 }
 
-// Item returns the object as the upstream encoded it. A later Item has the same content, but may take less memory.
+// Item returns the object as the upstream encoded it. The Item that a later call returns has the same content, but may
+// take less memory.
 func (o *Object) Item() *wire.Item { return o.item.Load() }
 
 // objectOverhead is the estimated cost of an Object in bytes, without its item's bytes and its attributes' own bytes.

@@ -26,7 +26,8 @@ const (
 )
 
 // packer keeps a lane's objects compressed. Filling packs the objects of a list when they arrive. Lane.Pack packs
-// changed objects after a while, whether they are in the State or only in history. Guarded by Lane.packing.
+// changed objects after the time Packing.After, whether they are in the State or only in history. Guarded by
+// Lane.packing.
 type packer struct {
 	latest shrinkage // shrinkage of the objects packed with the lane's dictionary
 	recent recent
@@ -39,7 +40,7 @@ type packer struct {
 // learned is a dictionary of a lane's objects. It is immutable.
 type learned struct {
 	*wire.Dictionary
-	ratio float64   // packed bytes divided by plain bytes, of the first objects
+	ratio float64   // packed bytes divided by plain bytes, when the dictionary was made or adopted
 	at    time.Time // time when the dictionary was made
 }
 
@@ -87,8 +88,8 @@ func (f *Filling) Add(o *Object) {
 	f.lane.counters.filling.Store(f.taken)
 }
 
-// Adopt sets the dictionary of the packed objects that are added next. If the lane packs, the dictionary becomes the
-// lane's, until Drop.
+// Adopt sets the dictionary of the packed objects that are added next. If the lane packs, this dictionary also becomes
+// the lane's own, until Drop.
 func (f *Filling) Adopt(d *wire.Dictionary) {
 	f.by = d.Packer()
 	if f.lane.options.Packing.From > 0 {
@@ -130,8 +131,8 @@ func (f *Filling) pack(o *Object) {
 		return
 	}
 	f.loose = append(f.loose, o)
-	// If the objects have nothing in common, more of them do not help. Each attempt therefore waits for about twice as
-	// many objects as the previous attempt.
+	// No dictionary can be made from objects that have nothing in common, and a few more objects do not change that.
+	// Each attempt therefore waits for about twice as many objects as the previous attempt.
 	if f.bytes += int64(o.Size()); f.bytes < from<<f.tries {
 		return
 	}
@@ -187,8 +188,8 @@ func (l *Lane) exchange(o *Object, packed wire.Item) (saved int64) {
 	return saved
 }
 
-// Pack packs the objects that have become old enough. Call it periodically. It returns immediately while another call
-// runs.
+// Pack packs objects that last changed at least Packing.After before now. Call it periodically. It returns immediately
+// while another call runs.
 func (l *Lane) Pack(now time.Time) {
 	if l.options.Packing.From == 0 || !l.packing.TryLock() {
 		return
@@ -316,7 +317,7 @@ func (l *Lane) packObjects(objects []*Object, pack func(*wire.Packer, *wire.Item
 		packed[i] = pack(l.packer.by, o.Item())
 		l.packer.count++
 		l.packer.latest.note(&packed[i])
-		if packed[i].Packed() { // as a sample, an object that does not shrink only costs memory
+		if packed[i].Packed() { // an object that does not shrink is a useless sample
 			l.packer.recent.note(o)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // that is done once for a page serves many responses. It implements wire.Page.
 type Page struct {
 	objects       []*Object
-	end           position     // of the last object, so that a search does not read the objects of other pages
+	end           position     // position of the last object, so that a search reads no objects of other pages
 	bytes         atomic.Int64 // size of the items; 0 until the first call of Bytes, because computing it is expensive
 	precompressed wire.PrecompressedPage
 	segment       atomic.Pointer[joint] // segment that begins here and ends on another page; nil if not needed yet

@@ -30,7 +30,7 @@ func (s *shrinkage) note(packed *wire.Item) {
 	s.packed += int64(packed.Memory())
 }
 
-// ratio returns packed bytes divided by plain bytes; 1 if there are none.
+// ratio returns packed bytes divided by plain bytes, or 1 if no object was noted.
 func (s *shrinkage) ratio() float64 {
 	if s.plain == 0 {
 		return 1

@@ -36,7 +36,7 @@ func (s *State) Bytes(span Span) int64 {
 type Chunk struct {
 	Runs    []Run
 	Len     int  // number of objects in the runs
-	Looked  int  // number of candidates passed
+	Looked  int  // number of candidates visited
 	More    bool // whether candidates follow the last object (semantics 2.6)
 	Indexed bool // whether the candidates come from an index, so objects outside the index may follow
 }

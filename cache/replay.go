@@ -61,7 +61,8 @@ func (l *Lane) settle() (s, shown *State, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// The differences are only deletions. A client that read or watched at any vouched RV must receive them.
+	// All objects of the visible State have RVs up to s.rv, so the differences can only be deletions. A client that
+	// read or watched at any vouched RV must receive them.
 	if err := l.replayWindow(s, found, found.events(s.rv, shown.rv, shown.rv), lostWindow{s.rv, shown.rv}); err != nil {
 		return nil, nil, err
 	}
@@ -128,7 +129,7 @@ func (l *Lane) writeReplay(s, final *State, found *comparison, events []differen
 	case found.exact(from, rv):
 		begins = 0
 	case len(windows) == 0 && rv > from:
-		windows = []lostWindow{lost} // the window has no RV inside, but several events
+		windows = []lostWindow{lost} // no RV is between the window's ends, but the window has several events
 	}
 	e.history.addLostWindows(windows)
 	e.lostWindows.Add(1)
@@ -159,6 +160,6 @@ func (s *State) afterDifference(d difference) *State {
 		return s.after(d.rv, d.before, d.now)
 	}
 	same := *s
-	same.seq++ // the change follows again, toOtherSelectors
+	same.seq++ // the same change follows again as toOtherSelectors
 	return &same
 }

@@ -46,7 +46,7 @@ func (r *Restoration) Apply(c Change, at time.Time) error {
 	return nil
 }
 
-// record appends an event to history and counts its memory. Its objects are counted already.
+// record appends an event to history and counts its memory. Filling.Add has already counted the event's objects.
 func (r *Restoration) record(c change) {
 	h := r.last.epoch.history
 	counted, indexed := h.bytes.Load(), r.last.indexBytes()

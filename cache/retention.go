@@ -3,8 +3,8 @@ package cache
 import "time"
 
 // retention says which events history keeps. The bounds of age and bytes are the lane's options. The floor is not
-// configurable: it is what kube-apiserver's watch cache keeps (semantics 4.1), so that clients can resume watches as at
-// kube-apiserver.
+// configurable. It has the bounds of kube-apiserver's watch cache (semantics 4.1), so that clients can resume a watch
+// from each RV from which kube-apiserver can resume it.
 //
 // The floor can keep every object in memory that changed within floor.age. As in kube-apiserver, only the number of
 // events limits this memory.

@@ -55,8 +55,8 @@ func (t *tree) some(most int) []*Object {
 }
 
 // anchor chooses the anchor of p's feed: its rarest requirement. If more than half of the sample fulfils this
-// requirement, the feed gets no anchor and is compared with every event. That costs little more, and feeds with an
-// anchor do not wait for this feed.
+// requirement, the feed gets no anchor. Each event is then compared with this feed, which costs little more, and feeds
+// with an anchor do not wait for it.
 func (s *sample) anchor(p *selectors.Predicate) anchor {
 	if p.Name() != "" && p.Namespace() != "" {
 		return anchor{by: byKey, values: []string{p.Namespace() + "/" + p.Name()}}

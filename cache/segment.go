@@ -75,7 +75,7 @@ func (t *tree) join(first spot, length int) *Page {
 }
 
 // joint stores the precompressed representations of a segment that begins on one page and ends on another. Its
-// references to pages are weak. When a page is replaced, a segment on the new page is another segment.
+// references to pages are weak. When a writer replaces one of the pages, the segment gets a new joint.
 type joint struct {
 	from, to      int                  // object indexes in the first page and in the last
 	following     []weak.Pointer[Page] // pages after the first
@@ -86,8 +86,8 @@ func (j *joint) is(from, to int, following []weak.Pointer[Page]) bool {
 	return j != nil && j.from == from && j.to == to && slices.Equal(j.following, following)
 }
 
-// joint returns the representations of a segment that begins at p.objects[from]. Only lists with a limit have several
-// such segments on one page; the page then keeps the last one.
+// joint returns the representations of a segment that begins at p.objects[from] and ends on another page. Only lists
+// with a limit can have several such segments for one page. The page then stores the last one.
 func (p *Page) joint(from, to int, following []weak.Pointer[Page]) *wire.PrecompressedPage {
 	kept := p.segment.Load()
 	if kept.is(from, to, following) {

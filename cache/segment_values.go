@@ -11,7 +11,7 @@ const maxValueSets = 4
 
 // valueSet contains the hashes of the values of one property in segmentSize events of history. Like an anchor, it only
 // proposes events; the predicate decides (I9). A watch from an old version therefore compares few events with its
-// predicate. With 128 hashes in 4096 bits, 3 % of the segments without a value seem to have it.
+// predicate. With 128 hashes in 4096 bits, the set wrongly reports about 3% of the other values as contained.
 type valueSet struct {
 	keys     bool               // whether the values are the keys of objects
 	property selectors.Property // property of the values, unless they are keys

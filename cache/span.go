@@ -2,8 +2,8 @@ package cache
 
 import "iter"
 
-// Span is a range of a State's keys: those with a prefix, at or after a key in bytewise order. The zero Span is all
-// keys.
+// Span is a range of a State's keys. It contains the keys that begin with Prefix and are at or after From, in bytewise
+// order. The zero Span contains all keys.
 type Span struct {
 	// Prefix is "" for all objects or "namespace/" for the objects of a namespace. The characters '-' and '.' sort
 	// before '/', so this order differs from a sort by (namespace, name) (semantics 2.7).

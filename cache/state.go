@@ -8,8 +8,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// State contains every object of a lane at one RV. It is complete up to that RV (I10), immutable (I2), and a snapshot
-// for as long as a reader keeps it.
+// State contains every object of a lane at one RV. It is complete up to that RV (I10) and immutable (I2). A reader may
+// keep it for any time.
 type State struct {
 	epoch   *epoch
 	rv      RV
@@ -26,7 +26,7 @@ type State struct {
 func newState(e *epoch, rv RV, shape wire.Shape, objects []*Object) *State {
 	sorted := slices.Clone(objects)
 	slices.SortFunc(sorted, func(a, b *Object) int {
-		return cmp.Or(strings.Compare(a.Key(), b.Key()), cmp.Compare(b.RV, a.RV)) // CompactFunc keeps the first
+		return cmp.Or(strings.Compare(a.Key(), b.Key()), cmp.Compare(b.RV, a.RV)) // CompactFunc keeps the first of a key
 	})
 	sorted = slices.CompactFunc(sorted, func(a, b *Object) bool { return a.Key() == b.Key() })
 	s := &State{epoch: e, rv: rv, shape: shape, objects: newTree(nil, sorted)}

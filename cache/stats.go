@@ -13,7 +13,7 @@ type Stats struct {
 	IndexBytes   int64 // bytes of all indexes, without the objects
 	HistoryBytes int64 // bytes that only history keeps alive
 	FillBytes    int64 // bytes of a list that is arriving, or of a Restoration with its history
-	Oldest       RV    // smallest RV that can be read or watched from
+	Oldest       RV    // smallest RV at which an exact read or a watch can start
 	Feeds        int64
 	Watchers     int64
 	Lag          int64  // written events that were not offered to the feeds yet
@@ -29,7 +29,7 @@ type counters struct {
 	applied, relists, expired atomic.Uint64
 	replayed                  atomic.Uint64
 	saved                     atomic.Int64 // bytes that packing saves in the State; written while Lane.writing is held
-	sparse                    atomic.Int64 // blocks that became sparse since gather last moved objects
+	sparse                    atomic.Int64 // blocks that became partly unused since gather last moved objects
 	filling                   atomic.Int64 // bytes of a list that is arriving
 	indexed                   atomic.Uint64
 }

@@ -34,7 +34,8 @@ func (l *Lane) Tail() (*Tail, *State, error) {
 // missing.
 func (t *Tail) RV() RV { return t.rv }
 
-// State returns the State after the last event that was read, at RV. It returns ErrLost, or ErrClosed after Close.
+// State returns the State after the last event that was read, with the RV of t. It returns ErrLost, or ErrClosed after
+// Close.
 func (t *Tail) State() (*State, error) {
 	written, err := t.written()
 	if err != nil {
@@ -96,7 +97,7 @@ func (t *Tail) Next(events []Happened, most int) ([]Happened, error) {
 	return t.read(events, most, written, t.ready(written))
 }
 
-// Rest is like Next, but all events are ready, also after Close.
+// Rest is like Next, but treats all events as ready. It also works after Close.
 func (t *Tail) Rest(events []Happened, most int) ([]Happened, error) {
 	written, err := t.written()
 	if errors.Is(err, ErrClosed) {
@@ -126,7 +127,7 @@ func (t *Tail) read(events []Happened, most int, written *State, ready int64) ([
 	if t.seq < w.first {
 		return events, ErrLost
 	}
-	begins := written.rv + 1 // RV after which events were lost
+	begins := written.rv + 1 // RV after which events were lost; above written.rv if none were lost
 	if lost := lostWindowsAbove(w.lostWindows, t.rv); len(lost) > 0 {
 		begins = lost[0].after
 	}
@@ -157,7 +158,7 @@ func lostUnless(read bool) error {
 	return ErrLost
 }
 
-// repeatable reports whether Restoration.Apply can repeat the event if the previous event was at the given RV. It
+// repeatable reports whether Restoration.Apply can repeat the event if the previous event was at the given RV. Apply
 // cannot repeat events in a lost window, events that share an RV, and events with another RV than their object.
 func (e *entry) repeatable(after RV) bool {
 	return e.rv > after && e.lostAfter == 0 && (e.now == nil || e.now.RV == e.rv)

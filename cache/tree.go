@@ -25,14 +25,14 @@ type tree struct {
 // chunk is a sequence of neighbouring pages. It stores its number of objects, because rank must not visit all pages.
 type chunk struct {
 	pages []*Page
-	end   position // of the last object
+	end   position // position of the last object
 	count int
 }
 
 const (
 	fill   = 64  // initial size: objects of a page, pages of a chunk
 	most   = 128 // maximum size; a larger page or chunk is split in two
-	fewest = 16  // minimum size; a smaller page or chunk is merged with a neighbour if both fit
+	fewest = 16  // minimum size; a smaller page or chunk is merged with a neighbour if the result is small enough
 )
 
 func newChunk(pages []*Page) *chunk {
@@ -59,7 +59,7 @@ func newTree(value func(*Object) string, objects []*Object) tree {
 	return t
 }
 
-// position is where an object is, or would be, in a tree's order.
+// position is the sort key of an object in a tree.
 type position struct {
 	value, key string
 }

@@ -34,7 +34,7 @@ func (l *Lane) Vouch(s *State, rv RV) *State {
 		return nil
 	}
 	if written.seq == s.seq {
-		vouched.indexes = written.indexes // an index may have been added since
+		vouched.indexes = written.indexes // an index may have been added since Latest
 		s.epoch.vouched.add(rv, written.whole())
 	}
 	if shown.rv < rv {

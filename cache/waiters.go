@@ -27,8 +27,8 @@ func (w *waiters) init() {
 	w.lowest.Store(noneAwaited)
 }
 
-// await adds a reader that waits for rv. The caller must check the lane again afterwards: either it sees the State, or
-// the writer sees the waiting reader.
+// await adds a reader that waits for rv. The caller must check the lane again afterwards: either the caller sees the
+// State, or the writer sees the waiting reader.
 func (w *waiters) await(rv RV) *awaited {
 	w.mu.Lock()
 	defer w.mu.Unlock()

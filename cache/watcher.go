@@ -33,7 +33,7 @@ type Watcher struct {
 	ahead       bool  // whether the watch started at skip and the lane may still be below it
 	exact       bool  // whether the watch ends at a replayed lost window
 	lostWindows int64 // epoch.lostWindows at the last check, which did not end the watch
-	endOfReplay RV    // end of the last event's lost window; 0 if it was in none
+	endOfReplay RV    // end of the lost window that contains the last event; 0 if none does
 	feed        *feed
 	cursor      feedCursor
 
@@ -45,7 +45,7 @@ type Watcher struct {
 	// Atomic fields for Position and Behind, which other goroutines may call.
 	notified atomic.Uint64 // RV that the watcher has reached
 	replay   atomic.Int64  // number of events that the watcher has still to read from history
-	passed   atomic.Int64  // entries of the feed that the watcher has read
+	passed   atomic.Int64  // number of entries of the feed that the watcher has read
 }
 
 // Next returns the next event. It does not block: false means that there is no event now, or that the watch has ended.
@@ -54,13 +54,13 @@ func (w *Watcher) Next() (Event, bool) {
 	if w.err != nil || w.closed.Load() {
 		return Event{}, false
 	}
-	// Loaded before the search for events. All events up to this RV are already in history or in the feed. If none of
-	// them is left, every matching event up to this RV was returned (I4).
+	// complete is loaded before look searches for events. All events up to this RV are already in history or in the
+	// feed. If none of them is left, every matching event up to this RV was returned (I4).
 	complete := RV(w.feed.follower.complete.Load())
 	event, ok := w.look()
 	switch {
 	case w.err != nil:
-	// Checked last: a replay is counted in lostWindows before its events and their RVs are readable.
+	// Checked after look, because a replay is counted in lostWindows before its events and their RVs are readable.
 	case w.endsAtLostWindow(complete):
 		return w.lose()
 	case ok:
@@ -86,9 +86,9 @@ func (w *Watcher) Behind() int64 {
 	return max(w.feed.offered()-passed, 0) + w.replay.Load()
 }
 
-// endsAtLostWindow reports whether a replayed lost window ends the watch, and ends it. This concerns exact watches, and
-// watches that started at an RV inside the window before it was known to be lost. Their clients may know objects that
-// were created inside the window, and the lane cannot say whether these still exist.
+// endsAtLostWindow reports whether a replayed lost window ends the watch. If so, it sets w.err. Such windows end exact
+// watches, and watches that started at an RV inside the window before the lane knew of the loss. Their clients may know
+// objects that were created inside the window, and the lane cannot say whether these still exist.
 func (w *Watcher) endsAtLostWindow(complete RV) bool {
 	if lost := w.epoch.lostWindows.Load(); lost != w.lostWindows {
 		w.lostWindows = lost
@@ -103,9 +103,9 @@ func (w *Watcher) endsAtLostWindow(complete RV) bool {
 	return false
 }
 
-// EndOfReplay returns the end of the last event's lost window, or 0 if the event was in none or at its end. A client
-// whose last RV is inside the window could not resume, or would receive the same events again. Send the client a
-// bookmark as soon as Progress is at EndOfReplay.
+// EndOfReplay returns the end of the lost window that contains the last event. It returns 0 if the event was in no lost
+// window or at the end of one. A client whose last RV is inside the window could not resume, or would receive the same
+// events again. Send the client a bookmark as soon as Progress is at EndOfReplay.
 func (w *Watcher) EndOfReplay() RV {
 	if w.seen >= w.endOfReplay {
 		return 0

@@ -51,7 +51,7 @@ func isAnonymous(c *auth.Caller) bool {
 }
 
 // impersonates reports whether a request impersonates another user (KEP-5284, or the older headers). Such a request is
-// refused, because a caller that tests what another user may see must not get a response about itself.
+// refused: the caller wants to know what the other user may see, and the facade would answer for the caller.
 func impersonates(header http.Header) bool {
 	for name := range header {
 		if strings.HasPrefix(name, "Impersonate-") {

@@ -32,7 +32,7 @@ type authorizationCheck struct {
 }
 
 // authorize checks whether the request is allowed. If the caller acts as the kubeconfig's user, a denied request is
-// forwarded: the upstream refuses it for the same user, with its own message.
+// forwarded: the upstream refuses the request for the same user, with kube-apiserver's message.
 func (g *authorizationCheck) authorize(ctx context.Context, q *Request) (route, error) {
 	defer q.Event.Waited(observe.Authorizing, q.Event.Waiting(observe.Authorizing))
 	decision, err := g.authorizer.Authorize(ctx, q.Attributes)
@@ -68,8 +68,8 @@ func (q *Request) decided(decision auth.Decision, denied *auth.DeniedError, err 
 	}
 }
 
-// open returns the lane that an authorized request may read, or nil if no lane serves the request. While the lane is
-// Settling, a read of the newest state gets both the lane and a route to the upstream (see forward).
+// open returns the lane that an authorized request may read, or nil if no lane serves the request. While Lane.Settling
+// returns true, a read of the newest state gets both the lane and a route to the upstream (see forward).
 func (g *authorizationCheck) open(ctx context.Context, q *Request) (Lane, route, error) {
 	switch {
 	case q.reason != "":

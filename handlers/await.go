@@ -12,7 +12,8 @@ const (
 	// fillWait is how long a request waits for a lane that is being filled. It is long, because forwarding costs the
 	// upstream as much as filling the lane, and many clients treat a 429 as a failure.
 	fillWait = 10 * time.Second
-	// cheapWait is how long a cheap request (isCheap) waits for a lane. Most resources sync in a few milliseconds.
+	// cheapWait is how long a cheap request (isCheap) waits for a lane. Most lanes are filled within a few
+	// milliseconds.
 	cheapWait = time.Second
 )
 
@@ -34,7 +35,7 @@ func (g *authorizationCheck) await(ctx context.Context, q *Request, lane Lane) e
 	defer q.Event.Waited(observe.Syncing, q.Event.Waiting(observe.Syncing))
 	key := q.resource.GVR.String() + " " + q.media.encoding.Name()
 	if q.isCheap() {
-		if leave, err := g.waiting.Join(key + " cheap"); err == nil { // on error, the upstream answers immediately
+		if leave, err := g.waiting.Join(key + " cheap"); err == nil { // on error, the request does not wait
 			defer leave()
 			q.awaitShortly(ctx, lane)
 		}

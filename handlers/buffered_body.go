@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	// bufferedOfOne is the maximum number of bytes of one response that are read ahead of its client.
+	// bufferedOfOne is the maximum number of bytes of one response that are read before the client accepts them.
 	bufferedOfOne = 4 << 20
-	// bufferedOverall is the maximum number of bytes that are read ahead for all responses together. Above it, bytes are
-	// read at the speed of the client.
+	// bufferedOverall is the maximum number of bytes of all responses together that are read before their clients
+	// accept them. Above it, responses are read at the speed of their clients.
 	bufferedOverall = 128 << 20
-	// bufferedShare is the maximum share of the memory budget for bytes that are read ahead.
+	// bufferedShare is the maximum of these bytes as a share of the memory budget.
 	bufferedShare = 0.05
 )
 

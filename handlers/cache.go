@@ -61,9 +61,9 @@ func (s *Server) read(ctx context.Context, out *reply, q *Request, lane Lane) (r
 	return s.list(ctx, out, q, lane)
 }
 
-// unready returns the route or the error for a request whose lane has no State, or is too old (Config.MaxStaleness).
-// Gets are forwarded, and also lists that kube-apiserver reads from etcd while its cache is not initialized. Every
-// other request gets the cause as its error, so that its client retries (semantics 2.1).
+// unready returns the route or the error for a request whose lane has no State, or has received nothing for
+// Config.MaxStaleness. Gets are forwarded, and also lists that kube-apiserver reads from etcd while its cache is not
+// initialized. Every other request gets the cause as its error, so that its client retries (semantics 2.1).
 func unready(q *Request, cause error) (route, error) {
 	if q.verb() == verbGet || q.readsEtcdWhileUnready() {
 		return forwardFor(observe.NotReady), nil
@@ -86,7 +86,7 @@ func isReady(lane Lane) bool {
 }
 
 // readsEtcdWhileUnready reports whether kube-apiserver reads a list from etcd while its cache is not initialized. Such
-// a list has a limit and no selectors. This includes limits that have no effect, as at version 0.
+// a list has a limit and no selectors. The limit counts even where it has no effect, as at version 0.
 func (q *Request) readsEtcdWhileUnready() bool {
 	limit := q.query.Get("limit")
 	paged := limit != "" && limit != "0" && q.query.Get("labelSelector") == "" && q.query.Get("fieldSelector") == ""

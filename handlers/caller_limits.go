@@ -104,7 +104,7 @@ func (l *limiter) enter(ctx context.Context, out *reply, q *Request) error {
 	case !q.runsLong():
 		_, err := l.seats(ctx, out, q, l.shares.requests, 1)
 		return err
-	case l.shares.watches == nil: // a limiter without Limits
+	case l.shares.watches == nil: // the limiter has no Limits
 		return nil
 	}
 	if after, ok := l.shares.begins.Take(q.Caller.Share()); !ok {
@@ -133,7 +133,7 @@ func (l *limiter) openRefused(out *reply, q *Request) error {
 
 // occupy takes memory and a seat for a long-running request, until the end of the response.
 func (l *limiter) occupy(out *reply, q *Request, pool *limit.Streams) error {
-	if pool == nil { // a limiter without Limits
+	if pool == nil { // the limiter has no Limits
 		return nil
 	}
 	give, ok := l.memory.Take(budget.Watches, watchMemory)
@@ -150,7 +150,8 @@ func (l *limiter) occupy(out *reply, q *Request, pool *limit.Streams) error {
 }
 
 // awaitPace waits until the rate of all callers allows another long-running request of this caller. It first ends the
-// request's turn. Otherwise waiting requests would keep all turns, and requests of new callers could not begin.
+// request's turn (turns.go). Otherwise waiting requests would keep all turns, and requests of new callers could not
+// begin.
 func (l *limiter) awaitPace(ctx context.Context, out *reply, q *Request) error {
 	if l.shares.pace == nil {
 		return nil
@@ -236,8 +237,8 @@ func (l *limiter) seats(ctx context.Context, out *reply, q *Request, pool *limit
 // spread is the number of seconds over which the retries of refused requests are distributed.
 const spread = 5
 
-// tooMany returns a 429 with the message of kube-apiserver's priority and fairness, which sends it as plain text. Its
-// Retry-After is at least the given time, but at most maxRetryAfter.
+// tooMany returns a 429 with the message of kube-apiserver's priority and fairness. The facade sends the message in a
+// Status, kube-apiserver as plain text. Retry-After is at least the given time, but at most maxRetryAfter.
 func tooMany(after time.Duration) error {
 	seconds := max(int(math.Ceil(after.Seconds())), 1+rand.IntN(spread))
 	return apierrors.NewTooManyRequests("Too many requests, please try again later.", min(seconds, maxRetryAfter))

@@ -17,8 +17,8 @@ import (
 
 // A path is canonical if path.Clean does not change it, except for a slash at its end. Only canonical paths are
 // forwarded. A proxy before the upstream may clean other paths, and the upstream would then serve a path that was not
-// authorized. kube-apiserver does not clean paths. Its responses to other paths are known (semantics 8.6), so the
-// facade sends them itself.
+// authorized. kube-apiserver does not clean paths. Its responses to paths that are not canonical are known (semantics
+// 8.6), so the facade sends these responses itself.
 
 func isCanonical(p string) bool {
 	clean := path.Clean(p)
@@ -28,8 +28,8 @@ func isCanonical(p string) bool {
 // trimmed are the prefixes below which kube-apiserver ignores slashes at the end of a path.
 var trimmed = []string{"/api/", "/apis/", "/version/", "/.well-known/openid-configuration/", "/openid/v1/jwks/"}
 
-// spelled returns a URL in the only spelling that is forwarded: only characters that must be encoded are encoded, and
-// at most one slash is left at the end where kube-apiserver ignores such slashes.
+// spelled returns a URL with the path that may be forwarded. In this path, only characters that must be encoded are
+// encoded. Of several slashes at its end, one is left where kube-apiserver ignores such slashes.
 func spelled(u *url.URL) *url.URL {
 	s := *u
 	s.RawPath = ""
@@ -97,8 +97,8 @@ func (v *resolver) unrouted(ctx context.Context, q *Request) error {
 	return errNoPath
 }
 
-// checkCustomPath returns kube-apiserver's errors for a path of a custom resource. kube-apiserver uses only the
-// RequestInfo of such a path.
+// checkCustomPath returns kube-apiserver's errors for a path of a custom resource. kube-apiserver has no routes for
+// such a path, and uses only its RequestInfo.
 func (v *resolver) checkCustomPath(info *request.RequestInfo, resource upstream.Resource) error {
 	if (info.Namespace != "") != resource.Namespaced && (info.Namespace != "" || info.Verb == verbGet) {
 		return errNoPath

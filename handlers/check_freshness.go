@@ -65,8 +65,8 @@ func (s *Server) now(ctx context.Context, q *Request, lane Lane) (cache.RV, rout
 	return rv, route{}
 }
 
-// fills reports whether another facade reads a list to fill a lane or to make a roll call. The readers of that facade
-// share its lane, so a freshness check here saves the upstream more work than for one reader.
+// fills reports whether another facade reads a list to fill a lane or to make a roll call. All readers of the other
+// facade share its lane. A freshness check for such a list therefore saves more work than a check for one client.
 func (q *Request) fills() bool {
 	return q.fromFacade() && !q.namesOne()
 }
@@ -99,11 +99,11 @@ func answerTo(q *Request, lane Lane, p plan) fresh.Answer {
 // resources, so a freshness check advances the lane. If the upstream has not reached rv either, reached waits
 // (semantics 2.2).
 //
-// A request is forwarded at once if a check finds that the lane is wrong, or if no check succeeds and the upstream
-// sends no bookmarks. It is also forwarded at once if the lane is not at rv, and the answer is small
-// (fresh.Answer.Small) or kube-apiserver reads it from etcd.
-// All other requests wait for the lane, because the upstream must not send large lists to all of them. After the wait,
-// a page with a low limit may be forwarded, so that its client can finish the list.
+// A request is forwarded at once if a check finds that the lane contradicts the upstream, or if no check succeeds and
+// the upstream sends no bookmarks. It is also forwarded at once if the lane is not at rv, and the answer is small
+// (fresh.Answer.Small) or kube-apiserver reads the answer from etcd. All other requests wait for the lane, because the
+// upstream must not send large lists to all of them. After the wait, a page with a low limit may be forwarded, so that
+// its client can finish the list.
 func (s *Server) reached(ctx context.Context, q *Request, lane Lane, rv cache.RV,
 	answer fresh.Answer) (*cache.State, route, error) {
 	for deadline := time.Now().Add(freshWait); ; {

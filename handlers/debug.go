@@ -121,7 +121,7 @@ func (p *reportParameters) inJSON(accept string) (bool, error) {
 	return chosen == reportTypes[1], nil
 }
 
-// report writes a report. It gets the report from the last argument, if the query is valid.
+// report writes a report. It calls of to obtain the report, but only if the query is valid.
 func (o *reply) report(q *Request, p reportParameters, of func() report) error {
 	asJSON, err := p.inJSON(q.header.Get("Accept"))
 	switch {
@@ -137,7 +137,7 @@ func (o *reply) report(q *Request, p reportParameters, of func() report) error {
 		return json.NewEncoder(o.pieces()).Encode(of())
 	}
 	header.Set("Content-Type", "text/plain; charset=utf-8")
-	var text bytes.Buffer // WriteText writes each cell separately
+	var text bytes.Buffer // a buffer, because WriteText writes each cell separately
 	if err := of().WriteText(&text); err != nil {
 		return err
 	}

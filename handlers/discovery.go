@@ -22,7 +22,7 @@ var documentHeaders = []string{
 // bodyHeaders are the documentHeaders that a 304 does not have, as in net/http.
 var bodyHeaders = []string{"Content-Type", "Content-Encoding", "Accept-Ranges", "Last-Modified"}
 
-// rareConditions are the conditional headers that net/http evaluates for kube-apiserver.
+// rareConditions are the conditional headers other than If-None-Match. kube-apiserver evaluates them with net/http.
 var rareConditions = []string{"Range", "If-Range", "If-Match", "If-Modified-Since", "If-Unmodified-Since"}
 
 // conditional reports whether a request has any condition except If-None-Match with a single strong tag.
@@ -32,7 +32,8 @@ func conditional(header http.Header) bool {
 }
 
 // describes returns the group version that a document describes. For an aggregated API, the server of that API writes
-// the document, and receives the caller's name. All other documents are the same for all callers.
+// the document and receives the caller's name, so the document may differ between callers. All other documents are the
+// same for all callers.
 func describes(path string) (schema.GroupVersion, bool) {
 	parts := strings.Split(strings.Trim(strings.TrimPrefix(path, "/openapi/v3/"), "/"), "/")
 	if parts[0] != "apis" || len(parts) < 3 {

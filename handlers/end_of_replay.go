@@ -30,8 +30,8 @@ func (s *watchStream) sendReplayBookmark() bool {
 	return true
 }
 
-// finishReplay sends the rest of a replay and its bookmark after the watch has ended. The client could not resume
-// inside the replay.
+// finishReplay sends the rest of a replay and its bookmark after the watch has ended. A client that receives only a
+// part of a replay cannot resume.
 func (s *watchStream) finishReplay() error {
 	over := time.Now().Add(replayWait)
 	for s.watcher.EndOfReplay() > s.watcher.Progress() && time.Now().Before(over) {
@@ -45,7 +45,7 @@ func (s *watchStream) finishReplay() error {
 		if s.watcher.Err() != nil {
 			break
 		}
-		select { // feeds may still have events
+		select { // events may still arrive in the feeds
 		case <-s.watcher.Wait():
 		case <-time.After(awaitedEvery):
 		}

@@ -46,11 +46,11 @@ var errUnauthenticated = apierrors.NewUnauthorized("Unauthorized")
 var errImpersonation = apierrors.NewForbidden(schema.GroupResource{}, "",
 	errors.New("listfacade does not support impersonation: send the request to kube-apiserver"))
 
-// errForeign refuses requests that a page of another site may have sent.
+// errForeign refuses requests that a page of another site may have sent (auth.IsLocal).
 var errForeign = apierrors.NewForbidden(schema.GroupResource{}, "",
-	errors.New("without authentication, only requests to and from loopback names are served"))
+	errors.New("listfacade does not authenticate callers: the Host and the Origin of each request must be loopback names"))
 
-// Errors for requests that are not cached and cannot be forwarded. Each names what the caller can do.
+// Errors for requests that are not cached and cannot be forwarded. Each message names an alternative for the caller.
 var (
 	errNotServed = notServed("cannot be forwarded with the caller's credentials: use a bearer token, or send it to kube-apiserver; " +
 		"with --passthrough=impersonate listfacade also forwards requests of other callers")
@@ -59,8 +59,8 @@ var (
 	errShardsNotServed = notServed("kube-apiserver ignores shardSelector: omit it, or enable the feature gate ShardedListAndWatch")
 )
 
-// Errors for requests for shards that the cache cannot answer. kube-apiserver ignores the selector, and would answer
-// with all objects.
+// Errors for requests for shards that the cache cannot answer. They are not forwarded, because kube-apiserver ignores
+// the selector and would answer with all objects.
 var (
 	errShardsExpired = apierrors.NewResourceExpired("this resourceVersion is not cached, and kube-apiserver ignores " +
 		"shardSelector: list again without resourceVersion and continue")
@@ -285,7 +285,7 @@ func (o *reply) writeError(err error) {
 	}
 	o.event.Status = status
 	if errors.Is(err, errDraining) {
-		o.header().Set("Connection", "close") // HTTP/2 clients also reconnect
+		o.header().Set("Connection", "close") // clients then reconnect, also over HTTP/2
 	}
 	var forbidden *forbiddenError
 	if errors.As(err, &forbidden) {
@@ -384,8 +384,7 @@ func forbidden(a auth.Attributes, reason string) error {
 		errors.New(why))}
 }
 
-// forbiddenError reports a denied request. Its response has the header X-Content-Type-Options. Other 403s do not have
-// it.
+// forbiddenError reports a denied request. Its response has the header X-Content-Type-Options, which other 403s lack.
 type forbiddenError struct{ *apierrors.StatusError }
 
 func forbiddenMessage(a auth.Attributes) string {

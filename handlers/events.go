@@ -30,7 +30,7 @@ type events struct {
 	representation wire.Representation
 	framer         wire.Framer
 	marks          *wire.Bookmark // templates for bookmarks
-	frames         *bytes.Buffer  // nil when there are none
+	frames         *bytes.Buffer  // pending frames; nil when there are none
 	alone          *cache.Frame   // the single pending frame, sent without a copy; nil if frames has the pending frames
 	sent           int
 	meter          *metrics.WatchMeter // counts frames and their bytes before compression
@@ -228,7 +228,7 @@ func (e *events) buffer() *bytes.Buffer {
 
 func (e *events) flush() error {
 	if e.buffered() == 0 {
-		e.meter.Sent() // precompressed frames
+		e.meter.Sent() // for precompressed frames, which settle sends
 		return e.sink.settle()
 	}
 	defer func() { e.progress.Sent(e.sent) }()

@@ -15,11 +15,12 @@ const (
 )
 
 // initialBody releases the seat of a watch after its initial events, or when its client has delayed them for too long.
-// Later events cost the upstream no more than those of any watch. A pause marks the end of the initial events. Their
-// bookmark cannot be used, because the stream may be compressed, and old servers do not send it.
+// Later events cost the upstream no more than the events of any other watch. A pause marks the end of the initial
+// events. The initial-events-end bookmark cannot mark it, because the stream may be compressed, and old servers send no
+// such bookmark.
 type initialBody struct {
 	*countedBody
-	weight  int64 // weight of the countedBody, for the size of the initial events
+	weight  int64 // original weight of the countedBody, for the size of the initial events
 	held    *heldBody
 	silence *time.Timer // fires if a Read lasts too long
 	longest *time.Timer

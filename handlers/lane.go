@@ -19,7 +19,7 @@ type Lanes interface {
 	Get(resource upstream.Resource, e wire.Encoding) (Lane, error)
 }
 
-// Lane is one lane, as a request reads it. It is safe for concurrent use.
+// Lane is the part of a lane that requests use. It is safe for concurrent use.
 type Lane interface {
 	// Store returns the States of the lane, and its watchers.
 	Store() *cache.Lane
@@ -45,7 +45,7 @@ type laneFilling interface {
 
 // laneKind describes the kind of the lane's objects.
 type laneKind interface {
-	// Kind returns how objects are selected; nil before the upstream has described the kind.
+	// Kind returns the selectable fields of the objects; nil before the upstream has described the kind.
 	Kind() *selectors.Kind
 	// Undefined reports whether the facade cannot read the definition of a custom resource.
 	Undefined() bool
@@ -89,7 +89,7 @@ type lanesOf[L Lane] func(resource upstream.Resource, e wire.Encoding) (L, error
 func (get lanesOf[L]) Get(resource upstream.Resource, e wire.Encoding) (Lane, error) {
 	lane, err := get(resource, e)
 	if err != nil {
-		return nil, err // not a Lane with a nil pointer in it
+		return nil, err // lane would be an interface that contains a nil pointer
 	}
 	return lane, nil
 }

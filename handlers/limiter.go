@@ -28,10 +28,10 @@ type limiter struct {
 	reads    *limit.Seats    // for requests of the class small
 	older    *limit.Seats    // for watches that read events from before a lane's history
 	sizes    *sizes
-	buffered *semaphore.Weighted // bytes of responses that are read faster than their clients accept them
+	buffered *semaphore.Weighted // limits the bytes that are read before their clients accept them
 	timeout  time.Duration       // of requests that are not long-running
-	shares   shares              // of each caller
-	stalls   *limit.Stalls       // responses that their clients do not read
+	shares   shares              // limits of each caller
+	stalls   *limit.Stalls       // limits responses that their clients do not read
 	memory   *budget.Budget      // nil means unlimited
 }
 

@@ -24,7 +24,7 @@ func (s *Server) list(ctx context.Context, out *reply, q *Request, lane Lane) (r
 	}
 	q.Event.Plan = p.kind.String()
 	if now, err := lane.Store().State(); err == nil && tooLargeYAML(q, now, p) {
-		return forwardFor(observe.TooLargeYAML), nil // before the freshness check
+		return forwardFor(observe.TooLargeYAML), nil // forwarded before the freshness check, which would be wasted
 	}
 	leave, err := s.limiter.charge(ctx, out, q, answerBytes(q, lane, p))
 	if err != nil {
@@ -123,8 +123,8 @@ func written(runs iter.Seq[cache.Run]) iter.Seq[wire.Run] {
 }
 
 // hasMore reports whether kube-apiserver would return a continue token. Normally, kube-apiserver returns one if any
-// object remains, selected or not. For two resources, kube-apiserver searches an index in the newest state, and returns
-// a token only if a selected object remains (semantics 2.6).
+// object remains, selected or not. For the pods or resourceslices of one node, kube-apiserver searches an index in the
+// newest state, and returns a token only if a selected object remains (semantics 2.6).
 func hasMore(q *Request, state *cache.State, p plan, chunk cache.Chunk) bool {
 	if !chunk.Indexed || chunk.Len < p.limit || p.kind != exactly && indexedUpstream(q.GVR.GroupResource(), q.Predicate) {
 		return chunk.More

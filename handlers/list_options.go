@@ -16,7 +16,7 @@ import (
 )
 
 // readOptions decodes, defaults and validates list options. The order decides which of several errors is returned. All
-// errors are kube-apiserver's (semantics 1.2). selectBy checks what depends on the kind.
+// errors are kube-apiserver's (semantics 1.2). selectBy checks the selectors, because they depend on the kind.
 func readOptions(verb string, query url.Values) (metainternalversion.ListOptions, error) {
 	var options metainternalversion.ListOptions
 	if verb == verbGet {

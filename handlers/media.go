@@ -13,7 +13,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// transform says what is sent of an object: the object, a Table row, or only its metadata.
+// transform is the part of an object that a response contains: the object, a Table row, or only its metadata.
 type transform int
 
 const (
@@ -28,7 +28,7 @@ type conversion int
 
 const (
 	unconverted conversion = iota
-	indented               // JSON for people
+	indented               // JSON with line breaks and indentation
 	inYAML
 )
 

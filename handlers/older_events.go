@@ -12,8 +12,8 @@ import (
 )
 
 // startOlder starts a watch from before the lane's history, with events that the upstream still has
-// (docs/adr/0037-older-watches.md). expired is the lane's error for the watch. It is returned if the events cannot be
-// read. If the upstream no longer has the events either, the error names the upstream's oldest version.
+// (docs/adr/0037-older-watches.md). expired is the lane's error for the watch. startOlder returns expired if it cannot
+// read the events. If the upstream no longer has the events either, the error names the upstream's oldest version.
 func (s *Server) startOlder(ctx context.Context, q *Request, lane Lane, expired error) (watchStart, error) {
 	var lost *cache.ExpiredError
 	if !errors.As(expired, &lost) {

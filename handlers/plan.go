@@ -16,8 +16,8 @@ type readKind int
 const (
 	mostRecent   readKind = iota // everything written before the request
 	anyAge                       // any version
-	notOlderThan                 // at least rv
-	exactly                      // rv; for a watch, the events after rv
+	notOlderThan                 // version rv or a later one
+	exactly                      // version rv; for a watch, the events after rv
 )
 
 func (k readKind) String() string {

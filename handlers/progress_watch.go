@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// progressWatchLife is the lifetime of a progress watch, which another facade reads up to the first bookmark. In a
-	// shorter lifetime, kube-apiserver sends no bookmark (semantics 10.3).
+	// progressWatchLife is the lifetime of a progress watch, which another facade reads up to the first bookmark.
+	// kube-apiserver sends no bookmark in a watch with a shorter lifetime (semantics 10.3).
 	progressWatchLife = 3 * time.Second
 	// awaitedEvery is the interval of checks whether the lane has reached the version of the awaited bookmark.
 	// awaitedUntil is the time before the end of the watch at which the bookmark is sent in any case.

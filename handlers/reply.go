@@ -36,7 +36,7 @@ type reply struct {
 	turn          turn
 	answers       bool // whether the start of a long-running response was reported
 
-	progress observe.Progress // of the event; other goroutines read it
+	progress observe.Progress // progress of the event; other goroutines read it
 
 	cancel    context.CancelCauseFunc // ends a long-running request
 	watches   bool                    // the request is a watch, whose response may end at any event
@@ -106,7 +106,7 @@ func (o *reply) finishLongRunning() error {
 
 func (o *reply) leave() { o.leaveTo(0) }
 
-// leaveTo calls the functions that atEnd added, except the first ones, whose number is given.
+// leaveTo calls the functions in o.ends from the index first on, and removes them.
 func (o *reply) leaveTo(first int) {
 	ends := o.ends[first:]
 	o.ends = o.ends[:first]
@@ -133,12 +133,12 @@ func (o *reply) finish() *observe.Event {
 	return e
 }
 
-// errDisplaced is the reason why a log is broken off.
+// errDisplaced is the reason why the response with the log of a container is broken off.
 var errDisplaced = errors.New("another request took the seat")
 
-// displace ends a long-running request, because another request took its seat. A watch ends without an error, so that
-// its client resumes it. A log is broken off, because it would otherwise look complete. The other request's goroutine
-// calls displace.
+// displace ends a long-running request, because another request took its seat. The other request's goroutine calls
+// displace. A watch ends without an error, so that its client resumes it. The log of a container is broken off, because
+// it would otherwise look complete.
 func (o *reply) displace() {
 	o.displaced.Store(true)
 	if o.watches {

@@ -25,7 +25,7 @@ const (
 	verbProxy = "proxy"
 )
 
-// subject is what a request is about. It determines the later steps.
+// subject says whether a request is about the upstream or about the facade. It determines the later steps.
 type subject int
 
 const (
@@ -53,7 +53,7 @@ type Request struct {
 	query   url.Values
 	header  http.Header   // of the client, with the Audit-Id of the response
 	timeout time.Duration // for the complete response; 0 for a long-running request
-	arrived time.Time     // before the first request to the upstream
+	arrived time.Time     // when the request arrived, before any request to the upstream
 	upgrade bool          // the client asks for a websocket, which only a watch may have
 	// shardsHere means that the cache applies the shard selector, even if the upstream would ignore it.
 	shardsHere bool
@@ -116,9 +116,9 @@ func (q *Request) keyPrefix() string {
 	return q.Predicate.Namespace() + "/"
 }
 
-// continuesNarrowed reports whether a continued list has a field selector on a namespace. kube-apiserver reads the
-// continue token relative to the complete collection, although it created the token relative to the namespace. The list
-// may then start from its beginning.
+// continuesNarrowed reports whether a continued list has a field selector on a namespace. kube-apiserver creates the
+// continue token of such a list relative to the namespace, but reads it relative to the complete collection. The
+// continued list may then start from its beginning again.
 func (q *Request) continuesNarrowed() bool {
 	return q.Options.Continue != "" && q.keyPrefix() != q.prefix()
 }

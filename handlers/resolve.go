@@ -231,8 +231,8 @@ func isRead(info *request.RequestInfo) bool {
 }
 
 // scopeFits reports whether a path fits the scope of its resource: objects of namespaced resources are below a
-// namespace, and cluster-scoped objects are not. Other paths are forwarded, because they get various 404s. Only custom
-// resources may be watched by name in all namespaces (semantics 4.9).
+// namespace, and cluster-scoped objects are not. Other paths are forwarded, because kube-apiserver refuses them with
+// different 404s. Only custom resources may be watched by name in all namespaces (semantics 4.9).
 func scopeFits(resource upstream.Resource, info *request.RequestInfo) bool {
 	if !resource.Namespaced {
 		// For a Namespace, RequestInfo sets the namespace to the object's name. There are no Namespaces below a namespace.

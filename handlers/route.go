@@ -6,8 +6,8 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// route says who answers a request. The zero value means that the facade does. A step that returns an error also
-// returns the zero value, because the error is the response.
+// route says whether the facade or the upstream answers a request. The zero value means the facade. A step that returns
+// an error also returns the zero value, because the error is the response.
 type route struct{ reason observe.Reason }
 
 func forwardFor(reason observe.Reason) route { return route{reason: reason} }

@@ -12,8 +12,9 @@ import (
 // close message.
 const closingTime = 3 * time.Second
 
-// takenConn is a connection that a handler has taken over from net/http. Each write has a deadline, also a response to
-// a client's ping. Between writes there is no deadline, until the method ends is called. Writes are never concurrent.
+// takenConn is a connection that a handler has taken over from net/http. Each write has a deadline, even if it only
+// responds to a client's ping. Between writes there is no deadline, until the method ends is called. Writes are never
+// concurrent.
 type takenConn struct {
 	net.Conn
 	timeout time.Duration

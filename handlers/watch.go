@@ -43,7 +43,7 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane Lane) (
 	if err != nil || to.forwards() {
 		return s.orDraining(ctx, to, err)
 	}
-	event := q.Event // the stream must not refer to the Request
+	event := q.Event // the stream must not refer to the Request, which would stay in memory
 	out.atEnd(func() { stream.close(); event.Returned = stream.events.sent })
 	stream.initial, stream.events.meter, stream.caughtUp = sent, s.counters.Watch(event), out.caughtUp
 	if stream.watcher != nil {
@@ -112,9 +112,9 @@ func (s *Server) openStream(ctx context.Context, q *Request, lane Lane, authoriz
 	return stream, route{}, nil
 }
 
-// watchLife returns the lifetime of a watch: kube-apiserver's (semantics 1.2, 4.2), but no longer than the caller's
-// credential is valid, and no longer than the maximum age. A negative lifetime means that the watch ends immediately,
-// because its timeoutSeconds is negative.
+// watchLife returns the lifetime of a watch. It is the lifetime that kube-apiserver would choose (semantics 1.2, 4.2),
+// limited by the validity of the caller's credential and by the maximum age. A negative lifetime means that the watch
+// ends immediately, because its timeoutSeconds is negative.
 func (s *Server) watchLife(q *Request) time.Duration {
 	return s.capped(q, s.requestedLife(q))
 }
@@ -142,7 +142,7 @@ func (s *Server) requestedLife(q *Request) time.Duration {
 type watchStart struct {
 	watcher *cache.Watcher
 	older   *reflector.OlderEvents // events before those of the watcher; nil if there are none
-	floor   cache.RV               // bookmarks need a higher version: the client has this one, or does not need it
+	floor   cache.RV               // bookmarks must be above it: the client has this version, or does not need it
 }
 
 // startWatch opens the watcher for a request, or returns the route to the upstream.

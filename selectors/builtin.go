@@ -6,14 +6,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// builtin lists the selectable fields of one built-in kind in kube-apiserver 1.37, for kinds with their own field
-// table. The sources in kube-apiserver are AddFieldLabelConversionFunc (labels) and the registry's GetAttrs (values).
-// Semantics 5.3 combines them.
+// builtin lists the selectable fields of one built-in kind that has its own field table in kube-apiserver 1.37. The
+// sources in kube-apiserver are AddFieldLabelConversionFunc (labels) and the registry's GetAttrs (values). Semantics
+// 5.3 combines them.
 type builtin struct {
 	group    string
 	kind     string
 	versions []string // other versions have the default table
-	metadata []string // metadata.name, metadata.namespace or both: those that selectors may use
+	metadata []string // metadata fields that selectors may use: metadata.name, metadata.namespace or both
 	fields   []offer
 	aliases  map[string]string // additional labels of requests -> canonical label
 	refuse   refusal
@@ -26,15 +26,15 @@ type offer struct {
 	release string // release that added the field to an existing kind; empty if 1.19 has the field
 }
 
-// at returns an offer of the value whose JSON path is its label.
+// at returns an offer of a field whose label is also the JSON path of its value.
 func at(label string) offer { return from(label, label) }
 
-// from returns an offer of a value with a canonical label. The value is at the first path that has a value.
+// from returns an offer of a field with a canonical label. The first path that leads to a value counts.
 func from(label string, paths ...string) offer {
 	return offer{request: label, field: Field{Label: label, Paths: paths, Spread: OfTemplate}}
 }
 
-// renamed returns an offer of a value for which requests and JSON use another name than the server's field set.
+// renamed returns an offer of a field whose name in requests and JSON differs from its label in the server's field set.
 func renamed(request, label string) offer {
 	return offer{request: request, field: Field{Label: label, Paths: []string{request}, Spread: OfTemplate}}
 }
@@ -45,7 +45,7 @@ func (o offer) or(zero string) offer {
 	return o
 }
 
-// spread sets how the values are distributed, if not as OfTemplate.
+// spread sets how the values are distributed. The default is OfTemplate.
 func (o offer) spread(s Spread) offer {
 	o.field.Spread = s
 	return o

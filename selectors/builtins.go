@@ -16,7 +16,7 @@ var builtins = []builtin{
 		kind: "Pod", versions: []string{"v1"}, metadata: nameAndNamespace, refuse: refusePlainly,
 		fields: []offer{
 			at("spec.nodeName").spread(OfPlacement),
-			at("status.phase"), // before other fields of its Spread, because it is used most
+			at("status.phase"), // first of its Spread, because it is used most and the first is found fastest
 			at("spec.restartPolicy"),
 			at("spec.schedulerName"),
 			at("spec.serviceAccountName"),

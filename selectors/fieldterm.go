@@ -11,7 +11,7 @@ import (
 type fieldTerm struct {
 	label    string
 	location Location
-	// If equal is true, matching objects have this value, else none of the values in not.
+	// If equal is true, a matching object has the value in value. Otherwise, it has none of the values in not.
 	equal bool
 	value string
 	not   valueSet

@@ -41,7 +41,7 @@ func (s LabelSet) Lookup(key string) (value string, exists bool) {
 	return s.lookupLong(key, position, start)
 }
 
-// lookupLong is Lookup from the first long key on.
+// lookupLong continues Lookup at the first key that is a long text (longText).
 func (s LabelSet) lookupLong(key string, position, start int) (value string, exists bool) {
 	var has string
 	for keys := s.keys[start:]; keys != ""; position++ {

@@ -74,10 +74,10 @@ func (t *labelTerm) matches(set LabelSet) bool {
 	return t.matchesValue(value)
 }
 
-// needsKey reports whether labels without the key fail the term.
+// needsKey reports whether labels without the key do not satisfy the term.
 func (t *labelTerm) needsKey() bool { return t.op != labelNotIn && t.op != labelAbsent }
 
-// matchesValue is matches for labels that have the key.
+// matchesValue reports whether a label with the term's key and this value satisfies the term.
 func (t *labelTerm) matchesValue(value string) bool {
 	switch t.op {
 	case labelIn:

@@ -7,11 +7,11 @@ import "k8s.io/apimachinery/pkg/labels"
 type labelTerms struct {
 	all      []labelTerm
 	byKey    map[string][]*labelTerm // nil if there are at most fewTerms terms
-	required int                     // number of terms that need their key; only with byKey
+	required int                     // number of terms that need their key (needsKey); set only with byKey
 }
 
-// fewTerms is the maximum number of terms that look up their keys in an object's labels. With more terms, each label
-// looks up its terms.
+// fewTerms is the maximum number of terms for which match looks up the key of each term in an object's labels. With
+// more terms, match looks up the key of each label in the terms.
 const fewTerms = 8
 
 // compileLabels compiles a selector. The second result is false when no labels can match.
@@ -70,7 +70,7 @@ func mergedTerm(terms []labelTerm) labelTerm {
 			if t.bound < merged.bound {
 				merged = *t
 			}
-		case labelExists, labelAbsent, labelNever: // all are equal
+		case labelExists, labelAbsent, labelNever: // such terms have no values, so all are equal
 		}
 	}
 	if merged.op == labelNotIn && len(terms) > 1 {

@@ -96,8 +96,9 @@ func (p *Predicate) OnlyKeys() bool {
 	return len(p.labels.all) == 0
 }
 
-// Exact returns a value that a canonical field label has in every match. It is a hint for choosing an index (I9). If
-// requirements contradict each other, it returns one of their values.
+// Exact returns the value that the field with a canonical label must have in every match. It returns false if p
+// requires no value. It is a hint for choosing an index (I9). If requirements contradict each other, it returns one of
+// their values.
 func (p *Predicate) Exact(field string) (value string, ok bool) {
 	for i := range p.fields {
 		if t := &p.fields[i]; t.equal && t.label == field {

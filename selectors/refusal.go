@@ -7,7 +7,7 @@ import (
 )
 
 // refusal returns the error text for a field label that a kind does not offer. kube-apiserver has four such texts, and
-// clients may see any of them (semantics 5.3).
+// the kind decides which one it sends (semantics 5.3).
 type refusal func(gvk schema.GroupVersionKind, label string) string
 
 func refusePlainly(_ schema.GroupVersionKind, label string) string {

@@ -9,7 +9,8 @@ import (
 var errShardSyntax = errors.New("the expression must consist of shardRange() calls joined with ||")
 
 // A shardSelector is an expression in CEL (KEP-5866). kube-apiserver parses all of CEL and then refuses all but a small
-// part, with its own messages. This parser accepts that part, and similar expressions that clients write by mistake:
+// part, with its own messages. This parser accepts that part, and similar invalid expressions for which this package
+// knows kube-apiserver's message:
 //
 //	expression = primary { "||" primary }
 //	primary    = "(" expression ")" | call | path | string
@@ -17,7 +18,7 @@ var errShardSyntax = errors.New("the expression must consist of shardRange() cal
 //	path       = name { "." name }
 //	string     = a text in ' or ", without escapes and line breaks
 //
-// Any other expression is a *ShardSyntaxError, because only kube-apiserver can say what is wrong with it.
+// For any other expression, the parser returns *ShardSyntaxError, because kube-apiserver's message is unknown.
 type shardNode struct {
 	kind shardKind
 	text string // of a call: the function; of a path: the path; of a string: its value
@@ -117,7 +118,7 @@ func (p *shardParser) literal() (*shardNode, error) {
 	quote := p.rest[:1]
 	value, rest, closed := strings.Cut(p.rest[1:], quote)
 	if !closed || strings.ContainsAny(value, "\\\r\n") || value == "" && strings.HasPrefix(rest, quote) {
-		return nil, errShardSyntax // the last case is a text in three quotes
+		return nil, errShardSyntax // the last condition detects a text in three quotes
 	}
 	p.rest = rest
 	return &shardNode{kind: shardString, text: value}, nil
@@ -162,7 +163,7 @@ func (p *shardParser) path(name string) (*shardNode, error) {
 	node := &shardNode{kind: shardName, text: name}
 	for p.take(".") {
 		field, err := p.name()
-		if err != nil || p.take("(") { // a method
+		if err != nil || p.take("(") { // a method call
 			return nil, errShardSyntax
 		}
 		node.kind, node.text = shardPath, node.text+"."+field

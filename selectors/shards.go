@@ -47,7 +47,7 @@ func appendHash(dst []byte, uid string) []byte {
 // HashRange is the range of hashes from First to Last, both inclusive.
 type HashRange struct{ First, Last uint64 }
 
-// Shards selects the objects whose hash is in one of some ranges (KEP-5866). It is immutable and safe for concurrent
+// Shards selects the objects whose hash is in one of its ranges (KEP-5866). It is immutable and safe for concurrent
 // use.
 type Shards struct {
 	key       ShardKey

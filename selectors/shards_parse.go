@@ -49,7 +49,7 @@ func parseShards(text string) (*Shards, error) {
 
 type shardRange struct{ path, start, end string }
 
-// calls appends the calls of an expression, in the order in which kube-apiserver checks them.
+// calls appends the shardRange() calls of an expression, in the order in which kube-apiserver checks them.
 func (n *shardNode) calls(to []shardRange) (_ []shardRange, err error) {
 	switch {
 	case n.kind != shardCall:
@@ -93,7 +93,7 @@ func (n *shardNode) shardRange() (r shardRange, err error) {
 	return r, nil
 }
 
-// endOfShards is the end of the last shard: 2^64. No other bound has 17 digits.
+// endOfShards is the end of the last shard: 2^64. No other valid bound has 17 digits.
 const endOfShards = "0x10000000000000000"
 
 // bound returns a bound of a range: 16 digits after 0x, or endOfShards.

@@ -3,7 +3,7 @@ package selectors
 // A list of texts is stored in one string. Each text follows its length, which is encoded with seven bits per byte,
 // lowest bits first.
 
-// longText is the length from which a text is long: its length takes more than one byte.
+// longText is the minimum length in bytes of a long text. The length of a long text takes more than one byte.
 const longText = 1 << 7
 
 func appendText(dst []byte, text string) []byte {

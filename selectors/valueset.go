@@ -8,10 +8,10 @@ import (
 // valueSet contains the values of a requirement. A client may send tens of thousands of values.
 type valueSet struct {
 	sorted []string            // values in order, without duplicates
-	lookup map[string]struct{} // the same values; nil if there are few, which are faster to compare than to hash
+	lookup map[string]struct{} // the same values, for hashing; nil if at most fewValues exist
 }
 
-// fewValues is the maximum number of values that are compared one by one.
+// fewValues is the maximum number of values that are compared one by one, which is faster than hashing a few values.
 const fewValues = 8
 
 // newValueSet returns a set of values. The caller must not use the slice afterwards.

@@ -107,8 +107,8 @@ func applyConfig(text []byte, groups []flagGroup, c *facade.Config) error {
 	return setFlags(keys, groups)
 }
 
-// setFlags sets the flags that keys name, except those that the command line set. It uses the order of the keys, which
-// makes the first error deterministic.
+// setFlags sets the flags that keys name, except those that the command line set. It visits the keys in sorted order,
+// so that the first error is always the same.
 func setFlags(keys map[string]json.RawMessage, groups []flagGroup) error {
 	flags := map[string]*pflag.Flag{}
 	for _, group := range groups {

@@ -66,7 +66,7 @@ func servingFlags(c *facade.Config, f *pflag.FlagSet) {
 		"`IP` address to listen on.")
 	f.IntVar(&c.Port, "secure-port", c.Port, "TCP `port` on which to serve HTTPS. 0 selects a free port.")
 	f.StringVar(&c.CertFile, "tls-cert-file", c.CertFile,
-		"Path of the `file` with the serving certificate. If empty, --shared-authority is used, or else a self-signed pair in --cert-dir.")
+		"Path of the `file` with the serving certificate. If empty, --shared-authority is used, or else a self-signed certificate in --cert-dir.")
 	f.StringVar(&c.KeyFile, "tls-private-key-file", c.KeyFile,
 		"Path of the `file` with the private key of --tls-cert-file.")
 	f.StringVar(&c.SharedAuthority, "shared-authority", c.SharedAuthority,
@@ -87,7 +87,7 @@ func shutdownFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.DurationVar(&c.ShutdownDelay, "shutdown-delay-duration", c.ShutdownDelay,
 		"Time to continue serving after SIGTERM. /readyz fails during this time, which lets load balancers remove this server. 0 means no delay.")
 	f.DurationVar(&c.WatchTermination, "shutdown-watch-termination-grace-period", c.WatchTermination,
-		"Time over which watches are ended after --shutdown-delay-duration. A client that accepts bookmarks receives a last one. 0 ends all watches immediately.")
+		"Time over which watches are ended after --shutdown-delay-duration. A client that accepts bookmarks receives a last bookmark. 0 ends all watches immediately.")
 	f.DurationVar(&c.ShutdownGrace, "shutdown-grace-period", c.ShutdownGrace,
 		"Time for the remaining requests to finish after the watches have ended. 0 cuts them off immediately.")
 	f.BoolVar(&c.SendRetryAfter, "shutdown-send-retry-after", c.SendRetryAfter,
@@ -111,7 +111,7 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 		"Time for which events are kept for watches and lists at older resourceVersions, within --history-bytes. Events that "+
 			"kube-apiserver would still keep are always kept.")
 	f.Int64Var(&c.HistoryBytes, "history-bytes", c.HistoryBytes,
-		"Maximum number of `bytes` that kept events occupy, for each resource. Events that kube-apiserver would still keep may exceed it.")
+		"Maximum number of `bytes` that kept events occupy, for each resource. Events that kube-apiserver would still keep may exceed this number.")
 	f.Var(&c.Packing, "pack",
 		"`on or off`. If on, large resources are kept compressed in memory. They take about a tenth of the memory, and reads take slightly longer.")
 	f.Var(&c.MemoryBudget, "memory-budget",
@@ -123,20 +123,20 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.DurationVar(&c.LaneIdle, "idle-timeout", c.LaneIdle,
 		"Time after which a cached resource that no client reads is dropped, unless --preload names it. 0 means never.")
 	f.DurationVar(&c.MaxStaleness, "max-staleness", c.MaxStaleness,
-		"Maximum time without a message from kube-apiserver during which reads that accept stale data are served. After that they are "+
-			"rejected with 503. 0 means no limit.")
+		"Maximum time since the last message from kube-apiserver for which reads that accept stale data are served from the cache. After "+
+			"this time, such reads are rejected with 503. 0 means no limit.")
 	f.BoolVar(&c.ReplayLostWindows, "replay-lost-windows", c.ReplayLostWindows,
 		"Keep client watches open when kube-apiserver has lost the events that the facade needs next, for example after it restarted. "+
 			"The facade then lists the resource again and sends the differences as events. If false, watches end with 410 as kube-apiserver's do, "+
 			"and clients list again.")
 	f.BoolVar(&c.AccountWatches, "account-watches", c.AccountWatches,
-		"Watch the metadata of built-in resources that are not cached, for some minutes after a costly consistent read. With their "+
+		"Watch the metadata of built-in resources that are not cached, for some minutes after a costly consistent read. With these "+
 			"resourceVersions, a small request can confirm that a large cached resource is unchanged. If false, costly reads go to "+
 			"kube-apiserver whenever other resources change.")
 	journalFlags(c, f)
 	f.StringVar(&c.ShardSelectors, "shard-selectors", c.ShardSelectors,
-		"When lists and watches with a shardSelector (KEP-5866) are served: auto (while kube-apiserver has the feature gate "+
-			"ShardedListAndWatch), always (with any release of kube-apiserver) or never. Otherwise they are forwarded. Without the "+
+		"When lists and watches with a shardSelector (KEP-5866) are served from the cache: auto (while kube-apiserver has the feature "+
+			"gate ShardedListAndWatch), always (with any release of kube-apiserver) or never. Otherwise they are forwarded. Without the "+
 			"feature gate, kube-apiserver ignores the selector.")
 	f.DurationVar(&c.SelfAuditInterval, "self-audit-interval", c.SelfAuditInterval,
 		"Time within which every cached resource is compared with kube-apiserver once, page by page. Differences are logged and counted, "+

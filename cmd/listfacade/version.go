@@ -35,7 +35,7 @@ func thisBuild() build {
 	return b
 }
 
-// write prints the build as JSON or, without a format, as lines for people.
+// write prints the build as JSON or, without a format, as lines of text.
 func (b build) write(w io.Writer, format string) error {
 	switch format {
 	case "json":

@@ -138,8 +138,8 @@ func (c *Clients) minuteAt(at time.Time) *minute {
 	return m
 }
 
-// keep returns a copy of the key that the guard admits in place of key, and the digest of the copy. It reuses the copy
-// in a summary of this or the previous minute.
+// keep returns a copy of the key that the guard admits in place of key, and the digest of the copy. If a summary of
+// this or the previous minute has a copy, keep returns that one.
 func (c *Clients) keep(m *minute, key Key, discovered bool) (*Key, uint64) {
 	admitted := c.guard.admit(key, discovered)
 	digest := admitted.digest(c.seed)

@@ -26,7 +26,7 @@ type Key struct {
 	Source string `json:"source"` // cache, upstream or facade
 }
 
-// Others replaces texts that are no longer counted separately.
+// Others replaces user agents, selectors and unknown resources that are no longer counted separately.
 const Others = "(others)"
 
 // Maximum lengths of the texts of a key, in bytes. A user agent that was cut still begins with the name of the program.

@@ -15,7 +15,8 @@ type Client struct {
 // Others stands for all clients that are not listed.
 const Others = "(others)"
 
-// groups are prefixes of user names. All users with such a prefix count as one, because each machine has its own user.
+// groups are prefixes of user names. All users with such a prefix count as one client, because each machine has its own
+// user.
 var groups = [][]byte{[]byte("system:node:"), []byte("system:bootstrap:")}
 
 // userOf returns the user, or its prefix in groups. Service accounts need no prefix, because all pods of a service

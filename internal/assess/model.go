@@ -21,7 +21,7 @@ type model struct {
 type figures struct {
 	requests, served int
 	lists            int
-	listBytes        float64      // of the bodies of lists before compression
+	listBytes        float64      // bytes of the bodies of lists, before compression
 	watchTime        float64      // seconds for which watches were open
 	events           price.Bounds // sent to watches
 	cpu              price.Bounds // of kube-apiserver
@@ -74,7 +74,7 @@ func (m *model) figures(u *use, v verdict) figures {
 		return f
 	}
 	f.served, f.spared = u.requests, f.cpu.Minus(m.remaining(u, &f))
-	f.spared.Low = max(f.spared.Low, -0.2*f.cpu.Low) // a small loss: a read that costs less than its check is forwarded
+	f.spared.Low = max(f.spared.Low, -0.2*f.cpu.Low) // a small loss at most, because cheap reads are forwarded
 	f.spared.Estimate = max(f.spared.Estimate, 0)
 	return f
 }

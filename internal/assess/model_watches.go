@@ -56,7 +56,7 @@ func (m *model) selected(u *use) price.Bounds {
 	machines, _ := m.sizes.of("", "nodes")
 	objects, nodes := max(all.objects, 1), max(machines.objects, 1)
 	some := func(share float64) price.Bounds { return price.Bounds{Low: 0, Estimate: share, High: 1} }
-	const labelled = 0.1 // a guess
+	const labelled = 0.1 // guessed share of the objects with the selected labels
 	switch {
 	case u.selects == selectsName || u.scope == oneObject:
 		return some(1 / objects)
@@ -93,7 +93,7 @@ func (m *model) own(uses []*use) (watches, start price.Bounds) {
 			event = price.Event(all.bytes / all.objects)
 		}
 		once := priced(m.rate(u.group, u.resource).Times(m.length.Seconds()), event)
-		once.High *= 2 // both encodings
+		once.High *= 2 // clients may read both encodings
 		watches = watches.Plus(once)
 		filled := bounds(price.List{Objects: all.objects, Bytes: all.bytes, Encoding: price.JSON, Compressed: true})
 		filled.High *= 2

@@ -34,7 +34,7 @@ type mode uint8
 
 const (
 	consistent mode = iota // no resourceVersion
-	fromCache              // 0, or not older than a version
+	fromCache              // resourceVersion 0, or not older than a resourceVersion
 	exact
 )
 

@@ -9,8 +9,8 @@ import (
 	"github.com/listfacade/listfacade/internal/price"
 )
 
-// Report says what the clients of a kube-apiserver cost it, and which part a facade would take over. CPU is in seconds,
-// for the complete period.
+// Report contains the costs of the clients at a kube-apiserver, and the part that a facade would take over. CPU is in
+// seconds, for the complete period.
 type Report struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`

@@ -131,7 +131,7 @@ func (t *tally) notes(known sizes) []string {
 			"It reports none before 1.34, and perhaps none until objects have changed.", n))
 	}
 	if len(t.writes) == 0 {
-		notes = append(notes, "the log has no writes, so events of watches are not counted. Its policy may omit them.")
+		notes = append(notes, "the log has no writes, so events of watches are not counted. The audit policy may omit writes.")
 	}
 	const short = 10 * time.Minute
 	if t.length() < short {

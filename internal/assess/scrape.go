@@ -45,7 +45,7 @@ func readScrape(from io.Reader) (*scrape, error) {
 func (s *scrape) sample(name string, labels map[string]string, value float64) {
 	of := resource{labels["group"], labels["resource"]}
 	switch name {
-	case "apiserver_storage_objects": // before 1.34
+	case "apiserver_storage_objects": // metric of servers before 1.34
 		of.name, of.group, _ = strings.Cut(labels["resource"], ".")
 		if known := s.sizes[of]; known.objects == 0 {
 			s.sizes[of] = size{objects: value, bytes: known.bytes}

@@ -36,7 +36,7 @@ func (s *seats) add(dump io.Reader) error {
 			columns = cells
 			continue
 		}
-		if len(cells) == len(columns) { // not if a name contains a comma
+		if len(cells) == len(columns) { // false if a name contains a comma
 			s.count(columns, cells)
 		}
 	}

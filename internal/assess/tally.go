@@ -22,7 +22,7 @@ type tally struct {
 	writes   map[resource]*changes
 	from, to time.Time
 	origin   time.Time // time of the first event that was read
-	early    int       // elements of watchTimes.early of all uses
+	early    int       // number of elements in watchTimes.early of all uses
 }
 
 type resource struct{ group, name string }
@@ -39,7 +39,7 @@ const (
 	mostResources  = 1 << 10
 )
 
-// mostEarly bounds the memory of watchTimes.early. Above it, a watch counts as if no earlier event were read later.
+// mostEarly bounds the memory of watchTimes.early. Above it, the earliest event so far counts as the start of the log.
 const mostEarly = 1 << 18
 
 func newTally() *tally {
@@ -93,7 +93,7 @@ func (t *tally) change(e *auditlog.Event) {
 	if e.Stage != auditlog.Complete || e.Code >= 400 || isRead(e.Verb) || len(e.Resource) == 0 || !stored(e) {
 		return
 	}
-	of := t.writes[resource{string(e.Group), string(e.Resource)}] // the compiler does not copy these texts
+	of := t.writes[resource{string(e.Group), string(e.Resource)}] // a look-up does not copy these texts
 	if of == nil {
 		if len(t.writes) == mostResources {
 			return

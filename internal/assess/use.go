@@ -25,16 +25,16 @@ type use struct {
 }
 
 // watchTimes are sums from which open computes how long watches were open. The events may come in any order, so the
-// start of the log is known only after the last event. Until settle is called, times are relative to tally.origin. Then
-// they are relative to the start of the log. A use that is folded is settled early, with the earliest event so far as
-// the start; only its lifetime is kept.
+// start of the log is known only after the last event. Until settle is called, times are relative to tally.origin.
+// After settle, they are relative to the start of the log. A use that is folded (tally.fold) is settled early, with the
+// earliest event so far as the start; only its lifetime is kept.
 type watchTimes struct {
 	started  int           // watches that began in the log
 	starts   time.Duration // sum of the start times of the started watches
 	ended    int           // started watches that also ended in the log
 	ends     time.Duration // sum of the start times of the ended watches
 	lifetime time.Duration // sum of the lifetimes of all watches that ended, without the time before the log
-	early    []span        // watches that began before the earliest event that was read when they ended; not in ended
+	early    []span        // ended watches that began before the earliest event so far; settle adds them to the sums
 }
 
 type span struct{ from, to time.Duration }

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// verdict says what a facade with its default flags does with a use.
+// verdict says whether a facade with its default flags serves a use.
 type verdict struct {
 	served bool
-	why    string // why not; empty if it is served
+	why    string // reason why the facade does not serve the use; empty if it does
 }
 
 const (

@@ -30,8 +30,8 @@ type Counts interface {
 }
 
 const (
-	// mostWaiting is the maximum number of lines in the buffer in batch mode, as in kube-apiserver, and mostBytes their
-	// maximum memory.
+	// mostWaiting is the maximum number of lines in the buffer in batch mode, as in kube-apiserver. mostBytes is the
+	// maximum memory of these lines, in bytes.
 	mostWaiting = 10_000
 	mostBytes   = 32 << 20
 	// unknownShare divides both limits for events of unauthenticated callers, because anyone can cause such events.
@@ -65,7 +65,7 @@ type Log struct {
 
 	unwritten atomic.Int64 // lines in the queue and in writes that have not ended
 
-	open    sync.RWMutex // guards over and counted; held for reading while a line begins or ends to be unwritten
+	open    sync.RWMutex // guards over and counted; held for reading while unwritten changes
 	over    bool         // later lines are lost
 	counted bool         // Run has counted the unwritten lines as lost
 

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Account is a part of the process that uses memory. Bytes returns how much it uses now.
+// Account is a part of the process that uses memory. Bytes returns the number of bytes that it uses now.
 type Account struct {
 	Name  string
 	Bytes func() int64
@@ -92,7 +92,8 @@ const (
 	// every is the time between two rounds.
 	every = time.Second
 	// leavingFor is how long readers may still reference memory that a costly step freed: the maximum duration of a
-	// request. Until then the memory is live. If it counted as used, the steps would free everything else, too.
+	// request. Until then, the memory is live. If this memory counted as used, the steps would free everything else,
+	// too.
 	leavingFor = time.Minute
 )
 
@@ -143,7 +144,7 @@ func (b *Budget) Fits(bytes int64) bool {
 	case b == nil || b.options.Limit == 0 || b.excess(bytes) <= 0:
 		return true
 	case bytes > b.share(b.options.FillAbove):
-		return false // even if everything else were freed
+		return false // it would not fit even if everything else were freed
 	}
 	b.relieving.Lock()
 	defer b.relieving.Unlock()

@@ -18,7 +18,7 @@
 //   - Without a limit, nothing is freed or refused, but memory is still counted.
 //
 // Run blocks in its caller's goroutine; the package starts none. The functions in an Account or a Step must not call
-// the Budget, because it may call them while it holds a lock.
+// the Budget, because the Budget may call these functions while it holds a lock.
 //
 // The package does not set the memory limit of the Go runtime.
 package budget

@@ -68,7 +68,7 @@ func groupsOf(root fs.FS) []group {
 func mounts(root fs.FS, kind, option string) []string {
 	var points []string
 	eachLine(root, "proc/self/mountinfo", func(line string) {
-		// "36 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory"
+		// Example of a line: "36 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory"
 		head, tail, found := strings.Cut(line, " - ")
 		mount, system := strings.Fields(head), strings.Fields(tail)
 		if !found || len(mount) < 5 || len(system) < 3 || system[0] != kind || option != "" && !contains(system[2], option) {
@@ -86,7 +86,7 @@ func limitIn(root fs.FS, name string) int64 {
 	if err != nil {
 		return 0
 	}
-	limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // or "max"
+	limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // fails for "max", which means no limit
 	if err != nil {
 		return 0
 	}

@@ -31,8 +31,8 @@ func ReadRuntime() Runtime {
 		Collections: samples[6].Value.Uint64()}
 }
 
-// countEvery is the maximum age of the sum of the accounts. Adding up the accounts visits every lane, and thousands of
-// watches may begin within a second.
+// countEvery is the maximum age of the sum of the accounts. Adding up the accounts visits every lane. Each new watch
+// needs the sum, and thousands of watches may begin within a second.
 const countEvery = 20 * time.Millisecond
 
 // meter estimates the used memory. Safe for concurrent use.
@@ -46,14 +46,15 @@ type meter struct {
 }
 
 // used returns the live memory of the last collection, corrected by the changes of the accounts since then. taken is
-// the memory from Take. surplus is the part of taken that may never be used: most watches use half of what they take.
+// the memory from Take. surplus is the part of taken that may never be used, because most watches use half of the
+// memory that they take.
 func (m *meter) used(accounts []Account, taken, surplus int64, read func() Runtime) int64 {
 	accounted := m.count(accounts) + taken
 	now := read()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.begun || m.collections != now.Collections {
-		// Memory that was taken but is not used yet is not live, but counts as used.
+		// Memory that was taken, but is not used yet, is missing from the live memory. It must still count as used.
 		m.begun, m.collections, m.uncounted = true, now.Collections, max(now.Live-accounted, -surplus)
 	}
 	return accounted + m.uncounted

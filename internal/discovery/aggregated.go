@@ -19,7 +19,7 @@ func (s *Served) addAggregated(body []byte) error {
 		group := Group{Name: g.Name}
 		for _, v := range g.Versions {
 			gv := schema.GroupVersion{Group: g.Name, Version: v.Version}
-			// The aggregated API server does not respond, so the listed resources may be outdated.
+			// Stale means that the aggregated API server does not respond. The listed resources may then be outdated.
 			if v.Freshness == apidiscoveryv2.DiscoveryFreshnessStale {
 				s.Failed = append(s.Failed, fmt.Errorf("read %s: aggregated API server does not respond", gv))
 				continue

@@ -11,7 +11,7 @@ import (
 const Limit = 64 << 20
 
 // Accept is the Accept header for /api and /apis. It prefers aggregated discovery of Kubernetes 1.30 and later, then
-// that of 1.26 and later, then plain discovery.
+// aggregated discovery of 1.26 and later, then plain discovery.
 const Accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +
 	"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList," + plain
 

@@ -27,7 +27,8 @@ type Compared struct {
 
 // Compare compares the objects of both sides and calls each(d) for every difference d. It compares the bytes of an
 // object in each of the representations, and reports only the first difference of the object. After the last object of
-// upstream, it calls whole: if the result is true, the remaining objects of local are surplus, else they are ignored.
+// upstream, it calls whole, which reports whether upstream has yielded all objects of its side. If so, the remaining
+// objects of local are surplus; otherwise Compare ignores them.
 func Compare(representations []string, local, upstream iter.Seq[Object], whole func() bool,
 	each func(Difference)) (Compared, error) {
 	next, stop := iter.Pull(local)

@@ -23,7 +23,7 @@ func Kinds() []Kind { return []Kind{Missing, Surplus, Version, Content} }
 type Difference struct {
 	Kind Kind
 	Key  string
-	// Local and Upstream are the resourceVersions on both sides; empty if the object is missing.
+	// Local and Upstream are the resourceVersions on both sides; empty if a side lacks the object.
 	Local, Upstream string
 	// The other fields are set for Content only. Representation is the representation that differs, and At is the offset
 	// of the first different byte. LocalText and UpstreamText are the quoted texts around that byte.

@@ -76,7 +76,8 @@ func newAccess(c Config, s surroundings) (*access, error) {
 }
 
 // followAccounts adds two watches. The watch of service accounts shows deletions, which make tokens invalid. The watch
-// of pods does the same for tokens that are bound to pods, and is open only while such tokens need it.
+// of pods shows deletions of pods, which make the tokens that are bound to these pods invalid. It is open only while
+// such tokens need it.
 func (a *access) followAccounts(s surroundings) (*rbac.Accounts, error) {
 	objects, err := metadata.NewForConfig(s.hop.Config(s.config))
 	if err != nil {

@@ -31,7 +31,7 @@ func (r *reviewable) run(ctx context.Context) {
 		for err := review(ctx); err != nil; err = review(ctx) {
 			if text := err.Error(); text != warned && ctx.Err() == nil {
 				warned = text
-				r.log.Error("Reviews are refused or fail, so the facade is not ready; its user needs the ClusterRole system:auth-delegator",
+				r.log.Error("Reviews are refused or fail, so the facade is not ready; the kubeconfig user needs the ClusterRole system:auth-delegator",
 					zap.Error(err))
 			}
 			select {

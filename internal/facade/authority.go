@@ -33,8 +33,8 @@ var loopback = []net.IPNet{
 }
 
 // Authority signs the serving certificates of all replicas and of the splitting proxy, so that clients trust one
-// certificate. It can certify only the names of their two Services and of the loopback interface. A stolen key is
-// therefore of no use against other servers.
+// certificate. It can certify only the names of the Services listfacade and listfacade-split, and of the loopback
+// interface. A stolen key is therefore of no use against other servers.
 type Authority struct {
 	cert  *x509.Certificate
 	key   crypto.Signer

@@ -22,8 +22,8 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// authorityWait bounds one request for the authority. authorityTries are the pauses between failed tries. A first
-// installation may start pods before their permissions exist.
+// authorityWait bounds one request for the authority. authorityTries are the pauses between failed tries. Tries can
+// fail at a first installation, which may start pods before their permissions exist.
 const authorityWait = 10 * time.Second
 
 var authorityTries = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 6, Cap: 30 * time.Second}

@@ -55,8 +55,8 @@ func (b *boundObjects) find(resource, namespace, name string) (serviceaccount.Ob
 	return pods.Find(key)
 }
 
-// exists implements rbac.PodExists. Without a fresh lane or a current watch it returns true. The token is checked again
-// later.
+// exists implements rbac.PodExists. Without a fresh lane or a current watch it returns true, because the token is
+// checked again later.
 func (b *boundObjects) exists(namespace, name, uid string) bool {
 	if b.fresh("pods") == nil && !b.pods.isCurrent() {
 		return true

@@ -10,8 +10,8 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// verifiesTokens reports whether the facade verifies bound service account tokens itself. If Kubeconfig names a server
-// for token reviews, it does not, because tokens may be bound to objects of that server.
+// verifiesTokens reports whether the facade verifies bound service account tokens itself. The result is false if
+// c.Kubeconfig names a server for token reviews, because tokens may be bound to objects of that server.
 func verifiesTokens(c Authentication) bool {
 	return !c.AnonymousActsAsKubeconfig && c.ServiceAccountTokens == LocalTokens && c.Kubeconfig == ""
 }

@@ -113,11 +113,11 @@ func (i *inspection) restores(s *journal.Segment, cluster string) error {
 	case s.Err != nil:
 		return fmt.Errorf("read segment %d: %w", s.Sequence, s.Err)
 	case s.Cluster != cluster:
-		return errors.New("the journal is of another cluster")
+		return errors.New("the journal belongs to another cluster")
 	case !strings.HasPrefix(s.Upstream, i.version+" "):
-		return fmt.Errorf("the journal is of kube-apiserver %s, want %s", s.Upstream, i.version)
+		return fmt.Errorf("the journal was written from kube-apiserver %s, want %s", s.Upstream, i.version)
 	case age > compactedAfter:
-		return fmt.Errorf("its last record is %v old; etcd may have compacted the events after it", age)
+		return fmt.Errorf("the last record of the lane is %v old; etcd may have compacted the events after it", age)
 	}
 	return nil
 }

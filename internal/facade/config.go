@@ -104,7 +104,7 @@ type Config struct {
 	// PagedFrom is the minimum number of objects for which a lane is filled by limit and continue; it is above 0. For
 	// fewer objects, a streaming list costs kube-apiserver less. It has no flag.
 	PagedFrom int
-	// BookmarkInterval is above 0.
+	// BookmarkInterval is the time between the bookmarks of a watch; it is above 0.
 	BookmarkInterval time.Duration
 
 	// Version is the version that the process reports. Repository is the URL of the repository's files, to which the

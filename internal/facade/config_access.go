@@ -36,8 +36,8 @@ type Authentication struct {
 	// TokenTTL is how long TokenReview results are cached; it is above 0.
 	TokenTTL time.Duration
 	// FailureRate is the number of failed authentications per second and source address, with a burst of five times as
-	// many; it is above 0. All addresses together may have ten times as many, but at least 100. Above that, the
-	// addresses take turns. Recently accepted tokens are not delayed.
+	// many; it is above 0. The limit of all addresses together is ten times as high, but at least 100 per second. Above
+	// that, the addresses take turns. Recently accepted tokens are not delayed.
 	FailureRate float64
 }
 

@@ -52,7 +52,7 @@ func reporting(orders []string, build func(by string) report) http.Handler {
 			http.Error(w, fmt.Sprintf("parameter by: must be one of %q", orders), http.StatusBadRequest)
 			return
 		}
-		// An error means that the client has left.
+		// Encode and WriteText fail only if the client has left.
 		if r.URL.Query().Get("output") == "json" {
 			w.Header().Set("Content-Type", "application/json")
 			_ = json.NewEncoder(w).Encode(build(by))

@@ -18,9 +18,9 @@ import (
 
 // journalDocuments writes documents to the journal, for "listfacade replay": discovery, the version and the definitions
 // of custom resources. It copies the responses to the facade's own requests, so that the documents cost few requests. A
-// disk that hangs does not delay the responses. The documents in memory have at most mostPending bytes. While this
-// process does not write the journal, there are none. Documents that were not kept are read again later. Safe for
-// concurrent use.
+// disk that hangs does not delay the responses. Documents that wait for the disk take at most mostPending bytes. While
+// this process does not write the journal, no document is kept. Documents that were not kept are read again later. Safe
+// for concurrent use.
 type journalDocuments struct {
 	prefix  string                  // path of the upstream's address
 	journal func() *journal.Journal // returns nil while this process does not write the journal
@@ -181,8 +181,8 @@ func (d *journalDocuments) takeMissed() (missed map[string]bool) {
 	return missed
 }
 
-// receive records a response of the upstream. If it has no Body, or the pending documents would exceed mostPending, its
-// path is added to missed.
+// receive records a response of the upstream. If the document has no Body, or the pending documents would exceed
+// mostPending, the path of the document is added to missed.
 func (d *journalDocuments) receive(document journal.Document) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -226,6 +226,6 @@ func (w *documentWriter) use(to *journal.Journal, cluster string) {
 
 func (w *documentWriter) close() {
 	if w.Documents != nil {
-		_ = w.Close() // a segment without an end is valid
+		_ = w.Close() // a segment without an end block is valid
 	}
 }

@@ -63,7 +63,7 @@ func (d *journalDocuments) records(r *http.Request) bool {
 	}
 	path := d.path(r)
 	switch {
-	case r.Header.Get("Accept") != acceptOf(path): // another representation, which a client prefers
+	case r.Header.Get("Accept") != acceptOf(path): // another representation, requested for a client
 	case path == "/api", path == "/apis", path == "/version", path == clusterPath,
 		strings.HasPrefix(path, definitionsPath):
 		return true

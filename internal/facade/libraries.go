@@ -54,7 +54,7 @@ func (s *librarySink) WithName(name string) logr.LogSink {
 	return &librarySink{log: s.log.Named(name), values: s.values}
 }
 
-// write writes everything into fields, because fields are escaped.
+// write writes the message, the error and the values into fields, because fields are escaped.
 func (s *librarySink) write(message string, err error, values []any) {
 	entry := s.log.Check(zap.DebugLevel, "Library logged")
 	if entry == nil {

@@ -55,9 +55,9 @@ func (m *MemoryBudget) String() string {
 func (m *MemoryBudget) Type() string { return "auto|quantity" }
 
 // kernelShare is the share of the cgroup's limit that the process may use. kernelRest is the minimum number of bytes
-// that stay unused. The rest is for memory that the kernel counts and Go does not, such as socket buffers and the
-// program. It is also for memory allocated during collections. Go's limit is soft: with ten busy processes for each
-// processor, the process exceeded the limit by 34 MiB.
+// that stay unused. The unused bytes are for memory that the kernel counts and Go does not, such as socket buffers and
+// the program. They are also for memory allocated during collections. Go's limit is soft: with ten busy processes for
+// each processor, the process exceeded the limit by 34 MiB.
 const (
 	kernelShare = 0.9
 	kernelRest  = 48 << 20

@@ -42,7 +42,7 @@ func (p *preload) run(ctx context.Context) {
 		err := p.once(ctx)
 		p.synced.Store(err == nil)
 		if err != nil && err.Error() != last && ctx.Err() == nil {
-			p.log.Warn("Not ready", zap.Error(err))
+			p.log.Warn("Discovery or preload is incomplete, so the facade is not ready", zap.Error(err))
 			last = err.Error()
 		}
 		if p.await(ctx) {

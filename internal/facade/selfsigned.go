@@ -20,7 +20,7 @@ import (
 
 const (
 	selfSignedFor = 365 * 24 * time.Hour
-	// renewBefore is how long before the expiry a pair is replaced. This happens only at a start.
+	// renewBefore is how long before the expiry a pair is replaced. A pair is replaced only when the process starts.
 	renewBefore = 24 * time.Hour
 	// clocksDiffer is how far a client's clock may be behind. The validity of certificates begins this long before
 	// their creation.

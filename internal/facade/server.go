@@ -11,7 +11,8 @@ import (
 	"github.com/listfacade/listfacade/internal/frames"
 )
 
-// NewServer returns a server with kube-apiserver's limits for connections. A limit is lower if clients need much less.
+// NewServer returns a server with kube-apiserver's limits for connections. Some limits are lower, because clients need
+// much less.
 func NewServer(tlsConfig *tls.Config, handler http.Handler, log *zap.Logger) (*http.Server, error) {
 	server := &http.Server{
 		Handler: handler, TLSConfig: tlsConfig, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 90 * time.Second,

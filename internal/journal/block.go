@@ -45,7 +45,7 @@ type header struct {
 	Codec     codec
 	_         [2]byte
 	Stored    uint32 // size of the content in the file
-	Size      uint32 // size of the content
+	Size      uint32 // size of the content before compression
 	Number    uint32 // number of earlier blocks in the segment
 	Records   uint32 // number of records; in a completeBlock or endBlock, number of objects of the checkpoint
 	First     uint64 // lowest resourceVersion of the events; without events, that of the last event before the block
@@ -68,7 +68,7 @@ func (h *header) put(b []byte) {
 }
 
 // get reads the header from the first headerSize bytes of b. It reports whether they are a valid header of the segment
-// with the given random number. 0 accepts any segment.
+// with the given random number. The number 0 accepts any segment.
 func (h *header) get(b []byte, segment uint64) bool {
 	if string(b[:len(blockMagic)]) != blockMagic {
 		return false

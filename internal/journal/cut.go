@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Certainty says what a journal has of a lane at the resourceVersion of a cut.
+// Certainty says how complete the journal is for a lane at the resourceVersion of a cut.
 type Certainty int
 
 const (

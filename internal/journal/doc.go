@@ -29,7 +29,7 @@
 //	 5  compression of the content: 0 none, 1 zstd
 //	 6  0, 2 bytes
 //	 8  size of the stored content, 4 bytes
-//	12  size of the content, 4 bytes
+//	12  size of the content before compression, 4 bytes
 //	16  number of the block in the segment, 4 bytes
 //	20  number of records, 4 bytes; in blocks of kind 4 and 6, number of objects of the checkpoint
 //	24  first and last resourceVersion of the events, 8 bytes each
@@ -56,7 +56,8 @@
 // of the previous segment. A segment that lost its end is therefore not continued (Segment.Continues).
 //
 // Order does not depend on the clock: sequence numbers order segments, and blocks are in the order of writing. A
-// look-up by time considers the records up to that time. It returns the one written last, even if the clock went back.
+// look-up by time considers the records up to that time. It returns the record that was written last, even if the clock
+// went back.
 //
 // # Memory
 //

@@ -67,8 +67,8 @@ func (j *Journal) Lane(name string) *Writer {
 	return &Writer{journal: j, dir: filepath.Join(j.dir, lanesDir, name)}
 }
 
-// Hold makes Retain keep all segments of a lane that is being read. It ends when release is called, or when the lane's
-// writer begins a segment or is closed. Neither Hold nor release waits for the disk.
+// Hold makes Retain keep all segments of a lane that is being read. The protection ends when release is called, or when
+// the lane's writer begins a segment or is closed. Neither Hold nor release waits for the disk.
 func (j *Journal) Hold(name string) (release func()) {
 	dir := filepath.Join(j.dir, lanesDir, name)
 	j.held.Store(dir, nil)

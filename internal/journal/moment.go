@@ -44,9 +44,9 @@ var (
 	clocks = []string{"15:04:05", "15:04"}
 )
 
-// ParseMoment reads a moment: "now"; a resourceVersion; a duration before now, as 10m, -10m or "10m ago"; a time in the
-// format of RFC 3339; a date and a time; or a time of day. Dates and times of day are in the location of now. A time of
-// day that is later than now belongs to yesterday. Errors wrap ErrMoment.
+// ParseMoment reads a moment: "now"; a resourceVersion; a duration before now, such as 10m, -10m or "10m ago"; a time
+// in the format of RFC 3339; a date and a time; or a time of day. Dates and times of day are in the location of now. A
+// time of day that is later than now belongs to yesterday. Errors wrap ErrMoment.
 func ParseMoment(text string, now time.Time) (Moment, error) {
 	if text == "now" {
 		return Moment{Time: now}, nil

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// syncEvery is the number of bytes of a checkpoint after which the file is synced. With one sync at the end, most of
-// the time would be spent in this sync. The end of the context does not interrupt a sync.
+// syncEvery is the number of bytes of a checkpoint after which the file is synced. The end of the context cannot
+// interrupt a sync. With a single sync at the end of the checkpoint, that sync would take most of the time.
 const syncEvery = 32 << 20
 
 type disk interface {
@@ -28,7 +28,7 @@ type output struct {
 	file       disk
 	sequence   uint64
 	id         uint64
-	began      time.Time // Start.Time
+	began      time.Time // time of the checkpoint (Start.Time)
 	size       int64
 	checkpoint int64 // size when the checkpoint was complete
 	synced     int64 // size at the last sync of the checkpoint

@@ -72,7 +72,7 @@ func (j *Journal) all() ([]kept, error) {
 		documents := dir == filepath.Join(j.dir, documentsDir)
 		stays := j.running[dir] || documents // documents of an earlier process are still valid
 		if len(names) == 0 && !stays {
-			_ = os.Remove(dir) // fails unless empty
+			_ = os.Remove(dir) // fails unless the directory is empty
 		}
 		latest := time.Time{}
 		for i, name := range names {

@@ -2,7 +2,7 @@ package journal
 
 import "time"
 
-// Identity says which objects a segment has. A lane is restored only from a segment whose Identity is the Same.
+// Identity describes the objects of a segment. A lane is restored only from a segment whose Identity is the Same.
 type Identity struct {
 	Cluster  string // UID of the namespace kube-system
 	Resource string // group, version and resource

@@ -10,9 +10,9 @@ import (
 type AdaptiveBounds struct{ Queue, QueueAll int }
 
 // Adaptive bounds concurrent work at a server whose capacity is unknown and changes. There are 4 to 64 seats, 4 at
-// first. A round has as many answers as there are seats. After it, a seat is added if at least half of the seats were
-// in use and most answers were fast. Answers are fast if they take at most about twice as long as the fastest. The
-// seats are halved if most answers were slow, and after a refusal or a timeout.
+// first. A round ends after as many answers as there are seats. A seat is then added if at least half of the seats were
+// in use and most answers were fast. An answer is fast if it takes at most about twice as long as the fastest answer.
+// The seats are halved if most answers were slow, and after a refusal or a timeout.
 //
 // Work of rank InTurns is queued as in Seats. Safe for concurrent use.
 type Adaptive struct {
@@ -60,11 +60,11 @@ type Result int
 const (
 	Answered   Result = iota // the server did the work
 	Overloaded               // the server refused the work because of its load, or did not finish it in time
-	Failed                   // says nothing about the load of the server, such as a refused connection
+	Failed                   // the result says nothing about the server's load, such as a refused connection
 )
 
-// Report adapts the number of seats to the result of work and its duration. Work of one kind normally takes the same
-// time. There must be few kinds, because each kind uses memory.
+// Report adapts the number of seats to the result of work and its duration. Work of one kind must normally take about
+// the same time. There must be few kinds, because each kind uses memory.
 func (s *Seat) Report(kind string, result Result, took time.Duration) {
 	s.of.mu.Lock()
 	defer s.of.mu.Unlock()

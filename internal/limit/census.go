@@ -43,11 +43,11 @@ func (c *census[K]) most(preferred K) K {
 	for key := range c.byCount[len(c.byCount)-1] {
 		return key
 	}
-	panic("limit: census is empty")
+	panic("BUG: limit: census is empty")
 }
 
-// descending returns the keys from the highest count to the lowest, and among equal ones the preferred key first. The
-// loop may lower the count of its key by one. The key then comes again with the lower count.
+// descending returns the keys from the highest count to the lowest. Of keys with equal counts, the preferred key comes
+// first. The loop may lower the count of its key by one. The key then comes again with the lower count.
 func (c *census[K]) descending(preferred K) iter.Seq[K] {
 	return func(yield func(K) bool) {
 		for n := len(c.byCount) - 1; n > 0; n-- {

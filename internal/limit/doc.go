@@ -15,8 +15,8 @@
 //     has read something in the last second.
 //   - Adaptive bounds concurrent work at a server by how fast the server answers. Keys take turns as in Seats. A group
 //     gets at most half of the seats for work of one rank.
-//   - Rates bounds how often each key starts work. Paces does the same, but further work waits, and groups have a rate,
-//     too. Pace bounds how often work starts for all keys together, and keys take turns.
+//   - Rates bounds how often each key starts work. Paces bounds this for each key and each group, and lets excess work
+//     wait. Pace bounds how often work starts for all keys together, and keys take turns.
 //   - A key that has no work, waiting requests, debts or partly used bucket uses no memory after the next cleanup.
 //     Otherwise clients could use any amount of memory, because they can create any number of keys.
 //

@@ -5,7 +5,7 @@ type Rank int
 
 // Values of Rank. Work of rank First gets free seats before other work. Work of rank InTurns is queued per key. Work of
 // rank Last gets the seats that no other work needs, and one of every lastTurn seats. A group of rank Last has at most
-// a quarter of all seats, any other group half.
+// a quarter of all seats. Any other group has at most half.
 const (
 	First Rank = iota
 	InTurns

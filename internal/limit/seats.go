@@ -62,7 +62,7 @@ type keyQueue struct {
 	// queued is the element in group.queue. It is nil if no request waits, or if the first request must wait until its key
 	// returns seats.
 	queued  *list.Element
-	returns time.Time // as in group
+	returns time.Time // time at which the last of the scheduled seats returns (Paces)
 }
 
 type waiter struct {
@@ -130,7 +130,7 @@ func (p *Seats) join(key Key, rank Rank, seats int64) *waiter {
 	case p.bounds.QueueAll > 0 && p.waiting.all > p.bounds.QueueAll:
 		longest := p.waiting.most(l.group).waiting.most(l)
 		p.decide(longest.queue.Back().Value.(*waiter), false)
-		p.serve() // the request behind it may need fewer seats
+		p.serve() // the next request in the queue may need fewer seats
 	}
 	return w
 }
@@ -177,7 +177,7 @@ func (p *Seats) giveUp(w *waiter) {
 	defer p.mu.Unlock()
 	if w.element != nil {
 		p.decide(w, false)
-		p.serve() // the request behind it may need fewer seats
+		p.serve() // the next request in the queue may need fewer seats
 	}
 }
 
@@ -247,7 +247,7 @@ func (p *Seats) enter(l *keyQueue) {
 	p.enterGroup(l.group)
 }
 
-// enterGroup is like enter, for a group and the limit of the group.
+// enterGroup queues a group if its next request fits the limit of the group. Otherwise it dequeues the group.
 func (p *Seats) enterGroup(g *group) {
 	next := g.queue.Front()
 	ready := next != nil && g.taken+next.Value.(*keyQueue).queue.Front().Value.(*waiter).seats <= p.groupBound(g)

@@ -27,10 +27,11 @@ type Stalled interface {
 	End()
 }
 
-// Stalls bounds the responses that wait for their clients to read. When a key reaches its bound, a new response of the
-// key ends the key's oldest idle response. When another bound is reached, a new response ends the oldest idle response
-// of the key with the most responses among the keys that have an idle one, unless its own key has more. A response is
-// idle when its client has read nothing for a second. Safe for concurrent use.
+// Stalls bounds the responses that wait for their clients to read. A response is idle when its client has read nothing
+// for a second. When a key reaches its bound, a new response of the key ends the key's oldest idle response. When
+// another bound is reached, the key with the most responses is chosen among the keys that have an idle response. A new
+// response ends the oldest idle response of the chosen key, unless the new response's own key has more responses. Safe
+// for concurrent use.
 type Stalls struct {
 	bounds StallBounds
 

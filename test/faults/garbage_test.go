@@ -228,7 +228,7 @@ func TestUpstreamUnreachable(t *testing.T) {
 func isUnready(t *testing.T, r *suite.Facade) {
 	t.Helper()
 	testkit.Eventually(t, "the facade logs why it is not ready", func() error {
-		if r.Logs.FilterMessage("Not ready").Len() == 0 {
+		if r.Logs.FilterMessage("Discovery or preload is incomplete, so the facade is not ready").Len() == 0 {
 			return fmt.Errorf("logged %v", r.Logs.All())
 		}
 		return nil

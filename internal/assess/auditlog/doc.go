@@ -8,5 +8,6 @@
 //   - A file that ends in the middle, such as a truncated gzip file, is reported. The lines that were read count.
 //   - No input causes a panic.
 //
-// Files.Each starts goroutines that cut blocks, parse them, and wait for the others. They end when Files.Each returns.
+// Files.Each starts goroutines that cut blocks, parse them, and wait for the others. These goroutines end when
+// Files.Each returns.
 package auditlog

@@ -25,7 +25,7 @@ type batch struct {
 	events []Event
 	count  int    // number of lines
 	broken int    // number of broken lines
-	reason string // why the first broken line is broken, with its place
+	reason string // place of the first broken line, and the reason
 }
 
 // Each passes the events of all files to a function, several at a time and in any order. Only one goroutine calls the
@@ -85,7 +85,7 @@ func (f *Files) cut(ctx context.Context, free chan *batch, work chan<- *batch) (
 			b.place = place
 			if err := c.next(&b.block); err != nil {
 				free <- b
-				break // also at the end of the file
+				break // the file has ended, or cannot be read further
 			}
 			place++
 			work <- b
