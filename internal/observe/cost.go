@@ -83,7 +83,7 @@ func (p *Progress) Charge() (e *Event, since Cost, ok bool) {
 	return e, since, since != Cost{}
 }
 
-// charge returns the part of soFar that no earlier call returned. The caller holds charging.
+// charge returns the part of soFar that no earlier call returned. The caller holds the mutex p.charging.
 func (p *Progress) charge(soFar Cost) Cost {
 	since := soFar.less(p.charged)
 	p.charged = p.charged.plus(since)
