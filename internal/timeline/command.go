@@ -16,8 +16,8 @@ func DiffCommand() *cobra.Command {
 		Use:   "diff --journal-dir DIR --from MOMENT [--to MOMENT] [RESOURCE[/NAME]]",
 		Short: "Show from a journal which objects were created, changed and deleted between two moments",
 		Long: "Show which objects were created, changed and deleted between two moments, and which of their fields\n" +
-			"differ. Only the files of the journal are read. Resources are named as in kubectl. If none is named, all\n" +
-			"are compared. A moment is\n" + journal.MomentForms + ".",
+			"differ. Only the files of the journal are read. Resources are named as in kubectl. If no resource is\n" +
+			"named, all resources are compared. A moment is\n" + journal.MomentForms + ".",
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.diff(cmd.Context(), args, time.Now(), cmd.OutOrStdout())
