@@ -60,7 +60,7 @@ func (o *options) addTo(command *cobra.Command) {
 		"Beginning of the period, as a `moment`. diff requires it; for log, the default is the beginning of the journal.")
 	flags.StringVar(&o.to, "to", "now", "End of the period, as a `moment`.")
 	flags.StringVarP(&o.output, "output", "o", "table",
-		"Format of the output: table, diff (differences of YAML), json or yaml.")
+		"Format of the output: table, diff (unified differences of YAML), json or yaml.")
 	_ = command.MarkFlagRequired("journal-dir") // the flag exists
 	command.SilenceUsage, command.SilenceErrors = true, true
 	command.SetUsageFunc(func(cmd *cobra.Command) error { // otherwise cobra uses the parent command's function
