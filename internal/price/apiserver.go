@@ -9,7 +9,7 @@ const (
 	// Open is the price of opening a watch: 368 to 523 µs where watches share connections (docs/benchmarks/watches.txt).
 	Open = 430e-6
 	// Probe is the price of a freshness check. A consistent list through the facade costs kube-apiserver 2.44 ms, and
-	// only the first page of such a list costs 2.30 ms (docs/benchmarks.md, column "kube-apiserver behind it").
+	// only the first page of such a list costs 2.30 ms (docs/benchmarks.md, column "kube-apiserver behind listfacade").
 	Probe  = 2.4e-3
 	Review = Request
 	// Examined is the price of comparing an object with selectors that no index of kube-apiserver answers. LIST a label
