@@ -77,8 +77,8 @@ func (s *stage) renewingWith(ctx context.Context, client dynamic.ResourceInterfa
 	return s.renewing(ctx, client, f.server)
 }
 
-// renewing changes leases, and reads from a facade unless it is nil. Before it measures, it does the same for a quarter
-// of the time.
+// renewing changes leases, and reads from a facade unless facade is nil. A warm-up with the same work, for a quarter of
+// the time, precedes the measurement.
 func (s *stage) renewing(ctx context.Context, client dynamic.ResourceInterface,
 	facade *server) (c accountCost, err error) {
 	for _, lasts := range []time.Duration{accountFor / 4, accountFor} {

@@ -19,7 +19,7 @@ func alone(ctx context.Context, w io.Writer, title, data string,
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // nothing in it is needed afterwards
+	defer func() { _ = os.RemoveAll(dir) }() // the directory is not needed afterwards
 	if err := buildFacade(ctx, dir); err != nil {
 		return err
 	}

@@ -36,8 +36,8 @@ rules:
 - {level: Metadata}
 `
 
-// auditFlags returns the flags of a cluster whose kube-apiserver writes an audit log. They are empty unless the
-// scenario assess is chosen, because the log has a cost.
+// auditFlags returns the flags of a cluster whose kube-apiserver writes an audit log. There are no flags unless the
+// scenario assess is chosen, because the audit log has a cost.
 func auditFlags(dir, only string) ([]string, error) {
 	for word := range strings.SplitSeq(only, ",") {
 		if word == "" || !strings.Contains(assessName, word) {
@@ -70,8 +70,8 @@ type dozenCost struct {
 	doing          *testkit.Doing
 }
 
-// measureAssess adds what "listfacade assess" predicts from the audit log of twelve clients, next to what they cost
-// with and without a facade.
+// measureAssess adds the predictions of "listfacade assess" from the audit log of twelve clients. It adds the measured
+// costs of these clients with and without a facade next to the predictions.
 func measureAssess(ctx context.Context, s *stage, t *table) error {
 	d := testkit.Dozen{
 		Namespace: "bench-dozen", Resource: "pods", Label: dataset.RareLabel + "%3D" + dataset.RareValue,
@@ -122,7 +122,7 @@ func measureAssess(ctx context.Context, s *stage, t *table) error {
 	}
 	addAssessment(t, predicted, without, with, speed)
 	saved, err := savedCPU(ctx, f.server)
-	t.add("CPU that the facade spares: measured, counted by its metrics",
+	t.add("CPU that the facade spares: measured, counted by the facade's metrics",
 		fmt.Sprintf("%.2f s", (without.direct-with.direct).Seconds()), fmt.Sprintf("%.2f s", speed*(saved-savedBefore)), "")
 	return err
 }
@@ -251,7 +251,8 @@ func copyFrom(to, from string, offset int64) error {
 	return errors.Join(err, out.Close())
 }
 
-// addAssessment adds a row for each prediction: what was measured, and what was predicted for a machine of this speed.
+// addAssessment adds a row for each prediction: the measured value, and the value predicted for a machine of this
+// speed.
 func addAssessment(t *table, predicted *assessment, without, with dozenCost, speed float64) {
 	add := func(name string, measured float64, b bounds) {
 		t.add(name+": measured, predicted", fmt.Sprintf("%.2f s", measured), fmt.Sprintf("%.2f s", speed*b.Estimate),

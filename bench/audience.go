@@ -44,7 +44,7 @@ func (a *audience) receive(object any) {
 	now := time.Now()
 	sent, err := strconv.ParseInt(object.(*corev1.ConfigMap).Data[floodStamp], 10, 64)
 	if err != nil {
-		return // the object before its first change
+		return // the object before the first change
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -89,7 +89,7 @@ func (a *audience) missing(n int) error {
 	return nil
 }
 
-// attend starts the informers, and returns when all of them have synced. They end with the context.
+// attend starts the informers, and returns when all of them have synced. The informers end with the context.
 func (a *audience) attend(ctx context.Context, cluster *testkit.Cluster) error {
 	a.delays = map[string]map[int64][]time.Duration{}
 	var synced []toolscache.InformerSynced

@@ -29,8 +29,8 @@ const (
 	agentsEnd    = 90 * time.Second
 )
 
-// agentSet is the clients of one set of pods. Each has its own connection to each server, and on it lists and watches
-// five resources at once.
+// agentSet is the clients of one set of pods. Each client has its own connection to each server. On each connection it
+// lists and watches five resources at once.
 type agentSet struct {
 	direct, facade *agents.Fleet
 	watches        int64
@@ -171,7 +171,8 @@ func (a *agentSet) open(ctx context.Context, fleet *agents.Fleet, of string) (ti
 	return took, nil
 }
 
-// end takes the agents' rights, and adds how long their watches last after that. kube-apiserver does not end them.
+// end withdraws the agents' rights by take, and adds how long the agents' watches last after that. kube-apiserver does
+// not end these watches.
 func (a *agentSet) end(ctx context.Context, t *table, why string, take func() error) error {
 	began := time.Now()
 	if err := take(); err != nil {

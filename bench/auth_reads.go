@@ -20,9 +20,9 @@ type identity struct {
 	server *server
 }
 
-// identities returns a client with a certificate and one with a token, each for both servers. Their permissions come
-// from RBAC, so they need authorization. The last client of the facade is anonymous, on a separate facade with
-// --anonymous-acts-as-kubeconfig; stop ends that facade.
+// identities returns a client with a certificate and one with a token, each for both servers. RBAC gives both users
+// their permissions, so kube-apiserver and the facade must authorize their requests. The last client of the facade is
+// anonymous, on a separate facade with --anonymous-acts-as-kubeconfig; stop ends that facade.
 func (s *stage) identities(ctx context.Context) (direct, facade []identity, stop func(), err error) {
 	admin, err := administrator(s.cluster)
 	if err != nil {

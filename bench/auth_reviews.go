@@ -193,9 +193,9 @@ func readAsReplicas(ctx context.Context, s *server, tokens []string) (*codes, ti
 	return answers, time.Since(began), err
 }
 
-// measureNodes adds how many reviews kube-apiserver receives for the agents of 5,000 nodes. They connect through a
-// front proxy, and each watches the pods of its node. The reviews are counted until all watches are open, and for one
-// minute afterwards.
+// measureNodes adds how many reviews kube-apiserver receives for the agents of 5,000 nodes. The agents connect through
+// a front proxy, and each agent watches the pods of its node. The reviews are counted until all watches are open, and
+// for one minute afterwards.
 func measureNodes(ctx context.Context, s *stage, t *table) error {
 	f, err := s.withDefaults(ctx, "--preload", "pods")
 	if err != nil {
@@ -239,7 +239,7 @@ func measureNodes(ctx context.Context, s *stage, t *table) error {
 		return err
 	}
 	what := fmt.Sprintf("%d nodes open a watch of their pods", nodes)
-	t.add(what+": time, and how often they had to come back", "",
+	t.add(what+": time, and number of retries", "",
 		fmt.Sprintf("%s, %d times", report.Duration(took), retries), "")
 	opened.since(before).add(t, what, took)
 	later.since(opened).add(t, fmt.Sprintf("%d watches of nodes, a minute later", nodes), steadyFor)

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	companyFor  = 4 * time.Second      // duration of one block; each server has two for each number of clients
+	companyFor  = 4 * time.Second      // duration of one block; each server has two blocks for each number of clients
 	companyWarm = 2 * time.Second      // duration of the warm-up
 	thinkMost   = 9 * time.Millisecond // maximum pause between two reads of one client
 )
@@ -58,8 +58,8 @@ type shift struct {
 }
 
 // measureCompany lets clients read small quiet resources at random from either server. The reads have no
-// resourceVersion, so each response needs a freshness check. Each client pauses between its reads. beside describes the
-// other activity in the names of the rows.
+// resourceVersion, so each response needs a freshness check. Each client pauses between its reads. beside is the text
+// about other activity in the names of the rows.
 func measureCompany(ctx context.Context, s *stage, beside string, t *table) error {
 	for _, n := range companies {
 		say("%d clients read small kinds at random%s", n, beside)
@@ -82,7 +82,7 @@ func measureCompany(ctx context.Context, s *stage, beside string, t *table) erro
 	return nil
 }
 
-// measureCompanies measures an idle cluster first, then one in which two resources change all the time.
+// measureCompanies measures an idle cluster first, then a cluster in which two resources change all the time.
 func measureCompanies(ctx context.Context, s *stage, t *table) error {
 	client, err := writer(ctx, s.cluster)
 	if err != nil {
@@ -102,7 +102,7 @@ func measureCompanies(ctx context.Context, s *stage, t *table) error {
 	for _, kind := range testkit.FreshKinds()[:busyKinds] {
 		group.Go(func() error { return keepBusy(working, client, kind) })
 	}
-	err = measureCompany(ctx, s, ", beside 400 writes a second", t)
+	err = measureCompany(ctx, s, ", during 400 writes a second", t)
 	stop()
 	return errors.Join(err, group.Wait())
 }
@@ -188,7 +188,7 @@ func (t *table) addCompany(name string, direct, facade *shift) {
 		times(rate(direct), rate(facade)))
 	t.addTimes(name, direct.taken, facade.taken)
 	upstream := [2]time.Duration{each(direct.upstream, direct), each(facade.upstream, facade)}
-	t.add(name+": CPU of kube-apiserver a read", report.Duration(upstream[0]), report.Duration(upstream[1]),
+	t.add(name+": CPU of kube-apiserver per read", report.Duration(upstream[0]), report.Duration(upstream[1]),
 		times(float64(upstream[0]), float64(upstream[1])))
-	t.add(name+": CPU of the facade a read", "", report.Duration(each(facade.self, facade)), "")
+	t.add(name+": CPU of the facade per read", "", report.Duration(each(facade.self, facade)), "")
 }

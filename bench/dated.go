@@ -12,7 +12,7 @@ const currentVersion = "CURRENT"
 
 var versionPattern = regexp.MustCompile(`"resourceVersion":"([0-9]+)"`)
 
-// dated replaces currentVersion in a question. A version of the facade is one that kube-apiserver has reached, too.
+// dated replaces currentVersion in a question. kube-apiserver has also reached each version of the facade.
 func (s *server) dated(ctx context.Context, q question) (question, error) {
 	if !strings.Contains(q.path, currentVersion) {
 		return q, nil

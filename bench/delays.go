@@ -20,7 +20,7 @@ type delays struct {
 	added          []time.Duration // delay of the facade's event after kube-apiserver's
 }
 
-// delayTries is the maximum number of attempts. A watch that a server ends spoils an attempt.
+// delayTries is the maximum number of attempts. An attempt fails if a server ends a watch.
 const delayTries = 3
 
 // measureDelays patches pods at a steady rate while one watch on each server receives the events.

@@ -17,7 +17,7 @@ type visit func(ctx context.Context, c caller) (sample, error)
 // sample is the client's view of one visit.
 type sample struct {
 	wall  time.Duration // until the last byte, the client's own work included
-	first time.Duration // until the first byte of the (first) body
+	first time.Duration // until the first byte of the first body
 	bytes int64         // of all bodies, as sent
 }
 

@@ -23,7 +23,7 @@ const (
 	facadeName = "listfacade"
 	// readyEvery is the interval at which a starting facade's /readyz is polled.
 	readyEvery = 20 * time.Millisecond
-	// readyWithin is the timeout for a facade to become ready, plus readyObject for each object. Both are many times what
+	// readyWithin is the timeout for a facade to become ready, plus readyObject for each object. Both are much longer than
 	// a small machine needs.
 	readyWithin = 2 * time.Minute
 	readyObject = time.Millisecond
@@ -134,7 +134,7 @@ func (f *facade) ready(ctx context.Context, config *rest.Config) (err error) {
 }
 
 func (f *facade) stop() {
-	_ = f.process.Process.Signal(syscall.SIGTERM) // it may have exited already
+	_ = f.process.Process.Signal(syscall.SIGTERM) // the process may have exited already
 	_ = f.process.Wait()                          // its exit status is not measured
 }
 

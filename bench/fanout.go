@@ -15,15 +15,15 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/report"
 )
 
-// fanOutWatches is the number of watches on one server at a time. Each is of all pods and has its own connection, like
-// an informer's.
+// fanOutWatches is the number of watches on one server at a time. Each watches all pods over its own connection, as an
+// informer does.
 const fanOutWatches = 200
 
-// fanOutRate is how fast pods change meanwhile.
+// fanOutRate is how fast pods change while the watches are open.
 var fanOutRate = eventRate{eventsFor: 4 * time.Second, eventEvery: 20 * time.Millisecond}
 
 // measureFanOut compares the cost of one event that is sent to many watches. The cost of the same writes without
-// watches is subtracted from kube-apiserver's. The cost of the facade includes reading the event from kube-apiserver.
+// watches is subtracted from kube-apiserver's cost. The facade's cost includes reading the event from kube-apiserver.
 func measureFanOut(ctx context.Context, s *stage, r *report.Result) error {
 	pods, err := names(ctx, s.direct, somePods)
 	if err != nil {

@@ -201,7 +201,7 @@ func (b *floodRun) change(ctx context.Context) error {
 
 func (t *table) addFlood(b *floodRun) {
 	phases := []string{quietPhase, floodedPhase, afterwards}
-	const delay = "UPDATE sent until the informer has it, p50 / p90 / p99 / maximum"
+	const delay = "UPDATE sent until the informer has the change, p50 / p90 / p99 / maximum"
 	for _, a := range []*audience{b.many, b.control} {
 		for _, phase := range phases {
 			received := a.received(phase)
@@ -214,7 +214,7 @@ func (t *table) addFlood(b *floodRun) {
 		}
 	}
 	for _, phase := range phases {
-		t.add(phase+": how much later than those at kube-apiserver, p50 / p90 / p99 / maximum", "",
+		t.add(phase+": delay beyond the median at kube-apiserver, p50 / p90 / p99 / maximum", "",
 			percentiles(b.many.later(phase, b.control)), "")
 	}
 	for i, way := range floodWays() {
@@ -224,11 +224,11 @@ func (t *table) addFlood(b *floodRun) {
 		e := b.spent[phase]
 		t.add("processor time, "+phase, report.Duration(e.direct), report.Duration(e.facade), "")
 	}
-	t.add("processor time of those who flood, at priority "+floodNice, "",
+	t.add("processor time of the flooding process, at niceness "+floodNice, "",
 		report.Duration(b.spent[floodedPhase].flood), "")
 	for _, phase := range phases {
 		e := b.spent[phase].memory
-		t.add("resident memory, "+phase+": at the end / at the most", "",
+		t.add("resident memory, "+phase+": at the end / peak", "",
 			report.Size(e.Resident)+" / "+report.Size(e.Peak), "")
 	}
 }

@@ -104,7 +104,7 @@ func measureClients(ctx context.Context, client dynamic.Interface, servers pair,
 	group, ctx := errgroup.WithContext(ctx)
 	for c := range clients {
 		group.Go(func() error {
-			for i := c; time.Since(began) < clientsFor; i += len(kinds) { // indices of the same kind
+			for i := c; time.Since(began) < clientsFor; i += len(kinds) { // all these indices belong to one kind
 				if err := a.step(ctx, i, fmt.Sprintf("client%d", c)); err != nil {
 					return err
 				}
@@ -129,7 +129,7 @@ func measureClients(ctx context.Context, client dynamic.Interface, servers pair,
 	rate := func(n float64) string { return report.Number(n/seconds) + " /s" }
 	t.add(name+": reads", "", rate(float64(reads)), "")
 	for _, kind := range []string{"probe", "roll-call", "progress-watch"} {
-		t.add(name+": questions to kube-apiserver, "+kind, "", rate(after[kind]-before[kind]), "")
+		t.add(name+": freshness checks at kube-apiserver, "+kind, "", rate(after[kind]-before[kind]), "")
 	}
 	t.add(name+": reads that kube-apiserver answered", "", rate(after[forwarded]-before[forwarded]), "")
 	return nil

@@ -50,7 +50,7 @@ func grow(ctx context.Context, o options, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // nothing in it is needed afterwards
+	defer func() { _ = os.RemoveAll(dir) }() // the directory is not needed afterwards
 	if err := buildFacade(ctx, dir); err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (g *growing) watches(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all, err := g.watch(ctx, "one pod, the same", growthAll, growthWatches)
+	all, err := g.watch(ctx, "the same pod", growthAll, growthWatches)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ import (
 const (
 	readers         = "bench:readers"
 	replicasAccount = "bench-replica"
-	readersRole     = "bench-readers" // and its binding
+	readersRole     = "bench-readers" // name of the role and of its binding
 )
 
 // admit creates the permissions of readers and replicasAccount. It may be called again.

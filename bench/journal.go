@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// journalSettled is the time in which a facade packs what it has read, and writes it to the journal.
+	// journalSettled is the time in which a facade packs the objects that it has read, and writes them to the journal.
 	journalSettled = 15 * time.Second
 	// journalEvery is the interval of events.
 	journalEvery = 10 * time.Millisecond
@@ -24,10 +24,10 @@ const (
 	eventsPerCheckpoint = 8
 )
 
-// measureJournal adds what a journal costs for each event and on the disk, and what a restart after a crash costs with
-// it. -events-for sets for how long pods are changed.
+// measureJournal adds the cost of a journal for each event, its size on the disk, and the cost of a restart from it
+// after a crash. -events-for sets for how long pods are changed.
 func measureJournal(ctx context.Context, s *stage, t *table) error {
-	s.process.stop() // it would be one more client
+	s.process.stop() // the facade of the other scenarios would be one more client
 	for _, encoding := range []string{"json", "protobuf"} {
 		if err := s.throughJournal(ctx, t, encoding); err != nil {
 			return err
@@ -60,7 +60,7 @@ func (s *stage) throughJournal(ctx context.Context, t *table, encoding string) e
 	}
 	with, grown, err := s.changePods(ctx, f, dir)
 	_ = f.process.Process.Kill()
-	_ = f.process.Wait() // it was killed
+	_ = f.process.Wait() // the process was killed
 	if err != nil {
 		return err
 	}

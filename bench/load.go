@@ -16,10 +16,10 @@ type load struct {
 	herd     bool // all clients start together and send one question; otherwise each repeats its question
 	rounds   int  // maximum; 0 means the number in the options
 	once     bool // kube-apiserver has a single block, because it takes so long
-	beside   bool // other clients write meanwhile
+	beside   bool // whether other clients write during the measurement
 }
 
-// shape is how the complete response to a question is read.
+// shape is the way in which a client reads the complete response to a question.
 type shape int
 
 const (
@@ -93,8 +93,8 @@ func (s *stage) compare(ctx context.Context, set string, l load, r *report.Resul
 	return nil
 }
 
-// rounds measures the blocks. One block of each server before that is the warm-up, except in herds: their reads from
-// kube-apiserver take too long.
+// rounds measures the blocks. Before them, one block of each server is the warm-up. Herds have no warm-up, because
+// their reads from kube-apiserver take too long.
 func (s *stage) rounds(ctx context.Context, targets []*target, l load) error {
 	rounds := s.options.rounds
 	if l.rounds > 0 {

@@ -57,11 +57,11 @@ type options struct {
 func parse() options {
 	o := options{pods: dataset.D1, eventRate: eventRate{eventEvery: 10 * time.Millisecond}}
 	flag.IntVar(&o.pods.Pods, "pods", o.pods.Pods,
-		"number of pods; from twice the default, the numbers of namespaces, applications and nodes grow in proportion")
+		"number of pods; from twice the default upwards, the numbers of namespaces, applications and nodes grow in proportion")
 	flag.IntVar(&o.rounds, "rounds", 3,
 		"maximum number of rounds for each load; a round measures kube-apiserver, facade and file server, then the same in reverse order")
 	flag.DurationVar(&o.eventsFor, "events-for", 30*time.Second,
-		"how long the scenario delays patches 100 pods a second to measure the delay of watch events")
+		"time for which the scenario \"delays\" patches 100 pods a second to measure the delay of watch events")
 	flag.DurationVar(&o.soak, "for", 15*time.Minute, "duration of the scenario soak")
 	flag.IntVar(&o.watches, "watches", 1000, "number of idle watches to open on each server to measure their memory")
 	flag.StringVar(&o.only, "only", o.only,

@@ -62,7 +62,8 @@ func (r *nodeRun) prepare(ctx context.Context) error {
 	return err
 }
 
-// nodeOpeners is the number of connections that open their watches at the same time. After the cut, all do.
+// nodeOpeners is the number of connections that open their watches at the same time. After the cut, all connections
+// open their watches at the same time.
 const nodeOpeners = 32
 
 // nodeCallers is the number of callers that the watches belong to. With a caller for each connection, the reviews of
@@ -197,7 +198,7 @@ func (r *nodeRun) reconnect(ctx context.Context) error {
 	lists := r.clients.Counts().Lists
 	r.clients.Cut()
 	began := time.Now()
-	if _, err := r.await(ctx, "all have noticed the cut", func(c agents.Counts) bool {
+	if _, err := r.await(ctx, "all clients have noticed the cut", func(c agents.Counts) bool {
 		return c.Watching < int64(r.watches)/2
 	}); err != nil {
 		return err

@@ -41,7 +41,7 @@ func (n *nodeScale) addFlags() {
 	flag.IntVar(&n.pods, "node-pods", 100_000, "number of pods with -node-watches, at least as many as watches")
 	flag.IntVar(&n.updates, "updates", 1000, "number of changed pods per second with -node-watches")
 	flag.DurationVar(&n.lasts, "updates-for", time.Minute,
-		"how long pods change with -node-watches before all connections are cut, and how long afterwards")
+		"time for which pods change with -node-watches, once before all connections are cut and once afterwards")
 	flag.StringVar(&n.encoding, "encoding", "protobuf",
 		"encoding of the -node-watches: protobuf, as kubelets request, or json")
 }

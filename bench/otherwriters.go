@@ -23,8 +23,8 @@ const (
 	podEvery = time.Second
 )
 
-// beside measures while other clients write, as in every real cluster. They renew leases, which no client reads from
-// the facade, and patch a pod every second.
+// beside runs a measurement while other clients write, as in every real cluster. The other clients renew leases, which
+// no client reads from the facade, and patch a pod every second.
 func (s *stage) beside(ctx context.Context, measure func(context.Context) error) error {
 	client, err := writer(ctx, s.cluster)
 	if err != nil {

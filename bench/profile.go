@@ -34,7 +34,7 @@ func (s *server) profile(ctx context.Context, l load, path string) error {
 	return s.profileBy(ctx, s, l, path)
 }
 
-// profileBy is profile, but requests the profiles with the credentials of the argument by.
+// profileBy is like profile, but it requests the profiles with the credentials of the argument by.
 func (s *server) profileBy(ctx context.Context, by *server, l load, path string) error {
 	err := os.MkdirAll(filepath.Dir(path), 0o755)
 	if err != nil {

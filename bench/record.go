@@ -6,7 +6,7 @@ import (
 )
 
 // answerTries is the maximum number of comparisons. Nothing is written meanwhile, but a printed age may change between
-// two responses: with 20,000 pods a few days old, one age changes every four seconds.
+// two responses: with 20,000 pods that are a few days old, one age changes every four seconds.
 const answerTries = 10
 
 // record fails unless both servers send the same responses to a load's question. It gives the facade's responses to the
@@ -34,7 +34,7 @@ func (s *stage) record(ctx context.Context, set string, l load) (int, error) {
 	return 0, &answerError{server: s.facade.name, question: l.question.String(), what: difference.Error()}
 }
 
-// asked is the key of compared responses: everything that they depend on.
+// asked is the key of compared responses, which depend only on these fields.
 type asked struct {
 	shape    shape
 	question question

@@ -119,7 +119,7 @@ func (r recording) replay(ctx context.Context, dir, journal string, at time.Time
 		_ = replay.Process.Signal(syscall.SIGTERM)
 		_ = replay.Wait() // its exit status is not measured
 	}()
-	if _, err := bufio.NewReader(stdout).ReadString('\n'); err != nil { // it says when it is ready
+	if _, err := bufio.NewReader(stdout).ReadString('\n'); err != nil { // the replay prints a line when it is ready
 		return fmt.Errorf("the replay did not start: %w", err)
 	}
 	ready := time.Since(began)

@@ -11,15 +11,15 @@ import (
 // measureFacadeRestart adds the requests of informers after their facade was killed and another was started at its
 // address, and their cost. Meanwhile a pod of each informer changes. Each informer selects the pods of one node.
 func measureFacadeRestart(ctx context.Context, s *stage, t *table) error {
-	s.process.stop() // it would be one more client
+	s.process.stop() // the facade of the other scenarios would be one more client
 	took, err := s.killFacade(ctx)
 	if err != nil {
 		return err
 	}
-	t.add(fmt.Sprintf("lists of %d informers after it", restartInformers), "", fmt.Sprint(took.lists), "")
-	t.add("watches that they opened again", "", fmt.Sprint(took.watches), "")
-	t.addDurations("until all have received a change: time", 0, took.took)
-	t.addDurations("CPU of kube-apiserver from the start of the facade until then", 0, took.direct)
+	t.add(fmt.Sprintf("lists of %d informers after the restart", restartInformers), "", fmt.Sprint(took.lists), "")
+	t.add("watches that the informers opened again", "", fmt.Sprint(took.watches), "")
+	t.addDurations("time until all informers have received a change", 0, took.took)
+	t.addDurations("CPU of kube-apiserver from the start of the facade until all informers have received a change", 0, took.direct)
 	t.addDurations("CPU of the facade", 0, took.facade)
 	return s.restartFacade(ctx)
 }

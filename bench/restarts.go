@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// restartInformers is the number of informers on one server, each of the pods of a node. They share connections like
-	// those of one program.
+	// restartInformers is the number of informers on one server. Each informer reads the pods of a node. The informers
+	// share connections like the informers of one program.
 	restartInformers = 1000
 	// restartMissed is the number of writes to another resource before the restart. Then the versions of all earlier
 	// events are older than the new server's watch cache.
@@ -51,7 +51,7 @@ type returned struct {
 
 // measureRestarts adds the requests of informers after a restart of kube-apiserver, and their cost.
 func measureRestarts(ctx context.Context, s *stage, t *table) error {
-	s.process.stop() // it would be one more client
+	s.process.stop() // the facade of the other scenarios would be one more client
 	alone, err := (&returning{stage: s, server: s.direct}).goThrough(ctx, nil, 0)
 	if err != nil {
 		return err
@@ -86,14 +86,14 @@ func (s *stage) restartFacade(ctx context.Context) error {
 func (t *table) addRestarts(alone, direct, ended, replayed returned) {
 	const off = ", --replay-lost-windows=false"
 	count := func(n int64) string { return fmt.Sprint(n) }
-	t.add(fmt.Sprintf("lists of %d informers after it", restartInformers), count(direct.lists), count(replayed.lists), "")
-	t.add(fmt.Sprintf("lists of %d informers after it%s", restartInformers, off), "", count(ended.lists), "")
-	t.add("watches that they opened again", count(direct.watches), count(replayed.watches), "")
-	t.add("watches that they opened again"+off, "", count(ended.watches), "")
-	t.addDurations("until all have received a change: time", direct.took, replayed.took)
-	t.addDurations("until all have received a change: time"+off, direct.took, ended.took)
-	t.addDurations("CPU of kube-apiserver from its start until then", direct.direct, replayed.direct)
-	t.addDurations("CPU of kube-apiserver from its start until then"+off, direct.direct, ended.direct)
+	t.add(fmt.Sprintf("lists of %d informers after the restart", restartInformers), count(direct.lists), count(replayed.lists), "")
+	t.add(fmt.Sprintf("lists of %d informers after the restart%s", restartInformers, off), "", count(ended.lists), "")
+	t.add("watches that the informers opened again", count(direct.watches), count(replayed.watches), "")
+	t.add("watches that the informers opened again"+off, "", count(ended.watches), "")
+	t.addDurations("time until all informers have received a change", direct.took, replayed.took)
+	t.addDurations("time until all informers have received a change"+off, direct.took, ended.took)
+	t.addDurations("CPU of kube-apiserver from its start until all informers have received a change", direct.direct, replayed.direct)
+	t.addDurations("CPU of kube-apiserver from its start until all informers have received a change"+off, direct.direct, ended.direct)
 	t.addDurations("CPU of kube-apiserver without any client", alone.direct, alone.direct)
 	t.addDurations("CPU of the facade", 0, replayed.facade)
 	t.addDurations("CPU of the facade"+off, 0, ended.facade)
@@ -187,7 +187,7 @@ func (r *returning) onePodOfEach(ctx context.Context, most int) (paths []string,
 	return paths, nil
 }
 
-// attend starts the informers, and returns when all of them have synced. They end with the context.
+// attend starts the informers, and returns when all of them have synced. The informers end with the context.
 func (r *returning) attend(ctx context.Context, count int) error {
 	config := rest.CopyConfig(r.server.config)
 	config.QPS = -1

@@ -20,7 +20,7 @@ func run(ctx context.Context, o options, chosen []scenario, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // nothing in it is needed afterwards
+	defer func() { _ = os.RemoveAll(dir) }() // the directory is not needed afterwards
 	say("generating %d pods", o.pods.Pods)
 	sample := o.pods // the first pods are representative
 	sample.Pods = min(sample.Pods, dataset.D1.Pods)

@@ -19,7 +19,7 @@ type scenario struct {
 	by    report.Measure
 	must  float64 // required ratio; 0: none
 	aim   float64
-	apart bool  // measured only when it is named; its result is for readers only, in a separate section
+	apart bool  // measured only if -only names it
 	load  *load // requests of the clients; nil when measure is set
 	// measure fills the result; nil when there is a load.
 	measure func(ctx context.Context, s *stage, r *report.Result) error

@@ -38,7 +38,7 @@ func scenarios(pods dataset.Spec) []scenario {
 			about: 40 * time.Second,
 			by:    report.CPU, must: 3, aim: 6, measure: measureFanOut},
 		scenario{name: "delays", title: "delay of events", about: 35 * time.Second, measure: inRows(measureDelays)},
-		scenario{name: "company", title: "reads in company", about: 90 * time.Second, measure: inRows(measureCompanies)},
+		scenario{name: "company", title: "reads of small kinds", about: 90 * time.Second, measure: inRows(measureCompanies)},
 		scenario{name: "freshness", title: "reads of one's own writes", about: 110 * time.Second,
 			measure: inRows(measureFreshness)},
 	)
@@ -67,10 +67,10 @@ func apart() []scenario {
 		one(assessName, "twelve clients, predicted by listfacade assess and measured", 2*time.Minute, measureAssess),
 		one("journal", "a journal of all pods, and a start from it", 6*time.Minute, measureJournal),
 		one("shards", "lists of four shards, and events with watches of shards", 4*time.Minute, measureShards),
-		one("soak", "everything at once, for as long as -for says", 15*time.Minute, measureSoak),
-		one("stalled", "GETs beside stalled answers of others", 40*time.Second, measureStalled),
-		one("split", "what listfacade split adds to GETs and events of 64 clients", 110*time.Second, measureSplit),
-		one("flood", "informers beside a flood", 80*time.Second, measureFlood),
+		one("soak", "all kinds of load at once, for the time of -for", 15*time.Minute, measureSoak),
+		one("stalled", "GETs while other callers have stalled answers", 40*time.Second, measureStalled),
+		one("split", "delay that listfacade split adds to GETs and events of 64 clients", 110*time.Second, measureSplit),
+		one("flood", "informers during a flood of requests", 80*time.Second, measureFlood),
 	}
 }
 

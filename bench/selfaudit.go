@@ -29,7 +29,7 @@ type auditPrice struct{ took, direct, facade time.Duration }
 
 // measureSelfAudit adds the cost for both servers of comparing all pods once, in each encoding.
 func measureSelfAudit(ctx context.Context, s *stage, t *table) error {
-	s.process.stop() // its self-audit would run, too
+	s.process.stop() // the self-audit of this facade would run, too
 	for _, encoding := range []string{"json", "protobuf"} {
 		idle, err := s.audited(ctx, encoding, 0)
 		if err != nil {

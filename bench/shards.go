@@ -74,7 +74,8 @@ func (s *server) listShards(ctx context.Context, t *table) error {
 	return nil
 }
 
-// shardEvents adds what an event costs the facade while watches are open, and how many of them receive it.
+// shardEvents adds the facade's cost of an event while watches are open, and the number of watches that receive the
+// event.
 func (s *stage) shardEvents(ctx context.Context, of *server, sharded bool, pods []string, t *table) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()

@@ -94,9 +94,9 @@ func measureSoak(ctx context.Context, s *stage, t *table) error {
 		return err
 	}
 	k.add(t, after.minus(before), took, sent)
-	t.add("live heap of the facade then, after a collection", "", report.Size(heap.heap), "")
-	t.add("what takes memory in the facade then, as it counts", "", largest(memory), "")
-	t.add("lists compared after it, page by page: pages with another content", "", fmt.Sprintf("0 of %d", pages), "")
+	t.add("live heap of the facade after the soak and a garbage collection", "", report.Size(heap.heap), "")
+	t.add("largest parts of the facade's memory after the collection, by its own account", "", largest(memory), "")
+	t.add("lists compared after the soak, page by page: pages with another content", "", fmt.Sprintf("0 of %d", pages), "")
 	return nil
 }
 
@@ -185,7 +185,7 @@ func (k *soak) add(t *table, spent spending, took time.Duration, sent int) {
 	t.add(name+"processor time, of kube-apiserver with the writes", report.Duration(spent.direct),
 		report.Duration(spent.facade), "")
 	t.addBytes(name+"resident memory at the end", spent.directMemory.Resident, spent.facadeMemory.Resident)
-	t.addBytes(name+"resident memory, the most since the start", spent.directMemory.Peak, spent.facadeMemory.Peak)
-	t.addTimes(name+"UPDATE sent until a watch of its node has it", k.far.last(), k.near.last())
+	t.addBytes(name+"resident memory, peak since the start", spent.directMemory.Peak, spent.facadeMemory.Peak)
+	t.addTimes(name+"UPDATE sent until a watch of the node has the event", k.far.last(), k.near.last())
 	t.add(name+"lists that failed", "", fmt.Sprintf("%d of %d", len(k.failures), k.lists.Load()), "")
 }

@@ -34,7 +34,7 @@ func (s spent) minus(t spent) spent {
 		self: s.self - t.self, other: s.other - t.other}
 }
 
-// String returns the used processors.
+// String returns the average number of processors that each program used.
 func (s spent) String() string {
 	share := func(d time.Duration) float64 { return d.Seconds() / s.took.Seconds() }
 	return fmt.Sprintf("facade %.2f, clients %.2f, upstream %.2f, other programs %.2f, of %d", share(s.facade),

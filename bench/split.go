@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	splitClients = 64 // of the facade itself, and as many of the proxy
+	splitClients = 64 // clients of the facade itself, and as many clients of the proxy
 	// splitReads is how long the clients send GETs. In each splitPause, a client sends one GET to each server. The
 	// processors must not be busy all the time, because the queue for them would be measured.
 	splitReads = 20 * time.Second
@@ -52,9 +52,9 @@ func measureSplit(ctx context.Context, s *stage, t *table) error {
 	n := len(reads.direct)
 	t.add(fmt.Sprintf("GET a pod, %d clients, at the facade: p50 / p90 / p99 / maximum of %d", splitClients, n), "",
 		percentiles(reads.direct), "")
-	t.add("the same through split", "", percentiles(reads.facade),
+	t.add(fmt.Sprintf("GET a pod, %d clients, through split", splitClients), "", percentiles(reads.facade),
 		fmt.Sprintf("%+.2f ms", float64(quantile(reads.facade, 0.99)-quantile(reads.direct, 0.99))/1e6))
-	// The facade answers the GETs of both.
+	// The facade answers its own clients and those of the proxy.
 	t.add("CPU of a GET: facade / split", "", report.Duration((after[0]-before[0])/time.Duration(2*n))+" / "+
 		report.Duration((after[1]-before[1])/time.Duration(n)), "")
 	own, err := s.ownNamespaces(ctx)
@@ -75,7 +75,7 @@ func measureSplit(ctx context.Context, s *stage, t *table) error {
 		}
 		t.add(fmt.Sprintf("PATCH sent until the event arrives, %d watches, each of %s, at the facade: p50 / p90 / p99 / maximum of %d",
 			splitClients, w.name, len(events.direct)), "", percentiles(events.direct), "")
-		t.add("the same through split", "", percentiles(events.facade),
+		t.add(fmt.Sprintf("PATCH sent until the event arrives, %d watches, each of %s, through split", splitClients, w.name), "", percentiles(events.facade),
 			fmt.Sprintf("%+.2f ms", float64(quantile(events.facade, 0.99)-quantile(events.direct, 0.99))/1e6))
 	}
 	memory, err := through.process.Memory()

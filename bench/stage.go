@@ -15,7 +15,7 @@ type pair struct {
 	facade *server
 }
 
-// stage is the running processes of a benchmark, with its options.
+// stage contains the running processes of a benchmark, and the options.
 type stage struct {
 	pair
 	options     options

@@ -26,11 +26,11 @@ type stalling struct {
 }
 
 func (s stalling) String() string {
-	return fmt.Sprintf("%d callers without rights hold %d stalled streams", s.callers, s.callers*int(s.streams))
+	return fmt.Sprintf("%d callers without permissions have %d stalled streams", s.callers, s.callers*int(s.streams))
 }
 
-// kube-apiserver is measured without stalled streams and with a few. With a few it already stops responding to other
-// callers.
+// kube-apiserver is measured without stalled streams and with a few. With a few stalled streams, kube-apiserver already
+// stops responding to other callers.
 var (
 	noneStall = stalling{}
 	fewStall  = stalling{callers: 10, streams: 50}
@@ -77,7 +77,7 @@ func measureStalled(ctx context.Context, s *stage, t *table) error {
 	const what = "GET a pod by another caller: p50 / p90 / p99 / maximum; answers"
 	t.add(what, rows[noneStall][0], rows[noneStall][1], "")
 	for _, stalled := range []stalling{fewStall, manyStall} {
-		t.add("the same while "+stalled.String(), rows[stalled][0], rows[stalled][1], "")
+		t.add("GET a pod by another caller while "+stalled.String(), rows[stalled][0], rows[stalled][1], "")
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func (s *stage) readWhileStalled(ctx context.Context, server *server, stalled st
 			if err != nil {
 				return "", err
 			}
-			defer func() { _ = conn.Close() }() // the connection is not needed afterwards
+			defer func() { _ = conn.Close() }() // the measurement no longer needs the connection
 		}
 		select {
 		case <-time.After(stalledFrom):
@@ -171,10 +171,10 @@ func (s *stage) stall(ctx context.Context, server *server, user string, streams 
 	config.NextProtos = []string{"h2"}
 	conn, err := (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", address.Host)
 	if err != nil {
-		return nil, fmt.Errorf("stall: %w", err)
+		return nil, fmt.Errorf("connect to %s: %w", address.Host, err)
 	}
 	if err := askAndTakeNothing(conn, address.Host, streams); err != nil {
-		return nil, errors.Join(fmt.Errorf("stall: %w", err), conn.Close())
+		return nil, errors.Join(fmt.Errorf("open stalled streams: %w", err), conn.Close())
 	}
 	return conn, nil
 }

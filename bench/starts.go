@@ -26,6 +26,6 @@ func measureStarts(ctx context.Context, s *stage, t *table) error {
 	t.addDurations("start to ready, all pods cached: server CPU", direct.cpu, facade.cpu)
 	t.add("CPU of kube-apiserver while the facade reads all pods from it", "", report.Duration(facade.behind), "")
 	directResident, facadeResident, err := settledBoth(ctx, s)
-	t.addBytes("resident memory, all pods cached, nothing asked yet", directResident, facadeResident)
+	t.addBytes("resident memory, all pods cached, before the first request", directResident, facadeResident)
 	return err
 }

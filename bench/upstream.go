@@ -29,8 +29,8 @@ const (
 	// simulateUpstream is the first argument with which the benchmark starts itself as a simulated kube-apiserver. The
 	// other arguments are the numbers of pods and nodes, and the files of a certificate and its key.
 	simulateUpstream = "simulate-upstream"
-	// upstreamNice is the niceness of a simulated server while it is read. A real one would run on another machine.
-	// steadyNice is that of a server that must change pods at a steady rate.
+	// upstreamNice is the niceness of a simulated server while it is read. A real kube-apiserver would run on another
+	// machine. steadyNice is the niceness of a server that must change pods at a steady rate.
 	upstreamNice, steadyNice = "10", "0"
 )
 

@@ -36,8 +36,8 @@ func (s *server) usage(ctx context.Context) (u usage, err error) {
 	return usage{live: l.heap + l.stacks, resident: m.Resident}, err
 }
 
-// cost opens watches of one pod each, and changes each pod. The same changes are made once before without watches.
-// Their memory, mostly history, is then subtracted.
+// cost opens watches of one pod each, and changes each pod. Before that, it makes the same changes without watches. It
+// subtracts the memory of these changes, which is mostly history.
 func (m manyWatches) cost(ctx context.Context, s *stage, of *server, pods []string) (c watchCost, err error) {
 	say("%s: %s", of.name, m)
 	rate := eventRate{eventsFor: time.Duration(m.watches) * busyRate, eventEvery: busyRate}

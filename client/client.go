@@ -19,8 +19,8 @@ import (
 
 // WrapConfig returns a copy of a configuration that sends reads to the facade at an https URL, and everything else to
 // kube-apiserver (see the package comment). ca contains the CA certificates that verify the facade, in PEM; if it is
-// empty, those of the system are used. The configuration must not have a Transport, because WrapConfig could not use
-// that Transport's credentials for the facade. No connection is opened before the first request.
+// empty, the CA certificates of the system are used. The configuration must not have a Transport, because WrapConfig
+// could not use that Transport's credentials for the facade. No connection is opened before the first request.
 func WrapConfig(cfg *rest.Config, facadeURL string, ca []byte) (*rest.Config, error) {
 	if cfg.Transport != nil {
 		return nil, errors.New("wrap rest.Config: it has a Transport: set TLSClientConfig, Dial or WrapTransport instead")
@@ -60,7 +60,8 @@ func parseFacade(text string) (*url.URL, error) {
 	return facade, nil
 }
 
-// authorities parses CA certificates in PEM. If ca is empty, it returns nil, which selects those of the system.
+// authorities parses CA certificates in PEM. If ca is empty, it returns nil, which selects the CA certificates of the
+// system.
 func authorities(ca []byte) (*x509.CertPool, error) {
 	if len(ca) == 0 {
 		return nil, nil
@@ -161,8 +162,8 @@ func (t *splitTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.base.RoundTrip(r)
 }
 
-// isRead reports whether a facade can answer the request, if the facade serves the path. A facade refuses
-// impersonation.
+// isRead reports whether a facade that serves the path can answer the request. It returns false for impersonation,
+// which facades refuse.
 func isRead(r *http.Request) bool {
 	if r.Method != http.MethodGet || r.Header.Get("Upgrade") != "" || (r.Body != nil && r.Body != http.NoBody) {
 		return false
@@ -229,11 +230,11 @@ func destinationOf(requested string) destination {
 	}
 }
 
-// destinationIn is destinationOf for a group. The parts are the rest of the path: the version, optionally a namespace,
-// the resource, and optionally a name and a subresource.
+// destinationIn returns where a GET of a path in a group goes. The parts are the rest of the path: the version,
+// optionally a namespace, the resource, and optionally a name and a subresource.
 func destinationIn(group string, parts []string) destination {
 	if group == "metrics.k8s.io" || strings.HasSuffix(group, ".metrics.k8s.io") {
-		return direct // a metrics adapter answers, and the values change all the time
+		return direct // a metrics adapter serves these resources, and their values change all the time
 	}
 	if len(parts) < 2 {
 		return facadeFirst // discovery

@@ -7,8 +7,8 @@
 //	...
 //	config, err = client.WrapConfig(config, "https://listfacade.listfacade-system.svc", ca)
 //
-// This applies to everything that is made from the returned rest.Config: clients, informers, and the manager of
-// controller-runtime with its HTTPClient. For kubectl and its plugins, call WrapConfig in
+// This applies to everything that is made from the returned rest.Config: clients, informers, and the manager and
+// HTTPClient of controller-runtime. For kubectl and its plugins, call WrapConfig in
 // genericclioptions.ConfigFlags.WrapConfigFn.
 //
 // # Requests
@@ -25,7 +25,7 @@
 // facade answers 503. Such a GET costs kube-apiserver little, and client-go limits its rate (rest.Config.QPS). A LIST
 // or WATCH never goes to kube-apiserver in this case, because all clients would list at once. Its caller receives the
 // error of the connection, or the 503. client-go then retries: a request after the time in Retry-After, an informer
-// after growing pauses. An informer keeps its objects meanwhile.
+// after growing pauses. Meanwhile, an informer keeps its objects.
 //
 // A read that receives 429 does not go to kube-apiserver, because it exceeds a limit of the facade. A read that
 // receives 501 goes to kube-apiserver: the facade does not cache the resource, and cannot forward the caller's client

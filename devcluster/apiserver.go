@@ -100,8 +100,8 @@ func (c *Cluster) apiServerArgs(port *ports.Reservation) []string {
 		"--service-account-key-file=" + pki.ServiceAccount.PublicFile,
 		"--service-account-signing-key-file=" + pki.ServiceAccount.PrivateFile,
 		"--profiling=true",
-		// An old resourceVersion stays readable until etcd is compacted. Responses in tests must not depend on the duration
-		// of a suite.
+		// An old resourceVersion stays readable until etcd is compacted. Responses in tests must not depend on how long a
+		// suite takes.
 		"--etcd-compaction-interval=2h",
 	}
 	if c.separate != nil {

@@ -28,7 +28,7 @@ var ErrUnknown = errors.New("unknown")
 const (
 	Kill     = "kill"     // SIGKILL
 	Stop     = "stop"     // SIGTERM, and SIGKILL after 90 seconds
-	Run      = "start"    // the same arguments and port; waits until the server is ready
+	Run      = "start"    // a start with the same arguments and port, and a wait until the server is ready
 	Restart  = "restart"  // Stop and Run
 	Pause    = "pause"    // SIGSTOP
 	Continue = "continue" // SIGCONT

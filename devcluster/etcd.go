@@ -11,8 +11,8 @@ import (
 	"github.com/listfacade/listfacade/devcluster/internal/process"
 )
 
-// progressEvery is the interval of etcd's progress notifications, the same as in kubeadm. Without other events, the
-// notifications advance kube-apiserver's periodic bookmarks.
+// progressEvery is the interval of etcd's progress notifications. kubeadm uses the same interval. Without other events,
+// the notifications advance kube-apiserver's periodic bookmarks.
 const progressEvery = 5 * time.Second
 
 // etcdStart is the timeout for the start of etcd. A start takes half a second on an idle machine, and much longer while

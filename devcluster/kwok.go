@@ -15,7 +15,7 @@ import (
 	"github.com/listfacade/listfacade/devcluster/manifests"
 )
 
-// leaseSeconds is the duration of a node's lease, the same as a kubelet's.
+// leaseSeconds is the duration of a node's lease. A kubelet uses the same duration.
 const leaseSeconds = "40"
 
 // addKwok adds the node simulator. Its HTTP server is used only for the readiness check.

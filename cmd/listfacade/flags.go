@@ -89,17 +89,17 @@ func shutdownFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.DurationVar(&c.WatchTermination, "shutdown-watch-termination-grace-period", c.WatchTermination,
 		"Time over which watches are ended after --shutdown-delay-duration. A client that accepts bookmarks receives a last bookmark. 0 ends all watches immediately.")
 	f.DurationVar(&c.ShutdownGrace, "shutdown-grace-period", c.ShutdownGrace,
-		"Time for the remaining requests to finish after the watches have ended. 0 cuts them off immediately.")
+		"Time for the remaining requests to finish after the watches have ended. 0 ends these requests immediately.")
 	f.BoolVar(&c.SendRetryAfter, "shutdown-send-retry-after", c.SendRetryAfter,
 		"Reject new requests with 429 and Retry-After while the server shuts down, instead of closing the port.")
 	f.Float64Var(&c.GoawayChance, "goaway-chance", c.GoawayChance,
 		"Chance (a `probability` from 0 to 0.02) that an HTTP/2 request makes the server send GOAWAY to the client. The client then opens another "+
-			"connection, which spreads clients over replicas. 0 disables it.")
+			"connection, which spreads clients over replicas. 0 means that the server sends no GOAWAY.")
 }
 
 func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.StringSliceVar(&c.Preload, "preload", c.Preload,
-		"List of `resources` to cache from startup on, for example pods,deployments.apps. /readyz fails until they are synced, except resources that exceed their memoryBudget in the file of --config.")
+		"List of `resources` to cache from startup on, for example pods,deployments.apps. /readyz fails until these resources are synced, except resources that exceed their memoryBudget in the file of --config.")
 	f.StringSliceVar(&c.PreloadEncodings, "preload-encodings", c.PreloadEncodings,
 		"List of `encodings` in which the resources of --preload are cached: json, protobuf or both. Each encoding needs its own watch and memory.")
 	f.StringSliceVar(&c.Uncached, "uncached-resources", c.Uncached,
@@ -111,35 +111,35 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 		"Time for which events are kept for watches and lists at older resourceVersions, within --history-bytes. Events that "+
 			"kube-apiserver would still keep are always kept.")
 	f.Int64Var(&c.HistoryBytes, "history-bytes", c.HistoryBytes,
-		"Maximum number of `bytes` that kept events occupy, for each resource. Events that kube-apiserver would still keep may exceed this number.")
+		"Maximum number of `bytes` that kept events occupy, for each resource and encoding. Events that kube-apiserver would still keep may exceed this maximum.")
 	f.Var(&c.Packing, "pack",
-		"`on or off`. If on, large resources are kept compressed in memory. They take about a tenth of the memory, and reads take slightly longer.")
+		"`on or off`. If on, the objects of large resources are kept compressed in memory. They take about a tenth of the memory, and reads take slightly longer.")
 	f.Var(&c.MemoryBudget, "memory-budget",
-		"Maximum `quantity` of memory that the process may use, for example 2Gi. Near the limit it drops precompressed pages, then history, then "+
-			"the least used resources; then it refuses large lists and watches. auto is GOMEMLIMIT if set, else 90% of the cgroup's "+
-			"limit, or less if that limit is below 480Mi. If neither exists, auto means no limit. 0 means no limit.")
+		"Maximum `quantity` of memory that the process may use, for example 2Gi. Near the limit, the facade drops precompressed pages, then history, then "+
+			"the least used resources. Then it refuses large lists and watches. auto is GOMEMLIMIT if set, else 90% of the cgroup's "+
+			"limit, or less if the cgroup's limit is below 480Mi. Without GOMEMLIMIT and a cgroup limit, auto means no limit. 0 means no limit.")
 	f.Int64Var(&c.PrecompressedMemory, "precompressed-memory", c.PrecompressedMemory,
 		"Maximum number of `bytes` of precompressed pages of lists, for all resources together. 0 compresses the pages for each response.")
 	f.DurationVar(&c.LaneIdle, "idle-timeout", c.LaneIdle,
-		"Time after which a cached resource that no client reads is dropped, unless --preload names it. 0 means never.")
+		"Time after which the facade drops the cache of a resource in an encoding that no client reads, unless --preload names the resource. 0 means never.")
 	f.DurationVar(&c.MaxStaleness, "max-staleness", c.MaxStaleness,
-		"Maximum time since the last message from kube-apiserver for which reads that accept stale data are served from the cache. After "+
-			"this time, such reads are rejected with 503. 0 means no limit.")
+		"Maximum time without a message from kube-apiserver during which reads that accept stale data are served. After that time, these reads are "+
+			"rejected with 503. 0 means no limit.")
 	f.BoolVar(&c.ReplayLostWindows, "replay-lost-windows", c.ReplayLostWindows,
-		"Keep client watches open when kube-apiserver has lost the events that the facade needs next, for example after it restarted. "+
+		"Keep client watches open when kube-apiserver has lost the events that the facade needs next, for example after kube-apiserver restarted. "+
 			"The facade then lists the resource again and sends the differences as events. If false, watches end with 410 as kube-apiserver's do, "+
 			"and clients list again.")
 	f.BoolVar(&c.AccountWatches, "account-watches", c.AccountWatches,
-		"Watch the metadata of built-in resources that are not cached, for some minutes after a costly consistent read. With these "+
-			"resourceVersions, a small request can confirm that a large cached resource is unchanged. If false, costly reads go to "+
+		"Watch the metadata of built-in resources that are not cached, for some minutes after a costly consistent read. With the "+
+			"resourceVersions of these resources, a small request can confirm that a large cached resource is unchanged. If false, costly reads go to "+
 			"kube-apiserver whenever other resources change.")
 	journalFlags(c, f)
 	f.StringVar(&c.ShardSelectors, "shard-selectors", c.ShardSelectors,
-		"When lists and watches with a shardSelector (KEP-5866) are served from the cache: auto (while kube-apiserver has the feature "+
-			"gate ShardedListAndWatch), always (with any release of kube-apiserver) or never. Otherwise they are forwarded. Without the "+
-			"feature gate, kube-apiserver ignores the selector.")
+		"When lists and watches with a shardSelector (KEP-5866) are served from the cache: auto (while kube-apiserver has the feature gate "+
+			"ShardedListAndWatch), always (with any release of kube-apiserver) or never. A request that is not served "+
+			"from the cache is forwarded. Without the feature gate, kube-apiserver ignores the shardSelector.")
 	f.DurationVar(&c.SelfAuditInterval, "self-audit-interval", c.SelfAuditInterval,
-		"Time within which every cached resource is compared with kube-apiserver once, page by page. Differences are logged and counted, "+
+		"Time within which every cached resource, in each of its encodings, is compared with kube-apiserver once, page by page. Differences are logged and counted, "+
 			"and the resource is listed again. 0 disables the comparison.")
 	f.DurationVar(&c.BookmarkInterval, "bookmark-interval", c.BookmarkInterval, "Time between the bookmarks of a watch.")
 }
@@ -152,7 +152,7 @@ func journalFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.DurationVar(&c.JournalMaxAge, "journal-max-age", c.JournalMaxAge,
 		"Time for which the journal is kept. 0 means no limit.")
 	f.Var(&c.JournalMaxBytes, "journal-max-bytes",
-		"Maximum `quantity` of disk space for the journal, for example 10Gi. The oldest files are removed first. The newest files of each resource are kept even above this limit. 0 means no limit.")
+		"Maximum `quantity` of disk space for the journal, for example 10Gi. The oldest files are removed first. The newest files of each resource and encoding are kept even above this limit. 0 means no limit.")
 }
 
 func observingFlags(c *facade.Config, f *pflag.FlagSet) {
@@ -168,7 +168,7 @@ func observingFlags(c *facade.Config, f *pflag.FlagSet) {
 			"length. 0 logs none.")
 	f.StringVar(&c.DebugSocket, "debug-socket-path", c.DebugSocket,
 		"Unix socket (a `path`) that serves /metrics, /debug/pprof, the log level, the tables of callers and requests, and the "+
-			"operator's page (/debug/status). It needs no authentication, and only the user of the process can connect. If empty, no "+
+			"operator's page (/debug/status). The socket needs no authentication, and only the user of the process can connect. If empty, no "+
 			"socket is opened.")
 	f.BoolVar(&c.Profiling, "profiling", c.Profiling,
 		"Serve /debug/pprof to callers that are authorized to get that path.")

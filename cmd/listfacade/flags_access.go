@@ -32,14 +32,14 @@ func authenticationFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.StringVar(&a.Anonymous, "anonymous-auth", a.Anonymous,
 		"Whether requests without credentials reach the authorizer: upstream (as kube-apiserver is configured), true or false.")
 	f.StringVar(&a.ServiceAccountTokens, "service-account-tokens", a.ServiceAccountTokens,
-		"How bound service account tokens are authenticated: local (by their signature and the objects that they are bound to, if the "+
-			"facade watches these) or review (by one TokenReview each). With --authentication-kubeconfig it is always review.")
+		"Method by which bound service account tokens are authenticated: local (by their signature and the objects that they are bound to, if the "+
+			"facade watches these objects) or review (by one TokenReview each). With --authentication-kubeconfig, the method is always review.")
 	f.DurationVar(&a.TokenTTL, "authentication-token-webhook-cache-ttl", a.TokenTTL,
 		"How long to cache TokenReview results, positive and negative.")
 	f.Float64Var(&a.FailureRate, "authn-failure-rate", a.FailureRate,
-		"Maximum `number` of failed authentications per second and source address, with a burst of five times as many. The limit of all "+
-			"addresses together is ten times as high, at least 100 per second. Requests of an address above its limit are rejected with 429. "+
-			"Above the total limit, addresses take turns. Tokens that kube-apiserver accepted in the last ten minutes are exempt.")
+		"Maximum `number` of failed authentications per second and source address, with a burst of five times as many. All addresses together "+
+			"may fail ten times as often, at least 100 per second. An address above its limit is rejected with 429. Above the total limit, "+
+			"addresses take turns. Tokens that kube-apiserver accepted in the last ten minutes are exempt.")
 }
 
 func authorizationFlags(c *facade.Config, f *pflag.FlagSet) {
@@ -51,19 +51,19 @@ func authorizationFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.DurationVar(&a.DeniedTTL, "authorization-webhook-cache-unauthorized-ttl", a.DeniedTTL,
 		"How long to cache decisions that deny a request.")
 	f.DurationVar(&a.StaleOnError, "authz-stale-on-error", a.StaleOnError,
-		"How long to use expired decisions that allow a request while kube-apiserver cannot be reached. 0 means that they are not used.")
+		"Time for which expired decisions that allow a request are used while kube-apiserver cannot be reached. 0 means that they are not used.")
 	f.StringVar(&a.Extras, "authorization-extras", a.Extras,
-		"Whether decisions depend on the token, pod and node of a service account: ignore (its tokens share decisions), consider (each token has "+
+		"Whether decisions depend on the token, pod and node of a service account: ignore (all tokens of the account share decisions), consider (each token has "+
 			"its own decisions) or auto (shared while kube-apiserver's metrics show no authorization webhook).")
 	f.StringSliceVar(&a.AlwaysAllowGroups, "always-allow-groups", a.AlwaysAllowGroups,
 		"List of `groups` whose members may read everything without authorization.")
 	f.StringSliceVar(&a.AlwaysAllowPaths, "always-allow-paths", a.AlwaysAllowPaths,
 		"List of `paths` that every caller may get without authorization, including the paths below them.")
 	f.Float64Var(&a.MissRate, "authz-miss-rate", a.MissRate,
-		"Maximum `number` of permission reviews per second and caller, with a burst of four times as many. The limit of all service "+
-			"accounts of a namespace together is ten times as high. Cached decisions do not count. Excess requests are queued per caller.")
+		"Maximum `number` of permission reviews per second and caller, with a burst of four times as many. The service accounts of a namespace "+
+			"together have ten times as many. Cached decisions do not count. Excess reviews are queued per caller.")
 	f.DurationVar(&a.WatchMaxAge, "watch-max-age", a.WatchMaxAge,
-		"Maximum lifetime of a watch, jittered. A longer timeoutSeconds of a client is shortened to this value.")
+		"Maximum lifetime of a watch, jittered. A longer timeoutSeconds of a client is shortened to this lifetime.")
 	f.DurationVar(&a.WatchReauthorize, "watch-reauthorize-interval", a.WatchReauthorize,
 		"Interval, jittered, at which the authorization of open watches is reviewed again. Changes of RBAC objects also cause a review.")
 	f.StringVar(&a.PassThrough, "passthrough", a.PassThrough,
@@ -78,7 +78,7 @@ func limitFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.IntVar(&l.RequestsPerUser, "max-requests-inflight-per-user", l.RequestsPerUser,
 		"Maximum `number` of requests of one caller in flight that are not watches. Pods that share a service account are separate callers.")
 	f.Int64Var(&l.ListBytes, "max-list-bytes-inflight", l.ListBytes,
-		"Maximum number of uncompressed `bytes` of lists in flight. One caller may use a quarter of this number.")
+		"Maximum number of uncompressed `bytes` of lists in flight. One caller may use a quarter of these bytes.")
 	f.IntVar(&l.Watches, "max-watches", l.Watches,
 		"Maximum `number` of open watches, including streams of container logs. At the limit, a new watch ends the oldest one of the caller with the most watches, or is rejected with 429.")
 	f.IntVar(&l.WatchesPerUser, "max-watches-per-user", l.WatchesPerUser,

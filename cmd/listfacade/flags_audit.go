@@ -19,7 +19,7 @@ func auditFlags(c *facade.Config, f *pflag.FlagSet) {
 		"Size in `MiB` at which the audit log file is rotated. 0 means never.")
 	f.BoolVar(&a.Compress, "audit-log-compress", a.Compress, "Compress rotated audit log files with gzip.")
 	f.StringVar(&a.Mode, "audit-log-mode", a.Mode,
-		"How requests wait for the audit log. batch: they do not wait, and events are dropped and counted when the buffer is full. "+
-			"blocking: they wait until the event is written. blocking-strict: as blocking, and a request is rejected if its event cannot be written.")
+		"How requests wait for the audit log. batch: requests do not wait, and events are dropped and counted when the buffer is full. "+
+			"blocking: requests wait until their event is written. blocking-strict: like blocking, and a request is rejected if its event cannot be written.")
 	f.StringVar(&a.Format, "audit-log-format", a.Format, "Format of the audit log: json or legacy.")
 }

@@ -42,7 +42,7 @@ func Command() *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.StringVar(&rules.ExplicitPath, clientcmd.RecommendedConfigPathFlag, "",
-		"Path of the kubeconfig `file` of the kube-apiserver. If empty, KUBECONFIG or kubectl's default file is used: with a log, only if --context or --server is set.")
+		"Path of the kubeconfig `file` of the kube-apiserver. If empty, KUBECONFIG or kubectl's default file is used. If a log is given, this default applies only if --context or --server is set.")
 	clientcmd.BindOverrideFlags(&overrides, flags, clientcmd.RecommendedConfigOverrideFlags(""))
 	flags.StringVar(&o.Metrics, "metrics", "", "Path of a `file` with the /metrics of the kube-apiserver, for the sizes of objects.")
 	flags.StringVarP(&o.Output, "output", "o", "table", "Format of the report: table or json.")

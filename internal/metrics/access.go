@@ -63,7 +63,8 @@ func (m *Metrics) Reviewed(review, result string, took time.Duration) {
 // RightsChanged counts a change of roles or bindings that caused reviews.
 func (m *Metrics) RightsChanged(change string) { m.access.changes.WithLabelValues(change).Inc() }
 
-// DecisionsShared sets whether the tokens of a service account share decisions: 1 if so, else 0.
+// DecisionsShared sets whether the tokens of a service account share decisions. state is 1 if they share decisions,
+// else 0.
 func (m *Metrics) DecisionsShared(state float64) { m.access.shared.Set(state) }
 
 // Terminated counts a watch authorization that ended before its watch.

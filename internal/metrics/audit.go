@@ -73,8 +73,8 @@ func newAuditCollector(read AuditSource) *auditCollector {
 	}
 	return &auditCollector{
 		read:  read,
-		lines: desc("lines", "Lines not yet written to the audit log. In mode batch, events above 10,000 are dropped."),
-		bytes: desc("bytes", "Bytes of memory of the audit log's buffer in mode batch; above 32 MiB, events are dropped."),
+		lines: desc("lines", "Lines not yet written to the audit log. In mode batch, new events are dropped while 10,000 lines wait."),
+		bytes: desc("bytes", "Bytes of memory of the audit log's buffer in mode batch. New events are dropped while the buffer has 32 MiB."),
 	}
 }
 

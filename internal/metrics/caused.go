@@ -6,8 +6,9 @@ import (
 	"github.com/listfacade/listfacade/internal/price"
 )
 
-// causedWork estimates kube-apiserver's CPU for the facade's own requests. Forwarded requests are not counted. Watches
-// of RBAC objects and service accounts are not counted, as in all metrics of the upstream.
+// causedWork estimates kube-apiserver's CPU for the facade's own requests. It does not count forwarded requests. It
+// also omits watches of RBAC objects and service accounts, because no metric of requests to the upstream counts these
+// watches.
 type causedWork struct {
 	checks, reads, watches, reviews, documents, audited atomic.Uint64
 
@@ -18,7 +19,7 @@ type causedWork struct {
 	objects, bytes float64
 }
 
-// asked counts a request to the upstream. It receives the kind of the request from Metrics.Asked.
+// asked counts a request to the upstream by its kind, as Metrics.Asked receives the kind.
 func (w *causedWork) asked(request string) {
 	switch request {
 	case "probe":
@@ -34,8 +35,9 @@ func (w *causedWork) asked(request string) {
 	}
 }
 
-// filling is the price of the list that fills a lane, as a multiple of a list's usual price. For 20,000 pods, these
-// prices are 5.20 s and 4.15 s (docs/benchmarks.md). The list that fills a JSON lane also contains the rows of a Table.
+// filling is the price of the list that fills a lane, as a multiple of a list's usual price. For 20,000 pods, the list
+// that fills a lane costs 5.20 s, and a usual list costs 4.15 s (docs/benchmarks.md). The list that fills a JSON lane
+// also contains the rows of a Table.
 const filling = 1.25
 
 // seconds returns the CPU by purpose.

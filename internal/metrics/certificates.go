@@ -8,7 +8,7 @@ import (
 
 // Certificate is a certificate that the facade presents.
 type Certificate struct {
-	Name     string // serving, or upstream for the client certificate at the upstream
+	Name     string // serving, or upstream for the facade's client certificate
 	NotAfter time.Time
 }
 

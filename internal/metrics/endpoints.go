@@ -6,7 +6,7 @@ import "github.com/prometheus/client_golang/prometheus"
 type Endpoint struct {
 	Host         string
 	InUse, Ready bool
-	Why          string // why it is not ready; empty before the first check
+	Why          string // reason why the endpoint is not ready; empty before the first check
 }
 
 // EndpointSource returns the current endpoints.

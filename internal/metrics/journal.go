@@ -12,7 +12,7 @@ type JournalStats struct {
 	Lag      time.Duration // age of the oldest unwritten event; without such an event, time since all lanes were written
 	Segments int
 	Bytes    int64
-	Over     bool // whether the files that must stay exceed the limit on bytes
+	Over     bool // whether the newest files, which are always kept, exceed --journal-max-bytes
 }
 
 // JournalSource returns the current numbers; configured is false if there is no journal.
@@ -37,7 +37,7 @@ func newJournalMetrics() journalMetrics {
 	return m
 }
 
-// JournalHole counts a hole of the journal, by the reason why events are missing.
+// JournalHole counts a hole of the journal by its reason: relisted, behind or ended.
 func (m *Metrics) JournalHole(reason string) { m.journal.holes.WithLabelValues(reason).Inc() }
 
 // JournalFailed counts a failed attempt to open or write the journal.
@@ -59,7 +59,7 @@ func newJournalCollector(read JournalSource) *journalCollector {
 			"Seconds since the arrival of the oldest event that is not in the journal. Without such an event, seconds since all lanes were last written. A lane is the cache of one resource in one encoding."),
 		segments: desc("segments", "Files of the journal."),
 		bytes:    desc("bytes", "Bytes of the files of the journal."),
-		over:     desc("over_limit", "1 if the files of the journal that must stay exceed --journal-max-bytes, else 0."),
+		over:     desc("over_limit", "1 if the newest files of the journal, which are always kept, exceed --journal-max-bytes, else 0."),
 	}
 }
 

@@ -96,8 +96,9 @@ const (
 	readOther = "other"
 )
 
-// readLabel returns "get", "list" or "watch" for reads of objects, and "other" for all other requests, such as
-// documents, health and logs. Their durations and sizes are not comparable to those of reads.
+// readLabel returns "get", "list" or "watch" for reads of objects, and "other" for all other requests, such as requests
+// for discovery documents, health or logs. The durations and sizes of other requests are not comparable to the
+// durations and sizes of reads.
 func readLabel(e *observe.Event) string {
 	switch e.Verb {
 	case readGet, readList, readWatch:
@@ -108,7 +109,8 @@ func readLabel(e *observe.Event) string {
 	return readOther
 }
 
-// probeLabel returns the path of a health probe, or "". kube-apiserver also uses it as the label subresource.
+// probeLabel returns the path of a health probe, or "". kube-apiserver uses this path also as the value of the label
+// subresource.
 func probeLabel(e *observe.Event) string {
 	path, _, _ := strings.Cut(e.URI, "?")
 	switch {

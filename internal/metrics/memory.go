@@ -9,7 +9,7 @@ type MemoryStats struct {
 	Accounted    map[string]int64 // bytes, by account
 	Relieved     map[string]int64 // number of times that memory was freed, by step
 	RelievedOf   map[string]int64 // bytes freed, by step
-	Refused      map[string]int64 // number of requests refused for lack of memory, by purpose
+	Refused      map[string]int64 // number of requests refused for lack of memory, by account
 }
 
 // MemorySource returns the current numbers.

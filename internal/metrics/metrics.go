@@ -60,7 +60,7 @@ func New(sources Sources) *Metrics {
 		watches:  newWatchMetrics(), reads: newReadMetrics(), upstream: newUpstreamMetrics(), access: newAccessMetrics(),
 	}
 	m.relists = counter("upstream_relists_total",
-		"Times that a lane was listed again instead of resuming its watch. The log has the cause."+laneHelp,
+		"Times that the facade listed a lane again instead of resuming the lane's watch. The log has the cause."+laneHelp,
 		"group", "resource")
 	m.contradictions = counter("upstream_contradictions_total",
 		"Times that the objects of a lane differed from the upstream's at the same resourceVersion."+laneHelp, "group", "resource")
@@ -68,7 +68,7 @@ func New(sources Sources) *Metrics {
 		"Times that a lane's watch of the upstream ended and was resumed."+laneHelp,
 		"group", "resource")
 	m.questions = counter("upstream_questions_total",
-		"Requests of freshness checks to the upstream, by kind: probe, roll-call, progress-watch or definition.", "kind")
+		"Requests to the upstream for freshness checks, by kind: probe, roll-call, progress-watch, or definition for reads of a CustomResourceDefinition.", "kind")
 	m.lostWindows = counter("lost_windows_total",
 		"Lists that replaced the objects of a lane whose watch was not resumed, for example because the upstream no longer had its next events, by outcome. Outcome replayed: the watches received the differences. Any other outcome is the reason why the watches ended."+laneHelp,
 		"group", "resource", "outcome")
@@ -202,7 +202,7 @@ func (m *Metrics) Contradicted(group, resource string) {
 	m.contradictions.WithLabelValues(group, resource).Inc()
 }
 
-// Relisted counts a lane that is listed again instead of resuming its watch.
+// Relisted counts a lane that the facade lists again instead of resuming the lane's watch.
 func (m *Metrics) Relisted(group, resource string) {
 	m.ofLanes.countsResource(groupResource{group, resource})
 	m.relists.WithLabelValues(group, resource).Inc()
@@ -217,13 +217,13 @@ func (m *Metrics) Reconnected(group, resource string) {
 // Filled counts a lane that was filled, by the source of its list.
 func (m *Metrics) Filled(source string) { m.fills.WithLabelValues(source).Inc() }
 
-// LostWindow counts a lost window of a lane, by its outcome.
+// LostWindow counts a lost window of a lane by its outcome.
 func (m *Metrics) LostWindow(group, resource, outcome string) {
 	m.ofLanes.countsResource(groupResource{group, resource})
 	m.lostWindows.WithLabelValues(group, resource, outcome).Inc()
 }
 
-// BroughtForward counts a watch that began before a lane's history, by its outcome.
+// BroughtForward counts a client's watch from a resourceVersion before a lane's history, by outcome.
 func (m *Metrics) BroughtForward(group, resource, outcome string) {
 	m.ofLanes.countsResource(groupResource{group, resource})
 	m.olderWatches.WithLabelValues(group, resource, outcome).Inc()

@@ -44,8 +44,9 @@ func (r readMetrics) all() []prometheus.Collector {
 	return []prometheus.Collector{r.wait, r.consistent, r.lists, r.fetched, r.evaluated, r.returned}
 }
 
-// Label values of kube-apiserver for its cache, and for a list without an index. Lists with an index also have noIndex,
-// because clients decide which labels of objects are indexed.
+// Label values that kube-apiserver uses for lists from its cache, and for lists without an index. The facade uses
+// noIndex also for lists with an index. Clients decide which labels the facade indexes, so they could add series
+// without limit.
 const (
 	watchCache = "watchcache"
 	noIndex    = ""

@@ -13,8 +13,8 @@ import (
 // component is the label value of the facade's series. kube-apiserver's series of the same name have another value.
 const component = "listfacade"
 
-// requestMetrics count requests that have ended. The facade's own metrics add the source of the response, and why a
-// request was forwarded.
+// requestMetrics count requests that have ended. The facade's own metrics add the source of the response, and the
+// reason why a request was forwarded.
 type requestMetrics struct {
 	total     *prometheus.CounterVec   // apiserver_request_total
 	durations *prometheus.HistogramVec // apiserver_request_duration_seconds
@@ -39,8 +39,8 @@ type requestSeries struct {
 	duration, sli, sizes, took                prometheus.Observer
 }
 
-// durationBuckets are the buckets of kube-apiserver's durations. Its histogram for service level objectives begins with
-// the third bucket.
+// durationBuckets are the buckets of kube-apiserver's histograms of durations. kube-apiserver's histogram for service
+// level objectives begins with the third bucket.
 var durationBuckets = []float64{
 	0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 }

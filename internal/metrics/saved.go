@@ -50,8 +50,8 @@ func (s *savedReads) done(e *observe.Event) {
 	s.nanoseconds.Add(nanoseconds(seconds))
 }
 
-// listPrice returns the estimated CPU of kube-apiserver for a list. For a Table or metadata, the estimate is too low:
-// they count like objects of their size, but kube-apiserver makes them from the complete objects.
+// listPrice returns the estimated CPU of kube-apiserver for a list. The estimate is too low for a Table or metadata:
+// listPrice uses the size of the response, but kube-apiserver makes the response from the complete objects.
 func listPrice(e *observe.Event) float64 {
 	encoding := price.JSON
 	if e.Encoding == "protobuf" {

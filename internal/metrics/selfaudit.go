@@ -60,7 +60,7 @@ func (m *Metrics) SelfAuditPassed(gvr schema.GroupVersionResource, encoding stri
 	m.selfAudit.passes.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, encoding).Inc()
 }
 
-// SelfAuditDiffered counts an object that differs from the upstream's, by the kind of difference.
+// SelfAuditDiffered counts an object of a lane that differs from the upstream's object, by the kind of difference.
 func (m *Metrics) SelfAuditDiffered(gvr schema.GroupVersionResource, encoding, kind string) {
 	m.ofLanes.countsLane(labelsOf(gvr, encoding))
 	m.selfAudit.differences.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, encoding, kind).Inc()
@@ -87,7 +87,7 @@ func newSelfAuditCollector(lanes LaneSource, every time.Duration) *selfAuditColl
 	return &selfAuditCollector{
 		lanes: lanes, every: every,
 		age: prometheus.NewDesc("listfacade_self_audit_age_seconds",
-			"Seconds since the self-audit last compared all objects of a lane with the upstream; if it never did, since the lane was created."+laneHelp,
+			"Seconds since the self-audit last compared all objects of a lane with the upstream. Before the first comparison, seconds since the lane was created."+laneHelp,
 			lane, nil),
 		differing: prometheus.NewDesc("listfacade_self_audit_differing_objects",
 			"Objects that differed from the upstream in the last comparison, if the lane was not listed again since."+laneHelp, lane, nil),

@@ -30,7 +30,7 @@ func NewSplit(targets func() []SplitTarget, certificates CertificateSource) *Spl
 	m := &Split{
 		registry: prometheus.NewRegistry(),
 		requests: counter("split_requests_total",
-			"Requests by the target that the rules select and the reason: read and document are sent to a facade, health and malformed are answered by split, all others are sent to kube-apiserver.",
+			"Requests by the target that the rules select and the reason. The proxy sends reasons read and document to a facade, and answers health and malformed itself. It sends all other reasons to kube-apiserver.",
 			"target", "reason"),
 		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "listfacade", Name: "split_requests_in_flight",
 			Help: "Requests in flight by selected target and kind: request, watch or upgrade."}, []string{"target", "kind"}),
@@ -38,7 +38,7 @@ func NewSplit(targets func() []SplitTarget, certificates CertificateSource) *Spl
 		fallback: counter("split_fallback_requests_total",
 			"Reads that were sent to kube-apiserver because no facade was ready, by kind: request or watch.", "kind"),
 		refused: counter("split_refused_requests_total",
-			"Requests that the proxy refused, by reason: large and busy while no facade is ready, certificate for a client certificate without a token.",
+			"Requests that the proxy refused, by reason. While no facade is ready: large (a read whose answer may be large) or busy (a limit of --fallback-requests or --fallback-watches is reached). Always: certificate (a client certificate without a token).",
 			"reason"),
 	}
 	m.registry.MustRegister(m.requests, m.inFlight, m.failures, m.fallback, m.refused, splitTargets{targets},

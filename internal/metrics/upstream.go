@@ -7,7 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// upstreamMetrics count the requests to the upstream. These are few, so their series are looked up each time.
+// upstreamMetrics count the requests to the upstream. There are few such requests, so upstreamMetrics keeps no
+// references to series, and looks them up for each request.
 type upstreamMetrics struct {
 	requests  *prometheus.CounterVec
 	durations *prometheus.HistogramVec
@@ -16,7 +17,7 @@ type upstreamMetrics struct {
 func newUpstreamMetrics() upstreamMetrics {
 	return upstreamMetrics{
 		requests: counter("upstream_requests_total",
-			"Requests to the upstream, by kind of request and status code; 0 if there was no response.", "request", "code"),
+			"Requests to the upstream, by kind of request and status code. Code 0 means that there was no response.", "request", "code"),
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "listfacade_upstream_request_duration_seconds",
 			Help:    "Time in seconds until the upstream began to answer, by kind of request.",

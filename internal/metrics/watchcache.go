@@ -39,10 +39,10 @@ func newWatchCacheCollector(lanes LaneSource) *watchCacheCollector {
 		lanes: lanes, last: map[laneID]laneCounts{}, totals: map[groupResource]laneCounts{},
 		lifetimes: lifetimes[groupResource]{},
 		version: desc("watch_cache_resource_version",
-			"Last 15 digits of the resourceVersion up to which the cache is complete; the lowest one of several encodings."),
+			"Last 15 digits of the resourceVersion up to which the cache is complete. If the resource is cached in several encodings, the lowest one."),
 		objects: desc("resource_objects", "Cached objects of a resource."),
 		bytes: desc("resource_size_estimate_bytes",
-			"Bytes of the cached objects as the upstream sent them; those in protobuf if there are several encodings."),
+			"Bytes of the cached objects as the upstream sent them. If the resource is cached in several encodings, the bytes in protobuf."),
 		initializations: desc("watch_cache_initializations_total", "Times that the cache was filled from a list."),
 		received: desc("watch_cache_events_received_total",
 			"Events from the upstream that were applied to the cache."),
@@ -109,8 +109,8 @@ func together(lanes []LaneStats) map[groupResource]LaneStats {
 	return all
 }
 
-// add adds the counts since the last call to the totals, so that no counter decreases when a lane ends. It misses what
-// a lane counts between the last call and the lane's end. The caller holds mu.
+// add adds the counts since the last call to the totals, so that no counter decreases when a lane ends. It misses the
+// counts of a lane between the last call and the lane's end. The caller holds mu.
 func (c *watchCacheCollector) add(lanes []LaneStats) map[groupResource]laneCounts {
 	now := make(map[laneID]laneCounts, len(lanes))
 	for _, lane := range lanes {

@@ -25,7 +25,7 @@ type watchedKey struct{ group, version, resource string }
 
 // The buckets of sizes are 1, 2, 4 ... 128 KiB, and larger.
 const (
-	smallestEvent = 10 // binary logarithm of the first bucket
+	smallestEvent = 10 // binary logarithm of the first bucket's limit in bytes
 	sizeBuckets   = 8
 )
 
@@ -142,7 +142,7 @@ func (w *WatchMeter) InitialEnd() {
 	}
 }
 
-// Sent counts the added events. The caller calls it when they have been sent to the client.
+// Sent counts the added events. The caller calls Sent when these events have been sent to the client.
 func (w *WatchMeter) Sent() {
 	if w == nil || !w.any {
 		return

@@ -97,7 +97,7 @@ func (p *Progress) restsAt(pause int64) {
 	p.rested.Store(pause)
 }
 
-// charge returns the part of soFar that no earlier call returned. The caller holds charging.
+// charge returns the part of soFar that no earlier call returned. The caller holds the mutex p.charging.
 func (p *Progress) charge(soFar Cost) Cost {
 	since := soFar.less(p.charged)
 	p.charged = p.charged.plus(since)

@@ -4,6 +4,6 @@
 //
 // The package starts no goroutine and imports no other package of this module. An Event belongs to the goroutine of its
 // request, which calls the Observers. Only Lagging is called by another goroutine, while the request waits for its
-// client. Other goroutines find the Progress of a request in flight in the Inflight of the server. They may read those
-// fields of the Event that do not change any more (phase).
+// client. Other goroutines find the Progress of a request in flight in the Inflight of the server. They may read only
+// the fields of the Event that no longer change (see phase).
 package observe

@@ -18,7 +18,7 @@ const (
 	FromFacade   Source = "facade"
 )
 
-// Step is a part of a request's processing whose time is measured.
+// Step is a part of the work for a request. The facade measures the time of each step.
 type Step int
 
 // Values of Step. A request waits in all steps except Encoding, in which it works.
@@ -85,7 +85,7 @@ type Event struct {
 	// Panicked is the message of a panic that ended the request or terminated its response while the client was
 	// connected; empty if there was none.
 	Panicked string
-	// Audited is the audit policy's verdict on the request. Only the audit log uses it.
+	// Audited is the audit policy's decision about the request. Only the audit log uses this field.
 	Audited Audited
 
 	// Admitted reports whether the request passed the limits that precede authorization (Observer.Admitted).

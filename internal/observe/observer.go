@@ -23,7 +23,7 @@ type Observer interface {
 
 // Lag is the distance of a watch from its lane.
 type Lag struct {
-	For    time.Duration // how long the client has not accepted all events
+	For    time.Duration // time for which the client has not accepted all events
 	Sent   int           // events sent, bookmarks included; the client has possibly not received the last ones
 	SentRV uint64        // resourceVersion up to which all events are sent; 0 while unknown
 	LaneRV uint64

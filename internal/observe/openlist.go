@@ -8,7 +8,7 @@ import (
 
 // OpenList is a list of requests in flight, possibly truncated.
 type OpenList struct {
-	Total int    `json:"total"` // number of all requests, of which Items may be a part
+	Total int    `json:"total"` // number of all requests; Items may contain only some of them
 	Items []Open `json:"items"`
 }
 

@@ -73,8 +73,8 @@ const (
 
 func pauseOf(step Step) int64 { return int64(step) + 1 }
 
-// pauseBits is the number of bits for the pause. The other bits are its start in nanoseconds since the request began,
-// which is enough for a year.
+// pauseBits is the number of bits for the pause. The other bits are the start of the pause, in nanoseconds since the
+// request began. They are enough for a year.
 const pauseBits = 8
 
 func packed(what int64, since time.Duration) int64 { return int64(since)<<pauseBits | what }
@@ -88,7 +88,7 @@ func (p *Progress) pauses(what int64, now time.Time) {
 }
 
 // resumes ends the current pause if its kind equals from. It adds the waiting time before it clears the pause.
-// Therefore a concurrent busy may return too little work, but never too much.
+// Therefore a concurrent call of busy may return too short a time, but never too long a time.
 func (p *Progress) resumes(from int64, waited time.Duration) {
 	if what, _ := unpacked(p.pause.Load()); what == from {
 		p.paused.Add(int64(waited))
@@ -129,7 +129,7 @@ func (p *Progress) Wrote(bytes int) {
 	p.bytes.Add(int64(bytes))
 	p.spent.Add(int64(min(took, writeWork+time.Duration(bytes)*writtenByte)))
 	if p.outer == noPause {
-		p.paused.Add(int64(took)) // otherwise it is part of the outer pause
+		p.paused.Add(int64(took)) // an outer pause already includes this time
 	}
 	p.pause.Store(p.outer)
 }

@@ -21,6 +21,6 @@ const (
 	TooLargeYAML Reason = "large_yaml" // a YAML response that would have to be decoded completely in memory
 	Unserved     Reason = "parameter"  // the cache does not support a query parameter
 	OwnWords     Reason = "own_words"  // only kube-apiserver can produce the error message
-	// a discovery or OpenAPI document that another server serves, that has a rare format, or that is too large
+	// a discovery or OpenAPI document that an aggregated API server serves, that has a rare format, or that is too large
 	Document Reason = "document"
 )

@@ -28,7 +28,7 @@ type moment struct {
 	number int64 // steps since the Unix epoch; 0 if nothing was recorded
 
 	cache, upstream, facade uint32 // requests that ended, by source
-	failed, refused         uint32 // parts of these: requests with 5xx except 501, and requests with 429
+	failed, refused         uint32 // of the three numbers above: requests with 5xx except 501, and requests with 429
 	took                    spread // durations of requests that are not long-running, from the cache or the upstream
 
 	asked  [len(Questions)]questions

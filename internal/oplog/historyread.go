@@ -5,7 +5,8 @@ import "time"
 // Moment is one step of a History, as operators see it.
 type Moment struct {
 	At time.Time `json:"at"` // when it began
-	// Requests that ended in this step, by source. Failed got 5xx except 501, and Refused got 429.
+	// Requests that ended in this step, by source. Failed is the number of those with 5xx except 501, and Refused the
+	// number of those with 429.
 	Cache    int `json:"cache"`
 	Upstream int `json:"upstream"`
 	Facade   int `json:"facade"`
@@ -15,7 +16,8 @@ type Moment struct {
 	// none. Their error is about a fifth.
 	P50Seconds float64 `json:"p50Seconds"`
 	P99Seconds float64 `json:"p99Seconds"`
-	// Asked is the number of requests to the upstream. Unanswered got no response, and Throttled got 429.
+	// Asked is the number of requests to the upstream. Unanswered is the number of those without a response, and
+	// Throttled the number of those with 429.
 	Asked      int `json:"asked"`
 	Unanswered int `json:"unanswered"`
 	Throttled  int `json:"throttled"`
@@ -58,7 +60,7 @@ func (m *moment) show(to *Moment) {
 type Question struct {
 	Request string `json:"request"`
 	Count   int    `json:"count"`
-	// Parts of Count: requests without a response, with 429, with 401 or 403, and with 5xx.
+	// Parts of Count: Unanswered got no response, Throttled got 429, Refused got 401 or 403, and Failed got 5xx.
 	Unanswered int `json:"unanswered"`
 	Throttled  int `json:"throttled"`
 	Refused    int `json:"refused"`

@@ -16,12 +16,11 @@ const debugFrom = 4
 // Volume is the amount of logging.
 type Volume struct {
 	Level zapcore.Level // lowest level of the facade's log
-	// Verbosity is the klog verbosity of the Kubernetes libraries. Their lines always have level debug.
+	// Verbosity is the klog verbosity of the Kubernetes libraries. The lines of these libraries always have level debug.
 	Verbosity uint32
 }
 
-// Level controls the amount of logging at run time. Each change is logged, whatever the level is. Safe for concurrent
-// use.
+// Level controls the amount of logging at run time. Each change is logged at every level. Safe for concurrent use.
 type Level struct {
 	atomic    zap.AtomicLevel
 	notices   *zap.Logger // logs the changes
@@ -35,7 +34,7 @@ type Level struct {
 }
 
 // NewLevel returns a Level that controls the given level. notices must log at every level. libraries sets the klog
-// verbosity of the Kubernetes libraries. The verbosity must be 0 at first.
+// verbosity of the Kubernetes libraries. When NewLevel is called, the verbosity must be 0.
 func NewLevel(level zap.AtomicLevel, notices *zap.Logger, libraries func(verbosity uint32)) *Level {
 	now := Volume{Level: level.Level()}
 	return &Level{atomic: level, notices: notices, libraries: libraries, now: now, standing: now}

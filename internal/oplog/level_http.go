@@ -128,9 +128,9 @@ func lastsOf(r *http.Request) (time.Duration, error) {
 	lasts, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("parameter for: %w", err)
+		return 0, fmt.Errorf("parameter \"for\": %w", err)
 	case lasts <= 0 || lasts > maxLasts:
-		return 0, fmt.Errorf("parameter for: %s must be above 0 and at most %s", lasts, maxLasts)
+		return 0, fmt.Errorf("parameter \"for\": %s must be above 0 and at most %s", lasts, maxLasts)
 	}
 	return lasts, nil
 }

@@ -20,8 +20,8 @@ type SlowLimits struct {
 	WatchLag time.Duration
 }
 
-// Rate per second, and burst, of lines about slow requests. If all requests are slow, logging must not slow them down
-// further.
+// Rate per second, and burst, of lines about slow requests. If all requests are slow, logging must not make the
+// requests slower.
 const (
 	slowLines      = 5
 	slowLinesAtOne = 50

@@ -12,7 +12,7 @@ import (
 
 // Slow is a slow request or a lagging watch, as operators see it.
 type Slow struct {
-	At   time.Time `json:"at"`   // when it was noticed
+	At   time.Time `json:"at"`   // when SlowLog recorded it
 	What string    `json:"what"` // message in the log: Slow request, Slow watch, Slow watch ended
 	// TookSeconds is the duration of a request, or the lag of a watch.
 	TookSeconds float64 `json:"tookSeconds"`

@@ -7,8 +7,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// UpstreamLog logs requests to the upstream that got no response, 429, or 401 for a request of the facade itself: a few
-// per minute for each kind of failure and request. Safe for concurrent use.
+// UpstreamLog logs requests to the upstream that got no response or 429. It also logs the facade's own requests that
+// got 401. It logs a few lines per minute for each kind of failure and request. Safe for concurrent use.
 type UpstreamLog struct{ log *zap.Logger }
 
 // NewUpstreamLog returns an UpstreamLog that logs warnings.

@@ -22,7 +22,7 @@ type chart struct {
 
 type series struct {
 	Name, Class, Path string
-	Last              string // its latest value
+	Last              string // latest value of the series
 }
 
 type line struct {
@@ -44,7 +44,7 @@ func bars(id, title, unit string, moments []oplog.Moment, parts []part) chart {
 	c := chart{ID: id, Title: title}
 	highest, last := 0.0, &oplog.Moment{}
 	if len(moments) > 1 {
-		last = &moments[len(moments)-2] // the last one has not ended
+		last = &moments[len(moments)-2] // the last moment has not ended
 	}
 	sums := make([]float64, len(moments))
 	for i := range moments {

@@ -50,7 +50,8 @@ type Answer struct {
 	Body        []byte
 }
 
-// Header returns the headers of the response. They forbid browsers to store the page, and other sites to embed it.
+// Header returns the headers of the response. These headers forbid browsers to store the page, and other sites to embed
+// the page.
 func (a *Answer) Header() map[string]string {
 	return map[string]string{
 		"Content-Type": a.ContentType, "Content-Security-Policy": Policy, "X-Content-Type-Options": "nosniff",

@@ -26,7 +26,7 @@ type Problem struct {
 	Severity Severity `json:"severity"`
 	What     string   `json:"what"`             // one line
 	Detail   string   `json:"detail,omitempty"` // additional facts
-	// Runbook is the URL of the document about the problem, or its path in the repository (Status.Repository).
+	// Runbook is the URL of the document about the problem, or the document's path in the repository (Status.Repository).
 	Runbook string `json:"runbook,omitempty"`
 	// Since is when the problem began; zero if the time is unknown. Replay is the command that serves the cluster as it
 	// was at that time; empty without a journal or without a time.
@@ -78,7 +78,7 @@ func leaving(s *Status) []Problem {
 	return nil
 }
 
-// unready reports readiness checks that fail, except the one for shutdown.
+// unready reports readiness checks that fail, except the check for shutdown.
 func unready(s *Status) (found []Problem) {
 	for _, check := range s.Health {
 		if check.Error != "" && check.Name != "shutdown" {
@@ -171,7 +171,7 @@ func watchesWrong(s *Status) []Problem {
 	if behind == 0 {
 		return nil
 	}
-	detail := fmt.Sprintf("The worst one lags by %s: user %s, resource %s, user agent %s. It waits for: %s.",
+	detail := fmt.Sprintf("The watch with the longest lag lags by %s: user %s, resource %s, user agent %s. It waits for: %s.",
 		duration(seconds(worst.LagSeconds)),
 		cmp.Or(worst.User, "unknown"), worst.Resource, worst.UserAgent, cmp.Or(worst.WaitsFor, "nothing"))
 	return []Problem{{
@@ -277,7 +277,7 @@ func plural(n int, single, many string) string {
 	return count(n) + " " + many
 }
 
-// list joins at most five names, and adds the number of the others.
+// list joins at most five names, and adds the number of the other names.
 func list(names []string) string {
 	const most = 5
 	if len(names) <= most {

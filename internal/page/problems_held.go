@@ -19,7 +19,7 @@ const (
 	relistsMany = 3
 )
 
-// lanesWrong reports lanes that are not synced or relist often. All stale lanes together are one problem.
+// lanesWrong reports lanes that are not synced, or are often listed again. All stale lanes together are one problem.
 func lanesWrong(s *Status) (found []Problem) {
 	var stale []string
 	oldest := time.Duration(0)

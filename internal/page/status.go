@@ -46,8 +46,8 @@ type Process struct {
 	Name    string    `json:"name"` // hostname of the machine or pod
 	Version string    `json:"version"`
 	Started time.Time `json:"started"`
-	// Leaving reports whether the process is shutting down and is not ready. Draining reports whether it ends its
-	// watches.
+	// Leaving reports whether the process is shutting down and is not ready. Draining reports whether the process ends
+	// its watches.
 	Leaving  bool   `json:"leaving"`
 	Draining bool   `json:"draining"`
 	LogLevel string `json:"logLevel,omitempty"`
@@ -56,10 +56,10 @@ type Process struct {
 // Journal is the state of the journal on disk.
 type Journal struct {
 	Dir        string  `json:"dir"`
-	Open       bool    `json:"open"` // whether this process writes it
+	Open       bool    `json:"open"` // whether this process writes the journal
 	LagSeconds float64 `json:"lagSeconds"`
 	Bytes      int64   `json:"bytes"`
-	Over       bool    `json:"over"` // whether its newest files alone exceed --journal-max-bytes
+	Over       bool    `json:"over"` // whether the newest files alone exceed --journal-max-bytes
 }
 
 // Bounds are the values of flags that problems depend on.
@@ -76,12 +76,12 @@ type State string
 // The states of lanes.
 const (
 	Synced    State = "synced"
-	Stale     State = "stale"     // it serves reads, but receives no messages from the upstream
-	Syncing   State = "syncing"   // it is being filled for the first time
-	Relisting State = "relisting" // it is being filled again
-	Failing   State = "failing"   // filling it failed and will be retried
+	Stale     State = "stale"     // the lane serves reads, but receives no messages from the upstream
+	Syncing   State = "syncing"   // the lane is being filled for the first time
+	Relisting State = "relisting" // the lane is being filled again
+	Failing   State = "failing"   // the last attempt to fill the lane failed, and will be retried
 	Refused   State = "refused"   // the lane ended; requests are forwarded or refused
-	NoMemory  State = "no memory" // there is not enough memory for it
+	NoMemory  State = "no memory" // there is not enough memory for the lane
 )
 
 // Lane is one resource in one encoding.
@@ -105,7 +105,7 @@ type Lane struct {
 	Bytes           int64   `json:"bytes"`  // size of the objects as the upstream sent them
 	Memory          int64   `json:"memory"` // bytes of memory: objects, indexes, history and an unfinished list
 	ResourceVersion uint64  `json:"resourceVersion,omitempty"`
-	// LastEventSeconds is the time since the last change in the upstream's watch; -1 if there was none.
+	// LastEventSeconds is the time since the lane's watch of the upstream last received a change; -1 if it never did.
 	LastEventSeconds float64 `json:"lastEventSeconds"`
 	StaleSeconds     float64 `json:"staleSeconds"` // since the last message of the upstream; 0 while the watch is healthy
 	// Relists is how often the resource was listed again in the last 30 minutes. LastRelist is the time of the last
@@ -114,7 +114,7 @@ type Lane struct {
 	LastRelist time.Time `json:"lastRelist,omitzero"`
 	Watches    int       `json:"watches"`
 	LagEvents  int64     `json:"lagEvents"` // events that were not offered to watches yet
-	Expired    uint64    `json:"expired"`   // watches that ended because they were too slow, since the lane was created
+	Expired    uint64    `json:"expired"`   // watches that ended because of slow clients, since the lane was created
 	// AuditAgeSeconds is the time since the self-audit last compared all objects. If it never did, it is the time since
 	// the lane was created.
 	AuditAgeSeconds float64 `json:"auditAgeSeconds"`
@@ -188,7 +188,7 @@ type Certificate struct {
 // Check is a readiness check.
 type Check struct {
 	Name  string `json:"name"`
-	Error string `json:"error,omitempty"` // empty if it succeeds
+	Error string `json:"error,omitempty"` // empty if the check succeeds
 }
 
 // Window is the period for which clients and requests to the upstream are counted.

@@ -4,12 +4,12 @@ package price
 const (
 	// Request is the price of a GET of one small object, or of a refusal. GET a namespace by a token costs 750 µs
 	// (docs/benchmarks/callers.txt). GET a pod costs 517 µs with 64 clients and 1.70 ms with one client
-	// (docs/benchmarks.md). A busy process shares some costs among requests.
+	// (docs/benchmarks.md). One request costs less in a busy process, because several requests share some of the work.
 	Request = 750e-6
 	// Open is the price of opening a watch: 368 to 523 µs where watches share connections (docs/benchmarks/watches.txt).
 	Open = 430e-6
-	// Probe is the price of a freshness check. A consistent list through the facade costs kube-apiserver 2.44 ms, its
-	// first page 2.30 ms (docs/benchmarks.md, column "kube-apiserver behind it").
+	// Probe is the price of a freshness check. A consistent list through the facade costs kube-apiserver 2.44 ms, and
+	// only the first page of such a list costs 2.30 ms (docs/benchmarks.md, column "kube-apiserver behind listfacade").
 	Probe  = 2.4e-3
 	Review = Request
 	// Examined is the price of comparing an object with selectors that no index of kube-apiserver answers. LIST a label

@@ -16,7 +16,8 @@ func Around(seconds, factor float64) Bounds {
 	return Bounds{seconds / factor, seconds, seconds * factor}
 }
 
-// Plus returns the sum. Both errors are assumed to have the same direction, because both depend on the machine.
+// Plus returns the sum. The errors of both estimates are assumed to have the same direction, because both depend on the
+// machine.
 func (b Bounds) Plus(other Bounds) Bounds {
 	return Bounds{b.Low + other.Low, b.Estimate + other.Estimate, b.High + other.High}
 }

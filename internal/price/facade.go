@@ -4,7 +4,7 @@ package price
 const (
 	// FacadeRequest is the price of a GET of one object: 165 to 644 µs (docs/benchmarks.md).
 	FacadeRequest = 350e-6
-	// FacadeForward is the price of a forwarded request on both connections, and of the caller's review.
+	// FacadeForward is the price of a forwarded request: the work on both connections, and the review of the caller.
 	FacadeForward = 1e-3
 	// FacadeOpen is the price of opening a watch: 123 to 184 µs (docs/benchmarks/callers.txt,
 	// docs/benchmarks/watches.txt).

@@ -13,8 +13,8 @@ const (
 	// reads within minutes.
 	accountsFor   = 10 * time.Minute
 	accountsEvery = 2 * time.Second
-	// keepUpEvery is the interval of KeepUp for each lane. It must be longer than the transit of an event
-	// (fresh.Checker.KeepUp).
+	// keepUpEvery is the interval of KeepUp for each lane. It must be longer than the time that an event takes from the
+	// upstream to the lane (fresh.Checker.KeepUp).
 	keepUpEvery        = 200 * time.Millisecond
 	maxOpeningAccounts = 4
 )
@@ -97,7 +97,7 @@ type openAccount struct {
 }
 
 // wanted returns the resources without a lane, by their plural name. If a resource is served in several groups or
-// versions, it returns the first, because all of them have the same changes.
+// versions, wanted returns the first of these, because all of them have the same changes.
 func (a *accounts) wanted() map[string]upstream.Resource {
 	received, wanted := a.lanes.received(), map[string]upstream.Resource{}
 	for _, resource := range a.resources() {

@@ -36,8 +36,8 @@ type accountWatch struct {
 	last         cache.RV // last version received; 0 if the next watch begins at the upstream's current version
 }
 
-// run watches until the context ends. If a watch did not end at its timeout, the next one begins at the upstream's
-// current version, because the upstream may have another history by then.
+// run watches until the context ends. If a watch did not end at its timeout, the next watch begins at the upstream's
+// current version, because the upstream may have been replaced by a server with another history.
 func (a *accountWatch) run(ctx context.Context) {
 	defer a.subscription.Interrupted()
 	pause := newBackoff(a.client.Silent)

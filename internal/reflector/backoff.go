@@ -13,7 +13,7 @@ import (
 const healthyAfter = 5 * time.Second
 
 // backoff delays repeated attempts. Pauses start at 100 ms and double up to 30 s, each with up to 100 % jitter. So
-// lanes and facades do not return to a restarted upstream at the same moment.
+// lanes and facades do not send requests to a restarted upstream at the same moment.
 type backoff struct {
 	wait.Backoff
 	silent func() time.Duration // how long the upstream has sent no response; 0 while it responds
@@ -37,8 +37,8 @@ func (b *backoff) noteUptime(well time.Duration) {
 }
 
 const (
-	// outageLook is the interval at which a pause checks whether an outage has ended. If it has, the pause ends after a
-	// random time of at most outageSpread.
+	// outageLook is the interval at which a pause checks whether an outage has ended. If the outage has ended, the pause
+	// ends after a random time of at most outageSpread.
 	outageLook   = time.Second
 	outageSpread = 2 * time.Second
 )

@@ -26,12 +26,12 @@ type Config struct {
 	// LabelIndexes are the label keys that are indexed for every resource.
 	LabelIndexes []string
 	// PagedFrom is the minimum number of objects for which a lane is filled by pages. It applies only if Table rows are
-	// listed separately, because their first page shows the number of objects. 0 is 50.
+	// listed separately, because the first page of rows shows the number of objects. 0 is 50.
 	PagedFrom int
 	Resources map[schema.GroupResource]Resource
 	// If ReplayLostWindows is true, watches continue after the upstream has lost the events that follow a lane's version.
-	// The watches receive the differences between the lane and its next list. If false, the watches end, as those of
-	// kube-apiserver do.
+	// The watches receive the differences between the lane and its next list. If false, the watches end, as
+	// kube-apiserver's watches do.
 	ReplayLostWindows bool
 	// AccountFor returns the built-in resources whose metadata may be watched. The metadata is watched while consistent
 	// reads need it and the resource has no lane. nil watches none. It is safe for concurrent use.

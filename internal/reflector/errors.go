@@ -15,7 +15,7 @@ var ErrStopped = errors.New("the lanes are not running")
 
 // ErrAggregated is returned for a resource that an aggregated API server serves. That server may send different objects
 // to each caller.
-var ErrAggregated = errors.New("another server may serve the resource")
+var ErrAggregated = errors.New("an aggregated API server may serve the resource")
 
 var (
 	// errRedefined is the error after a change of the resource's definition. Requests are parsed with the selectable

@@ -39,8 +39,8 @@ func (f *fill) end() {
 func (f *fill) listing() bool { return f.began.Load() != nil }
 
 // remaining estimates the remaining time of a list. It uses the rate of the objects received, and the expected number
-// of objects: the announced number, or else that of the last list. Without a usable number, it uses the duration of the
-// last list, or else assumes that half of the list was received.
+// of objects: the announced number, or else the number in the last list. Without a usable number, it uses the duration
+// of the last list, or else assumes that half of the list was received.
 func (f *fill) remaining(elapsed time.Duration) time.Duration {
 	if n, all := f.objects.Load(), cmp.Or(f.expected.Load(), f.before.objects); n > 0 && n < all {
 		return time.Duration(float64(elapsed) * float64(all-n) / float64(n))

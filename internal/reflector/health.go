@@ -21,7 +21,7 @@ type health struct {
 // Began returns when the lane was made.
 func (h *health) Began() time.Time { return h.began }
 
-// Failure returns why the lane could not be filled, or ended; nil if it was filled since then.
+// Failure returns the reason why the lane could not be filled, or ended; nil if the lane was filled since then.
 func (h *health) Failure() *Failure { return h.failure.Load() }
 
 // LastEvent returns how long ago the lane's watch last received a change. ever is false if it never received one.

@@ -11,7 +11,8 @@ import (
 // versionWait is the timeout of a request for one property of the upstream, which normally takes a millisecond.
 const versionWait = 5 * time.Second
 
-// identity reads one property of the upstream, its cluster UID or its version, for all lanes. Safe for concurrent use.
+// identity reads one property of the upstream for all lanes: the cluster's UID or the upstream's version. Safe for
+// concurrent use.
 type identity struct {
 	ask   func(context.Context) string // returns the property; empty if the upstream does not provide it
 	seat  chan struct{}                // lock that guards asked and last, also during a request

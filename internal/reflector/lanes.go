@@ -53,7 +53,7 @@ type Lanes struct {
 	mu         sync.RWMutex // guards reflectors, life and foreign; never held during a request
 	reflectors map[laneKey]*Reflector
 	life       context.Context                // context of all lanes; nil before Run and after it
-	foreign    func(schema.GroupVersion) bool // group versions that other servers serve; nil until they are known
+	foreign    func(schema.GroupVersion) bool // group versions that aggregated API servers serve; nil until they are known
 
 	checkers    *fresh.Checkers
 	versions    *identity
@@ -325,7 +325,8 @@ func (l *Lanes) stopIdle() {
 	}
 }
 
-// Exclude ends the lanes of group versions that other servers serve, and prevents new ones.
+// Exclude ends the lanes of group versions that aggregated API servers serve, and prevents new lanes of these group
+// versions.
 func (l *Lanes) Exclude(foreign func(schema.GroupVersion) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -334,7 +335,7 @@ func (l *Lanes) Exclude(foreign func(schema.GroupVersion) bool) {
 		if l.life != nil && foreign(key.gvr.GroupVersion()) {
 			delete(l.reflectors, key)
 			l.background.Go(r.stop)
-			l.log.Warn("Lane stopped: another server may serve its group version",
+			l.log.Warn("Lane stopped: an aggregated API server may serve its group version",
 				zap.String("resource", key.gvr.GroupResource().String()),
 				zap.String("version", key.gvr.Version))
 		}

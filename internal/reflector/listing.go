@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// firstPage is the number of objects in the first page. Its size decides how many objects the next pages have.
+	// firstPage is the number of objects in the first page. The size of the first page in bytes decides how many objects
+	// the next pages have.
 	firstPage = 100
 	// pageBytes is the approximate size of the next pages, and maxPage their maximum number of objects. Larger pages need
 	// more seats in priority and fairness, and do not save work.
@@ -23,7 +24,7 @@ const (
 	// heldBytes is the default of Config.PageBytes. A larger page is requested again in smaller parts.
 	heldBytes = 64 << 20
 	// rowsPage is the number of rows in a page of rows without objects; for pods, such a page is 2 MB. In small pages, the
-	// cost of each request would exceed that of the rows.
+	// cost of each request would exceed the cost of the rows.
 	rowsPage = 10_000
 )
 

@@ -17,7 +17,7 @@ type past struct {
 	otherPasts *atomic.Int64 // Lanes.otherPasts
 	distrusted bool          // whether the last epoch ended for another reason than a lost window
 	pasts      int64         // value of otherPasts when the visible list began, plus contradictions that this lane found
-	known      int64         // the same for the list in progress; becomes pasts when that list is visible
+	known      int64         // like pasts, for the list in progress; becomes pasts when that list is visible
 	accept     string        // Accept header of the last list; empty before it
 }
 
@@ -46,7 +46,7 @@ const (
 	otherCluster        = "cluster"        // the upstream is another cluster, or no longer provides its UID
 	otherRepresentation = "representation" // the upstream represents objects differently, or prints other columns
 	setBack             = "set-back"       // the upstream is behind the lane
-	manyChanges         = "many-changes"   // more has changed than the history can store
+	manyChanges         = "many-changes"   // more objects have changed than the history can store
 )
 
 // replay continues the lane's epoch with a list at rv. The lane's watches receive the differences between its last

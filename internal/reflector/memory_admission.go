@@ -13,9 +13,9 @@ import (
 
 // Memory is the memory for lanes. Implementations must be safe for concurrent use.
 type Memory interface {
-	// Fits reports whether lanes may allocate that many more bytes. It may drop other lanes for that.
+	// Fits reports whether lanes may allocate the given number of further bytes. It may drop other lanes for that.
 	Fits(bytes int64) bool
-	// Spares reports whether that many more bytes are available without dropping anything.
+	// Spares reports whether the given number of further bytes is available without dropping anything.
 	Spares(bytes int64) bool
 }
 
@@ -112,7 +112,8 @@ type quota struct {
 	looked    int64 // size of the list at the last memory check, in bytes
 }
 
-// admit returns ErrTooLarge if that many bytes exceed the lane's limit, or ErrNoMemory if memory is exhausted.
+// admit returns ErrTooLarge if the given number of bytes exceeds the lane's limit, or ErrNoMemory if memory is
+// exhausted.
 func (q *quota) admit(bytes int64) error {
 	switch {
 	case q.limit > 0 && bytes > q.limit:
@@ -123,8 +124,8 @@ func (q *quota) admit(bytes int64) error {
 	return nil
 }
 
-// fits is like admit, for a list that fills the lane; bytes is the size of the list so far. If there is no memory for
-// the list, fits records the estimated need of the lane.
+// fits is like admit, but for a list that fills the lane. bytes is the size of the list so far. If there is no memory
+// for the list, fits records the estimated need of the lane.
 func (q *quota) fits(bytes int64) error {
 	if bytes < q.looked { // a new list
 		q.looked = 0
@@ -143,7 +144,7 @@ func (q *quota) fits(bytes int64) error {
 		needs *= float64(all) / float64(objects)
 	}
 	q.admission.note(q.lane.key(), int64(needs))
-	return fmt.Errorf("%w: filled %d MiB of about %d; --memory-budget limits the memory of all lanes", ErrNoMemory,
+	return fmt.Errorf("%w: filled %d MiB of about %d MiB; --memory-budget limits the memory of all lanes", ErrNoMemory,
 		bytes>>20, int64(needs)>>20)
 }
 
@@ -161,17 +162,18 @@ func (l *Lanes) endLarge() {
 
 const unread = time.Minute
 
-// DropUnread stops unwatched lanes that were not read for a minute, except kept and tiny ones, until it has freed that
-// many bytes. It returns how many bytes the stopped lanes used. The order is that of DropColdest.
+// DropUnread stops unwatched lanes that were not read for a minute, except kept and tiny lanes, until it has freed the
+// given number of bytes. It returns how many bytes the stopped lanes used. The lanes are stopped in the order of
+// DropColdest.
 func (l *Lanes) DropUnread(bytes int64) int64 {
 	return l.drop(bytes, func(r *Reflector) bool {
 		return !r.kept.Load() && r.Cache.Stats().Watchers == 0 && r.idleFor() > unread
 	})
 }
 
-// DropColdest stops lanes, except tiny ones, until it has freed that many bytes. It returns how many bytes they used.
-// Lanes that are not filled yet are stopped first, and kept lanes last. Among the others, lanes with fewer watches come
-// first, then lanes that were last read longer ago.
+// DropColdest stops lanes, except tiny lanes, until it has freed the given number of bytes. It returns how many bytes
+// the stopped lanes used. Lanes that are not filled yet are stopped first, and kept lanes last. Among the others, lanes
+// with fewer watches come first, then lanes that were last read longer ago.
 func (l *Lanes) DropColdest(bytes int64) int64 {
 	return l.drop(bytes, func(*Reflector) bool { return true })
 }
@@ -235,8 +237,8 @@ func (l *Lanes) removeForMemory(r *Reflector, memory int64) bool {
 	return true
 }
 
-// Shorten reduces the history of lanes to the length that kube-apiserver keeps, until it has freed that many bytes. It
-// returns how many bytes it freed. Lanes with the largest history come first.
+// Shorten reduces the history of lanes to the length that kube-apiserver keeps, until it has freed the given number of
+// bytes. It returns how many bytes it freed. Lanes with the largest history come first.
 func (l *Lanes) Shorten(bytes int64) (freed int64) {
 	lanes, sizes := l.All(), map[*Reflector]int64{}
 	for _, r := range lanes {

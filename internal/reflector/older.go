@@ -16,7 +16,7 @@ import (
 // Outcomes of Older.
 const (
 	olderContinued = "continued"
-	olderExpired   = "expired" // the upstream no longer has the events, either
+	olderExpired   = "expired" // neither the lane nor the upstream has the events
 	olderFailed    = "failed"
 )
 
@@ -35,7 +35,7 @@ var errNotOlder = errors.New("no older events for this lane")
 
 // errManyOlder is the error if the events need too much memory, or too many objects have changed. A narrower selection
 // may succeed.
-var errManyOlder = fmt.Errorf("%w: too much has changed", errNotOlder)
+var errManyOlder = fmt.Errorf("%w: the events need too much memory, or too many objects have changed", errNotOlder)
 
 // olderAttempts is the maximum number of logs (olderLog) that one watch waits for. A log fails for all its watches if
 // the upstream no longer has the events after the lowest of their versions.
@@ -46,8 +46,8 @@ const olderAttempts = 4
 // If too many objects have changed, only watches with the same selection share events. The caller has to close the
 // events.
 //
-// It returns *cache.ExpiredError with the upstream's oldest version if the upstream no longer has the events, either.
-// After any other error, it is unknown whether the upstream has them.
+// It returns *cache.ExpiredError with the upstream's oldest version if the upstream does not have the events. After any
+// other error, it is unknown whether the upstream has them.
 func (r *Reflector) Older(ctx context.Context, after cache.RV, s Selection, turn Turn) (*OlderEvents, error) {
 	events, err := r.olderEvents(ctx, after, s, turn)
 	outcome := olderContinued
@@ -116,13 +116,13 @@ func (r *Reflector) mayBeOlder(after cache.RV) error {
 	oldest, ok := r.Cache.Oldest()
 	switch {
 	case !ok || after >= oldest:
-		return fmt.Errorf("%w: %d is not before the lane's history", errNotOlder, after)
+		return fmt.Errorf("%w: resourceVersion %d is not before the lane's history", errNotOlder, after)
 	case r.Resource.ReadFromEtcd():
 		return fmt.Errorf("%w: watches of the resource receive no bookmarks", errNotOlder)
 	case r.client.Silent() > 0:
 		return fmt.Errorf("%w: the upstream does not respond", errNotOlder)
 	case after < r.older.floor(): // worldNow checks this again, but a log that other watches share must not begin there
-		return fmt.Errorf("%w: the upstream may have been different at %d", errNotOlder, after)
+		return fmt.Errorf("%w: at resourceVersion %d, the cluster or the representation may have been different", errNotOlder, after)
 	}
 	return nil
 }

@@ -163,7 +163,7 @@ func (l *listWatch) at(ctx context.Context, o *cache.Object, rv cache.RV) (*cach
 	return found, nil
 }
 
-// of(e, p) returns e as a watch with predicate p receives it, or false if the watch does not receive it.
+// of(e, p) returns the event e as a watch with the predicate p receives it, or false if the watch does not receive e.
 func (l *olderLog) of(e *olderEvent, p *selectors.Predicate) (cache.Event, bool) {
 	if l.key != everything || p.OnlyKeys() { // the upstream has chosen the event's type
 		return e.Event, p.Matches(&e.Object.Attributes)

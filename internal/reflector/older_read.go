@@ -45,7 +45,7 @@ func (r *Reflector) readLog(ctx context.Context, s Selection, log *olderLog) err
 		if round == olderRounds {
 			return fmt.Errorf("%w: the upstream sends no bookmark", errNotOlder)
 		}
-		if round > 0 { // brings kube-apiserver's cache up to date, and so the version of the next bookmark
+		if round > 0 { // brings kube-apiserver's cache up to date, which raises the version of the next bookmark
 			_, _ = source{client: r.client, resource: r.Resource}.ResourceVersion(ctx)
 		}
 		before := log.upTo

@@ -28,14 +28,15 @@ type olderStore struct {
 // olderQueue contains the logs of one selection: the log that is being read or is complete, and the log to read next.
 type olderQueue struct{ current, next *olderLog }
 
-// init prepares the store of a lane. before is why the previous lane of the resource ended, or nil.
+// init prepares the store of a lane. before is the reason why the previous lane of the resource ended, or nil.
 func (s *olderStore) init(memory *olderMemory, clusters *clustersSeen, before *Failure) {
 	s.memory, s.clusters, s.queues = memory, clusters, map[string]*olderQueue{}
 	s.resolves = make(chan struct{}, 1)
 	s.world.follows = before != nil && errors.Is(before.Err, errRedefined)
 }
 
-// join adds a watch to the users of the log that serves it, or will serve it. It returns nil if there is none.
+// join adds a watch to the users of the log that serves this watch, or will serve it. It returns nil if there is no
+// such log.
 func (s *olderStore) join(key string, after cache.RV, lane *cache.Lane) *olderLog {
 	s.mu.Lock()
 	defer s.mu.Unlock()

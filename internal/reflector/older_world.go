@@ -15,7 +15,7 @@ import (
 // representation. A client below this version has to list again, even if the upstream still has the events.
 type olderWorld struct {
 	from   atomic.Uint64 // 0 if versions before the lane's first list are accepted, too
-	epochs uint64        // epochs of the lane so far; for the writer only
+	epochs uint64        // epochs of the lane so far; used only by the writer
 	// follows is set if the previous lane of the resource ended because its definition changed.
 	follows bool
 }
@@ -46,7 +46,7 @@ type clustersSeen struct {
 	several bool
 }
 
-// note records the cluster of a list. An unknown cluster counts as the same.
+// note records the cluster of a list. An unknown cluster counts as the first cluster.
 func (c *clustersSeen) note(uid string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,7 +84,7 @@ func (r *Reflector) worldNow(ctx context.Context, after cache.RV) (epochWorld, e
 	case now.listWatch == nil || r.origin.Load() != now.origin:
 		return now, fmt.Errorf("%w: the lane is being listed", errNotOlder)
 	case after < r.older.floor():
-		return now, fmt.Errorf("%w: the upstream may have been different at %d", errNotOlder, after)
+		return now, fmt.Errorf("%w: at resourceVersion %d, the cluster or the representation may have been different", errNotOlder, after)
 	case r.older.clusters.areSeveral():
 		return now, fmt.Errorf("%w: this process has read from another cluster", errNotOlder)
 	}

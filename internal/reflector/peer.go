@@ -21,8 +21,8 @@ const (
 	peerWait = 5 * time.Second
 	// warmWait is the maximum time to fill a lane from a peer. Then the lane is filled from the upstream.
 	warmWait = time.Minute
-	// peerPause is how long a failed peer is not used. Without it, each of the lanes that start together would wait for
-	// the failed peer.
+	// peerPause is how long a failed peer is not used. Without this pause, each of the lanes that start together would
+	// wait for the failed peer.
 	peerPause = 30 * time.Second
 )
 

@@ -25,10 +25,10 @@ func (j Journal) limits() journal.Limits { return journal.Limits{Age: j.MaxAge, 
 // JournalStatus describes the journal of this process.
 type JournalStatus struct {
 	Open     bool          // whether this process writes the journal; false if another process does, or the disk fails
-	Lag      time.Duration // age of the oldest event that is not written; if there is none, time since the last visit
+	Lag      time.Duration // age of the oldest unwritten event; without such an event, time since the last visit
 	Segments int
 	Bytes    int64
-	Over     bool // whether Journal.MaxBytes cannot be kept
+	Over     bool // whether the newest segments alone exceed Journal.MaxBytes
 }
 
 const (
@@ -56,8 +56,9 @@ func (r *retry) note(now time.Time, failed bool) {
 }
 
 // recorder writes the lanes' events to the journal. Every second, it visits the lanes and reads new events from their
-// history. So it delays neither events nor reads, and takes no memory for pending events. If it is too slow, history
-// drops events before they are written. The journal then has a hole, after which it begins with all objects again.
+// history. So the recorder delays neither events nor reads, and takes no memory for pending events. If the recorder is
+// too slow, history drops events before they are written. The journal then has a hole, after which it begins with all
+// objects again.
 //
 // Only the goroutine of run uses a recorder, except for atomic fields, channels, and fields that do not change.
 type recorder struct {
@@ -174,7 +175,7 @@ func (r *recorder) complete(now time.Time) time.Time {
 	return now
 }
 
-// first returns the first of joined errors. The others are usually the same.
+// first returns the first of joined errors. The other errors usually have the same cause.
 func first(err error) error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return first(joined.Unwrap()[0])

@@ -65,8 +65,8 @@ type resumption struct {
 	at    time.Time
 }
 
-// visit calls advance; in a pause after an error, only if last. It also records the time before which all events were
-// written.
+// visit calls advance. In a pause after an error, it calls advance only if last is true. It also records the time
+// before which all events were written.
 func (r *recording) visit(ctx context.Context, now time.Time, last bool) (hole string, err error) {
 	if r.waits(now) && !last {
 		return "", nil
@@ -90,8 +90,8 @@ func (r *recording) waiting() time.Time {
 	return r.tail.Waiting()
 }
 
-// advance writes pending events, and all of them if last is true. It begins segments when necessary. It returns why
-// events are missing, or an empty string.
+// advance writes pending events. Unless last is true, it may leave some of them for a later call. It begins segments
+// when necessary. It returns the reason why events are missing, or an empty string.
 func (r *recording) advance(ctx context.Context, now time.Time, last bool) (hole string, err error) {
 	if !r.lane.isRecorded() {
 		return "", nil
@@ -134,7 +134,8 @@ func (r *recording) advance(ctx context.Context, now time.Time, last bool) (hole
 	return hole, ignoreClosed(err)
 }
 
-// finish writes the last events of a lane that has ended. It returns why some of them are missing, or an empty string.
+// finish writes the last events of a lane that has ended. It returns the reason why some of them are missing, or an
+// empty string.
 func (r *recording) finish(ctx context.Context, now time.Time) (hole string, err error) {
 	if r.by == nil || !r.lane.isRecorded() {
 		return "", nil
@@ -211,7 +212,7 @@ func (r *recording) catchUp(ctx context.Context, now time.Time) error {
 	return nil // the next visit finds the same loss
 }
 
-// renew writes a segment that continues the open one.
+// renew writes a segment that continues the open segment.
 func (r *recording) renew(ctx context.Context, id journal.Identity) error {
 	state, err := r.tail.State()
 	if err != nil {
@@ -286,7 +287,7 @@ func (r *recording) append(ctx context.Context, now time.Time, rv cache.RV) erro
 	}
 	before := len(r.numbers)
 	if err := r.writer.Append(ctx, r.records(records)); err != nil {
-		for d, number := range r.numbers { // they were not written
+		for d, number := range r.numbers { // these dictionaries were not written
 			if number > before {
 				delete(r.numbers, d)
 			}

@@ -22,8 +22,8 @@ func (r *Reflector) Bytes() int {
 }
 
 // Confirm implements fresh.Definition. It reads the definition's metadata. If the resourceVersion has changed, it reads
-// the complete definition, because the accepted names may change without a new generation. If the definition has
-// changed, the lane ends.
+// the complete definition, because the accepted names may change without a new generation. If the definition differs
+// from the lane's definition, the lane ends.
 func (r *Reflector) Confirm(ctx context.Context) error {
 	was := r.definition.Load()
 	if was == nil {

@@ -54,7 +54,7 @@ func (r *restorer) restore(ctx context.Context, e *epoch) (open *stream, err err
 	release := r.recorder.journal.Load().Hold(r.lane.journalName())
 	defer func() {
 		if open == nil {
-			release() // otherwise, Hold ends when the recorder begins a segment
+			release() // without this call, Hold ends when the recorder begins a segment
 		}
 	}()
 	run, err := r.find(ctx)

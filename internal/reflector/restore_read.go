@@ -19,8 +19,8 @@ const (
 	decodedAtOnce  = 1024
 )
 
-// restored is the content of a lane that was read from the journal. Only adopt makes it the content of the lane.
-// Dropping its filling releases it.
+// restored is the content of a lane that was read from the journal. Only adopt makes it the content of the lane. To
+// release its memory, call filling.Drop.
 //
 // Of the events before the history, only the last one of each object is decoded. These events and the unchanged objects
 // make up the base. The later events become the history.
@@ -41,7 +41,7 @@ type restored struct {
 	base         *base                       // nil after endBase
 	past         *cache.Restoration          // nil before endBase
 	rv           cache.RV                    // version after the last event or progress
-	until        time.Time                   // time of rv
+	until        time.Time                   // time at which rv was recorded
 	waiting      []stored                    // records that are decoded together
 	end          journal.Position            // end of the journal; zero if it was not read to the end
 }
@@ -52,7 +52,7 @@ type stored struct {
 	dictionaries []*wire.Dictionary // dictionaries of its segment
 }
 
-// newRestored returns an empty restored. admit returns an error if that many bytes do not fit into memory.
+// newRestored returns an empty restored. admit returns an error if the given number of bytes does not fit into memory.
 func newRestored(e *epoch, id journal.Identity, lane *cache.Lane, admit func(int64) error) (*restored, error) {
 	c := &restored{
 		by: e.listWatch, shape: e.shape, columns: id.Columns, marked: id.Marked, filling: lane.Fill(),

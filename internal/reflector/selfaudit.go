@@ -16,9 +16,9 @@ const (
 	auditEvery = time.Second
 	// auditShare is the default of Config.SelfAuditShare. The pause after each page limits the cost.
 	auditShare = 20
-	// auditSlow is the maximum duration of a page from an upstream that is not overloaded. Most take about 100 ms.
+	// auditSlow is the maximum duration of a page from an upstream that is not overloaded. Most pages take about 100 ms.
 	auditSlow = 5 * time.Second
-	// auditPause is the first pause for an overloaded upstream. It doubles up to auditLongest.
+	// auditPause is the first pause for an overloaded upstream. Each further pause is twice as long, up to auditLongest.
 	auditPause   = time.Minute
 	auditLongest = time.Hour
 	// auditConfirm is the time after which a page with differences is read again.
@@ -97,7 +97,7 @@ func (a *auditor) next(now time.Time) (next *Reflector) {
 		listing = listing || r.fill.listing()
 		c := a.courses[r]
 		if c == nil && r.synced.Load() == nil {
-			continue // the number of its pages is unknown
+			continue // the number of the lane's pages is unknown
 		}
 		if c == nil {
 			// The first pages of lanes that started at the same time are spread over the page interval.

@@ -47,8 +47,9 @@ func (a *auditor) fails(ctx context.Context, r *Reflector, c *course, p *auditPa
 	r.log.Info("Self-audit failed to compare the lane", zap.Error(err))
 }
 
-// renew brings a lane to a current version after the upstream has compacted the lane's version. It makes the page due
-// again. Without renew, an idle lane of a resource without bookmarks, such as events, would stay at its version.
+// renew brings a lane to a current version after the upstream has compacted the lane's version. Then renew makes the
+// page due again. Without renew, an idle lane of a resource without bookmarks, such as events, would stay at its
+// version.
 func (a *auditor) renew(ctx context.Context, r *Reflector, c *course, forgotten cache.RV) {
 	ctx, cancel := context.WithTimeout(ctx, auditSlow)
 	defer cancel()
@@ -87,7 +88,7 @@ func (a *auditor) reprints(ctx context.Context, r *Reflector, c *course, p *audi
 	r.log.Warn("Self-audit found that the upstream's Table columns differ from the lane's",
 		zap.Bool("listedAgain", relisted))
 	if !relisted {
-		c.due = time.Now() // to compare the objects of this page
+		c.due = time.Now() // so that the objects of this page are compared again, without rows
 	}
 }
 

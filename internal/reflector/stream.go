@@ -52,9 +52,9 @@ const earlyEnd = time.Second
 
 func (s *stream) isOverdue() bool { return time.Until(s.until) < earlyEnd }
 
-// judge returns why the stream ended. After a compaction of etcd, each resumed watch may fail immediately, because
-// kube-apiserver needs the compacted previous version of an object (semantics 4.4). For this case, judge returns
-// errForgotten.
+// judge returns the error that describes why the stream ended. After a compaction of etcd, each resumed watch may fail
+// immediately, because kube-apiserver needs the compacted previous version of an object (semantics 4.4). For this case,
+// judge returns errForgotten.
 func (s *stream) judge(err error) error {
 	if s.resumed && s.last == 0 && upstream.HasCode(err, http.StatusInternalServerError) {
 		return fmt.Errorf("%w: %w", errForgotten, err)

@@ -14,7 +14,7 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// versionAge is the maximum age of the upstream's version and cluster where the current ones are not required, for
+// versionAge is the maximum age of the upstream's version and cluster if the current values are not required, for
 // example after a watch ended at its timeout. Lanes whose watches end at about the same time share one request.
 const versionAge = 10 * time.Second
 
@@ -127,7 +127,7 @@ func (c *upstreamCheck) compare(ctx context.Context, fresh time.Time) error {
 			zap.String("version", now), zap.String("listed", c.version))
 		return nil
 	case c.version == "":
-		return fmt.Errorf("%w; the current one is %q", errUncertain, now)
+		return fmt.Errorf("%w; the current version is %q", errUncertain, now)
 	}
 	return fmt.Errorf("%w: %q instead of %q", errReplaced, now, c.version)
 }

@@ -118,7 +118,7 @@ func (w *watcher) resume(ctx context.Context, e *epoch, regular bool) (*stream, 
 }
 
 // apply writes the steps of a stream, and of progress watches, into the lane until the stream ends. Another goroutine
-// reads the stream, so that reading and writing overlap. This goroutine has ended when apply returns.
+// reads the stream, so that reading and writing overlap. The other goroutine has ended when apply returns.
 func (w *watcher) apply(ctx context.Context, e *epoch, s *stream) error {
 	ctx, cancel := context.WithCancel(ctx)
 	steps, failed, cut := make(chan step, stepsAhead), make(chan error, 1), make(chan struct{})
@@ -158,7 +158,7 @@ func (w *watcher) apply(ctx context.Context, e *epoch, s *stream) error {
 	}
 }
 
-// rest writes the steps that were read before a stream ended. They are still valid.
+// rest writes the steps that were read before a stream ended. These steps are still valid.
 func (w *watcher) rest(e *epoch, steps <-chan step) error {
 	for {
 		select {

@@ -13,8 +13,8 @@ import (
 	"github.com/listfacade/listfacade/internal/fresh"
 )
 
-// writer is the only writer of one lane. In each epoch, it fills the lane and then reads the upstream's watch. Only its
-// goroutine changes its parts, which do not refer to the writer.
+// writer is the only writer of one lane. In each epoch, it fills the lane and then reads the upstream's watch. Only the
+// goroutine of run changes the fields below. The objects in them do not refer to the writer.
 type writer struct {
 	lane      *lane
 	checker   *fresh.Checker
@@ -127,7 +127,7 @@ func (w *writer) runEpoch(ctx context.Context, pause *backoff) error {
 	w.lane.fill.end()
 	endExpect()
 	if err != nil {
-		return fmt.Errorf("sync: %w", err)
+		return fmt.Errorf("fill the lane: %w", err)
 	}
 	state, err := w.lane.Cache.State()
 	if err != nil {

@@ -22,7 +22,7 @@ func (a asRecorded) read(s *stored) (wire.Item, wire.Facts, error) {
 	return a.reader.Stored(s.payload, s.by)
 }
 
-// asJSON reads objects that were recorded in protobuf, and converts them to JSON. They have no Table rows.
+// asJSON reads objects that were recorded in protobuf, and converts them to JSON. The results have no Table rows.
 type asJSON struct {
 	kind     schema.GroupVersionKind
 	protobuf wire.Reader

@@ -8,17 +8,18 @@
 //	player     applies the steps of all lanes in the order of their resourceVersions, at the speed of the clock
 //	recorded   takes the place of kube-apiserver for documents, reviews and refusals
 //
-// It promises:
+// The package promises:
 //
 //   - All lanes have the same resourceVersion: the highest one that any lane had at the replayed time. A read sees all
 //     events of a version or none.
-//   - If the journal lacks a lane at this version, the lane stays at its last earlier version until its journal
-//     continues. Until then, each response from the lane has a Warning header.
+//   - If the journal lacks a lane at this version, the lane stays at its last earlier version until the journal has the
+//     lane again. Until then, each response from the lane has a Warning header.
 //   - Ages in Tables are relative to the time that is replayed.
 //   - Objects and documents come from the journal only. Reviews of the caller's own permissions allow every read. Other
 //     requests are refused.
-//   - Damaged records are not served. From the first one on, the lane counts as not recorded.
-//   - The journal is only read, without a lock. If a process writes to it meanwhile, the replay may lack new records.
+//   - Damaged records are not served. After its first damaged record, a lane counts as not recorded.
+//   - The journal is only read, without a lock. If a process writes to the journal meanwhile, the replay may lack new
+//     records.
 //   - Only loopback addresses are served, and only requests to loopback names, because callers are not authenticated.
 //     While the replay runs, every local user can read all recorded objects.
 //   - A resource recorded only in protobuf is also served in JSON without Tables, if internal/transcode converts it.

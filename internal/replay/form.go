@@ -25,7 +25,7 @@ func (f *form) fits(id *journal.Identity) bool {
 		f.of.ListKind == id.ListKind && f.of.Upstream == id.Upstream && bytes.Equal(f.of.Columns, id.Columns)
 }
 
-// form returns the form of a recorded identity in an encoding, which is the recorded one or JSON.
+// form returns the form of a recorded identity in an encoding, which is the recorded encoding or JSON.
 func (s *served) form(resource upstream.Resource, id journal.Identity, e wire.Encoding) (*form, error) {
 	var definition []byte
 	if resource.Custom {

@@ -25,7 +25,7 @@ type lane struct {
 	served   *served
 	form     atomic.Pointer[form]
 	store    *cache.Lane
-	warning  atomic.Pointer[string] // says what the journal lacks; nil or empty if nothing
+	warning  atomic.Pointer[string] // describes records that the journal lacks; nil or empty if none
 }
 
 func (l *lane) adopt(id journal.Identity) error {

@@ -183,7 +183,7 @@ func (o *loaded) collect(s *step) error {
 	return nil
 }
 
-// show makes the content visible. A lane that lacks the version of the cut shows its last one.
+// show makes the content visible. A lane that lacks the version of the cut shows its last version.
 func (o *loaded) show() {
 	if o.last == nil {
 		return

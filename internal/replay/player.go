@@ -146,9 +146,9 @@ func (p *player) noteEnd() {
 	}
 }
 
-// playTo applies the steps up to a resourceVersion. It applies no list before its time. If the lane was first recorded
-// after a restore of the cluster from a backup, its list can have a lower version. After a step that cannot be applied,
-// the lane has no further steps.
+// playTo applies the steps up to a resourceVersion. It applies no list before the time of the list. A list can have a
+// version up to rv and a later time, if the lane was first recorded after a restore of the cluster from a backup. After
+// a step that cannot be applied, the lane has no further steps.
 func (r *recording) playTo(rv uint64, now time.Time, log *zap.Logger) {
 	for s := r.steps.peek(); s != nil && s.rv <= rv; s = r.steps.peek() {
 		if s.kind == stepList && s.at.After(now) {

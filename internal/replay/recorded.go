@@ -35,8 +35,9 @@ var paths = &request.RequestInfoFactory{
 // other servers.
 const servicesPath = "/apis/apiregistration.k8s.io/v1/apiservices"
 
-// supportsSelector says that kube-apiserver applies the selector of a request. This is true: all objects in answers to
-// forwarded requests come from the handlers of the replay (again), which apply it.
+// supportsSelector answers the question whether kube-apiserver applies a selector: it does. The answer is correct,
+// because the method again takes the objects for forwarded requests from the replay's own handlers. These handlers
+// apply the selector.
 var supportsSelector = map[string]any{"metadata": map[string]any{"shardInfo": map[string]any{}}}
 
 // ServeHTTP implements http.Handler.
@@ -186,8 +187,9 @@ func acceptsJSON(accept string) bool {
 	return accept == ""
 }
 
-// again serves plain JSON to a client that prefers another representation, because the journal may lack it. It lacks
-// protobuf of resources that were recorded in JSON, and Tables of some kinds and of converted objects.
+// again serves plain JSON to a client that prefers another representation, because the journal may lack that
+// representation. The journal lacks protobuf of resources that were recorded in JSON, and Tables of some kinds and of
+// converted objects.
 func (u *recorded) again(w http.ResponseWriter, r *http.Request) {
 	plain := r.Clone(r.Context())
 	plain.Header.Set("Accept", upstream.MediaJSON)

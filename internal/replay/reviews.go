@@ -36,7 +36,7 @@ func reviewCodecs() serializer.CodecFactory {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{authenticationv1.AddToScheme, authorizationv1.AddToScheme} {
 		if err := add(scheme); err != nil {
-			panic("BUG: " + err.Error()) // only the libraries' own tables can cause this
+			panic("BUG: " + err.Error()) // only contradictory types in the libraries can cause this
 		}
 	}
 	return serializer.NewCodecFactory(scheme)

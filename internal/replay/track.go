@@ -54,8 +54,8 @@ type track struct {
 	by      []*wire.Dictionary
 	record  *journal.Record // first event after a checkpoint, until it is returned; else nil
 	ahead   *step           // next step; nil if it was not read yet
-	failure error           // why the track ends early
-	// reported says whether the failure was logged. The track does not use it.
+	failure error           // error because of which the track ends early; nil if none
+	// reported says whether the failure was logged. Only the player uses this field.
 	reported bool
 }
 
@@ -149,7 +149,7 @@ func (t *track) any() *journal.Record {
 		if err == nil && ok && r.Kind == journal.Dictionary {
 			var d *wire.Dictionary
 			if d, err = wire.ReadDictionary(bytes.Clone(r.Payload)); err == nil {
-				t.by = append(t.by[:len(t.by):len(t.by)], d) // earlier objects have the shorter slice
+				t.by = append(t.by[:len(t.by):len(t.by)], d) // objects read before keep the shorter slice
 				continue
 			}
 		}

@@ -31,8 +31,9 @@ type Claims struct {
 	Account, Pod, Node Reference // Pod and Node are zero if the token does not name them
 }
 
-// leeway is how long before NotBefore and IssuedAt a token is accepted. kube-apiserver also accepts tokens that
-// expired, and objects whose deletion was due, at most leeway ago. This package leaves these cases to kube-apiserver.
+// leeway is how long before NotBefore and IssuedAt a token is accepted. kube-apiserver also accepts tokens that expired
+// at most leeway ago, and objects whose deletion was due at most leeway ago. This package leaves both cases to
+// kube-apiserver.
 const leeway = jwt.DefaultLeeway
 
 // ValidAt reports whether a token with these claims is valid at a time.
@@ -46,7 +47,7 @@ func (r Reference) Names(o Object, now time.Time) bool {
 	return r.UID == o.UID && (o.Deletes.IsZero() || !now.After(o.Deletes))
 }
 
-// ErrUnusual is returned for a token that only kube-apiserver can judge. It may be valid.
+// ErrUnusual is returned for a token that only kube-apiserver can judge. The token may be valid.
 var ErrUnusual = errors.New("token does not have the usual form of a bound service account token")
 
 // payload is the JSON of a token that is bound to a service account, and perhaps to a pod or a node.

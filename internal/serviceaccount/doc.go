@@ -1,12 +1,12 @@
 // Package serviceaccount contains the user names, groups and keys of extra fields that kube-apiserver gives to service
 // accounts. It also reads and verifies bound service account tokens (docs/adr/0034-bound-tokens-are-verified.md).
 //
-// It promises:
+// The package promises:
 //   - Verify accepts only tokens that kube-apiserver signed with a published key, for the published issuer.
 //   - A token of an unusual form gets ErrUnusual, even if kube-apiserver may accept it.
-//   - Claims are read with kube-apiserver's packages, so kube-apiserver reads the same from the same bytes.
+//   - Claims are read with kube-apiserver's packages, so kube-apiserver reads equal claims from the same bytes.
 //   - Errors contain no part of a token.
 //
-// It starts no goroutine and sends no request. Its names replace those of kube-apiserver's own package, which would
-// link all types of the core API into the program (ADR 25). Tests compare the names of both packages.
+// The package starts no goroutine and sends no request. Its names replace the names of kube-apiserver's own package,
+// which would link all types of the core API into the program (ADR 25). Tests compare the names of both packages.
 package serviceaccount

@@ -120,7 +120,7 @@ func Parse(token string) (*Unverified, error) {
 // compact are the characters of a token in compact form. The library also accepts white space and the JSON form.
 const compact = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
 
-// isUsualHeader reports whether a header is like those of tokens that kube-apiserver signs.
+// isUsualHeader reports whether a header is like the headers of tokens that kube-apiserver signs.
 func isUsualHeader(header jose.Header) bool {
 	if header.KeyID == "" || header.JSONWebKey != nil || header.Nonce != "" {
 		return false

@@ -38,7 +38,7 @@ type Entry struct {
 	Managers []Manager `json:"managers,omitempty"`
 	// Fields are the fields that differ, with fields of the status last.
 	Fields []Field `json:"fields,omitempty"`
-	// Note says in words what the journal does not show.
+	// Note is a remark in words, for example that the object changed in a hole.
 	Note string `json:"note,omitempty"`
 
 	before, after tree

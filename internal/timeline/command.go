@@ -16,8 +16,8 @@ func DiffCommand() *cobra.Command {
 		Use:   "diff --journal-dir DIR --from MOMENT [--to MOMENT] [RESOURCE[/NAME]]",
 		Short: "Show from a journal which objects were created, changed and deleted between two moments",
 		Long: "Show which objects were created, changed and deleted between two moments, and which of their fields\n" +
-			"differ. Only the files of the journal are read. Resources are named as in kubectl. If none is named, all\n" +
-			"are compared. A moment is\n" + journal.MomentForms + ".",
+			"differ. Only the files of the journal are read. Resources are named as in kubectl. If no resource is\n" +
+			"named, all resources are compared. A moment is\n" + journal.MomentForms + ".",
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.diff(cmd.Context(), args, time.Now(), cmd.OutOrStdout())
@@ -60,7 +60,7 @@ func (o *options) addTo(command *cobra.Command) {
 		"Beginning of the period, as a `moment`. diff requires it; for log, the default is the beginning of the journal.")
 	flags.StringVar(&o.to, "to", "now", "End of the period, as a `moment`.")
 	flags.StringVarP(&o.output, "output", "o", "table",
-		"Format of the output: table, diff (differences of YAML), json or yaml.")
+		"Format of the output: table, diff (unified differences of YAML), json or yaml.")
 	_ = command.MarkFlagRequired("journal-dir") // the flag exists
 	command.SilenceUsage, command.SilenceErrors = true, true
 	command.SetUsageFunc(func(cmd *cobra.Command) error { // otherwise cobra uses the parent command's function

@@ -35,10 +35,10 @@ func split(key string) (namespace, name string) {
 type candidate struct {
 	before, after held
 	next          held // content in the checkpoint after a gap, until the end of this checkpoint
-	moved         bool // the field after is set, because the period has an event of the object or a gap
+	moved         bool // whether the period has an event of the object or a gap, so that the field after is set
 	time          time.Time
 	version       uint64
-	unseen        bool // the object changed in a hole, so that the journal has no event
+	unseen        bool // whether the object changed in a hole, so that the journal has no event
 }
 
 // diff calls the function show with the entries about one resource: its changes, sorted by key, then its holes.

@@ -1,5 +1,5 @@
-// Package timeline contains the commands "listfacade diff" and "listfacade log". They read a journal and print what
-// changed: all objects of some resources between two moments, or one object over time. They need no server.
+// Package timeline contains the commands "listfacade diff" and "listfacade log". Both commands read a journal and print
+// changes: of all objects of some resources between two moments, or of one object over time. They need no server.
 //
 // A change lists the fields that differ, except fields that only reflect other changes: metadata.managedFields,
 // metadata.resourceVersion, metadata.generation, and kubectl's annotation with the last applied configuration. A change
@@ -9,8 +9,8 @@
 // The package promises:
 //   - A period in which the journal may lack events is printed as a hole. At the end of the journal, a hole is
 //     printed only after journal.Silence without a record.
-//   - In memory, it keeps the keys and resourceVersions of all objects, the recorded content of changed objects, one
-//     decoded change, and the rows of a table.
+//   - In memory, the package keeps the keys and resourceVersions of all objects, the recorded content of changed
+//     objects, one decoded change, and the rows of a table.
 //   - Text from objects is made printable for a terminal. JSON and YAML escape it.
 //
 // A resource can be in the journal in both encodings and in several API versions. The package reads the lane with the

@@ -26,7 +26,7 @@ func (p *period) log(ctx context.Context, s *span, key string, show func(*Entry)
 		h.start = begins
 	}
 	first, last := p.edges(s)
-	begun := false // the state at the beginning was printed
+	begun := false // whether the state at the beginning was printed
 	for step, err := range s.steps(ctx) {
 		if err != nil {
 			return err
@@ -64,7 +64,7 @@ func (h *history) holes(all []Entry) error {
 	return nil
 }
 
-// begin prints what is known about the beginning: holes, and the object if it existed.
+// begin prints the state at the beginning: holes, and the object if it existed.
 func (h *history) begin(holes []Entry) error {
 	if err := h.holes(holes); err != nil || h.last == nil {
 		return err
@@ -82,7 +82,7 @@ func (h *history) entry(e *Entry) error {
 	return h.show(e)
 }
 
-// step prints what a step changed, if the period has begun.
+// step prints the change that a step makes, if the period has begun.
 func (h *history) step(s *step, begun bool) error {
 	switch {
 	case s.kind == gap:

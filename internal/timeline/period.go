@@ -29,8 +29,8 @@ func (e *edge) lane(name string) journal.LaneCut {
 	return e.cut.Lanes[i]
 }
 
-// after reports whether the edge is later than another edge. A later segment of a lane decides, because
-// resourceVersions go back when the cluster is restored from a backup.
+// after reports whether the edge is later than another edge. If the edges are in different segments of a lane, the
+// order of the segments decides, because resourceVersions go back when the cluster is restored from a backup.
 func (e *edge) after(other *edge) bool {
 	earlier := false
 	for i := range e.cut.Lanes {

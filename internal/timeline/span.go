@@ -19,7 +19,8 @@ type span struct {
 	segments []journal.Segment // at least one, in the order of writing
 	// The events of the period have versions > from in the first segment, and <= to in the last one.
 	from, to uint64
-	// late is set if the journal has no content at the beginning of the period. The first checkpoint takes its place.
+	// late is set if the journal has no content at the beginning of the period. The first checkpoint in the period then
+	// counts as the beginning.
 	late bool
 }
 
@@ -73,7 +74,7 @@ type stepKind int
 const (
 	content stepKind = iota // an object of a checkpoint
 	event                   // an object was created, changed or deleted
-	gap                     // events may be missing; a checkpoint or the end follows
+	gap                     // events may be missing; a checkpoint or the end of the span follows
 	counted                 // the end of the checkpoint after a gap
 )
 

@@ -127,8 +127,8 @@ func show(out io.Writer, ranking *accounting.Ranking, once bool) error {
 	return put(out, text.String(), once)
 }
 
-// put writes a text. On a terminal, unless once is true, the text replaces the previous one. It is then cut to the size
-// of the terminal, because wrapped lines are hard to read.
+// put writes a text. On a terminal, unless once is true, the text replaces the previous one. The text is then cut to
+// the size of the terminal, because wrapped lines are hard to read.
 func put(out io.Writer, text string, once bool) error {
 	width, height, isTerminal := sizeOf(out)
 	switch {

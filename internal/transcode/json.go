@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// deepest is the maximum depth of messages. No built-in kind is as deep.
+// deepest is the maximum depth of nested messages. No built-in kind has messages at this depth.
 const deepest = 64
 
 // JSON appends the JSON of an object. The message is the object in protobuf, without its envelope.

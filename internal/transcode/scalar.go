@@ -70,7 +70,7 @@ func (w *writer) time(of kind, raw []byte) error {
 	at, layout := time.Unix(int64(seconds.varint), int64(int32(nanos.varint))).UTC(), time.RFC3339
 	if of == micro {
 		layout = metav1.RFC3339Micro
-		// A MicroTime is truncated to microseconds when it is written to protobuf, and JSON has no more.
+		// k8s.io/apimachinery truncates a MicroTime to microseconds, in protobuf and in JSON.
 		at = at.Truncate(time.Microsecond)
 	}
 	w.dst = append(at.AppendFormat(append(w.dst, '"'), layout), '"')

@@ -31,7 +31,7 @@ type field struct {
 	flags
 }
 
-// flags say whether a field is a list or a map, and what JSON contains if the field is absent.
+// flags say whether a field is a list or a map, and how JSON represents an absent field.
 type flags struct {
 	list, keyed bool
 	optional    bool // JSON omits empty values
@@ -40,7 +40,7 @@ type flags struct {
 
 type kind string
 
-// The kinds of values, as named in the table. All others are names of messages.
+// The kinds of values, as named in the table. All other kinds are names of messages.
 const (
 	str      kind = "string"
 	boolean  kind = "bool"

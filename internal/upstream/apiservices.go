@@ -22,11 +22,12 @@ const apiServicesPath = "/apis/" + aggregationGroup + "/v1/apiservices"
 // apiServicesLimit bounds the list of APIServices, in bytes. Each APIService takes a few KB.
 const apiServicesLimit = 64 << 20
 
-// apiServices contains the APIServices by group version. It is nil when the upstream does not list them.
+// apiServices contains the APIServices by group version. It is nil if the upstream refuses the list of APIServices, or
+// has none.
 type apiServices map[schema.GroupVersion]apiService
 
 type apiService struct {
-	foreign     bool // another server serves the group version
+	foreign     bool // an aggregated API server serves the group version
 	automanaged string
 }
 
@@ -78,10 +79,10 @@ func readService(object json.RawMessage) (gv schema.GroupVersion, service apiSer
 	return gv, apiService{foreign: item.Spec.Service != nil, automanaged: item.Metadata.Labels[automanaged]}, nil
 }
 
-// foreign reports whether another server serves a group version, or may serve it. kube-apiserver has an APIService for
-// each group version that it serves itself, so a group version without one counts as foreign. If APIServices cannot be
-// read, the name decides. Groups without a dot and groups that end in .k8s.io are then not foreign, because Kubernetes
-// reserves these names.
+// foreign reports whether an aggregated API server serves a group version, or may serve it. kube-apiserver has an
+// APIService for each group version that it serves itself, so a group version without an APIService counts as foreign.
+// If APIServices cannot be read, the name decides. Groups without a dot and groups that end in .k8s.io are then not
+// foreign, because Kubernetes reserves these names.
 func (a apiServices) foreign(gv schema.GroupVersion) bool {
 	if a == nil {
 		return strings.Contains(gv.Group, ".") && !strings.HasSuffix(gv.Group, ".k8s.io")

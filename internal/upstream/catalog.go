@@ -19,7 +19,7 @@ import (
 )
 
 // catalogMinAge is the minimum time between two reads of discovery for unknown resources. Requests for a resource that
-// does not exist then cost the upstream little. Failed reads count, too.
+// does not exist then cost the upstream little. The limit includes failed reads.
 const catalogMinAge = time.Second
 
 // Catalog is the list of resources in the upstream's discovery. When a resource is unknown, discovery is read again,
@@ -50,7 +50,7 @@ type catalogContent struct {
 
 type discovered struct {
 	Resource
-	unsettled bool // discovery and APIServices do not say whether it is custom
+	unsettled bool // true if discovery and APIServices do not show whether the resource is custom
 }
 
 // NewCatalog returns an empty catalog. Refresh or the first Lookup fills it.
@@ -100,8 +100,8 @@ func (c *Catalog) known(gvr schema.GroupVersionResource) (discovered, bool) {
 	return r, ok
 }
 
-// BuiltIn reports whether a group is built into the upstream, and not defined by a CustomResourceDefinition or another
-// server. If APIServices cannot be read, a group that may be custom counts as built in.
+// BuiltIn reports whether a group is built into the upstream. Other groups are defined by a CustomResourceDefinition or
+// served by an aggregated API server. If APIServices cannot be read, a group that may be custom counts as built in.
 func (c *Catalog) BuiltIn(ctx context.Context, group string) (bool, error) {
 	if !c.Known() {
 		if err := c.Refresh(ctx); err != nil {
@@ -111,8 +111,8 @@ func (c *Catalog) BuiltIn(ctx context.Context, group string) (bool, error) {
 	return c.content.Load().builtIn[group], nil
 }
 
-// Own reports whether the upstream itself serves a group version, and not another server behind the aggregation layer.
-// It is false for a group version that discovery did not list, and while discovery cannot be read.
+// Own reports whether the upstream itself, not an aggregated API server, serves a group version. It is false for a
+// group version that discovery did not list, and while discovery cannot be read.
 func (c *Catalog) Own(ctx context.Context, gv schema.GroupVersion) bool {
 	if !c.Known() && c.Refresh(ctx) != nil {
 		return false
@@ -163,7 +163,7 @@ func (c *Catalog) Forget(gvr schema.GroupVersionResource) {
 	c.drop(func(known schema.GroupVersionResource) bool { return known == gvr })
 }
 
-// drop removes the resources for which the argument returns true. It reports whether there were any. The caller holds
+// drop removes the resources for which the argument returns true. It reports whether it removed any. The caller holds
 // mu.
 func (c *Catalog) drop(which func(schema.GroupVersionResource) bool) (dropped bool) {
 	content := c.content.Load()
@@ -177,8 +177,8 @@ func (c *Catalog) drop(which func(schema.GroupVersionResource) bool) (dropped bo
 	return len(without.resources) < len(content.resources)
 }
 
-// receives stores the current APIServices; nil means that they are not followed. It drops the resources of group
-// versions whose APIService has changed, and reports whether there were any. A read of discovery in progress uses the
+// receives stores the current APIServices; nil means that APIServices are not followed. It drops the resources of group
+// versions whose APIService has changed, and reports whether it dropped any. A read of discovery in progress uses the
 // new APIServices.
 func (c *Catalog) receives(services apiServices) (forgotten bool) {
 	c.mu.Lock()
@@ -270,7 +270,7 @@ func (c *Catalog) refresh(ctx context.Context) error {
 		services: services, resources: map[schema.GroupVersionResource]discovered{},
 		subresources: map[schema.GroupVersionResource]bool{}, builtIn: map[string]bool{}, own: map[schema.GroupVersion]bool{},
 	}
-	// A group version that cannot be read, such as that of a broken aggregated API, does not hide the others.
+	// An unreadable group version, for example of a broken aggregated API, does not hide other group versions.
 	for _, group := range served.Groups {
 		for _, version := range group.Versions {
 			c.add(content, version, services)

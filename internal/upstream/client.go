@@ -104,7 +104,7 @@ func (c *Client) Host() string { return c.base.Host }
 // request can notice an outage, so callers that rely on Silent must keep sending requests.
 func (c *Client) Silent() time.Duration { return c.outage.lasted() }
 
-// Trouble returns why and when the last unanswered request failed, or nil if every request was answered.
+// Trouble returns the error and the time of the last unanswered request, or nil if every request was answered.
 func (c *Client) Trouble() *Trouble { return c.outage.trouble.Load() }
 
 // CloseIdle closes idle connections.

@@ -52,8 +52,8 @@ func (s Credentials) String() string {
 // Anonymously returns the credentials of an anonymous request.
 func Anonymously() Credentials { return Credentials{kind: anonymous, sign: unsigned} }
 
-// WithToken returns the credentials of a bearer token. Tokens and the facade's credentials share no connection. For an
-// empty token it returns the zero value.
+// WithToken returns the credentials of a bearer token. Tokens and the facade's credentials share no connection.
+// WithToken returns the zero value for an empty token.
 func WithToken(token string) Credentials {
 	if token == "" {
 		return Credentials{}
@@ -65,8 +65,9 @@ func WithToken(token string) Credentials {
 // *ImpersonationError unless kube-apiserver would give the impersonated user the identity in info. A lost attribute may
 // have limited the user's permissions. An additional attribute may extend them.
 //
-// For service accounts and nodes it sends only the name, as the KEP requires, because kube-apiserver adds their groups.
-// It omits their UID and harmlessExtra. For other users it sends all groups except the group that kube-apiserver adds.
+// For service accounts and nodes, the credentials contain only the name, as the KEP requires, because kube-apiserver
+// adds the groups. The UID and harmlessExtra of these users are omitted. For other users, the credentials contain all
+// groups except the group that kube-apiserver adds.
 func Impersonating(info user.Info) (Credentials, error) {
 	name := info.GetName()
 	header := http.Header{authenticationv1.ImpersonateUserHeader: {name}}
@@ -108,7 +109,8 @@ var harmlessExtra = []string{
 	serviceaccount.PodName, serviceaccount.PodUID, serviceaccount.NodeName, serviceaccount.NodeUID, user.CredentialIDKey,
 }
 
-// fixedReason returns why the name of a service account or node is not enough to impersonate it, or "" if it is enough.
+// fixedReason returns the reason why the name of a service account or node is not enough for impersonation, or "" if
+// the name is enough.
 func fixedReason(info user.Info, fixed []string) string {
 	if !sameSet(info.GetGroups(), fixed) {
 		return "its groups differ from the groups that its name implies"
@@ -128,8 +130,8 @@ func sameSet(a, b []string) bool {
 	return within(a, b) && within(b, a)
 }
 
-// addIdentity adds a user's UID, groups and extra to the header. It returns "", or why kube-apiserver would not accept
-// them unchanged.
+// addIdentity adds a user's UID, groups and extra to the header. It returns "", or the reason why kube-apiserver would
+// not accept these attributes unchanged.
 func addIdentity(header http.Header, info user.Info) string {
 	if uid := info.GetUID(); uid != "" {
 		header[http.CanonicalHeaderKey(authenticationv1.ImpersonateUIDHeader)] = []string{uid}
@@ -173,7 +175,7 @@ func escapedKey(key string) string {
 	return strings.NewReplacer(":", "%3a", "@", "%40", "=", "%3d").Replace(url.PathEscape(key))
 }
 
-// untransportable returns "", or why HTTP would not transport a header unchanged.
+// untransportable returns "", or the reason why HTTP would not transport a header unchanged.
 func untransportable(header http.Header) string {
 	for key, values := range header {
 		if !httpguts.ValidHeaderFieldName(key) {

@@ -2,11 +2,11 @@
 //
 //   - Client sends GETs and reviews with the facade's own credentials. Client.Follow reads all objects of a small
 //     resource and their changes.
-//   - Catalog lists the resources in discovery. It watches APIServices to find out which group versions other servers
-//     serve (aggregation.go).
+//   - Catalog lists the resources in discovery. It watches APIServices to find out which group versions aggregated API
+//     servers serve (aggregation.go).
 //   - Documents caches discovery, OpenAPI and the version.
 //   - Fields finds out whether the upstream supports a field selector that only some releases support. Shards finds out
-//     whether it applies shard selectors.
+//     whether the upstream applies shard selectors.
 //   - PassThrough forwards requests that the facade does not answer from its cache.
 //   - Reviewer sends reviews of callers. It has its own credentials and connections, and measures outages separately.
 //     Issuer reads the keys of service account tokens.
@@ -30,5 +30,6 @@
 // Endpoints waits for its checks.
 //
 // The package stores no objects and generates no responses. PassThrough copies the upstream's status and body. It only
-// adds a cause to the Status of a 504, because old servers omit it (toolarge.go). Its caller may replace the body.
+// adds a cause to the Status of a 504, because old servers omit the cause (toolarge.go). The caller of PassThrough may
+// replace the body.
 package upstream

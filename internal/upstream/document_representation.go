@@ -33,8 +33,8 @@ func (f documentRepresentation) key(path, hash string) string {
 	return path + "\x00" + hash + "\x00" + f.accept + "\x00" + f.encoding + "\x00" + strconv.FormatBool(f.indented)
 }
 
-// query returns the query that requests this representation. Indentation is requested by pretty=true, even if the
-// client gets it because of its User-Agent.
+// query returns the query that requests this representation. Indentation is requested by pretty=true, even if
+// kube-apiserver would indent because of the client's User-Agent.
 func (f documentRepresentation) query(hash string) url.Values {
 	query := url.Values{}
 	if hash != "" {
@@ -46,8 +46,8 @@ func (f documentRepresentation) query(hash string) url.Values {
 	return query
 }
 
-// negotiates reports whether kube-apiserver encodes the document for each request, as it does discovery. It encodes
-// other documents in advance and never indents them.
+// negotiates reports whether kube-apiserver encodes the document for each request. kube-apiserver encodes only
+// discovery for each request. It encodes other documents in advance, and never indents them.
 func negotiates(path string) bool {
 	return !strings.HasPrefix(path, "/version") && !strings.HasPrefix(path, "/openapi/")
 }
@@ -62,9 +62,10 @@ func isPretty(query url.Values, agent string) bool {
 	return strings.HasPrefix(agent, "curl") || strings.HasPrefix(agent, "Wget") || strings.HasPrefix(agent, "Mozilla/5.0")
 }
 
-// documentEncoding reduces an Accept-Encoding header to the information that kube-apiserver uses. gzip is its only
-// compression. It compresses discovery if the header contains "gzip" in exactly this spelling. It compresses OpenAPI v2
-// if the last valid weight of "gzip", in upper or lower case, is above 0 (github.com/NYTimes/gziphandler).
+// documentEncoding reduces an Accept-Encoding header to the information that kube-apiserver uses. gzip is the only
+// compression of kube-apiserver. kube-apiserver compresses discovery if the header contains "gzip" in exactly this
+// spelling. It compresses OpenAPI v2 if the last valid weight of "gzip", in upper or lower case, is above 0
+// (github.com/NYTimes/gziphandler).
 func documentEncoding(header string) string {
 	plain, weighed := false, false
 	for element := range strings.SplitSeq(header, ",") {

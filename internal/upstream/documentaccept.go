@@ -36,7 +36,7 @@ var openAPIMedia = map[string][]string{
 }
 
 // accepted is the Accept header that replaces a client's Accept header. Every supported kube-apiserver sends the same
-// response for both.
+// response for both headers.
 type accepted struct {
 	header string
 	pretty bool
@@ -94,9 +94,9 @@ func openAPIAccept(clauses []goautoneg.Accept, offered []string) string {
 	return mediaForeign
 }
 
-// discoveryAccept returns the media type that kube-apiserver chooses for discovery. It chooses aggregated discovery if
-// the client accepts it and the document has it. The versions of aggregated discovery depend on the release, so they
-// are requested in the client's order.
+// discoveryAccept returns the media type that kube-apiserver chooses for discovery. kube-apiserver chooses aggregated
+// discovery if the client accepts it and the document exists in this form. The versions of aggregated discovery depend
+// on the release, so the versions are requested in the client's order.
 func discoveryAccept(path, header string) (a accepted, certain bool) {
 	plain, versions := negotiated(header, nil), aggregatedIn(path, header)
 	exact := namesExactly(header, "application/json", "application/yaml", "application/vnd.kubernetes.protobuf")

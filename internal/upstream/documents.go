@@ -37,7 +37,7 @@ type Document struct {
 	Code   int
 	Header http.Header
 	Body   []byte
-	read   time.Time // when it was last received, confirmed or renewed
+	read   time.Time // when the document was last received, confirmed or renewed
 	// oversize is set if the document is too large to store. The Body is then empty.
 	oversize bool
 }
@@ -66,7 +66,7 @@ func NewDocuments(client *Client) *Documents {
 
 // DocumentRequest is a client's request for a document.
 type DocumentRequest struct {
-	Caller limit.Key // its limits and queue apply
+	Caller limit.Key // the limits and the queue of this caller apply
 	Path   string
 	Query  url.Values
 	Header http.Header

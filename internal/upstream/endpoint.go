@@ -23,7 +23,7 @@ type endpoint struct {
 	mu    sync.Mutex                        // guards the fields below
 	times int                               // consecutive failures
 	why   error                             // error of the last failure; nil after a successful check
-	uid   string                            // UID of its cluster, as last reported; empty before the first report
+	uid   string                            // UID of the endpoint's cluster, as last reported; empty before that
 	until time.Time                         // when requests in progress are cancelled; zero for never
 	begun int64                             // number of requests so far
 	open  map[int64]context.CancelCauseFunc // requests in progress, by number

@@ -43,8 +43,8 @@ const (
 	// chooseEvery is the minimum time between two checks started by requests while no endpoint is ready.
 	chooseEvery = time.Second
 	// leftFor is how long requests in progress may continue at an endpoint that was replaced. A server that shuts down
-	// ends them sooner. A server that has lost its etcd does not end its watches, and their lanes would stay at an old
-	// state.
+	// ends its requests sooner. A server that has lost its etcd does not end its watches, and the lanes of these watches
+	// would stay at an old state.
 	leftFor = 30 * time.Second
 )
 
@@ -86,7 +86,7 @@ func (e *Endpoints) Config(config *rest.Config) *rest.Config {
 type EndpointState struct {
 	Host         string
 	InUse, Ready bool
-	Why          error // why it is not ready; nil before the first check
+	Why          error // error because of which the endpoint is not ready; nil before the first check
 }
 
 // States returns the state of each endpoint, in the order of NewEndpoints.
@@ -243,8 +243,8 @@ func (e *Endpoints) fit(than *endpoint) (next *endpoint) {
 }
 
 var (
-	errOtherCluster   = errors.New("endpoint leads to another cluster")
-	errUnknownCluster = errors.New("endpoint does not report which cluster it leads to")
+	errOtherCluster   = errors.New("endpoint belongs to another cluster")
+	errUnknownCluster = errors.New("endpoint does not report the UID of its cluster")
 )
 
 // use changes the endpoint in use. Requests in progress at the previous endpoint are cancelled immediately if it hangs,
@@ -262,7 +262,7 @@ func (e *Endpoints) use(next *endpoint, why error) {
 }
 
 // isHang reports whether an error means that the endpoint hangs, so that requests in progress may wait forever. After
-// other failures, the endpoint ends them: a server that shuts down closes its connections.
+// other failures, the endpoint itself ends the requests: a server that shuts down closes its connections.
 func isHang(why error) bool {
 	var late net.Error
 	return errors.Is(why, context.DeadlineExceeded) || errors.As(why, &late) && late.Timeout()

@@ -37,7 +37,7 @@ func IsRefused(err error) bool {
 	return errors.As(err, &refused)
 }
 
-// ImpersonationError is returned when impersonation cannot give a user the same identity.
+// ImpersonationError is returned when impersonation would give a user an identity that differs from the caller's.
 type ImpersonationError struct{ User, Why string }
 
 func (e *ImpersonationError) Error() string {

@@ -26,8 +26,8 @@ const (
 	followSettled = 5 * time.Second
 	// followRefused is the pause after a refused list or watch. A refusal lasts until permissions change.
 	followRefused = 10 * time.Minute
-	// followLook is the interval at which a pause checks whether an outage has ended. followSpread is the maximum
-	// random delay after its end.
+	// followLook is the interval at which a pause checks whether an outage has ended. followSpread is the maximum random
+	// delay after the end of the outage.
 	followLook   = time.Second
 	followSpread = 2 * time.Second
 )
@@ -70,7 +70,7 @@ func (c *Client) Follow(ctx context.Context, f Followed) {
 	}
 }
 
-// followSleep waits for the next attempt. cut is true if an outage ended and the wait was therefore shortened.
+// followSleep waits for the next attempt. cut is true if followSleep shortened the wait because an outage ended.
 func (c *Client) followSleep(ctx context.Context, pause time.Duration) (cut bool) {
 	timer, look := time.NewTimer(pause), time.NewTicker(followLook)
 	defer timer.Stop()

@@ -90,7 +90,8 @@ func (t hopTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	t.hop.Sign(r.Header, nil)
 	answer, err := t.next.RoundTrip(r)
-	if err == nil && answer.StatusCode == http.StatusLoopDetected { // client-go would hide the Status with the cause
+	// client-go would hide the Status, which contains the cause.
+	if err == nil && answer.StatusCode == http.StatusLoopDetected {
 		answer.Body.Close()
 		return nil, errLoop
 	}

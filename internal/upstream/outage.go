@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// fairWait is the minimum time that the upstream has to answer. A shorter timeout of a caller is no failure of the
-// upstream.
+// fairWait is the minimum time after which a request counts as unanswered if its caller stops waiting. A shorter
+// timeout of the caller does not show a failure of the upstream.
 const fairWait = time.Second
 
 // outage measures the time since the first unanswered request of a Client. The times keep their monotonic readings, so
@@ -24,7 +24,7 @@ type outage struct {
 	trouble atomic.Pointer[Trouble]
 }
 
-// Trouble is why and when a request was not answered.
+// Trouble contains the error and the time of a request that was not answered.
 type Trouble struct {
 	Err error
 	At  time.Time

@@ -14,7 +14,8 @@ const (
 )
 
 // Stream reads a path as plain text, within 30 s. It calls the function read with the body of a 200 response, and
-// returns its error. Any other response is a *StatusError. A body above 128 MiB ends with an error instead of io.EOF.
+// returns the error of read. Any other response is a *StatusError. A body above 128 MiB ends with an error instead of
+// io.EOF.
 func (r *Reviewer) Stream(ctx context.Context, path string, read func(io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, streamWait)
 	defer cancel()

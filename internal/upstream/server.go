@@ -21,7 +21,8 @@ func (c *Client) HealthChecks(ctx context.Context) ([]byte, error) {
 // clusterPath is the path of an object that every cluster has.
 const clusterPath = "/api/v1/namespaces/kube-system"
 
-// ClusterUID returns the UID that identifies the cluster. It stays the same when a cluster is restored from a backup.
+// ClusterUID returns the UID that identifies the cluster. The UID stays the same when a cluster is restored from a
+// backup.
 func (c *Client) ClusterUID(ctx context.Context) (string, error) {
 	body, err := c.Get(ctx, Target{Path: clusterPath}, MediaJSON, maxErrorBody)
 	if err != nil {

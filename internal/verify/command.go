@@ -63,7 +63,7 @@ func Command() *cobra.Command {
 	flags.StringSliceVar(&o.Encodings, "encodings", []string{"json", "protobuf"},
 		"List of `encodings` to compare: json, protobuf or both.")
 	flags.IntVar(&o.Limit, "limit", 500, "Maximum `number` of objects per page.")
-	flags.IntVar(&o.Shown, "shown", 10, "Maximum `number` of differences printed per resource. 0 prints only their count.")
+	flags.IntVar(&o.Shown, "shown", 10, "Maximum `number` of differences printed per resource. 0 prints only the number of differences.")
 	command.SetUsageFunc(func(cmd *cobra.Command) error { // otherwise cobra uses the parent command's function
 		_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s\n\nFlags:\n%s", cmd.UseLine(),
 			cmd.Flags().FlagUsagesWrapped(120))

@@ -17,7 +17,7 @@ type pages struct {
 	path     string
 	version  string
 	limit    int
-	useless  func() bool // reports whether the other server has failed; then no more pages are read
+	useless  func() bool // reports whether the other server has failed; in this case, no more pages are read
 
 	bytes       int64
 	read, flows int   // number of pages, and of pages with a FlowSchema in their headers

@@ -18,8 +18,8 @@ const (
 	// answerWait is the maximum duration of a request.
 	answerWait  = 2 * time.Minute
 	answerLimit = 1 << 30 // bytes
-	// patience is how long a server may respond to one request with 429. After that, the server receives no more
-	// requests. longestPause is the maximum time between attempts. shortPause is the time if a response has no
+	// patience is how long a server may respond to one request with 429. After that time, the command sends this server
+	// no more requests. longestPause is the maximum time between attempts. shortPause is the time if a response has no
 	// Retry-After header.
 	patience     = 2 * time.Minute
 	longestPause = 30 * time.Second
@@ -42,7 +42,7 @@ type server struct {
 	sleep  func(context.Context, time.Duration) error
 	waits  func(path string, why error) // called once for each request that is repeated later
 
-	busy        error      // why no more requests are sent, or nil
+	busy        error      // error after which the server receives no more requests; nil before
 	discovering sync.Mutex // serializes discovery requests, which package discovery sends concurrently
 }
 

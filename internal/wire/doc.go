@@ -1,9 +1,10 @@
-// Package wire contains what all encodings of objects have in common: the Encoding interface, lists, bodies and watch
+// Package wire contains the common parts of all encodings of objects: the Encoding interface, lists, bodies and watch
 // frames, gzip, indented JSON, and YAML. An Encoding defines how objects are requested from the upstream, how responses
 // are split into objects and scanned, and how responses to clients are written. Precompressed is a cache of compressed
 // pages with a budget in bytes.
 //
-// Each encoding is a subpackage. To add one, write that package, and name it in internal/facade/encodings.go.
+// Each encoding is a subpackage. To add an encoding, write its subpackage, and name the subpackage in
+// internal/facade/encodings.go.
 //
 //	wire          Encoding, Reader, Shape, Item, Representation; Body, which owns the gzip member and writes lists page
 //	              by page; Precompressed, which caches the compressed text of pages

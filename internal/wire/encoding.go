@@ -15,14 +15,15 @@ type Encoding interface {
 	BytesPerJSONByte() int
 	// Covers reports whether the encoding supports the kind, and selection by these fields.
 	Covers(d Description, fields []Path) bool
-	// RequestFormats returns the requests that the upstream may accept, the preferred one first. After status 406, the
-	// next one is used.
+	// RequestFormats returns the requests that the upstream may accept, in order of preference. After status 406, the
+	// facade sends the next request.
 	RequestFormats() []RequestFormat
 	// Pages returns requests that read the data of ask page by page, and the reader of their responses.
 	Pages(d Description, ask RequestFormat, fields []Path) Pages
 	// Reader returns a reader of the responses to the request ask. Objects can be selected by the given fields.
 	Reader(d Description, ask RequestFormat, fields []Path) Reader
-	// Shape returns the shape of responses about a kind. It contains only what the description determines.
+	// Shape returns the shape of responses about a kind. The shape contains only the properties that the description
+	// determines.
 	Shape(d Description) Shape
 }
 
@@ -33,7 +34,7 @@ type RequestFormat struct {
 	Query map[string]string
 }
 
-// Description is what an encoding needs to know about a kind before it reads an object.
+// Description contains the properties of a kind that an encoding needs before it reads an object.
 type Description struct {
 	Resource schema.GroupVersionResource
 	Kind     schema.GroupVersionKind

@@ -40,7 +40,7 @@ type MeasuredStyle interface {
 	SetTotal(bytes int)
 }
 
-// Content says whether a list has items. Some styles write empty lists differently.
+// Content says whether a list has items. Some styles write null instead of an empty array.
 type Content int
 
 // The values of Content.

@@ -15,7 +15,7 @@ type YAMLWriter struct {
 	json bytes.Buffer
 }
 
-// NewYAMLWriter returns a YAMLWriter. It writes the YAML to w on Close.
+// NewYAMLWriter returns a YAMLWriter that writes the YAML to w on Close.
 func NewYAMLWriter(w io.Writer) *YAMLWriter { return &YAMLWriter{w: w} }
 
 // Write implements io.Writer.

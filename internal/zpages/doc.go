@@ -4,7 +4,7 @@
 // The kinds and the rules of negotiation come from k8s.io/apiserver. Its handlers are not used, because they would link
 // large parts of kube-apiserver into the program. A test suite compares the responses with kube-apiserver's.
 //
-// The package never shows the value of a flag with the annotation "classified", nor user and password in a URL.
+// The package hides the value of a flag with the annotation "classified", and the user name and password in a URL.
 //
 // The package has no HTTP handler. Package handlers negotiates with Codecs and Restrictions, and writes the results of
 // Text and Object.

@@ -3,6 +3,6 @@
 // deploy/monitoring fire, and /debug/clients, /debug/watches, /debug/requests, the operator's page, the log and
 // "listfacade top" show the cause. The alerts end after the cause has ended.
 //
-// promtool evaluates the shipped alert rules over scrapes of the running facade. Each scrape counts as one minute:
-// counters between two scrapes are scaled to a minute at the same rate.
+// promtool evaluates the shipped alert rules over scrapes of the running facade. Each scrape counts as one minute: the
+// test scales the increase of each counter between two scrapes to one minute.
 package incidents

@@ -2,5 +2,5 @@
 // compressed, with continue tokens, while objects change, by many concurrent clients, and by programs in other
 // languages.
 //
-// The tests share one cluster. No other package uses it, because the tests write many objects.
+// The tests share one cluster. No other package uses this cluster, because the tests write many objects.
 package lists

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// connection is one connection after another, with the same watches.
+// connection opens one connection after the other, always with the same watches.
 type connection struct {
 	fleet     *Fleet
 	header    []hpack.HeaderField
@@ -39,7 +39,7 @@ type link struct {
 	out     *bufio.Writer
 	framer  *http2.Framer
 	encoder *hpack.Encoder
-	block   bytes.Buffer // that the encoder writes to
+	block   bytes.Buffer // buffer that the encoder writes to
 	next    uint32       // number of the next stream
 	closed  bool
 }
@@ -49,7 +49,8 @@ const (
 	dialWithin = 30 * time.Second
 	// dialAgain is the pause after a failed connection.
 	dialAgain = 100 * time.Millisecond
-	// window is the maximum of HTTP/2. The benchmark receives less on a connection, so it never updates the windows.
+	// window is the maximum flow-control window of HTTP/2, in bytes. A connection receives fewer bytes in a benchmark, so
+	// the client never updates its windows.
 	window        = 1<<31 - 1
 	defaultWindow = 1<<16 - 1
 )
@@ -68,7 +69,7 @@ func (c *connection) run(ctx context.Context) {
 		for _, r := range c.resources {
 			r.leave(&c.fleet.counters)
 		}
-		if errors.Is(err, net.ErrClosed) { // by cut
+		if errors.Is(err, net.ErrClosed) { // cut closed the connection
 			continue
 		}
 		c.fleet.counters.failed(err)

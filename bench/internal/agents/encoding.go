@@ -17,11 +17,11 @@ type Encoding interface {
 	listVersion(body []byte) uint64
 }
 
-// event is what a client reads from an event.
+// event contains the parts of an event that a client reads.
 type event struct {
 	kind    eventKind
 	version uint64 // 0: none
-	expired bool   // whether it is an error because the version is too old
+	expired bool   // whether the event is an ERROR because the version is too old
 }
 
 type eventKind int
@@ -67,7 +67,7 @@ func numberAfter(data []byte, text string) uint64 {
 	digits := data[at+len(text):]
 	end := bytes.IndexFunc(digits, func(r rune) bool { return r < '0' || r > '9' })
 	if end < 0 {
-		return 0 // it may continue
+		return 0 // the number may continue after data
 	}
 	n, _ := strconv.ParseUint(string(digits[:end]), 10, 64)
 	return n

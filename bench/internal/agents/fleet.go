@@ -49,7 +49,7 @@ type Fleet struct {
 	running     sync.WaitGroup
 }
 
-// counters count what has happened so far. Only watching may decrease.
+// counters are counts since Start. Only watching may decrease.
 type counters struct {
 	watching, events, lists, ended atomic.Int64
 

@@ -65,7 +65,7 @@ func (r *resource) keep(data []byte) {
 	r.received += len(data)
 }
 
-// take records the version of a complete event, and reports whether it is one of an object.
+// take records the version of a complete event, and reports whether the event concerns an object.
 func (r *resource) take(e event) bool {
 	r.expired = e.expired
 	if e.version > 0 {

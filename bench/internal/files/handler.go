@@ -32,7 +32,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(a.body))
 }
 
-// Ping is a path that all servers have. Here its response is empty.
+// Ping is a path that all servers have. The response of this server is empty.
 const Ping = "/readyz"
 
 func (h *Handler) find(name string) (answer, error) {

@@ -19,7 +19,7 @@ import (
 // Growth is the cost of a facade in front of upstreams of several sizes.
 type Growth struct {
 	Machine string        `json:"machine"`
-	Command string        `json:"command"` // repeats the run
+	Command string        `json:"command"` // command that repeats the run
 	Took    time.Duration `json:"took"`    // in nanoseconds, like all durations here
 	Sizes   []Grown       `json:"sizes"`   // ascending
 }
@@ -27,15 +27,15 @@ type Growth struct {
 // Grown is the cost for one size. Memory is in bytes.
 type Grown struct {
 	Objects     int            `json:"objects"`
-	Facade      string         `json:"facade"` // commit that it was built from
+	Facade      string         `json:"facade"` // commit from which the facade was built
 	Load        string         `json:"load"`   // one-minute load average, before and after the measurement
 	Fill        time.Duration  `json:"fill"`   // from the facade's start until it is ready
 	FillCPU     time.Duration  `json:"fillCPU"`
 	UpstreamCPU time.Duration  `json:"upstreamCPU"` // while the facade was filled
-	Peak        int64          `json:"peak"`        // resident, peak while it was filled
-	Filled      int64          `json:"filled"`      // resident, when it was ready
-	Resident    int64          `json:"resident"`    // resident, after a collection
-	Live        int64          `json:"live"`        // heap, after a collection
+	Peak        int64          `json:"peak"`        // resident, peak while the facade was filled
+	Filled      int64          `json:"filled"`      // resident, when the facade was ready
+	Resident    int64          `json:"resident"`    // resident, after a garbage collection
+	Live        int64          `json:"live"`        // heap, after a garbage collection
 	Reads       []GrownRead    `json:"reads"`
 	Watches     []GrownWatches `json:"watches"`
 }
@@ -149,8 +149,8 @@ func (s Grown) rows() []grownRow {
 		{"filled: CPU of the facade", func(s Grown) string { return Duration(s.FillCPU) }},
 		{"filled: CPU of the facade, for each object",
 			func(s Grown) string { return Duration(s.FillCPU / time.Duration(s.Objects)) }},
-		{"resident, the most while it was filled", func(s Grown) string { return Size(s.Peak) }},
-		{"resident, after a collection", func(s Grown) string { return Size(s.Resident) }},
+		{"resident, peak while the lane was filled", func(s Grown) string { return Size(s.Peak) }},
+		{"resident, after a garbage collection", func(s Grown) string { return Size(s.Resident) }},
 		{"live heap", func(s Grown) string { return Size(s.Live) }},
 		{"live heap, for each object", func(s Grown) string { return Size(s.Live / int64(s.Objects)) }},
 	}
@@ -163,7 +163,7 @@ func (s Grown) rows() []grownRow {
 	}
 	for i, watches := range s.Watches {
 		rows = append(rows,
-			grownRow{watches.Title + ": changed until told, p50 / p99", func(s Grown) string {
+			grownRow{watches.Title + ": time from a change until all watches have the event, p50 / p99", func(s Grown) string {
 				return Duration(s.Watches[i].P50) + " / " + Duration(s.Watches[i].P99)
 			}},
 			grownRow{watches.Title + ": CPU of a change", func(s Grown) string { return Duration(s.Watches[i].CPU) }},
@@ -175,8 +175,8 @@ func (s Grown) rows() []grownRow {
 // memory returns the curves of memory.
 func (g Growth) memory() plot.Curves {
 	return g.curves("Memory over objects, both logarithmic", func(v float64) string { return Size(int64(v)) }, []grownLine{
-		{"resident, the most while it was filled", func(s Grown) float64 { return float64(s.Peak) }},
-		{"resident, after a collection", func(s Grown) float64 { return float64(s.Resident) }},
+		{"resident, peak while the lane was filled", func(s Grown) float64 { return float64(s.Peak) }},
+		{"resident, after a garbage collection", func(s Grown) float64 { return float64(s.Resident) }},
 		{"live heap", func(s Grown) float64 { return float64(s.Live) }},
 	})
 }

@@ -39,5 +39,5 @@ func (r Results) promises() string {
 		}
 		lines = append(lines, []string{p.words, Number(value), Number(p.most), met})
 	}
-	return grid([]string{"rule", "measured", "at most", "held"}, lines)
+	return grid([]string{"rule", "measured", "at most", "met"}, lines)
 }

@@ -27,11 +27,11 @@ type picture struct {
 }
 
 var pictures = []picture{
-	{"cpu.svg", "Server CPU for one answer, logarithmic; the facade's with that of kube-apiserver behind it",
+	{"cpu.svg", "Server CPU for one answer, logarithmic; with kube-apiserver's CPU behind the facade",
 		func(f *Figures) time.Duration {
 			return f.CPU.Median + f.Behind
 		}},
-	{"time.svg", "Time until the client has the whole answer (herds: until the last has), logarithmic",
+	{"time.svg", "Time until the client has the complete answer (herds: the last client), logarithmic",
 		func(f *Figures) time.Duration {
 			if f.Until > 0 {
 				return f.Until

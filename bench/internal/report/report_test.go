@@ -48,7 +48,7 @@ func TestMarkdown(t *testing.T) {
 		"| LIST all, JSON gzip | 2.00 s [1.00 s, 4.00 s] | 40.0 ms [20.0 ms, 80.0 ms] | 20.0 ms [10.0 ms, 40.0 ms] |\n",
 		// The ratio includes the processor time of kube-apiserver behind the facade.
 		"| LIST all, protobuf gzip | 200 ms | 20.0 ms | 180 ms |  | 1.00 | 30.0 | 60.0 | **no** |  |\n",
-		"| Herd of 20: time until the last has everything | 30.0 s (2 failed) | 1.00 s |  |  | ≥ 30.0 | 10.0 | 30.0 | aim |  |\n" +
+		"| Herd of 20: time until the last client is done | 30.0 s (2 failed) | 1.00 s |  |  | ≥ 30.0 | 10.0 | 30.0 | aim |  |\n" +
 			"| Herd of 20 | 1.00 s (2 failed) | 10.0 ms |  |  | ≥ 100 |  |  |  |  |\n",
 		"| LIST all, JSON gzip: CPU as a multiple of the file server's | 2.00 | 1.50 | **no** |\n",
 		"| LIST all, JSON gzip: bytes as a share of kube-apiserver's | 0.80 | 0.50 | **no** |\n",

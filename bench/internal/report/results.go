@@ -11,7 +11,7 @@ import (
 type Results struct {
 	Machine string        `json:"machine"`
 	Data    string        `json:"data"`
-	Command string        `json:"command"` // repeats the run
+	Command string        `json:"command"` // command that repeats the run
 	Took    time.Duration `json:"took"`    // in nanoseconds, like all durations here
 	Results []Result      `json:"results"`
 }

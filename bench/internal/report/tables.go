@@ -21,7 +21,7 @@ const manyRows = 12
 
 // comparisons returns the tables of the document.
 func (r Results) comparisons() []section {
-	return []section{{"Price", r.prices()}, {"Held to", r.promises()}, {"Other figures", r.rows(0, manyRows)}}
+	return []section{{"Price", r.prices()}, {"Limits", r.promises()}, {"Other figures", r.rows(0, manyRows)}}
 }
 
 // details returns the tables of the separate file of details.
@@ -72,8 +72,8 @@ func (r Results) prices() string {
 		}
 	}
 	return grid([]string{
-		"server CPU for an answer", "kube-apiserver", "listfacade", "kube-apiserver behind it", "file server", "ratio",
-		"must", "aim", "reached", "listfacade / file server",
+		"server CPU for an answer", "kube-apiserver", "listfacade", "kube-apiserver behind listfacade", "file server",
+		"ratio", "must", "aim", "reached", "listfacade / file server",
 	}, lines)
 }
 
@@ -94,7 +94,7 @@ func (r Result) bound() string {
 
 func (r Result) titled() string {
 	if r.By == Wall {
-		return r.Title + ": time until the last has everything"
+		return r.Title + ": time until the last client is done"
 	}
 	return r.Title
 }

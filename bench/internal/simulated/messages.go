@@ -23,7 +23,7 @@ func protobufForm(pod *corev1.Pod, known messages) (form, error) {
 		if s.of != reflect.TypeFor[metav1.Time]() || s.from == s.to {
 			return
 		}
-		seconds, n := protowire.ConsumeVarint(data[s.from+1 : s.to]) // its first field
+		seconds, n := protowire.ConsumeVarint(data[s.from+1 : s.to]) // the field seconds of the message
 		spots = append(spots, spot{from: s.from + 1, to: s.from + 1 + n,
 			hole: hole{part: partSeconds, moment: int64(seconds)}}) //nolint:gosec // of a date
 	})
@@ -54,7 +54,8 @@ type span struct {
 	of       reflect.Type
 }
 
-// messages are the types of the strings and messages in Go types of the API, by field number, as tags define them.
+// messages contains, for Go types of the API, the types of their string and message fields by field number. Tags of the
+// Go types define the numbers.
 type messages map[reflect.Type]map[protowire.Number]reflect.Type
 
 func (m messages) fields(of reflect.Type) map[protowire.Number]reflect.Type {

@@ -30,11 +30,11 @@ const typeMeta = `{"kind":"Pod","apiVersion":"v1",`
 type Pods struct {
 	count     int
 	nodes     []string
-	templates []*template // those of a namespace are consecutive
+	templates []*template // the templates of a namespace are consecutive
 }
 
 // NewPods prepares a number of pods, at least 1000, on a number of nodes. If nodes is 0, there is one node for 100
-// pods. It takes one millisecond for every 100 pods.
+// pods. NewPods takes one millisecond for every 100 pods.
 func NewPods(count, nodes int) (*Pods, error) {
 	namespaces := (count + perNamespace - 1) / perNamespace
 	if nodes == 0 {
@@ -123,7 +123,7 @@ func (p *Pods) appendPart(b []byte, i int, seed uint64, h hole, s state) []byte 
 		return time.Unix(h.moment-earlier(i), 0).UTC().AppendFormat(b, time.RFC3339)
 	case partSeconds:
 		return protowire.AppendVarint(b, uint64(h.moment-earlier(i))) //nolint:gosec // after 1970
-	case partBegin, partEnd: // they have no text of their own
+	case partBegin, partEnd: // these parts have no text
 	}
 	return b
 }

@@ -39,9 +39,9 @@ const (
 	partLink      // eight digits in the name of a network interface
 	partContainer // ID of one of the containers
 	partTime      // a time; all times of a pod are shifted by the same amount
-	partSeconds   // the same as a number of seconds in protobuf
-	partBegin     // beginning of a protobuf field, where its length is
-	partEnd       // its end
+	partSeconds   // a time in protobuf, as a number of seconds
+	partBegin     // beginning of a protobuf field, where the length of the field is
+	partEnd       // end of a protobuf field
 )
 
 // hole is the position of one value in a template.

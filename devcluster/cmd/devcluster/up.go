@@ -42,7 +42,7 @@ func newUp() *cobra.Command {
 		"components in addition to etcd and kube-apiserver: "+
 			"kube-controller-manager, kube-scheduler, kwok; or all, or none")
 	flags.IntVar(&o.Nodes, "nodes", 3, "number of nodes that kwok simulates")
-	flags.StringVar(&o.Dir, "dir", "", "directory for all files; it is not removed (default: a temporary directory)")
+	flags.StringVar(&o.Dir, "dir", "", "directory for all files, which is not removed at the end (default: a temporary directory)")
 	flags.StringArrayVar(&o.APIServer, "apiserver-arg", nil, "additional flag of kube-apiserver; may be repeated")
 	flags.StringArrayVar(&o.Etcd, "etcd-arg", nil, "additional flag of etcd; may be repeated")
 	flags.IntVar(&o.APIServers, "apiservers", 1,

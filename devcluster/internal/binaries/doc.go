@@ -1,8 +1,8 @@
 // Package binaries compiles the programs of a development cluster from their Go modules, and caches them.
 //
 // This module's go.mod has the versions of the programs. The servers are one binary (cmd/controlplane) with several
-// names, and kubectl is another. With Optimized, kube-apiserver is also a separate binary. The servers of an older
-// release of Kubernetes have their own module in the directory releases, and one binary each.
+// names, and kubectl is another binary. With Optimized, kube-apiserver is also a separate binary. The servers of an
+// older release of Kubernetes have their own module in the directory releases, and one binary each.
 //
 // Binaries are stored in a subdirectory of the cache directory. Its name is a hash of all inputs: sources, go.mod,
 // go.sum, flags, the Go release and the platform. A cached binary is therefore never stale. A binary is moved to its

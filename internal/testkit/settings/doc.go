@@ -1,4 +1,4 @@
-// Package settings reads the settings of tests from the environment. If none is set, every run is the same.
+// Package settings reads the settings of tests from the environment. If no variable is set, every run is the same.
 //
 //   - LISTFACADE_SEED is the seed of random tests. Further variables set how many random cases run.
 //   - LISTFACADE_SOAK is the duration of test/soak, and of random tests that have a Budget.

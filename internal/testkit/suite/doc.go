@@ -4,5 +4,5 @@
 //
 // Everything that the package starts for a test ends with the test, before the shared cluster ends. A Facade owns the
 // goroutine that serves, and Close waits for it. The first test that needs the shared cluster starts it, and Main ends
-// it. A test that stops or pauses a cluster must start its own.
+// it. A test that stops or pauses a cluster must start its own cluster.
 package suite

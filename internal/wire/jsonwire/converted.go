@@ -6,7 +6,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// appendWithout appends metadata without these annotations. It omits the member annotations if no annotation remains.
+// appendWithout appends metadata without the given annotations. It omits the member annotations if no annotation
+// remains.
 func appendWithout(dst, metadata []byte, annotations []string) []byte {
 	return appendEdited(dst, metadata, func(key, value []byte) []byte {
 		if string(key) != "annotations" || value[0] != '{' {

@@ -92,7 +92,7 @@ func (s customStyle) AppendHead(dst []byte, _ wire.ListMeta, _ wire.Content) []b
 // AppendItem implements wire.ListStyle.
 func (customStyle) AppendItem(dst []byte, it *wire.Item) []byte { return appendWhole(dst, it) }
 
-// AppendTail implements wire.ListStyle. The keys of metadata are sorted, and continue is always present.
+// AppendTail implements wire.ListStyle. In metadata, the keys are sorted, and the key continue is always present.
 func (s customStyle) AppendTail(dst []byte, meta wire.ListMeta, _ wire.Content) []byte {
 	dst = append(dst, `],"kind":"`...)
 	dst = append(dst, s.shape.listKind...)

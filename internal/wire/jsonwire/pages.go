@@ -12,9 +12,9 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/table"
 )
 
-// pageReader implements wire.PageReader. It reads plain lists and Tables without objects. kube-apiserver returns both
-// in the same order, except for kinds whose printer sorts (FlowSchemas). Therefore pageReader compares the name in
-// every row with the object.
+// pageReader implements wire.PageReader. It reads plain lists and Tables without objects. kube-apiserver sends the
+// objects and the rows in the same order, except for kinds whose printer sorts (FlowSchemas). Therefore pageReader
+// compares the name in every row with the object.
 type pageReader struct {
 	*reader
 	printed bool
@@ -57,8 +57,8 @@ func (c *cutter) head() (ListBody, error) {
 	return ListBody{}, c.Fail("list without metadata")
 }
 
-// headBehind finds the metadata of a custom resource's list, where it is the last member. Only then, one closing brace
-// and the end of the body follow the metadata.
+// headBehind finds the metadata of a custom resource's list, in which metadata is the last member. Only in such a list,
+// one closing brace and the end of the body follow the metadata.
 func headBehind(page []byte) (list ListBody, ok bool) {
 	const key = `"metadata":`
 	at := bytes.LastIndex(page, []byte(key+"{"))

@@ -7,7 +7,7 @@ import (
 )
 
 // appendPartial appends an object's PartialObjectMetadata, with metadata in the order of the Go type (semantics 6.5).
-// In built-in objects, metadata already has this order. In custom resources, it is sorted.
+// In built-in objects, metadata already has this order. In custom resources, the members of metadata are sorted.
 func (s *Shape) appendPartial(dst []byte, open *item.Opened, meta wire.MetaVersion) []byte {
 	dst = append(dst, `{"kind":"PartialObjectMetadata","apiVersion":"`...)
 	dst = append(dst, meta...)
@@ -53,7 +53,7 @@ var metadataOrder = append(plain(
 		"subresource")},
 )
 
-// appendOrdered appends an object with its members in this order. It omits nulls and unknown members.
+// appendOrdered appends an object with its members in the order o. It omits nulls and unknown members.
 func (o order) appendOrdered(dst, object []byte) []byte {
 	s := scan.Scanner{Data: object}
 	if s.Peek() != '{' {

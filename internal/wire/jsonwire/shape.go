@@ -18,14 +18,14 @@ type Shape struct {
 	// custom is true for custom-resource style, with sorted keys and with type meta in list items (semantics 7.2). It is
 	// false for built-in style (semantics 7.1).
 	custom bool
-	// rawColumns is the JSON array that the upstream sent. columns is the same, decoded.
+	// rawColumns is the JSON array of columns that the upstream sent. columns are these columns, decoded.
 	columns    []table.Column
 	rawColumns []byte
 	// ages renders the cells that contain ages; nil if there are none.
 	ages *table.Ages
 	// converted are the names of annotations that PartialObjectMetadata omits (wire.ConversionAnnotations).
 	converted []string
-	// clock returns the time that ages are relative to. If it is nil, this is the time of the response.
+	// clock returns the time that ages are relative to. If clock is nil, ages are relative to the time of the response.
 	clock func() time.Time
 
 	description wire.Description

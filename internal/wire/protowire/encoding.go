@@ -36,8 +36,8 @@ func (Encoding) Covers(d wire.Description, fields []wire.Path) bool {
 	return ok && !d.Custom
 }
 
-// Pages implements wire.Encoding. It uses lists, because a watch with initial events costs the upstream 1.5
-// times as much.
+// Pages implements wire.Encoding. It requests lists, because a watch with initial events costs the upstream 1.5 times
+// as much as a list.
 func (e Encoding) Pages(d wire.Description, ask wire.RequestFormat, fields []wire.Path) wire.Pages {
 	return wire.Pages{Objects: ask,
 		Reader: &pageReader{reader: &reader{extractor: newExtractor(d.Kind, fields), shape: newShape(d)}}}

@@ -23,7 +23,8 @@ func marksOf(data []byte, metadata, version field) item.Marks {
 	}
 }
 
-// withVersion returns the item with another resourceVersion. It adjusts the lengths of this field and of metadata.
+// withVersion returns the item with another resourceVersion. It adjusts the lengths of the fields resourceVersion and
+// metadata.
 func withVersion(it *wire.Item, rv string) wire.Item {
 	open := item.Open(it)
 	defer open.Close()

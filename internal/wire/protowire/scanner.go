@@ -53,8 +53,8 @@ func (s *scanner) bytes(f field) ([]byte, error) {
 	return s.data[f.start:f.end], nil
 }
 
-// isPlain reports whether a field is bytes in shortest encoding. Then the start of the field follows from the start of
-// its value.
+// isPlain reports whether a field is bytes in shortest encoding. Only then, the start of the field can be computed from
+// the start of its value.
 func (f field) isPlain() bool {
 	return f.wireType == protowire.BytesType && f.start-f.tag == headLen(f.number, f.end-f.start)
 }

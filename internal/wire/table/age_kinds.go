@@ -5,7 +5,7 @@ import (
 )
 
 // kindAges returns the cells with ages of a kind that is not a custom resource. An Age column counts from the creation
-// of the object. ageColumns has the other columns with ages. The rules are those of pkg/printers/internalversion in
+// of the object. ageColumns has the other columns with ages. The rules come from pkg/printers/internalversion in
 // k8s.io/kubernetes 1.37. "Created At" is a date, not an age.
 func kindAges(group, resource string, columns []Column) []staleCell {
 	special := ageColumns(group, resource)
@@ -86,8 +86,8 @@ func jobDuration(object, _ []byte, at *Clock) (string, bool) {
 	return at.since(started), true
 }
 
-// poolRequestCompleted renders the time since a ResourcePoolStatusRequest completed. This is the transition time of the
-// Complete condition, unless a Failed condition precedes it.
+// poolRequestCompleted renders the time since a ResourcePoolStatusRequest completed: the time since the transition of
+// its Complete condition. It returns false if a Failed condition precedes the Complete condition.
 func poolRequestCompleted(object, _ []byte, at *Clock) (string, bool) {
 	for condition := range scan.Elements(arrayAt(object, "status.conditions")) {
 		if textAt(condition, "status") != "True" {

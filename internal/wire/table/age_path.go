@@ -12,7 +12,7 @@ import (
 //
 //	path  = step { step }
 //	step  = "." name              a member; a backslash escapes the next character
-//	      | "['" name "']"        the same
+//	      | "['" name "']"        a member, written in brackets
 //	      | "[" index "]"         an element, from the end when negative; "[-1:]" is "[-1]"
 //	      | "[*]"                 each element
 //	      | "[?(@" path "==" quoted ")]"   each element whose text at path is equal

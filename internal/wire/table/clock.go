@@ -13,8 +13,8 @@ type Clock struct {
 	until time.Time // earliest time at which a rendered text changes; zero if none can change
 }
 
-// Until returns the earliest time at which one of the ages rendered since the last call changes; zero if there are
-// none. The result may be too early, but never too late.
+// Until returns the earliest time at which one of the ages rendered since the last call changes; zero if none was
+// rendered. The result may be too early, but never too late.
 func (c *Clock) Until() time.Time {
 	until := c.until
 	c.until = time.Time{}

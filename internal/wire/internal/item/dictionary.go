@@ -20,7 +20,7 @@ const (
 	// mostSamples is the approximate maximum of the total size of the samples, in bytes. All of them are in memory at the
 	// same time.
 	mostSamples = 4 << 20
-	// window is the size in bytes of an encoder's window. Most objects are smaller.
+	// window is the size in bytes of an encoder's window. Most objects are smaller than the window.
 	window = 256 << 10
 	// dictionaryID is in each packed item. All dictionaries have the same ID, because an item refers to its dictionary by
 	// pointer.
@@ -28,8 +28,8 @@ const (
 	// usualLevel is the compression level if fastLevel makes items too large. The next higher level makes pods in JSON a
 	// tenth smaller in four times the time.
 	usualLevel = zstd.SpeedDefault
-	// fastLevel takes half the time of usualLevel, which spends much of its time on resetting tables. fastLevel makes
-	// pods a seventh larger in JSON, and 3 % larger in protobuf.
+	// fastLevel takes half the time of usualLevel, which spends much time on resetting tables. fastLevel makes pods a
+	// seventh larger in JSON, and 3 % larger in protobuf.
 	fastLevel = zstd.SpeedFastest
 	// mostLarger is the maximum by which fastLevel may make items larger, as a fraction of their packed size.
 	mostLarger = 0.05
@@ -121,8 +121,8 @@ func tablesOf(contents [][]byte, history []byte) (made []byte, err error) {
 	})
 }
 
-// historyOf returns samples of at most dictionaryHistory bytes. Their order is random, because neighbours are too
-// similar, but the same each time.
+// historyOf returns samples of at most dictionaryHistory bytes. Their order is random, because neighbouring samples are
+// too similar. The order is the same in each call.
 func historyOf(contents [][]byte) []byte {
 	var history []byte
 	for _, i := range rand.New(rand.NewPCG(dictionaryID, dictionaryHistory)).Perm(len(contents)) {

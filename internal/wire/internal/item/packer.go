@@ -87,7 +87,7 @@ func (p *Packer) smallest(data []byte) []byte {
 }
 
 // skips reports whether to skip entropy coding, because it was useless for earlier items. Entropy coding costs more
-// than all other packing. Data that hardly shrinks without entropy coding never skips it.
+// than all other packing. Data that hardly shrinks without entropy coding is always entropy-coded.
 func (p *Packer) skips(data, plain []byte) bool {
 	if p.useless < enoughTries || !worth(len(data), len(plain)) {
 		return false
