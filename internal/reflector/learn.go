@@ -89,7 +89,7 @@ func (l *learner) learn(ctx context.Context) (*epoch, error) {
 		return nil, errRedefined
 	}
 	if custom := lane.Resource.Custom; d.style.Custom != custom {
-		return nil, fmt.Errorf("%w: the style of its lists contradicts discovery (custom resource: %t)", errRedefined, custom)
+		return nil, fmt.Errorf("%w: discovery reports custom resource: %t, but the style of its lists shows the opposite", errRedefined, custom)
 	}
 	l.known = d
 	lane.warnings.Store(&d.warnings)

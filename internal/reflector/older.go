@@ -31,7 +31,7 @@ type Selection struct {
 // Turn waits until a caller may cause a watch of the upstream. leave must be called at the end of that watch.
 type Turn func(ctx context.Context) (leave func(), err error)
 
-var errNotOlder = errors.New("no older events for this lane")
+var errNotOlder = errors.New("cannot read events from before the lane's history")
 
 // errManyOlder is the error if the events need too much memory, or too many objects have changed. A narrower selection
 // may succeed.
