@@ -22,8 +22,8 @@
 //   - A Decision is at most as old as the cache's time to live. It may be older only while reviews fail or are slow.
 //   - An unavailable upstream never turns a refusal into a permission.
 //   - Concurrent requests with the same question share one review.
-//   - Tokens of a service account share decisions only as ExtrasMode says. When sharing ends, no shared decision counts
-//     (docs/adr/0036-shared-decisions.md).
+//   - Tokens of a service account share decisions only as ExtrasMode says. When sharing ends, no shared decision is
+//     used any more (docs/adr/0036-shared-decisions.md).
 //
 // There are two authorizers. Reviews sends SubjectAccessReviews with the caller's name, UID, groups and extra. Self is
 // for one person on loopback, where every caller acts as the kubeconfig user; it sends SelfSubjectAccessReviews.
@@ -37,7 +37,7 @@
 //   - After Lost, Check delays events until the upstream has confirmed the permission: for at most Hold during an
 //     outage, and otherwise for at most maxPendingWait. Further changes do not extend this wait.
 //   - A WatchAuthorization also ends when its credential or its user becomes invalid, or after a long outage.
-//   - Reviews for watches after a change precede reviews of requests. Periodic reviews come last. A review that the
+//   - After a change, reviews for watches precede reviews of requests. Periodic reviews come last. A review that the
 //     facade did not send does not count as an outage.
 //
 // Seats bounds the reviews that a kube-apiserver answers at a time, by how fast it answers

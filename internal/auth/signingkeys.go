@@ -16,14 +16,15 @@ import (
 )
 
 const (
-	// keysFor is how long keys count after the request for them. A key that kube-apiserver no longer publishes is
+	// keysFor is how long keys are used after the request for them. A key that kube-apiserver no longer publishes is
 	// forgotten as fast as a cached TokenReview.
 	keysFor = 10 * time.Second
 	// keysEvery is the interval between requests while tokens need the keys.
 	keysEvery = 4 * time.Second
 	// keysIdle is how long the keys are still requested after their last use.
 	keysIdle = time.Minute
-	// keysWait is the timeout of the requests, so that a token waits no longer if kube-apiserver does not answer.
+	// keysWait is the timeout of fetching the keys. It also bounds how long a token waits if kube-apiserver does not
+	// answer.
 	keysWait = 2 * time.Second
 	// keysAgain is the minimum pause between requests. keysFailed is the pause after a failure before a token waits for
 	// another request.

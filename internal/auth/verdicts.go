@@ -20,7 +20,7 @@ type verdict struct {
 	share   string
 	allowed bool
 	reason  unique.Handle[string] // interned, because all verdicts by one binding have the same reason
-	asked   uint64                // epoch in which the review was sent
+	asked   uint64                // number of observed changes of permissions when the review was sent (Reviews.epoch)
 	made    time.Time
 
 	inShare, inTotal *list.Element
@@ -68,7 +68,8 @@ func (s *verdicts) forget(hash [sha256.Size]byte) {
 	}
 }
 
-// overrule drops a permission whose review was not sent in a later epoch than that of a refusal.
+// overrule drops the cached permission for a question that was refused. It keeps the permission if the permission's
+// review was sent in a later epoch than the review that ended in the refusal.
 func (s *verdicts) overrule(hash [sha256.Size]byte, asked uint64) {
 	if old := s.byHash[hash]; old != nil && old.allowed && old.asked <= asked {
 		s.drop(old)
