@@ -3,8 +3,8 @@ package cache
 import "sync/atomic"
 
 // follower brings the events of history to feeds, in order. An epoch has two: one for feeds with an anchor and one for
-// feeds without. An event concerns few feeds with an anchor, so these feeds must not wait for feeds without an anchor.
-// Fields that are not atomic are guarded by feeds.mu.
+// feeds without. An event is offered to few feeds with an anchor, but to every feed without one. The former must not
+// wait for the latter. Fields that are not atomic are guarded by feeds.mu.
 type follower struct {
 	feeds    int
 	next     int64         // position after the last event that was offered to the feeds, or is being offered

@@ -69,7 +69,8 @@ func (l *Lane) settle() (s, shown *State, err error) {
 	return l.replayable()
 }
 
-// replayable returns the written State and the visible State. Only their indexes can change while a list is expected.
+// replayable returns the written State and the visible State. While a list is expected, these States can be replaced
+// only by copies with other indexes.
 func (l *Lane) replayable() (written, shown *State, err error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()

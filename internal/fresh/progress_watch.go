@@ -108,7 +108,8 @@ func (c *Checker) bring(ctx context.Context, rv cache.RV) error {
 }
 
 // byProgressWatch starts progress watches, and probes the lane's resource. It returns the version of the probe, or 0 if
-// the probe fails. The bookmark may then be too old, so the caller has to check the lane.
+// the probe fails. Without the probe, the bookmark of a progress watch may be too old, so the caller must check which
+// version the lane reaches.
 func (c *Checker) byProgressWatch(ctx context.Context) (cache.RV, error) {
 	if c.readFromEtcd || !isPast(c.progressWatches.notBefore.Load()) {
 		return 0, ErrUnproven // without bookmarks a progress watch shows nothing

@@ -6,8 +6,8 @@ import (
 	"github.com/listfacade/listfacade/cache"
 )
 
-// Subscription adds the versions of a resource without a lane to the account. For other lanes, these versions then
-// count as accounted. One goroutine reports each change, in the order of the versions.
+// Subscription adds the versions of a resource without a lane to the account. Other lanes then treat these versions as
+// accounted. One goroutine reports each change, in the order of the versions.
 type Subscription struct {
 	resource   string
 	membership *membership
@@ -23,8 +23,8 @@ func (c *Checkers) Subscription(resource string, source Source,
 		start: start}
 }
 
-// Received records that the resource changed at a version. The version counts after comparisons in the background have
-// shown that the resource shares the lanes' etcd.
+// Received records that the resource changed at a version. Lanes ignore the version until comparisons in the background
+// have shown that the resource shares their etcd.
 func (s *Subscription) Received(rv cache.RV) {
 	s.received = true
 	s.membership.seek(s.start)
