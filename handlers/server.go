@@ -77,11 +77,11 @@ type Config struct {
 	Memory *budget.Budget
 	// WriteTimeout is how long a client may take to accept one piece of a response.
 	WriteTimeout time.Duration
-	// Draining ends after the delay of the shutdown. No watch begins after that, and open watches are ended within
-	// WatchTermination.
+	// Draining is cancelled when draining begins, after the shutdown delay. From then on, no watch begins, and the server
+	// ends open watches within WatchTermination.
 	Draining         context.Context
 	WatchTermination time.Duration
-	// Leaving ends when the server begins to refuse all requests except health and metrics; nil means never.
+	// Leaving is cancelled when the server begins to refuse all requests except health and metrics; nil means never.
 	Leaving context.Context
 	// GoawayChance is the probability, from 0 to 1, that a response makes an HTTP/2 client reconnect.
 	GoawayChance float64

@@ -11,15 +11,15 @@ import (
 
 // shutdown contains the stages of a shutdown, which are like those of kube-apiserver (doc.go).
 type shutdown struct {
-	begun    context.Context // ends when the shutdown begins
-	draining context.Context // ends when watches must end and new watches are refused
-	leaving  context.Context // ends when all other requests are refused, too
+	begun    context.Context // cancelled when the shutdown begins
+	draining context.Context // cancelled when watches must end and new watches are refused
+	leaving  context.Context // cancelled when all other requests are refused, too
 	begin    context.CancelFunc
 	drain    context.CancelFunc
 	leave    context.CancelFunc
 
 	underWay atomic.Int64  // number of requests in progress
-	idle     chan struct{} // after leaving ended, receives a value when the last request ends
+	idle     chan struct{} // after leaving is cancelled, receives a value when the last request ends
 }
 
 func newShutdown(ctx context.Context) *shutdown {
