@@ -14,7 +14,7 @@ import (
 func Encodings() []wire.Encoding { return encodings() }
 
 // encodings returns all encodings of lanes. The first one must be JSON (handlers.Config). internal/metrics,
-// internal/timeline, and internal/verify distinguish encodings by name.
+// internal/timeline, and internal/verify distinguish encodings by name. internal/price has a price for each encoding.
 func encodings() []wire.Encoding {
 	return []wire.Encoding{jsonwire.Encoding{}, protowire.Encoding{}}
 }
