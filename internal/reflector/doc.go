@@ -18,7 +18,7 @@
 //     cluster or release than before (older.go, docs/adr/0037-older-watches.md).
 //   - Objects are cut out of the upstream's lists and frames as bytes. A Table row is stored with an object only if the
 //     row names that object. Inconsistent data is an error; the lane keeps its last State while the writer retries.
-//   - While consistent reads need them, metadata watches receive the RVs of built-in resources without a lane.
+//   - While consistent reads need the RVs of built-in resources without a lane, metadata watches receive these RVs.
 //     Nothing else of these resources is stored (accounts.go, docs/adr/0033-costly-reads.md).
 //
 // What happens when a watch ends, or the upstream changes:

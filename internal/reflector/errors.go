@@ -30,7 +30,7 @@ var (
 	errElsewhere    = errors.New("the upstream is another cluster than before")
 	// After errUncertain, the new list is compared with the lane: both may come from the same kube-apiserver version.
 	errUncertain = errors.New("the version of the kube-apiserver that sent the lane's list is unknown")
-	// errEnded is wrapped by an error that ends the lane, together with the cause.
+	// errEnded marks an error that ends the lane. Such an error wraps errEnded and the cause.
 	errEnded = errors.New("lane ended")
 )
 
