@@ -108,7 +108,7 @@ func (d *Documents) begin(ctx context.Context, now time.Time) error {
 func (d *Documents) Close() error { return d.writer.Close() }
 
 // DocumentsAt returns the documents that were valid at a time, sorted by path and Accept header. All are from one
-// segment. If this segment has a document only after the time, the first content of the document is included.
+// segment. A document that this segment first received after the time is included, with its first content.
 func DocumentsAt(ctx context.Context, dir string, at time.Time) ([]Document, error) {
 	all, _, err := documents(ctx, dir, func(t time.Time) bool { return !t.After(at) })
 	return all, err

@@ -158,8 +158,8 @@ func (u *recorded) object(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// invalidShards returns the error of the shardSelector of a list or watch. The handlers forward requests with a syntax
-// error, because only kube-apiserver has the exact words of the error.
+// invalidShards returns the error of the shardSelector of a list or watch. The handlers leave syntax errors to the
+// upstream, for kube-apiserver's exact words. In a replay, those requests arrive here.
 func invalidShards(verb string, query url.Values) error {
 	if verb == "get" {
 		return nil // a get ignores the selector
