@@ -21,7 +21,7 @@ var nodeShares = []int{1, 10}
 // nodeWatchesRate is 200 updates a second.
 var nodeWatchesRate = eventRate{eventsFor: 8 * time.Second, eventEvery: 5 * time.Millisecond}
 
-// nodeEvents is the cost of updates, and the time of each until its last watch received the event.
+// nodeEvents is the cost of an update, and for each update the time until the last watch received its event.
 type nodeEvents struct {
 	cpu   time.Duration // for each update
 	taken []time.Duration

@@ -88,7 +88,8 @@ func single(t reflect.Type) reflect.Type {
 	return t
 }
 
-// walk visits the strings and messages in a message of some type, each before its content. at is the position of data.
+// walk visits the strings and messages in data, a message of type of, each before its content. at is the offset of data
+// in the outermost message.
 func (m messages) walk(data []byte, at int, of reflect.Type, visit func(span)) error {
 	fields := m.fields(of)
 	for len(data) > 0 {
