@@ -1,5 +1,4 @@
-// Package probe sends requests to HTTPS servers with the certificates of a development cluster, mainly readiness
-// checks.
+// Package probe sends requests, mainly readiness checks, to the HTTPS servers of a development cluster.
 //
 // A Client trusts only the given authority. A Get waits at most a few seconds for its response, a Post at most a
 // minute. The package starts no goroutine.
