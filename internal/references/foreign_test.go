@@ -31,7 +31,6 @@ var foreignFlags = map[string]string{
 	"resources":                       "kube-state-metrics",
 	"server":                          "kubectl",
 	"shard":                           "kube-state-metrics",
-	"token":                           "kubectl",
 	"unix-socket":                     "curl",
 	"watch":                           "kubectl get",
 	"etcd-compaction-interval":        "kube-apiserver",
