@@ -44,7 +44,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 		}
 	}
 	if c.socket != nil {
-		return n, c.socket.flush() // if the last part was empty, records are still held
+		return n, c.socket.flush() // if the last part was empty, the socket still holds records
 	}
 	return n, nil
 }

@@ -8,11 +8,12 @@ import (
 const (
 	// preface is the length in bytes of the client's connection preface before its SETTINGS (RFC 9113, 3.4).
 	preface = 24
-	// longest is the maximum length in bytes of a first SETTINGS frame that is parsed: ten times all known settings.
+	// longest is the maximum length in bytes of a first SETTINGS frame that a greeting parses. All known settings need a
+	// tenth of this length.
 	longest    = 64 * settingLen
 	settingLen = 6
-	// enlarged is the maximum payload in bytes that is announced to the server. The server keeps a buffer of its
-	// largest written frame for the life of the connection: at most 64 KiB with the header.
+	// enlarged is the maximum payload in bytes that the changed SETTINGS announce to the server. The server keeps a buffer
+	// of its largest written frame for the life of the connection: at most 64 KiB with the header.
 	enlarged = 64<<10 - headerLen
 	most     = 1<<24 - 1
 )

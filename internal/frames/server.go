@@ -15,8 +15,8 @@ func ConfigureServer(server *http.Server) error {
 	return configure(server, func(c *tls.Conn) net.Conn { return NewConn(c) })
 }
 
-// configure uses a deprecated package, because net/http cannot set the connection that HTTP/2 uses. The package is
-// still maintained. From Go 1.27 on it uses the HTTP/2 server of net/http.
+// configure uses a deprecated package, because net/http cannot set the connection that HTTP/2 uses. The deprecated
+// package is still maintained. From Go 1.27 on, it uses the HTTP/2 server of net/http.
 //
 //nolint:staticcheck // see above
 func configure(server *http.Server, wrap func(*tls.Conn) net.Conn) error {
