@@ -186,7 +186,8 @@ type stacked struct {
 	X, Width          float64
 }
 
-// stackOf draws the kinds of memory, then the used memory that no kind counts, and then the remaining mapped memory.
+// stackOf draws the kinds of memory, then the used memory that belongs to no kind, and then the remaining mapped
+// memory.
 func stackOf(m *Memory) stack {
 	const width = 400.0
 	whole := float64(max(m.Budget, m.Used, m.Mapped, 1))

@@ -1,8 +1,8 @@
 // Package page renders the operator's page as HTML, JSON or text. The page lists the problems of one facade first, and
 // then its state in tables and charts.
 //
-// A Source gathers a Status for each request. The package does no work between requests and starts no goroutine.
-// Problems are derived from the Status alone (problems.go). Each problem names its section of docs/runbook.md or
+// A Source gathers a Status for each request. The package does no work between requests and starts no goroutine. The
+// Page derives Problems from the Status alone (problems.go). Each problem names its section of docs/runbook.md or
 // docs/operating.md.
 //
 // The package promises:

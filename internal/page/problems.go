@@ -89,8 +89,8 @@ func unready(s *Status) (found []Problem) {
 	return found
 }
 
-// silentLong is the time without a response of the upstream above which the problem is critical. throttledFew is the
-// number of 429 responses to one kind of request that are tolerated in five minutes.
+// If the upstream has not responded for longer than silentLong, the problem is critical. Up to throttledFew 429
+// responses to one kind of request in five minutes are no problem.
 const (
 	silentLong   = 10 * time.Second
 	throttledFew = 3
@@ -225,7 +225,8 @@ func recent(s *Status) []oplog.Moment {
 	return s.History[max(0, len(s.History)-int(Window/oplog.HistoryStep)):]
 }
 
-// first returns the start of the first moment of the last five minutes whose count is above 0; zero if there is none.
+// first returns the start of the first moment with a count above 0, within the last five minutes; zero if there is
+// none.
 func first(s *Status, count func(*oplog.Moment) int) time.Time {
 	moments := recent(s)
 	for i := range moments {

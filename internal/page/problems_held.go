@@ -88,7 +88,7 @@ func filled(lane *Lane) string {
 	return ""
 }
 
-// nearBudget is the share of the memory budget above which its use is reported.
+// nearBudget is the share of the memory budget above which the page reports the memory in use.
 const nearBudget = 0.8
 
 func memoryWrong(s *Status) (found []Problem) {
@@ -114,7 +114,7 @@ func memoryWrong(s *Status) (found []Problem) {
 	return found
 }
 
-// nearLimit is the share of a limit above which its use is reported.
+// nearLimit is the share of a limit above which the page reports the use of the limit.
 const nearLimit = 0.9
 
 func limitsWrong(s *Status) (found []Problem) {
@@ -134,7 +134,8 @@ func limitsWrong(s *Status) (found []Problem) {
 	return found
 }
 
-// Remaining lifetime of a certificate below which it is a warning, and below which it is critical, as in the alerts.
+// A certificate whose remaining lifetime is below endsSoon is a warning, and below endsNow it is critical, as in the
+// alerts.
 const (
 	endsSoon = 7 * 24 * time.Hour
 	endsNow  = 24 * time.Hour

@@ -73,7 +73,7 @@ type Bounds struct {
 // State is the state of a lane.
 type State string
 
-// The states of lanes.
+// Values of State.
 const (
 	Synced    State = "synced"
 	Stale     State = "stale"     // the lane serves reads, but receives no messages from the upstream
@@ -105,7 +105,7 @@ type Lane struct {
 	Bytes           int64   `json:"bytes"`  // size of the objects as the upstream sent them
 	Memory          int64   `json:"memory"` // bytes of memory: objects, indexes, history and an unfinished list
 	ResourceVersion uint64  `json:"resourceVersion,omitempty"`
-	// LastEventSeconds is the time since the lane's watch of the upstream last received a change; -1 if it never did.
+	// LastEventSeconds is the time since the lane's watch of the upstream last received a change; -1 if there was none.
 	LastEventSeconds float64 `json:"lastEventSeconds"`
 	StaleSeconds     float64 `json:"staleSeconds"` // since the last message of the upstream; 0 while the watch is healthy
 	// Relists is how often the resource was listed again in the last 30 minutes. LastRelist is the time of the last
@@ -115,8 +115,8 @@ type Lane struct {
 	Watches    int       `json:"watches"`
 	LagEvents  int64     `json:"lagEvents"` // events that were not offered to watches yet
 	Expired    uint64    `json:"expired"`   // watches that ended because of slow clients, since the lane was created
-	// AuditAgeSeconds is the time since the self-audit last compared all objects. If it never did, it is the time since
-	// the lane was created.
+	// AuditAgeSeconds is the time since the self-audit last compared all objects, or since the lane was created if the
+	// self-audit never did.
 	AuditAgeSeconds float64 `json:"auditAgeSeconds"`
 	// Differed is the last difference that the self-audit found since the lane was created; null if there is none. If
 	// the lane was not listed again, a later comparison without a difference sets Differed to null.
@@ -172,8 +172,8 @@ type Upstream struct {
 	// LastError is the error of the last request without a response, and LastErrorAt its time.
 	LastError   string    `json:"lastError,omitempty"`
 	LastErrorAt time.Time `json:"lastErrorAt,omitzero"`
-	// LastFailure is the last request with no response, with 429 or 5xx, or, if it was not forwarded, with 401 or 403;
-	// null if there was none.
+	// LastFailure is the last request with no response, or with 429 or 5xx. For the facade's own requests, 401 and 403 are
+	// failures, too. LastFailure is null if there was none.
 	LastFailure *oplog.UpstreamFailure `json:"lastFailure"`
 	// Questions are the requests to the upstream in the last five minutes, by kind.
 	Questions []oplog.Question `json:"questions"`
