@@ -5,9 +5,9 @@ import "time"
 // Cost is the resources that a request has used.
 type Cost struct {
 	Bytes int64 // of the body, after compression
-	// CPU is an estimate: the time during which the request's goroutine did not wait. A write counts at most the time
-	// that it takes if the client accepts all bytes immediately. CPU includes waiting for a processor, and excludes the
-	// work of other goroutines.
+	// CPU is an estimate: the time during which the request's goroutine did not wait. Of a write, CPU includes at most the
+	// time that the write takes if the client accepts all bytes immediately. CPU also includes waiting for a processor,
+	// and excludes the work of other goroutines.
 	CPU       time.Duration
 	Objects   int64 // objects examined for the response
 	Forwarded int64 // 1 if the upstream answered

@@ -104,8 +104,8 @@ type Event struct {
 	Took        time.Duration
 	Waits       [steps]time.Duration
 
-	// Progress is the part that other goroutines read while the request is in flight; nil if no goroutine does. A copy
-	// of the Event must not contain it, because a pointer to the Progress keeps the complete response in memory.
+	// Progress is the part that other goroutines read while the request is in flight; nil if no goroutine does. A copy of
+	// the Event must not contain the pointer, because it keeps the complete response in memory.
 	Progress *Progress
 }
 

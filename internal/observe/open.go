@@ -132,8 +132,8 @@ func (p *Progress) watch(settled phase, age time.Duration) *OpenWatch {
 	return w
 }
 
-// lag returns how long events have been pending for a watch. If the upstream answers the watch, only a blocked write to
-// the client counts.
+// lag returns how long events have been pending for a watch. If the upstream answers the watch, lag returns the
+// duration of the current blocked write to the client.
 func (p *Progress) lag(settled phase, age time.Duration) time.Duration {
 	what, since := unpacked(p.pause.Load())
 	switch {

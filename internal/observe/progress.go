@@ -20,7 +20,7 @@ type Progress struct {
 	rested  atomic.Int64  // pause at the last charge if the watch rested then; 0 otherwise
 	outer   int64         // the pause that a write interrupts; used only by the request's goroutine
 	paused  atomic.Int64  // nanoseconds of pauses that have ended
-	spent   atomic.Int64  // nanoseconds of writes that count as work
+	spent   atomic.Int64  // nanoseconds of writes that are work, not waiting
 	woken   atomic.Int64  // when Wakes was last called, in nanoseconds since the request began
 	bytes   atomic.Int64  // bytes sent of the body
 	events  atomic.Int64  // events sent by a watch
@@ -74,7 +74,7 @@ const (
 func pauseOf(step Step) int64 { return int64(step) + 1 }
 
 // pauseBits is the number of bits for the pause. The other bits are the start of the pause, in nanoseconds since the
-// request began. They are enough for a year.
+// request began, and are enough for a year.
 const pauseBits = 8
 
 func packed(what int64, since time.Duration) int64 { return int64(since)<<pauseBits | what }
@@ -87,8 +87,9 @@ func (p *Progress) pauses(what int64, now time.Time) {
 	p.pause.Store(packed(what, now.Sub(p.event.Began)))
 }
 
-// resumes ends the current pause if its kind equals from. It adds the waiting time before it clears the pause.
-// Therefore a concurrent call of busy may return too short a time, but never too long a time.
+// resumes ends the current pause if the pause is of the kind from. It first adds the waiting time and then clears the
+// pause. A concurrent call of busy may then subtract the waiting time twice, and return too short a time, but never too
+// long a time.
 func (p *Progress) resumes(from int64, waited time.Duration) {
 	if what, _ := unpacked(p.pause.Load()); what == from {
 		p.paused.Add(int64(waited))
