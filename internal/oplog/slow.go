@@ -33,8 +33,8 @@ const (
 	maxSlowName = 256
 )
 
-// SlowLog logs slow requests and watches at level info, up to a rate limit. It keeps the last ones (Recent), including
-// those above the rate limit.
+// SlowLog logs slow requests and watches at level info, up to a rate limit. It keeps the last slow requests and watches
+// (Recent), also those without a line because of the rate limit.
 type SlowLog struct {
 	observe.Ignore
 	log    *zap.Logger

@@ -42,7 +42,7 @@ type Slow struct {
 
 // SlowList is a list of recent slow requests.
 type SlowList struct {
-	Total int64  `json:"total"` // since the start; a lagging watch counts each time that it is reported
+	Total int64  `json:"total"` // since the start; includes every report of a lagging watch
 	Items []Slow `json:"items"`
 }
 
@@ -63,7 +63,7 @@ type slowRing struct {
 	total int64
 }
 
-// keep adds a request. It does not keep the Event.
+// keep adds a request. It stores no reference to the Event.
 func (r *slowRing) keep(what string, took time.Duration, e *observe.Event) {
 	s := slowOf(what, took, e)
 	r.mu.Lock()
