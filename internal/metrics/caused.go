@@ -6,9 +6,8 @@ import (
 	"github.com/listfacade/listfacade/internal/price"
 )
 
-// causedWork estimates kube-apiserver's CPU for the facade's own requests. It does not count forwarded requests. It
-// also omits watches of RBAC objects and service accounts, because no metric of requests to the upstream counts these
-// watches.
+// causedWork estimates kube-apiserver's CPU for the facade's own requests. It omits forwarded requests. It also omits
+// watches of RBAC objects and service accounts, because they are in no metric of requests to the upstream.
 type causedWork struct {
 	checks, reads, watches, reviews, documents, audited atomic.Uint64
 

@@ -77,8 +77,8 @@ const (
 	scopeCluster   = "cluster"
 )
 
-// scopeLabel returns the scope of a request's path. The scope of a list or watch is its collection, even if a field
-// selector selects one object.
+// scopeLabel returns the scope of a request's path. The scope of a list or watch is the scope of the collection, even
+// if a field selector selects one object.
 func scopeLabel(e *observe.Event) string {
 	switch {
 	case e.Scope != scopeResource || e.Verb != readList && e.Verb != readWatch:

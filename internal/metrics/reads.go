@@ -45,8 +45,8 @@ func (r readMetrics) all() []prometheus.Collector {
 }
 
 // Label values that kube-apiserver uses for lists from its cache, and for lists without an index. The facade uses
-// noIndex also for lists with an index. Clients decide which labels the facade indexes, so they could add series
-// without limit.
+// noIndex also for lists with an index. Clients decide which labels the facade indexes. With a label value for each
+// index, clients could add series without limit.
 const (
 	watchCache = "watchcache"
 	noIndex    = ""

@@ -33,7 +33,7 @@ type requestMetrics struct {
 	series map[requestKey]*requestSeries
 }
 
-// requestSeries are the series in which a request is counted. A series is nil if the request is not counted in it.
+// requestSeries are the series that count a request. A nil series does not count the request.
 type requestSeries struct {
 	total, answers, forwarded, bytes, stalled prometheus.Counter
 	duration, sli, sizes, took                prometheus.Observer

@@ -80,7 +80,8 @@ func (c *watchCacheCollector) Collect(out chan<- prometheus.Metric) {
 }
 
 // look returns the lanes and the counters of each resource. It holds the mutex from reading the lanes until their
-// counts are added. Otherwise a concurrent scrape could add older values later, and the difference would count twice.
+// counts are added. Otherwise a concurrent scrape could add older values later, and the totals would include the
+// difference twice.
 func (c *watchCacheCollector) look() ([]LaneStats, map[groupResource]laneCounts) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
