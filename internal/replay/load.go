@@ -36,8 +36,8 @@ type part struct {
 	encoding string
 }
 
-// parts returns the lanes to load. If a resource was recorded only in protobuf, and its objects can be converted, it
-// gets a second lane in JSON.
+// parts returns the lanes to load. A resource that was recorded only in protobuf gets a second lane in JSON if its
+// objects can be converted.
 func (l *loader) parts() (all []part) {
 	inJSON := map[string]bool{}
 	for _, lane := range l.cut.Lanes {

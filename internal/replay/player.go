@@ -170,8 +170,8 @@ func (r *recording) playTo(rv uint64, now time.Time, log *zap.Logger) {
 func (r *recording) note(s *step) { r.last = &step{rv: s.rv, at: s.at} }
 
 // isLost reports whether the journal lacks the lane at a version and a time. If a list or damage follows the last step,
-// the lane is lost as soon as rv is newer than that step. It is also lost if the step is older than skew. If nothing
-// follows, the lane is lost when the last step is older than journal.Silence.
+// the lane is lost as soon as rv is newer than that step. The lane is also lost if that step is older than skew. If
+// nothing follows, the lane is lost when the last step is older than journal.Silence.
 func (r *recording) isLost(rv uint64, now time.Time) bool {
 	next, silent := r.steps.peek(), now.Sub(r.last.at)
 	switch {

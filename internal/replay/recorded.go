@@ -31,13 +31,13 @@ var paths = &request.RequestInfoFactory{
 	APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api"),
 }
 
-// servicesPath is the path of APIServices. The handlers read them to find the custom resources and the resources of
-// other servers.
+// servicesPath is the path of APIServices. The handlers read APIServices to find the custom resources and the resources
+// of other servers.
 const servicesPath = "/apis/apiregistration.k8s.io/v1/apiservices"
 
-// supportsSelector answers the question whether kube-apiserver applies a selector: it does. The answer is correct,
-// because the method again takes the objects for forwarded requests from the replay's own handlers. These handlers
-// apply the selector.
+// supportsSelector answers the question whether kube-apiserver applies a selector: it does. The answer is correct: for
+// forwarded requests, the method named again takes the objects from the replay's own handlers, which apply the
+// selector.
 var supportsSelector = map[string]any{"metadata": map[string]any{"shardInfo": map[string]any{}}}
 
 // ServeHTTP implements http.Handler.
@@ -105,8 +105,8 @@ func accepts(accept, mediaType string) bool {
 	return true
 }
 
-// services returns the APIServices of the recorded resources. All other group versions count as served by other
-// servers, so that the handlers forward requests for them.
+// services returns the APIServices of the recorded resources. They say that other servers serve all other group
+// versions, so that the handlers forward requests for these.
 func (u *recorded) services() any {
 	type object = map[string]any
 	items, seen := []object{}, map[schema.GroupVersion]bool{}

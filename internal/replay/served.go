@@ -27,7 +27,7 @@ type served struct {
 }
 
 // newServed reads the resources that discovery has at the replayed moment, and the resources that are defined later.
-// The discovery that clients receive decides which of them are visible.
+// Which of these resources a client sees depends on the discovery documents that the client receives.
 func newServed(ctx context.Context, d, later *documents, now func() time.Time) (*served, error) {
 	s := &served{documents: d, later: later, resources: map[schema.GroupVersionResource]upstream.Resource{},
 		encodings: facade.Encodings(), now: now, writes: new(sync.RWMutex)}
