@@ -6,9 +6,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// manyBytes is the size of a block's records, in bytes, from which the block is compressed even if each payload is
-// compressed already. This saves space because similar objects, and successive versions of an object, have much in
-// common.
+// A block with at least manyBytes bytes of records is compressed even if each payload is compressed already. This saves
+// space because similar objects, and successive versions of an object, have much in common.
 const manyBytes = 64 << 10
 
 // builder collects records until they fill a block. Its buffers are reused, so a process needs only one builder per

@@ -48,9 +48,9 @@ type laneSegments struct {
 	all  []Segment // readable segments
 }
 
-// CutAt returns the cut at a time, from the records up to that time. Its cluster is the one with the latest record. Its
-// RV is the highest that a lane of the cluster recorded, or 0 without records. For each lane, the record that was
-// written last counts, even if the clock went back.
+// CutAt returns the cut at a time, from the records up to that time. The cut's cluster is the one with the latest
+// record. The cut's RV is the highest that a lane of the cluster recorded, or 0 without records. In each lane, CutAt
+// looks at the record that was written last, even if the clock went back.
 func CutAt(ctx context.Context, dir string, at time.Time) (Cut, error) {
 	lanes, err := readable(dir)
 	if err != nil {
@@ -80,7 +80,7 @@ func CutAt(ctx context.Context, dir string, at time.Time) (Cut, error) {
 	return cut, nil
 }
 
-// CutAtVersion returns the cut at a resourceVersion. Its cluster is the one with the latest record.
+// CutAtVersion returns the cut at a resourceVersion. The cut's cluster is the one with the latest record.
 func CutAtVersion(dir string, rv uint64) (Cut, error) {
 	lanes, err := readable(dir)
 	if err != nil {

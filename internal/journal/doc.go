@@ -1,5 +1,6 @@
 // Package journal reads and writes the files of the journal. They contain the objects of each lane at a moment, the
-// later events, and the upstream's discovery documents. The payloads of a lane's records are not interpreted.
+// later events, and the upstream's discovery documents. The package does not interpret the payloads of a lane's
+// records.
 //
 // # Directory
 //
@@ -53,7 +54,8 @@
 // can write to the directory can create valid files.
 //
 // Start.After says that a segment continues the previous segment without a hole. It has the random number and the size
-// of the previous segment. A segment that lost its end is therefore not continued (Segment.Continues).
+// of the previous segment. A segment that lost its end has another size, so no segment continues it
+// (Segment.Continues).
 //
 // Order does not depend on the clock: sequence numbers order segments, and blocks are in the order of writing. A
 // look-up by time considers the records up to that time. It returns the record that was written last, even if the clock

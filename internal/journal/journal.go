@@ -126,7 +126,7 @@ func (j *Journal) builder() *builder {
 	return &builder{zip: j.zip}
 }
 
-// release makes a builder available to other writers, unless a large record has made it large.
+// release makes a builder available to other writers, unless a large record has enlarged the builder.
 func (j *Journal) release(b *builder) {
 	if cap(b.block)+cap(b.packed) <= 4*blockSize {
 		j.builders.Put(b)

@@ -13,7 +13,8 @@ import (
 )
 
 // syncEvery is the number of bytes of a checkpoint after which the file is synced. The end of the context cannot
-// interrupt a sync. With a single sync at the end of the checkpoint, that sync would take most of the time.
+// interrupt a sync. A single sync at the end would take most of the checkpoint's time, and a caller whose context ends
+// would wait for it.
 const syncEvery = 32 << 20
 
 type disk interface {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Records returns the segment's records in the order of writing: the checkpoint, then the events. It ends without an
-// error at a torn end. At damage before that, it yields ErrDamaged; the records before the damage are valid. It yields
-// fs.ErrNotExist if the segment was removed, and the context's cause if the context ends. The writer may append
+// Records returns the segment's records in the order of writing: the checkpoint, then the events. Records ends without
+// an error at a torn end. At damage before the end, it yields ErrDamaged; the records before the damage are valid. It
+// yields fs.ErrNotExist if the segment was removed, and the context's cause if the context ends. The writer may append
 // meanwhile.
 func (s *Segment) Records(ctx context.Context) iter.Seq2[Record, error] {
 	return s.read(ctx, func(*header) bool { return true })
@@ -48,7 +48,7 @@ func (s *Segment) read(ctx context.Context, selects func(*header) bool) iter.Seq
 	}
 }
 
-// at returns the last record at or before a time, in the order of writing. The checkpoint counts as a record. If the
+// at returns the last record at or before a time, in the order of writing. at treats the checkpoint as a record. If the
 // segment is damaged, at considers only the records before the damage.
 func (s *Segment) at(ctx context.Context, t time.Time) (rv uint64, recorded time.Time, err error) {
 	rv, recorded = s.RV, s.Time

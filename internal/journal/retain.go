@@ -26,8 +26,8 @@ type Kept struct {
 type kept struct {
 	file
 	bytes int64
-	// changed is the latest time at which this file or an earlier one of the lane was modified. For documents, the next
-	// file counts instead of this file, because documents are valid until the next segment begins.
+	// changed is the latest modification time of this file and the earlier files of the lane. For documents, the time of
+	// the next file replaces the time of this file, because documents are valid until the next segment begins.
 	changed time.Time
 	stays   bool // newest segment of a lane with a writer, or of documents
 }

@@ -30,8 +30,8 @@ func (i *Identity) Same(other *Identity) bool {
 		i.Generation == other.Generation
 }
 
-// Position is a place in a lane's journal: the end of a segment's records at some moment. The zero Position means that
-// there is none.
+// Position is a place in a lane's journal: the end of a segment's records at some moment. The zero Position stands for
+// no place.
 type Position struct {
 	Sequence uint64 `json:",omitempty"` // number of the segment in its lane
 	ID       uint64 `json:",omitempty"` // random number of the segment

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// leastEvents is the size of a segment's events, in bytes, up to which only its age makes it Due.
+	// A segment with at most leastEvents bytes of events is Due only because of its age.
 	leastEvents = 4 << 20
 	// eventsPerCheckpoint is the ratio of a segment's events to its checkpoint, in bytes, at which the segment ends.
 	eventsPerCheckpoint = 8
@@ -124,8 +124,8 @@ func (w *Writer) Position() Position {
 	return Position{w.current.sequence, w.current.id, w.current.size}
 }
 
-// Due reports whether the lane needs a new segment: none is open, or the open one is full. It is full if its events
-// take much more space than its checkpoint, or if it has reached its part of a limit.
+// Due reports whether the lane needs a new segment: none is open, or the open one is full. A segment is full if its
+// events take much more space than its checkpoint, or if the segment has reached its part of a limit.
 func (w *Writer) Due(now time.Time, limits Limits) bool {
 	o := w.current
 	if o == nil {
