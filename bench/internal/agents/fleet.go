@@ -27,7 +27,7 @@ type Config struct {
 	Openers int
 	// Header returns the headers of the requests on a connection. It may be nil.
 	Header func(connection int) []hpack.HeaderField
-	// Stamp is the text before the time of an event, in nanoseconds since 1970. Without it, no delays are recorded.
+	// Stamp is the text before the time of an event, in nanoseconds since 1970. Without Stamp, a Fleet records no delays.
 	Stamp string
 	// Once leaves a watch closed after the server has ended it.
 	Once bool

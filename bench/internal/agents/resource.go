@@ -26,7 +26,8 @@ type resource struct {
 }
 
 const (
-	// headBytes is the maximum length of the kept beginning of an event or a list. It contains version and stamp.
+	// headBytes is the maximum length of the kept beginning of an event or a list. The beginning contains version and
+	// stamp.
 	headBytes = 8 << 10
 	// watchSeconds is longer than the benchmark.
 	watchSeconds = "3000"

@@ -49,7 +49,7 @@ func lengthsAround(spots []spot, lengths []span) (around []spot) {
 
 // span is the position of a string or message.
 type span struct {
-	length   int // position of its length, which from follows
+	length   int // position of the length; the content begins after it, at from
 	from, to int
 	of       reflect.Type
 }

@@ -102,7 +102,7 @@ func TestPodsAreDistinctAndInOrder(t *testing.T) {
 	}
 }
 
-// keeping is a writer that fails and, as HTTP/2 may, still reads what it was given.
+// keeping is a writer that fails and, as HTTP/2 may, still reads the bytes that it was given.
 type keeping struct {
 	http.ResponseWriter
 	given []byte
