@@ -66,7 +66,7 @@ func continues(before, data []byte) bool {
 		bytes.Equal(before[5:headerLen], data[5:headerLen])
 }
 
-// Whatever the server writes, the client receives the same data in frames that it accepts.
+// For all writes of the server, the client receives the same data, in frames that the client accepts.
 func TestCutterKeepsFrames(t *testing.T) {
 	r := settings.Random(t)
 	for range 150 {
@@ -172,7 +172,7 @@ func (w *writes) Write(p []byte) (int, error) {
 	return len(p), w.fail
 }
 
-// Held records are written together with the next record that is not held. An error of that write is returned.
+// The socket writes held records together with the next record that is not held, and returns an error of that write.
 func TestSocketWritesHeldRecordsTogether(t *testing.T) {
 	w := &writes{}
 	s := &socket{Conn: w}

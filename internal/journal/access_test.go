@@ -44,7 +44,8 @@ func TestOneProcessWrites(t *testing.T) {
 	}
 }
 
-// TestUnfinishedSegmentsAreRemoved checks that Open removes what an earlier process did not finish, and nothing else.
+// TestUnfinishedSegmentsAreRemoved checks that Open removes the segments that an earlier process did not finish, and
+// nothing else.
 func TestUnfinishedSegmentsAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	lane := filepath.Join(dir, lanesDir, "pods")

@@ -16,13 +16,13 @@ func at(rv uint64, seconds int) Record {
 	return r
 }
 
-// found is what a cut says about one lane.
+// found is the result of a cut for one lane.
 type found struct {
 	segment uint64
 	Certainty
 }
 
-// laneOf returns what a cut says about a lane.
+// laneOf returns the result of a cut for a lane.
 func laneOf(c Cut, name string) found {
 	for _, l := range c.Lanes {
 		if l.Lane == name {
@@ -100,7 +100,7 @@ func TestCutAfterClockWentBack(t *testing.T) {
 	}
 }
 
-// TestCutOfOneCluster checks that a cut has the lanes of one cluster: that which was recorded last at the time.
+// TestCutOfOneCluster checks that a cut has the lanes of one cluster: the cluster that was recorded last at the time.
 func TestCutOfOneCluster(t *testing.T) {
 	dir := t.TempDir()
 	j := opened(t, dir)

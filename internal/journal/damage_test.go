@@ -37,7 +37,7 @@ func example(t testing.TB, ends func(*Writer)) (content []byte, records []Record
 	return content, records
 }
 
-// crashed and closed are the ends of a process that is killed, and of one that is not.
+// crashed is the end of a process that is killed, and closed is the end of any other process.
 func crashed(*Writer)  {}
 func closed(w *Writer) { _ = w.Close() }
 
@@ -210,7 +210,7 @@ func TestInvalidContent(t *testing.T) {
 }
 
 // TestMisplacedBlocks drops, repeats and exchanges blocks, as a disk that loses writes may. Reading ends before the
-// first block that is not in its place, with an error if a later one is.
+// first block that is not in its place, with an error if a later block is in its place.
 func TestMisplacedBlocks(t *testing.T) {
 	content, want := example(t, closed)
 	at := append(offsets(t, content), len(content))

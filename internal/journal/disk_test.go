@@ -57,8 +57,8 @@ func faulty(j *Journal, d faultyDisk) (room *int64) {
 	return d.room
 }
 
-// TestFullDisk lets the disk become full after each number of bytes. What was written before stays readable, and the
-// failed records are written again when there is room.
+// TestFullDisk lets the disk become full after each number of bytes. Records that were written before stay readable,
+// and the failed records are written again when there is room.
 func TestFullDisk(t *testing.T) {
 	first, second := []Record{object(1, "ns/a")}, []Record{event(Upsert, 6, "ns/a"), dictionary("two"), event(Upsert, 7, "ns/b")}
 	for room := int64(0); ; room += int64(settings.Amount(29, 1)) {
@@ -235,7 +235,7 @@ func TestHangingDisk(t *testing.T) {
 	}
 }
 
-// nowhere is a disk that only counts.
+// nowhere is a disk that only records the sizes of writes and of unsynced data.
 type nowhere struct{ largest, unsynced, mostUnsynced int }
 
 // WriteAt implements io.WriterAt.
@@ -310,7 +310,7 @@ func TestEndOfContext(t *testing.T) {
 	}
 }
 
-// TestInvalidRecords checks that records that do not belong in a place are refused.
+// TestInvalidRecords checks that Append refuses records of a wrong kind, order or size.
 func TestInvalidRecords(t *testing.T) {
 	dir := t.TempDir()
 	w := opened(t, dir).Lane("pods")

@@ -89,7 +89,7 @@ func collect(records iter.Seq2[Record, error]) (all []Record, err error) {
 	return all, nil
 }
 
-// same fails the test unless records are equal but for Plain, which is not stored.
+// same fails the test unless records are equal, except for Plain, which is not stored.
 func same(t testing.TB, want, got []Record) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Record{}, "Plain"), cmpopts.EquateEmpty()); diff != "" {

@@ -50,7 +50,7 @@ func (c content) objects() (all []Record) {
 	return all
 }
 
-// restored returns the content at the end of a lane's newest segments, and where it is.
+// restored returns the content at the end of a lane's newest segments, and the position of that end.
 func restored(t *testing.T, dir string) (c content, rv uint64, at Position) {
 	c = content{}
 	run := Run(listed(t, dir, "pods"), time.Time{})

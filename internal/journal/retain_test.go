@@ -117,8 +117,8 @@ func TestRetainRemovesOldestOfLaneFirst(t *testing.T) {
 	}
 }
 
-// TestSequenceNumbersGoOn checks that a lane's next segment has a higher number than all that a writer wrote, and that
-// an empty directory of a lane without a writer is removed.
+// TestSequenceNumbersGoOn checks that a lane's next segment has a higher number than all earlier segments, and that an
+// empty directory of a lane without a writer is removed.
 func TestSequenceNumbersGoOn(t *testing.T) {
 	dir := t.TempDir()
 	j := opened(t, dir)

@@ -36,8 +36,8 @@ func (m *Metrics) countAll(gvr schema.GroupVersionResource) {
 	m.SelfAuditRelisted(gvr, "json")
 }
 
-// TestSeriesOfGoneLanesEnd: the counters of a lane that has ended remain for seriesKept and are then deleted. So are
-// those of a lane that no scrape has seen.
+// TestSeriesOfGoneLanesEnd: the counters of a lane that has ended remain for seriesKept and are then deleted. The same
+// applies to counters of a lane that no scrape has seen.
 func TestSeriesOfGoneLanesEnd(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		pods := LaneStats{Version: "v1", Resource: "pods", Encoding: "json", Synced: true, Applied: 1}

@@ -136,7 +136,7 @@ func TestVerbsAndScopes(t *testing.T) {
 	}
 }
 
-// The peak is the maximum of this second and the one before, and at least the current number.
+// The peak is the maximum of this second and the previous second, and at least the current number.
 func TestPeak(t *testing.T) {
 	var p peak
 	at := time.Unix(1<<32-1, 0) // the lower 32 bits overflow

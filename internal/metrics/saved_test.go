@@ -17,7 +17,8 @@ func read(verb, encoding string, objects int, bytes int64) *observe.Event {
 	}
 }
 
-// Reads from the cache are saved at their price. Forwarded, refused and unknown ones are not.
+// Reads from the cache are saved at their price. Forwarded, refused and failed reads, and reads of undiscovered
+// resources, save nothing.
 func TestSavedAreReadsFromTheCache(t *testing.T) {
 	m := New(Sources{})
 	for _, change := range []func(*observe.Event){
@@ -49,7 +50,7 @@ func TestSavedAreReadsFromTheCache(t *testing.T) {
 	}
 }
 
-// What the facade costs kube-apiserver is counted by purpose, and stays when a lane ends.
+// The CPU that the facade costs kube-apiserver is counted by purpose, and does not decrease when a lane ends.
 func TestCausedWorkRemains(t *testing.T) {
 	lane := LaneStats{Version: "v1", Resource: "pods", Encoding: "json", Began: time.Unix(1, 0), Synced: true, Objects: 20_000, ObjectBytes: 306_800_000, Epochs: 1}
 	running := []LaneStats{lane}

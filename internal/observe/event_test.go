@@ -23,7 +23,7 @@ func (c *calls) Answering(*Event)      { c.all = append(c.all, "answering") }
 func (c *calls) Lagging(*Event, Lag)   { c.all = append(c.all, "lagging") }
 func (c *calls) Done(*Event)           { c.all = append(c.all, "done") }
 
-// Each of several observers receives every stage, and can refuse a request. Ignore lets it pass.
+// Each of several observers receives every stage, and can refuse a request. Ignore refuses no request.
 func TestEveryObserverReceivesEveryStage(t *testing.T) {
 	first, second := &calls{}, &calls{err: errors.New("no")}
 	observers, e := Observers{first, Ignore{}, second, Ignore{}}, &Event{}

@@ -53,7 +53,7 @@ func TestSlowRequestIsLogged(t *testing.T) {
 	}
 }
 
-// Text from clients is shown on terminals. It must not contain control characters, nor be long.
+// Terminals show text from clients, so the text must be short and must not contain control characters.
 func TestSlowLinesArePrintable(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
 	bad := "\x1b[2J" + strings.Repeat("x", 1000)
@@ -84,7 +84,7 @@ func TestLongRunningRequestIsSlowToBegin(t *testing.T) {
 	}
 }
 
-// Without a threshold nothing is slow, and lines above the log's level do not count as omitted.
+// Without a threshold, no request is slow. The number of omitted lines does not include lines below the log's level.
 func TestSlowLogCanBeDisabled(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
 	NewSlowLog(zap.New(core), SlowLimits{}).Done(&observe.Event{Took: time.Hour})

@@ -105,7 +105,7 @@ func TestEveryTableIsJSONAndText(t *testing.T) {
 	}
 }
 
-// The tile shows processors: what the facade itself costs kube-apiserver is subtracted.
+// The tile shows saved processors, without those that kube-apiserver needs for the facade's own requests.
 func TestSavedProcessorsAreShown(t *testing.T) {
 	s := wellStatus()
 	html := answered(t, of(s), Path, "", "text/html")
@@ -193,7 +193,7 @@ func TestEmptyStatusIsShown(t *testing.T) {
 	}
 }
 
-// Each kind of problem is reported with its severity and a link. A healthy facade has none.
+// Each kind of problem is reported with its severity and a link. A healthy facade has no problems.
 func TestProblemsAreReported(t *testing.T) {
 	if found := judge(wellStatus()); len(found) != 0 {
 		t.Errorf("got %+v of a healthy facade, want none", found)
@@ -263,7 +263,7 @@ func TestProblemsAreReported(t *testing.T) {
 	}
 }
 
-// A problem names its document by the path in the repository, and by a URL if the repository's is known.
+// A problem names its document by the path in the repository, and by a URL if the URL of the repository is known.
 func TestProblemsNameTheirDocument(t *testing.T) {
 	for repository, want := range map[string]string{"": "docs/", "https://git.example.com/x": "https://git.example.com/x/docs/"} {
 		s := illStatus()

@@ -55,7 +55,7 @@ func TestCommandServes(t *testing.T) {
 	}
 }
 
-// A version is found without a look at the context, so the first read that ends is that of the lanes.
+// Open finds a version without a look at the context, so reading the lanes is the first step that the context ends.
 func TestLoadingIsInterrupted(t *testing.T) {
 	w := shop(t)
 	w.close()

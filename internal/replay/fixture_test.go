@@ -120,13 +120,14 @@ func (w *writer) lane(k kind) (string, *journal.Writer) {
 	return name, w.lanes[name]
 }
 
-// begin begins a segment at a version. It continues the one before if after is its position.
+// begin begins a segment at a version. The segment continues the previous segment if after is the position of that
+// segment.
 func (w *writer) begin(k kind, rv uint64, after journal.Position, objects ...journal.Record) {
 	w.t.Helper()
 	w.beginAt(at(rv), k, rv, after, objects...)
 }
 
-// beginAt is begin at a time that is not that of the version.
+// beginAt is begin with another time than the time of the version.
 func (w *writer) beginAt(when time.Time, k kind, rv uint64, after journal.Position, objects ...journal.Record) {
 	w.t.Helper()
 	_, lane := w.lane(k)

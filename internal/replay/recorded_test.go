@@ -14,7 +14,7 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// What the journal does not have is refused, and the refusal says so.
+// Requests for data that the journal lacks are refused, and the refusal names the missing data.
 func TestRefusals(t *testing.T) {
 	w := shop(t)
 	w.close()
@@ -138,7 +138,7 @@ func TestReviewsAllowReads(t *testing.T) {
 	}
 }
 
-// A client that prefers what the journal lacks, but accepts plain JSON, receives plain JSON.
+// A client that prefers a representation that the journal lacks, but accepts plain JSON, receives plain JSON.
 func TestPlainObjectsReplaceWhatIsMissing(t *testing.T) {
 	w := shop(t)
 	w.close()
@@ -171,7 +171,7 @@ func TestSelectableFieldsOfCustomResources(t *testing.T) {
 	}
 }
 
-// A resource that is defined after the moment is served as soon as time has come.
+// A resource that is defined after the moment is served from the time of its definition on.
 func TestLaterResourcesAreReplayed(t *testing.T) {
 	things := kindOf("ex.io", "v1", "things", "Thing")
 	things.Custom = true

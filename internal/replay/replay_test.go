@@ -174,7 +174,7 @@ func TestRestoredClusterIsNotPartOfEarlierMoments(t *testing.T) {
 	}
 }
 
-// A segment that continues the one before is no hole.
+// There is no hole before a segment that continues the previous segment.
 func TestSegmentContinues(t *testing.T) {
 	w := shop(t)
 	_, lane := w.lane(configMaps)
@@ -205,7 +205,7 @@ func TestAgesAreThoseOfTheMoment(t *testing.T) {
 	}
 }
 
-// Another kube-apiserver may print other columns. The replay then has these, and ends watches.
+// Another kube-apiserver may print other columns. The replay then has the new columns, and ends watches.
 func TestColumnsChangeWithTheRecordedVersion(t *testing.T) {
 	before := configMaps
 	before.accept = "application/json;as=Table;v=v1;g=meta.k8s.io"

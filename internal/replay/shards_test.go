@@ -20,7 +20,7 @@ var halves = [...]string{
 	"shardRange(object.metadata.uid, '0x8000000000000000', '0x10000000000000000')",
 }
 
-// inHalves are the names of the objects of shards, by the half of all hashes that has the hash of the UID.
+// inHalves are the names of the objects of shards, by the half of all hashes to which the hash of the UID belongs.
 var inHalves = [len(halves)][]string{{"0-object", "3-object", "4-object"}, {"1-object", "2-object", "5-object"}}
 
 // acceptHeaders are those of clients that accept plain JSON. The journal of shards has neither protobuf nor Tables.
@@ -48,7 +48,7 @@ func shards(t *testing.T) *writer {
 
 func shardQuery(selector string) string { return "shardSelector=" + url.QueryEscape(selector) }
 
-// Clients receive the lists of shards whatever they prefer, as from a facade. Pages and other selectors apply, too.
+// Clients receive the lists of shards with each Accept header, as from a facade. Pages and other selectors apply, too.
 func TestShards(t *testing.T) {
 	s := serve(t, shards(t).dir, "110")
 	for _, accept := range acceptHeaders {
@@ -80,7 +80,7 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// A watch of a shard receives the events of its objects only, whatever its client prefers.
+// A watch of a shard receives only the events of the shard's objects, with each Accept header.
 func TestWatchesOfShards(t *testing.T) {
 	s := serve(t, shards(t).dir, "110")
 	watches := map[string][]func(int) string{}
