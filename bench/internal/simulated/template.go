@@ -18,7 +18,7 @@ import (
 // first change.
 const StampKey = "bench.listfacade.dev/sent"
 
-// Placeholder values of the template's pod. newTemplate searches the pod's JSON for these values.
+// Placeholder values of the template's pod. spotsOf searches an encoding of the pod for these values.
 const (
 	versionMark = "7700000000077"
 	stampMark   = "8800000000000000088"
