@@ -31,6 +31,8 @@
 //   - No request waits only to collect more readers. Few requests are in flight at a time, and new readers share the
 //     next one (question_seats.go).
 //   - If no check succeeds, the result is an error, usually ErrUnproven.
+//   - A lane that a check contradicts is confirmed by no check until it is listed again. The result of a check is about
+//     the list that the lane had when the check began, not about a later one (trust.go).
 //
 // Requests run in goroutines that Filler.Start and the start functions of Checkers create and own. A goroutine of a
 // progress watch ends before the goroutine that started it.

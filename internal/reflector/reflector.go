@@ -88,12 +88,6 @@ func (r *Reflector) Reach(ctx context.Context, rv cache.RV, answer fresh.Answer)
 // version.
 func (r *Reflector) Advance(ctx context.Context) (cache.RV, error) { return r.checker.Advance(ctx) }
 
-// SetBack implements fresh.Filler.
-func (r *Reflector) SetBack() { r.contradict(errRestored) }
-
-// Contradicted implements fresh.Filler.
-func (r *Reflector) Contradicted() { r.contradict(errContradicted) }
-
 // OlderBytes returns the memory of the events from before the lane's history.
 func (r *Reflector) OlderBytes() int64 { return r.older.bytes.Load() }
 
