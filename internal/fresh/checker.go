@@ -129,8 +129,8 @@ func (c *Checker) Now(ctx context.Context) (cache.RV, error) {
 
 // Recent returns a State that includes every write finished before the request arrived, and the freshness check that
 // confirmed this. It returns ErrUnproven if no check could confirm a State at a lower cost than the upstream's own
-// answer. The caller then forwards the request. ctx is the request's context: a forwarded small read counts as a
-// waiting reader until ctx ends.
+// answer. The caller then forwards the request. It returns ErrContradicted if the lane is contradicted. ctx is the
+// request's context: a forwarded small read counts as a waiting reader until ctx ends.
 func (c *Checker) Recent(ctx context.Context, arrived time.Time, answer Answer) (*cache.State, Check, error) {
 	if synced := c.synced.Load(); synced != nil && arrived.Before(*synced) {
 		state, err := c.lane.State() // the lane was filled after the request arrived
@@ -175,7 +175,7 @@ func (c *Checker) runChecks(ctx context.Context, answer Answer) (*cache.State, C
 	}
 	switch {
 	case c.Contradicted():
-		return nil, byUpstream, ErrUnproven
+		return nil, byUpstream, ErrContradicted
 	case c.defined.unreadable():
 		return nil, byUpstream, ErrUnproven
 	}
@@ -219,14 +219,14 @@ func (c *Checker) runChecks(ctx context.Context, answer Answer) (*cache.State, C
 // Reach brings the lane up to a resourceVersion that it has possibly not received because its resource is quiet. It
 // returns nil when the lane has reached that version, and ErrAhead if the upstream has not reached it. It returns
 // ErrUnproven if no check could bring the lane there at a lower cost than the upstream's own answer. It returns
-// ErrContradicted if a check finds that the lane is wrong, even if the lane has reached that version.
+// ErrContradicted if the lane is contradicted. It may return nil for a contradicted lane that has reached that version.
 func (c *Checker) Reach(ctx context.Context, want cache.RV, answer Answer) error {
 	if _, err := c.lane.WaitFor(ctx, want, grace); err == nil {
 		return nil // the usual case: the client read or wrote the version a moment ago
 	}
 	began := c.trust.present.Load()
 	if c.Contradicted() {
-		return ErrUnproven
+		return ErrContradicted
 	}
 	c.readers.Add(1)
 	defer c.readers.Add(-1)

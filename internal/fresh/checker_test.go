@@ -364,8 +364,8 @@ func testContradiction(t *testing.T, answer Answer) {
 		}
 		<-quiet.checker.Doubted()
 		// Until it is listed again, no check succeeds. That includes a probe at the same version.
-		if _, _, err := quiet.checker.Recent(t.Context(), time.Now(), Endless()); !errors.Is(err, ErrUnproven) {
-			t.Errorf("before the new list: got %v, want ErrUnproven", err)
+		if _, _, err := quiet.checker.Recent(t.Context(), time.Now(), Endless()); !errors.Is(err, ErrContradicted) {
+			t.Errorf("before the new list: got %v, want ErrContradicted", err)
 		}
 		quiet.lane.Replace(rv, nil, []*cache.Object{cache.NewObject(things.Attributes(selectors.Identity{Namespace: "ns", Name: "b"}, nil, nil), rv, wire.Item{})})
 		quiet.checker.Replaced()

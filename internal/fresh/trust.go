@@ -1,15 +1,16 @@
 package fresh
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 )
 
-// trust records whether a check has found that the lane is wrong. A wrong lane must be listed again, and must not answer
-// before that.
+// trust records whether a check has found that the lane is wrong. A wrong lane must be listed again, and must not
+// answer before that.
 //
-// A check may end after the new list that another check caused. So each check notes the listing with which it began, and
-// its result is about this listing only.
+// A check may end after the new list that another check caused. So each check notes the listing with which it began,
+// and its result is about this listing only.
 type trust struct {
 	wrong   atomic.Bool // whether present is wrong; the only field that an answer from the cache needs
 	present atomic.Pointer[listing]
@@ -79,3 +80,10 @@ func (c *Checker) Doubted() <-chan struct{} { return c.trust.present.Load().foun
 
 // Replaced records that the lane was listed again.
 func (c *Checker) Replaced() { c.trust.replace() }
+
+// Forwards reports whether the upstream may answer a read in place of a contradicted lane. Costly answers count for the
+// limit of forwarded answers (maxForwarded). ctx is the request's context. If Forwards returns false, the caller has to
+// wait for the new list.
+func (c *Checker) Forwards(ctx context.Context, answer Answer) bool {
+	return !answer.isCostly() || c.takeForwarded(ctx, answer)
+}

@@ -3,6 +3,7 @@ package fresh
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -81,3 +82,41 @@ func (slowDefinition) Bytes() int { return 1000 }
 
 // Confirm implements Definition.
 func (slowDefinition) Confirm(context.Context) error { <-time.After(time.Second); return nil }
+
+// The readers of a contradicted lane are forwarded within the limit of other forwarded costly answers. The limit does
+// not count cheap answers.
+func TestForwardedReadersOfContradictedLaneAreLimited(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		quiet := newUpstream(t, "quiet").lanes["quiet"]
+		quiet.stored = map[string]cache.RV{"ns/b": 1} // as in another history
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var readers sync.WaitGroup
+		var mu sync.Mutex
+		forwarded := 0
+		for range 100 {
+			readers.Go(func() {
+				if _, _, err := quiet.checker.Recent(ctx, time.Now(), page); !errors.Is(err, ErrContradicted) {
+					t.Errorf("got %v, want ErrContradicted", err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if quiet.checker.Forwards(ctx, page) {
+					forwarded++
+				}
+			})
+		}
+		readers.Wait()
+		if want := int(maxForwarded / page.price()); forwarded != want || quiet.opened() != 0 {
+			t.Errorf("got %d forwarded and %d progress watches, want %d and none", forwarded, quiet.opened(), want)
+		}
+		if !quiet.checker.Forwards(ctx, some) || quiet.checker.Forwards(ctx, Endless()) {
+			t.Error("got a cheap answer refused or an endless one forwarded")
+		}
+		cancel()
+		<-time.After(time.Millisecond)
+		if !quiet.checker.Forwards(t.Context(), page) {
+			t.Error("got a costly answer refused after the others, want it forwarded")
+		}
+	})
+}

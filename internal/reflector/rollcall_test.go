@@ -332,7 +332,7 @@ func TestLateContradictionDoesNotRelistAgain(t *testing.T) {
 		readers.Wait()
 		close(listed)
 		elapse(time.Minute)
-		if r.Asked(testkit.AskRoll) != 2 || r.contradicted.Load() != 1 || r.relisted.Load() != 1 || lane.checker.Contradicted() {
+		if r.Asked(testkit.AskRoll) != 2 || r.contradicted.Load() != 1 || r.relisted.Load() != 1 || lane.Contradicted() {
 			t.Errorf("got %d roll calls, %d contradictions and %d relists, want 2, 1 and 1", r.Asked(testkit.AskRoll),
 				r.contradicted.Load(), r.relisted.Load())
 		}
