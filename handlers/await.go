@@ -33,7 +33,7 @@ func (g *authorizationCheck) await(ctx context.Context, q *Request, lane Lane) e
 		return nil // a refusal needs only the lane's kind
 	}
 	defer q.Event.Waited(observe.Syncing, q.Event.Waiting(observe.Syncing))
-	key := q.resource.GVR.String() + " " + q.media.encoding.Name()
+	key := q.laneKey()
 	if q.isCheap() {
 		if leave, err := g.waiting.Join(key + " cheap"); err == nil { // on error, the request does not wait
 			defer leave()
@@ -41,6 +41,16 @@ func (g *authorizationCheck) await(ctx context.Context, q *Request, lane Lane) e
 		}
 		return nil
 	}
+	return g.join(ctx, key, lane, func(ctx context.Context) bool {
+		lane.AwaitSync(ctx, q.fillPatience())
+		return isReady(lane)
+	})
+}
+
+// join counts a request that waits for a lane. wait waits until its context ends at the latest, and returns true if the
+// lane can serve the request. join returns an error if the request's context ends, too many requests wait, or the
+// server shuts down.
+func (g *authorizationCheck) join(ctx context.Context, key string, lane Lane, wait func(context.Context) bool) error {
 	leave, err := g.waiting.Join(key)
 	if err != nil {
 		return &notReadyError{cause: errBusy, after: lane.FilledIn()}
@@ -49,9 +59,8 @@ func (g *authorizationCheck) await(ctx context.Context, q *Request, lane Lane) e
 	waiting, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(g.draining, stop)()
-	lane.AwaitSync(waiting, q.fillPatience())
 	switch {
-	case isReady(lane):
+	case wait(waiting):
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -60,6 +69,18 @@ func (g *authorizationCheck) await(ctx context.Context, q *Request, lane Lane) e
 	}
 	return nil
 }
+
+// awaitRelist waits until a contradicted lane has been listed again, as await does for a lane that is being filled. The
+// caller must check whether the lane is still contradicted.
+func (g *authorizationCheck) awaitRelist(ctx context.Context, q *Request, lane Lane) error {
+	defer q.Event.Waited(observe.Syncing, q.Event.Waiting(observe.Syncing))
+	return g.join(ctx, q.laneKey(), lane, func(ctx context.Context) bool {
+		lane.AwaitRelist(ctx, q.fillPatience())
+		return !lane.Contradicted()
+	})
+}
+
+func (q *Request) laneKey() string { return q.resource.GVR.String() + " " + q.media.encoding.Name() }
 
 // isCheap reports whether a request costs the upstream little if it is forwarded while the lane is not ready. Cheap
 // requests are gets, malformed requests, and pages (isPage) of lists without selectors.

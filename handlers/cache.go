@@ -2,19 +2,39 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// cache serves a read from its lane.
+// cache serves a read from its lane. If a freshness check has contradicted the lane, and the upstream may not answer
+// instead, cache waits for the lane's new list and tries once more. During the wait the request has no seats for list
+// bytes.
 func (s *Server) cache(ctx context.Context, out *reply, q *Request, lane Lane) (route, error) {
+	to, err := s.fromLane(ctx, out, q, lane)
+	if !errors.Is(err, fresh.ErrContradicted) {
+		return to, err
+	}
+	if err := s.authorization.awaitRelist(ctx, q, lane); err != nil {
+		return route{}, err
+	}
+	to, err = s.fromLane(ctx, out, q, lane)
+	if errors.Is(err, fresh.ErrContradicted) { // the list takes too long, or is contradicted, too
+		err = &notReadyError{after: lane.FilledIn()}
+	}
+	return to, err
+}
+
+// fromLane serves a read from its lane. It sends nothing if it returns fresh.ErrContradicted (stateFor).
+func (s *Server) fromLane(ctx context.Context, out *reply, q *Request, lane Lane) (route, error) {
 	if q.malformed != nil {
 		if lane.Kind() == nil { // a refusal needs the lane's warnings, which the lane gets with its kind
 			return forwardFor(observe.NotReady), nil
@@ -33,7 +53,11 @@ func (s *Server) cache(ctx context.Context, out *reply, q *Request, lane Lane) (
 	warn(out.header(), lane)
 	q.Event.Source = observe.FromCache
 	to, err := s.read(ctx, out, q, lane)
-	if to.forwards() {
+	contradicted := errors.Is(err, fresh.ErrContradicted)
+	if contradicted {
+		q.Event.Source = observe.FromFacade // unless the next attempt succeeds
+	}
+	if to.forwards() || contradicted {
 		out.header().Del("Warning")
 	}
 	return to, err

@@ -15,7 +15,9 @@ import (
 const freshWait = 3 * time.Second
 
 // stateFor returns the State that a plan reads, or the route to the upstream. answer describes the response that the
-// upstream would have to send instead of the facade.
+// upstream would have to send instead of the facade. stateFor alone decides whether the lane may answer: after all
+// waits, because a freshness check may contradict the lane meanwhile. It returns fresh.ErrContradicted if neither the
+// lane nor the upstream may answer. The request then has to wait for the lane's new list.
 func (s *Server) stateFor(
 	ctx context.Context, q *Request, lane Lane, p plan, answer fresh.Answer,
 ) (*cache.State, route, error) {
@@ -24,21 +26,42 @@ func (s *Server) stateFor(
 	if err != nil {
 		return nil, route{}, err
 	}
+	to := route{}
 	switch p.kind {
 	case anyAge:
-		return state, route{}, nil
-	case mostRecent: // a State with all writes that finished before the request arrived (semantics 10.5)
-		state, check, err := lane.Recent(ctx, q.arrived, answer)
-		if err != nil {
-			return nil, forwardFor(observe.Unproven), nil
-		}
-		q.Event.Check = check.String()
-		return state, route{}, nil
+	case mostRecent:
+		state, to, err = recent(ctx, q, lane, answer)
 	case notOlderThan:
-		return s.reached(ctx, q, lane, p.rv, answer)
+		state, to, err = s.reached(ctx, q, lane, p.rv, answer)
 	default:
-		return s.at(ctx, q, lane, p.rv, answer)
+		state, to, err = s.at(ctx, q, lane, p.rv, answer)
 	}
+	switch {
+	case p.acceptsAnyState(), to.forwards(), ctx.Err() != nil:
+	case !lane.Contradicted() && !errors.Is(err, fresh.ErrContradicted):
+	case lane.Forwards(ctx, answer):
+		return nil, forwardFor(observe.Unproven), nil
+	default:
+		return nil, route{}, fresh.ErrContradicted
+	}
+	return state, to, err
+}
+
+// acceptsAnyState reports whether a plan may read a contradicted lane. kube-apiserver answers a read at version 0 from
+// its cache, too, whatever is in etcd. A watch may not, because it would end with the new list.
+func (p *plan) acceptsAnyState() bool { return p.kind == anyAge && !p.initial }
+
+// recent returns a State with all writes that finished before the request arrived (semantics 10.5).
+func recent(ctx context.Context, q *Request, lane Lane, answer fresh.Answer) (*cache.State, route, error) {
+	state, check, err := lane.Recent(ctx, q.arrived, answer)
+	switch {
+	case errors.Is(err, fresh.ErrContradicted):
+		return nil, route{}, err
+	case err != nil:
+		return nil, forwardFor(observe.Unproven), nil
+	}
+	q.Event.Check = check.String()
+	return state, route{}, nil
 }
 
 func (s *Server) at(ctx context.Context, q *Request, lane Lane, rv cache.RV,
@@ -99,8 +122,8 @@ func answerTo(q *Request, lane Lane, p plan) fresh.Answer {
 // resources, so a freshness check advances the lane. If the upstream has not reached rv either, reached waits
 // (semantics 2.2).
 //
-// A request is forwarded at once if a check finds that the lane contradicts the upstream, or if no check succeeds and
-// the upstream sends no bookmarks. It is also forwarded at once if the lane is not at rv, and the answer is small
+// reached returns fresh.ErrContradicted at once if a check finds that the lane is wrong. A request is forwarded at once
+// if no check succeeds and the upstream sends no bookmarks, or if the lane is not at rv, and the answer is small
 // (fresh.Answer.Small) or kube-apiserver reads the answer from etcd. All other requests wait for the lane, because the
 // upstream must not send large lists to all of them. After the wait, a page with a low limit may be forwarded, so that
 // its client can finish the list.
@@ -111,7 +134,9 @@ func (s *Server) reached(ctx context.Context, q *Request, lane Lane, rv cache.RV
 		switch {
 		case unreached != nil && ctx.Err() != nil:
 			return nil, route{}, ctx.Err()
-		case errors.Is(unreached, fresh.ErrContradicted), errors.Is(unreached, fresh.ErrUnproven) && !lane.Marked(),
+		case errors.Is(unreached, fresh.ErrContradicted):
+			return nil, route{}, unreached
+		case errors.Is(unreached, fresh.ErrUnproven) && !lane.Marked(),
 			isUnreached(unreached) && (answer.Small() || q.resource.ReadFromEtcd()):
 			return nil, forwardFor(observe.Unproven), nil
 		}

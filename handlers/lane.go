@@ -31,11 +31,12 @@ type Lane interface {
 
 // laneFilling describes how the lane is filled with objects.
 type laneFilling interface {
-	// AwaitSync waits until the lane has a State. AwaitKind waits until it has its Kind. Both return when the lane has
-	// failed, and no later than after wait.
+	// AwaitSync waits until the lane has a State. AwaitKind waits until it has its Kind. AwaitRelist waits until a
+	// contradicted lane has been listed again. All return when the lane has failed, and no later than after wait.
 	AwaitSync(ctx context.Context, wait time.Duration)
 	AwaitKind(ctx context.Context, wait time.Duration)
-	// FilledIn estimates the time until the lane has a State.
+	AwaitRelist(ctx context.Context, wait time.Duration)
+	// FilledIn estimates the time until the lane has a State or is listed again.
 	FilledIn() time.Duration
 	// Failure returns the reason why the lane cannot be filled; nil if there is no failure.
 	Failure() *reflector.Failure
@@ -62,6 +63,10 @@ type laneKind interface {
 type laneFreshness interface {
 	// StaleFor returns for how long the upstream has not responded; 0 while it does.
 	StaleFor() time.Duration
+	// Contradicted reports whether a freshness check has found that the lane is wrong, and it is not listed again yet.
+	Contradicted() bool
+	// Forwards reports whether the upstream may answer a read of a contradicted lane. If not, the read waits for the list.
+	Forwards(ctx context.Context, answer fresh.Answer) bool
 	// Recent returns a State with all writes that finished before a request, which arrived at the given time.
 	Recent(ctx context.Context, arrived time.Time, answer fresh.Answer) (*cache.State, fresh.Check, error)
 	// Reach advances the lane to rv.

@@ -49,12 +49,13 @@ type seat struct {
 	over   bool          // the response has ended, for any reason
 }
 
-// hold adds seats that the request has taken for a key. leave releases them, and must allow repeated calls.
+// hold adds seats that the request has taken for a key. leave releases them, and must allow repeated calls. A request
+// that tries again after a wait (Server.cache) may have released its seats before.
 func (s *seat) hold(stalls *limit.Stalls, key string, leave func()) {
 	s.counts = true
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stalls, s.key = stalls, key
+	s.stalls, s.key, s.over = stalls, key, false
 	if s.held = append(s.held, leave); len(s.held) == 1 {
 		s.left, s.memory = maxClientDelay, stallMemory
 	}

@@ -143,3 +143,22 @@ func TestSeatsAreKeptIfTheNetworkIsSlow(t *testing.T) {
 		second.release()
 	})
 }
+
+// A watch that waits for a lane's new list releases its seats, and takes others afterwards. If its client then delays
+// the response, these are released.
+func TestSeatIsTakenAgainAfterRelease(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		stalls, released := limit.NewStalls(stallBounds), 0
+		s := &seat{}
+		for range 2 {
+			s.hold(stalls, "alice", func() { released++ })
+			s.since = time.Now()
+			s.look()
+			if released == 0 {
+				t.Error("got no release, want one because the client delays the response")
+			}
+			released = 0
+			s.release()
+		}
+	})
+}

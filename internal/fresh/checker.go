@@ -67,7 +67,7 @@ type Checker struct {
 	progressWatches progressWatches
 	rate            rate
 	synced          atomic.Pointer[time.Time] // time when the lane's last consistent list was requested
-	distrusted      atomic.Bool               // whether the lane contradicts the upstream and has not been listed again
+	trust           *trust
 	completeAt      atomic.Pointer[time.Time] // time when the lane was last known to be complete
 	demand          *demand                   // shared by the lanes of one upstream
 	wanted          atomic.Pointer[time.Time] // time of the last costly read; nil before the first
@@ -80,7 +80,7 @@ type Checker struct {
 func (c *Checkers) Checker(o Options) *Checker {
 	checker := &Checker{
 		lane: o.Lane, filler: o.Filler, resource: o.Resource, readFromEtcd: o.ReadFromEtcd,
-		metrics: c.metrics, seats: c.seats, readers: c.readers, demand: c.demand,
+		metrics: c.metrics, seats: c.seats, readers: c.readers, demand: c.demand, trust: newTrust(),
 	}
 	checker.rate.since = time.Now()
 	checker.membership = &membership{source: o.Source, stores: c.stores, own: newOwnStore(c.metrics, o.Filler.Start)}
@@ -112,14 +112,6 @@ func (c *Checker) Interrupted() {
 	c.membership.stores.interrupted()
 }
 
-// Replaced records that the lane was listed again and matches the upstream.
-func (c *Checker) Replaced() { c.distrusted.Store(false) }
-
-func (c *Checker) distrust(notify func()) {
-	c.distrusted.Store(true)
-	notify()
-}
-
 // Now returns the upstream's resourceVersion at some moment after the call began. The lane has possibly not reached
 // this version.
 func (c *Checker) Now(ctx context.Context) (cache.RV, error) {
@@ -137,12 +129,15 @@ func (c *Checker) Now(ctx context.Context) (cache.RV, error) {
 
 // Recent returns a State that includes every write finished before the request arrived, and the freshness check that
 // confirmed this. It returns ErrUnproven if no check could confirm a State at a lower cost than the upstream's own
-// answer. The caller then forwards the request. ctx is the request's context: a forwarded small read counts as a
-// waiting reader until ctx ends.
+// answer. The caller then forwards the request. It returns ErrContradicted if the lane is contradicted. ctx is the
+// request's context: a forwarded small read counts as a waiting reader until ctx ends.
 func (c *Checker) Recent(ctx context.Context, arrived time.Time, answer Answer) (*cache.State, Check, error) {
 	if synced := c.synced.Load(); synced != nil && arrived.Before(*synced) {
 		state, err := c.lane.State() // the lane was filled after the request arrived
-		if err == nil && !c.defined.unreadable() && c.defined.confirm(ctx) == nil {
+		switch {
+		case c.Contradicted():
+			return nil, byFill, ErrContradicted
+		case err == nil && !c.defined.unreadable() && c.defined.confirm(ctx) == nil:
 			return state, byFill, nil
 		}
 		return nil, byFill, cmp.Or(err, ErrUnproven)
@@ -150,9 +145,6 @@ func (c *Checker) Recent(ctx context.Context, arrived time.Time, answer Answer) 
 	c.membership.seek(c.filler.Start)
 	c.readers.Add(1)
 	state, check, err := c.check(ctx, answer)
-	if err == nil {
-		err = c.defined.confirm(ctx)
-	}
 	if err == nil || !answer.Small() {
 		c.readers.Add(-1)
 		return state, check, err
@@ -162,11 +154,15 @@ func (c *Checker) Recent(ctx context.Context, arrived time.Time, answer Answer) 
 	return nil, check, err
 }
 
-// check runs freshness checks. During a check, another reader's check may find that the lane contradicts the upstream.
+// check runs freshness checks, and confirms the definition. Meanwhile, another reader's check may contradict the lane.
 func (c *Checker) check(ctx context.Context, answer Answer) (*cache.State, Check, error) {
+	began := c.trust.present.Load()
 	state, check, err := c.runChecks(ctx, answer)
-	if err == nil && c.distrusted.Load() {
-		return nil, check, ErrContradicted
+	if err == nil {
+		err = c.defined.confirm(ctx)
+	}
+	if err == nil && c.trust.doubts(began) {
+		err = ErrContradicted
 	}
 	return state, check, err
 }
@@ -177,7 +173,10 @@ func (c *Checker) runChecks(ctx context.Context, answer Answer) (*cache.State, C
 	if err != nil {
 		return nil, byUpstream, err
 	}
-	if c.distrusted.Load() || c.defined.unreadable() {
+	switch {
+	case c.Contradicted():
+		return nil, byUpstream, ErrContradicted
+	case c.defined.unreadable():
 		return nil, byUpstream, ErrUnproven
 	}
 	costly := c.isCostly(before, answer)
@@ -197,9 +196,12 @@ func (c *Checker) runChecks(ctx context.Context, answer Answer) (*cache.State, C
 				c.noteMissed(at)
 			}
 		case byRollCall:
-			state, err := c.checkByRollCall(ctx, before.RV(), answer)
-			if final := err == nil || ctx.Err() != nil || c.distrusted.Load(); final {
+			state, err := c.checkByRollCall(ctx, answer)
+			switch {
+			case err == nil || ctx.Err() != nil || errors.Is(err, ErrContradicted):
 				return state, byRollCall, err
+			case c.Contradicted(): // by another reader's check
+				return nil, byRollCall, ErrContradicted
 			}
 		case byProgressWatch:
 			state, err := c.checkByProgressWatch(ctx, now)
@@ -217,18 +219,19 @@ func (c *Checker) runChecks(ctx context.Context, answer Answer) (*cache.State, C
 // Reach brings the lane up to a resourceVersion that it has possibly not received because its resource is quiet. It
 // returns nil when the lane has reached that version, and ErrAhead if the upstream has not reached it. It returns
 // ErrUnproven if no check could bring the lane there at a lower cost than the upstream's own answer. It returns
-// ErrContradicted if a check finds that the lane is wrong, even if the lane has reached that version.
+// ErrContradicted if the lane is contradicted. It may return nil for a contradicted lane that has reached that version.
 func (c *Checker) Reach(ctx context.Context, want cache.RV, answer Answer) error {
 	if _, err := c.lane.WaitFor(ctx, want, grace); err == nil {
 		return nil // the usual case: the client read or wrote the version a moment ago
 	}
-	if c.distrusted.Load() {
-		return ErrUnproven
+	began := c.trust.present.Load()
+	if c.Contradicted() {
+		return ErrContradicted
 	}
 	c.readers.Add(1)
 	defer c.readers.Add(-1)
 	err := c.reach(ctx, want, answer)
-	if (err == nil || errors.Is(err, ErrUnproven)) && c.distrusted.Load() {
+	if (err == nil || errors.Is(err, ErrUnproven)) && c.trust.doubts(began) {
 		return ErrContradicted
 	}
 	return err
@@ -250,9 +253,9 @@ func (c *Checker) reach(ctx context.Context, want cache.RV, answer Answer) error
 			c.noteMissed(now)
 		}
 		if c.mayCallRoll(state) {
-			_, err := c.checkByRollCall(ctx, 0, answer)
+			_, err := c.checkByRollCall(ctx, answer)
 			switch {
-			case c.distrusted.Load():
+			case c.Contradicted() || errors.Is(err, ErrContradicted):
 				return ErrContradicted
 			case err == nil && c.hasReached(want):
 				return nil
@@ -266,14 +269,14 @@ func (c *Checker) reach(ctx context.Context, want cache.RV, answer Answer) error
 }
 
 func (c *Checker) current(ctx context.Context) (reading, error) {
+	began := c.trust.present.Load() // not newer than the State
 	before, err := c.lane.State()
 	if err != nil {
 		return reading{}, err
 	}
 	now, err := c.membership.current(ctx, before.RV())
 	if err == nil && now.rv < before.RV() {
-		c.distrust(c.filler.SetBack)
-		return reading{}, errSetBack
+		return reading{}, c.trust.distrust(began, ErrSetBack)
 	}
 	return now, err
 }

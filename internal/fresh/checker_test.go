@@ -36,7 +36,6 @@ type testLane struct {
 	heldUp          bool // whether the lane receives no changes
 	calls           int
 	progressWatches int
-	contradict      int
 }
 
 func newUpstream(t *testing.T, names ...string) *testUpstream {
@@ -98,12 +97,6 @@ func (l *testLane) opened() int {
 	defer l.mu.Unlock()
 	return l.progressWatches
 }
-
-// SetBack implements Filler.
-func (l *testLane) SetBack() {}
-
-// Contradicted implements Filler.
-func (l *testLane) Contradicted() { l.contradict++ }
 
 // Start implements Filler.
 func (l *testLane) Start(work func(context.Context)) bool { return l.start(work) }
@@ -366,12 +359,13 @@ func testContradiction(t *testing.T, answer Answer) {
 		if state, check, err := quiet.checker.Recent(t.Context(), time.Now(), answer); !errors.Is(err, ErrUnproven) {
 			t.Errorf("got fresh State %v by %v, want ErrUnproven", state, check)
 		}
-		if quiet.contradict != 1 {
-			t.Errorf("got %d calls of Contradicted, want 1", quiet.contradict)
+		if found := quiet.checker.Contradiction(); !quiet.checker.Contradicted() || !errors.Is(found, ErrContradicted) {
+			t.Errorf("got contradiction %v, want ErrContradicted", found)
 		}
+		<-quiet.checker.Doubted()
 		// Until it is listed again, no check succeeds. That includes a probe at the same version.
-		if _, _, err := quiet.checker.Recent(t.Context(), time.Now(), Endless()); !errors.Is(err, ErrUnproven) {
-			t.Errorf("before the new list: got %v, want ErrUnproven", err)
+		if _, _, err := quiet.checker.Recent(t.Context(), time.Now(), Endless()); !errors.Is(err, ErrContradicted) {
+			t.Errorf("before the new list: got %v, want ErrContradicted", err)
 		}
 		quiet.lane.Replace(rv, nil, []*cache.Object{cache.NewObject(things.Attributes(selectors.Identity{Namespace: "ns", Name: "b"}, nil, nil), rv, wire.Item{})})
 		quiet.checker.Replaced()
@@ -405,12 +399,17 @@ func TestContradictedLaneDoesNotReachVersion(t *testing.T) {
 			quiet.heldUp = true
 			rv := quiet.write(t, "a")
 			err := quiet.checker.Reach(t.Context(), rv, answer)
-			if !errors.Is(err, ErrContradicted) || quiet.contradict != 1 || quiet.opened() != 0 {
-				t.Errorf("got %v, %d calls of Contradicted and %d progress watches, want ErrContradicted, 1 and 0",
-					err, quiet.contradict, quiet.opened())
+			if !errors.Is(err, ErrContradicted) || !quiet.checker.Contradicted() || quiet.opened() != 0 {
+				t.Errorf("got %v, contradicted %t and %d progress watches, want ErrContradicted, true and 0",
+					err, quiet.checker.Contradicted(), quiet.opened())
 			}
 		})
 	}
+}
+
+// contradict records that a check has found the lane to be wrong.
+func (l *testLane) contradict() {
+	_ = l.checker.trust.distrust(l.checker.trust.present.Load(), ErrContradicted)
 }
 
 // A reader that waits for a progress watch gets no State of a lane that another reader has found to be wrong.
@@ -425,7 +424,7 @@ func TestContradictionDuringProgressWatch(t *testing.T) {
 		bubble.Test(t, func(t *testing.T) {
 			u, pods := large(t, "pods")
 			rv := u.change()
-			time.AfterFunc(time.Second/2, func() { pods.checker.distrust(pods.Contradicted) })
+			time.AfterFunc(time.Second/2, pods.contradict)
 			if err := read(t.Context(), pods.checker, rv); !errors.Is(err, ErrContradicted) {
 				t.Errorf("%s: got %v, want ErrContradicted", name, err)
 			}

@@ -43,14 +43,28 @@ const answeredWithin = 2 * time.Second
 // forward records that a costly read is forwarded to the upstream, and starts to bring the lane up to date for the next
 // reader. It returns false if too many costly answers are in progress: the caller then waits for a progress watch.
 func (c *Checker) forward(ctx context.Context, answer Answer) bool {
+	forwards := c.takeForwarded(ctx, answer)
+	if forwards {
+		c.catchUp()
+	}
+	return forwards
+}
+
+// takeForwarded counts an answer as in progress, for answeredWithin or until ctx ends. It returns false, and counts
+// nothing, if the answers in progress would then cost more than maxForwarded.
+func (c *Checker) takeForwarded(ctx context.Context, answer Answer) bool {
 	price := int64(answer.price())
-	if c.forwarded.Add(price) > int64(maxForwarded) {
-		c.forwarded.Add(-price)
-		return false
+	for {
+		now := c.forwarded.Load()
+		if now+price > int64(maxForwarded) {
+			return false
+		}
+		if c.forwarded.CompareAndSwap(now, now+price) {
+			break
+		}
 	}
 	answering, cancel := context.WithTimeout(ctx, answeredWithin)
 	context.AfterFunc(answering, func() { cancel(); c.forwarded.Add(-price) })
-	c.catchUp()
 	return true
 }
 

@@ -23,7 +23,7 @@
 //   - Each probe, roll call and request for a definition is sent after all readers that share its response began to
 //     wait (groupcommit.go).
 //   - A probe or a roll call precedes a forwarded read that costs the upstream more than ten probes. The exception is a
-//     lane that cannot be checked at the moment (demand.go, docs/adr/0033-costly-reads.md).
+//     lane that is contradicted, or cannot be checked at the moment (demand.go, docs/adr/0033-costly-reads.md).
 //   - Recent makes a check only if the check costs the upstream less than the answers that it can save, by the
 //     package's estimate (choice.go, answer.go).
 //   - If the upstream throttles a probe, the store sends no further probe for 1 to 30 seconds, as the response demands.
@@ -31,6 +31,9 @@
 //   - No request waits only to collect more readers. Few requests are in flight at a time, and new readers share the
 //     next one (question_seats.go).
 //   - If no check succeeds, the result is an error, usually ErrUnproven.
+//   - A lane that a check contradicts is confirmed by no check until it is listed again. The result of a check is about
+//     the list that the lane had when the check began, not about a later one (trust.go). Reads of a contradicted lane
+//     have the limit of other forwarded costly reads (Checker.Forwards).
 //
 // Requests run in goroutines that Filler.Start and the start functions of Checkers create and own. A goroutine of a
 // progress watch ends before the goroutine that started it.

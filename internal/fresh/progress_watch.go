@@ -161,7 +161,7 @@ func (c *Checker) openProgressWatch(ctx context.Context) {
 // progress watch of a facade behind this one. These clients need the lane's own version, because the version that
 // readers see may be higher (cache.Lane.Vouch). It returns ErrUnproven if progress watches are not possible.
 func (c *Checker) Advance(ctx context.Context) (cache.RV, error) {
-	if c.distrusted.Load() {
+	if c.Contradicted() {
 		return 0, ErrUnproven
 	}
 	return c.byProgressWatch(ctx)

@@ -78,11 +78,15 @@ func (r *rolls) postpone(err error) {
 }
 
 // checkByRollCall makes a roll call, and waits a moment until the lane contains the same objects, because events may be
-// in transit. held is the lane's version before the call. After the wait it compares the lane once more: some deletions
-// do not raise the lane's version, and so do not end the wait (semantics 4.4). If the lane has other objects at the
-// same version as the roll call, the lane is wrong and has to be listed again.
-func (c *Checker) checkByRollCall(ctx context.Context, held cache.RV, answer Answer) (*cache.State, error) {
-	asked := time.Now()
+// in transit. After the wait it compares the lane once more: some deletions do not raise the lane's version, and so do
+// not end the wait (semantics 4.4). If the lane has other objects at the same version as the roll call, or was at a
+// higher version before the call, the lane is wrong and has to be listed again.
+func (c *Checker) checkByRollCall(ctx context.Context, answer Answer) (*cache.State, error) {
+	asked, began := time.Now(), c.trust.present.Load()
+	before, err := c.lane.State()
+	if err != nil {
+		return nil, err
+	}
 	call, err := c.rolls.questions.get(ctx, answer.price())
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, errCheaper) {
@@ -90,9 +94,8 @@ func (c *Checker) checkByRollCall(ctx context.Context, held cache.RV, answer Ans
 		}
 		return nil, err
 	}
-	if call.RV < held {
-		c.distrust(c.filler.SetBack)
-		return nil, errSetBack
+	if call.RV < before.RV() {
+		return nil, c.trust.distrust(began, ErrSetBack)
 	}
 	waited := error(nil)
 	for deadline := time.Now().Add(grace); ; {
@@ -102,8 +105,7 @@ func (c *Checker) checkByRollCall(ctx context.Context, held cache.RV, answer Ans
 		}
 		switch {
 		case state.RV() == call.RV && !call.matches(state):
-			c.distrust(c.filler.Contradicted)
-			return nil, ErrContradicted
+			return nil, c.trust.distrust(began, ErrContradicted)
 		case state.RV() >= call.RV:
 			return state, nil
 		}

@@ -31,10 +31,6 @@ type Filler interface {
 	// when the writer has received everything from the watch, or when the context ends. The caller has to check whether
 	// the lane has the wanted version.
 	ProgressWatch(ctx context.Context)
-	// SetBack is called if the upstream is behind the lane, because it was restored. The lane must then be listed again.
-	SetBack()
-	// Contradicted is called if the upstream has other objects at the lane's version. The lane must then be listed again.
-	Contradicted()
 	// Start runs work in the background, and ends its context when the lane stops. It returns false if the lane is
 	// stopping.
 	Start(work func(ctx context.Context)) bool

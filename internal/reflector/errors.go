@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
@@ -33,6 +34,18 @@ var (
 	// errEnded marks an error that ends the lane. Such an error wraps errEnded and the cause.
 	errEnded = errors.New("lane ended")
 )
+
+// contradiction returns why a freshness check contradicts the present list of the lane; nil if none does.
+func contradiction(checker *fresh.Checker) error {
+	switch found := checker.Contradiction(); {
+	case errors.Is(found, fresh.ErrSetBack):
+		return errRestored
+	case found != nil:
+		return errContradicted
+	default:
+		return nil
+	}
+}
 
 var errForgotten = errors.New("the upstream has probably compacted a resourceVersion that the next event needs")
 

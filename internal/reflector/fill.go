@@ -60,13 +60,13 @@ func (r *Reflector) Memory() int64 {
 // PageBytes returns the size in bytes of the page buffers of the list that fills the lane.
 func (r *Reflector) PageBytes() int64 { return r.fill.pages.Load() }
 
-// FilledIn estimates how long it takes until a lane without a State has one. It returns 0 if the lane failed and is not
-// being listed again yet.
+// FilledIn estimates how long it takes until the lane is filled, or listed again. It returns 0 if the lane failed, or
+// has a State, and is not being listed yet.
 func (r *Reflector) FilledIn() time.Duration {
-	switch listing := r.fill.began.Load(); {
-	case listing != nil:
+	if listing := r.fill.began.Load(); listing != nil {
 		return r.fill.remaining(time.Since(*listing))
-	case r.Failure() != nil:
+	}
+	if _, err := r.Cache.State(); err == nil || r.Failure() != nil {
 		return 0
 	}
 	return r.fill.remaining(time.Since(r.began))

@@ -143,7 +143,7 @@ func TestRelistThatDoesNotFitEndsLane(t *testing.T) {
 			t.Fatal(err)
 		}
 		memory.left.Store(-1)
-		lane.Contradicted()
+		lane.contradict(errContradicted)
 		elapse(time.Minute)
 		if watcher.Next(); watcher.Err() == nil {
 			t.Error("the watch did not end")

@@ -43,8 +43,11 @@ type publisher struct {
 }
 
 // publish shows a list as the lane's State. It begins a new epoch, or continues the last one by a replay. It closes the
-// list's watch if the context ends.
+// list's watch if the context ends. A contradiction of the last list that was found meanwhile is settled by this list.
 func (p *publisher) publish(ctx context.Context, e *epoch, l *list) error {
+	if reason := contradiction(p.checker); reason != nil && !p.distrusted {
+		p.distrust(reason)
+	}
 	if all := slices.Collect(maps.Values(l.objects)); !p.replay(ctx, e, l.rv, all) {
 		if ctx.Err() != nil {
 			if l.open != nil {

@@ -41,6 +41,11 @@ func (r *Reflector) AwaitKind(ctx context.Context, wait time.Duration) {
 	r.await(ctx, wait, func() bool { return r.Kind() != nil })
 }
 
+// AwaitRelist waits, as AwaitSync does, until the lane is not contradicted.
+func (r *Reflector) AwaitRelist(ctx context.Context, wait time.Duration) {
+	r.await(ctx, wait, func() bool { return !r.Contradicted() })
+}
+
 // await is AwaitSync for another condition. It calls happened again after each change of the lane's Kind or Failure.
 func (r *Reflector) await(ctx context.Context, wait time.Duration, happened func() bool) {
 	if happened() {
@@ -67,7 +72,7 @@ func (r *Reflector) await(ctx context.Context, wait time.Duration, happened func
 
 // Recent returns a State that includes every write finished before the request arrived, and the freshness check that
 // confirmed this. It returns fresh.ErrUnproven if no check could confirm a State at a lower cost than the upstream's
-// own answer. ctx is the request's context.
+// own answer, and fresh.ErrContradicted if the lane is contradicted. ctx is the request's context.
 func (r *Reflector) Recent(ctx context.Context, arrived time.Time,
 	answer fresh.Answer) (*cache.State, fresh.Check, error) {
 	return r.checker.Recent(ctx, arrived, answer)
@@ -78,7 +83,8 @@ func (r *Reflector) Now(ctx context.Context) (cache.RV, error) { return r.checke
 
 // Reach brings the lane up to a resourceVersion that the lane may lack because its resource is quiet. It returns nil
 // when the lane has reached that version, and fresh.ErrAhead if the upstream has not reached it. It returns
-// fresh.ErrUnproven if no check could bring the lane there at a lower cost than the upstream's own answer.
+// fresh.ErrUnproven if no check could bring the lane there at a lower cost than the upstream's own answer, and
+// fresh.ErrContradicted if the lane is contradicted. It may return nil for a contradicted lane.
 func (r *Reflector) Reach(ctx context.Context, rv cache.RV, answer fresh.Answer) error {
 	return r.checker.Reach(ctx, rv, answer)
 }
@@ -88,11 +94,15 @@ func (r *Reflector) Reach(ctx context.Context, rv cache.RV, answer fresh.Answer)
 // version.
 func (r *Reflector) Advance(ctx context.Context) (cache.RV, error) { return r.checker.Advance(ctx) }
 
-// SetBack implements fresh.Filler.
-func (r *Reflector) SetBack() { r.contradict(errRestored) }
+// Contradicted reports whether a freshness check has found that the lane is wrong and the lane has not been listed
+// again. The lane must not answer then, except reads that accept any State.
+func (r *Reflector) Contradicted() bool { return r.checker.Contradicted() }
 
-// Contradicted implements fresh.Filler.
-func (r *Reflector) Contradicted() { r.contradict(errContradicted) }
+// Forwards reports whether the upstream may answer a read in place of a contradicted lane. It returns false if too many
+// costly answers are in progress. ctx is the request's context.
+func (r *Reflector) Forwards(ctx context.Context, answer fresh.Answer) bool {
+	return r.checker.Forwards(ctx, answer)
+}
 
 // OlderBytes returns the memory of the events from before the lane's history.
 func (r *Reflector) OlderBytes() int64 { return r.older.bytes.Load() }

@@ -303,3 +303,38 @@ func TestContradictingRollCallRelists(t *testing.T) {
 		}
 	})
 }
+
+// A second roll call is sent before the lane is listed again because of the first one, and answered during the list. It
+// does not make the lane list once more.
+func TestLateContradictionDoesNotRelistAgain(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.Put("ns/a", "1")
+		lane := r.synced(t)
+		at, answers, listed := stateOf(t, lane).RV(), make(chan struct{}), make(chan struct{})
+		r.Script(testkit.AskRoll, func(w http.ResponseWriter, _ *http.Request) {
+			<-answers
+			_, _ = fmt.Fprintf(w, `{"metadata":{"resourceVersion":"%d"},"items":[]}`, at)
+		})
+		r.Script(testkit.AskStreaming, func(w http.ResponseWriter, request *http.Request) { <-listed; r.Truth(w, request) })
+		lists := r.Asked(testkit.AskStreaming)
+		var readers sync.WaitGroup
+		for range 2 {
+			readers.Go(func() {
+				if _, _, err := lane.Recent(t.Context(), time.Now(), smallAnswer); !errors.Is(err, fresh.ErrContradicted) {
+					t.Errorf("got %v, want ErrContradicted", err)
+				}
+			})
+			synctest.Wait()
+		}
+		answers <- struct{}{}
+		until(t, 10*time.Millisecond, "the lane is listed again", func() bool { return r.Asked(testkit.AskStreaming) > lists })
+		answers <- struct{}{}
+		readers.Wait()
+		close(listed)
+		elapse(time.Minute)
+		if r.Asked(testkit.AskRoll) != 2 || r.contradicted.Load() != 1 || r.relisted.Load() != 1 || lane.Contradicted() {
+			t.Errorf("got %d roll calls, %d contradictions and %d relists, want 2, 1 and 1", r.Asked(testkit.AskRoll),
+				r.contradicted.Load(), r.relisted.Load())
+		}
+	})
+}

@@ -131,6 +131,7 @@ func (w *watcher) apply(ctx context.Context, e *epoch, s *stream) error {
 	defer quiet.Stop()
 	silence, look := newSilence(), time.NewTicker(silenceEvery)
 	defer look.Stop()
+	doubted := w.checker.Doubted()
 	for {
 		var err error
 		select {
@@ -142,6 +143,8 @@ func (w *watcher) apply(ctx context.Context, e *epoch, s *stream) error {
 		case err := <-failed:
 			return errors.Join(w.rest(e, steps), err)
 		case err = <-w.lane.wrong:
+		case <-doubted:
+			err = contradiction(w.checker)
 		case <-quiet.C:
 			w.lane.receives()
 		case <-look.C:

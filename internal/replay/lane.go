@@ -119,6 +119,9 @@ func (*lane) AwaitSync(context.Context, time.Duration) {}
 // AwaitKind implements handlers.Lane.
 func (*lane) AwaitKind(context.Context, time.Duration) {}
 
+// AwaitRelist implements handlers.Lane.
+func (*lane) AwaitRelist(context.Context, time.Duration) {}
+
 // FilledIn implements handlers.Lane.
 func (*lane) FilledIn() time.Duration { return 0 }
 
@@ -130,6 +133,12 @@ func (*lane) Settling() bool { return false }
 
 // Kind implements handlers.Lane.
 func (l *lane) Kind() *selectors.Kind { return l.form.Load().about.Kind }
+
+// Contradicted implements handlers.Lane.
+func (*lane) Contradicted() bool { return false }
+
+// Forwards implements handlers.Lane.
+func (*lane) Forwards(context.Context, fresh.Answer) bool { return false }
 
 // Undefined implements handlers.Lane.
 func (*lane) Undefined() bool { return false }

@@ -1,0 +1,89 @@
+package fresh
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+)
+
+// trust records whether a check has found that the lane is wrong. A wrong lane must be listed again, and must not
+// answer before that.
+//
+// A check may end after the new list that another check caused. So each check notes the listing with which it began,
+// and its result is about this listing only.
+type trust struct {
+	wrong   atomic.Bool // whether present is wrong; the only field that an answer from the cache needs
+	present atomic.Pointer[listing]
+	mu      sync.Mutex // held by writers of wrong and present, which change together
+}
+
+// listing is one list from which the lane was filled, or the time before the first list.
+type listing struct {
+	found  chan struct{} // closed when a check finds that the lane is wrong
+	reason error         // an ErrContradicted; set before found is closed
+}
+
+func (l *listing) isWrong() bool {
+	select {
+	case <-l.found:
+		return true
+	default:
+		return false
+	}
+}
+
+func newTrust() *trust {
+	t := &trust{}
+	t.replace()
+	return t
+}
+
+// replace begins a listing.
+func (t *trust) replace() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.present.Store(&listing{found: make(chan struct{})})
+	t.wrong.Store(false)
+}
+
+// distrust records that a listing is wrong, and returns the reason. It has no effect on a later listing.
+func (t *trust) distrust(l *listing, reason error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !l.isWrong() {
+		l.reason = reason
+		close(l.found)
+	}
+	if l == t.present.Load() {
+		t.wrong.Store(true)
+	}
+	return reason
+}
+
+// doubts reports whether a State is possibly wrong that was read after the given listing was present.
+func (t *trust) doubts(began *listing) bool { return began.isWrong() || t.wrong.Load() }
+
+// Contradicted reports whether a check has found that the lane is wrong and the lane has not been listed again. The
+// lane must not answer then, except reads that accept any State.
+func (c *Checker) Contradicted() bool { return c.trust.wrong.Load() }
+
+// Contradiction returns why Contradicted is true: ErrContradicted or ErrSetBack. It returns nil if it is false.
+func (c *Checker) Contradiction() error {
+	if l := c.trust.present.Load(); l.isWrong() {
+		return l.reason
+	}
+	return nil
+}
+
+// Doubted returns a channel that is closed when Contradicted becomes true. After Replaced, call Doubted again.
+func (c *Checker) Doubted() <-chan struct{} { return c.trust.present.Load().found }
+
+// Replaced records that the lane was listed again.
+func (c *Checker) Replaced() { c.trust.replace() }
+
+// Forwards reports whether the upstream may answer a read in place of a contradicted lane. Costly answers count for the
+// limit of forwarded answers (maxForwarded). ctx is the request's context. If Forwards returns false, the caller has to
+// wait for the new list.
+func (c *Checker) Forwards(ctx context.Context, answer Answer) bool {
+	return !answer.isCostly() || c.takeForwarded(ctx, answer)
+}
