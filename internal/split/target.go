@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -25,15 +24,6 @@ const (
 	checkTimeout  = 5 * time.Second
 	// mostFailures is the number of consecutive failed checks that make a server unready.
 	mostFailures = 2
-	// streamBuffer is the maximum number of bytes that a connection receives for a client that does not read. It bounds
-	// the rate of a response: 256 KiB per round trip of half a millisecond are 4 Gbit/s.
-	streamBuffer = 256 << 10
-	// idleTime is shorter than the idle timeout of kube-apiserver and of facades (90 s). Otherwise these servers could
-	// close a connection at the moment when a write is sent on it.
-	idleTime = 30 * time.Second
-	// idleConnections is the maximum number of idle connections to a target. A write without an idle connection costs a
-	// handshake.
-	idleConnections = 256
 )
 
 // server is one server that requests are sent to: kube-apiserver or a facade. Safe for concurrent use.
@@ -64,10 +54,15 @@ func newServer(kind Target, address, caFile string, log *zap.Logger) (*server, e
 	if err != nil {
 		return nil, err
 	}
+	one := newTransport(roots)
+	many, err := newMultiplexed(roots, one)
+	if err != nil {
+		return nil, err
+	}
 	log = log.With(zap.String("target", string(kind)), zap.String("host", base.Host))
 	return &server{
 		kind: kind, base: base, log: log, few: oplog.Few(log), checked: make(chan struct{}),
-		many: tracked{newTransport(roots, true)}, one: tracked{newTransport(roots, false)},
+		many: tracked{many}, one: tracked{one},
 	}, nil
 }
 
@@ -85,23 +80,6 @@ func readAuthorities(file string) (*x509.CertPool, error) {
 		return nil, fmt.Errorf("%s contains no certificate in PEM", file)
 	}
 	return roots, nil
-}
-
-// newTransport returns a transport that adds nothing to requests: no compression, no proxy, no credentials.
-func newTransport(roots *x509.CertPool, http2 bool) *http.Transport {
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	protocols.SetHTTP2(http2)
-	return &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: checkTimeout, KeepAlive: 30 * time.Second}).DialContext,
-		TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout: checkTimeout, DisableCompression: true, IdleConnTimeout: idleTime,
-		MaxIdleConnsPerHost: idleConnections, ExpectContinueTimeout: time.Second, Protocols: protocols,
-		// The pings detect a server that has disappeared, also while its watches send no events.
-		HTTP2: &http.HTTP2Config{
-			MaxReceiveBufferPerStream: streamBuffer, SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second,
-		},
-	}
 }
 
 func (s *server) watchHealth(ctx context.Context) {
