@@ -3,21 +3,20 @@ package split
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"net"
 	"time"
 )
 
 // dialer opens connections with TLS. Safe for concurrent use.
 type dialer struct {
-	connect   func(ctx context.Context, network, address string) (net.Conn, error)
-	roots     *x509.CertPool // nil for those of the system
-	protocols []string       // of HTTP, the preferred one first
+	connect     func(ctx context.Context, network, address string) (net.Conn, error)
+	authorities *authorities
+	protocols   []string // of HTTP, the preferred one first
 }
 
-func newDialer(roots *x509.CertPool, protocols ...string) *dialer {
+func newDialer(a *authorities, protocols ...string) *dialer {
 	connect := (&net.Dialer{Timeout: checkTimeout, KeepAlive: 30 * time.Second}).DialContext
-	return &dialer{connect: connect, roots: roots, protocols: protocols}
+	return &dialer{connect: connect, authorities: a, protocols: protocols}
 }
 
 // dial connects and verifies the server. The connection is a *tls.Conn.
@@ -31,7 +30,7 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 		return nil, err
 	}
 	secure := tls.Client(conn, &tls.Config{
-		RootCAs: d.roots, ServerName: host, NextProtos: d.protocols, MinVersion: tls.VersionTLS12,
+		RootCAs: d.authorities.roots(), ServerName: host, NextProtos: d.protocols, MinVersion: tls.VersionTLS12,
 	})
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()

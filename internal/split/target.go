@@ -3,12 +3,10 @@ package split
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -35,10 +33,11 @@ type server struct {
 	// which is impossible for requests with a body. Therefore only GETs use the field many.
 	//
 	// The field one sends one request at a time on a connection, with HTTP/1.1. It is for writes, checks and upgrades.
-	many, one tracked
-	ready     atomic.Bool
-	checked   chan struct{} // closed after the first check
-	log, few  *zap.Logger   // few is for lines that clients can cause
+	many, one   tracked
+	authorities *authorities
+	ready       atomic.Bool
+	checked     chan struct{} // closed after the first check
+	log, few    *zap.Logger   // few is for lines that clients can cause
 
 	failures int // consecutive failed checks; only watchHealth uses it
 }
@@ -50,36 +49,20 @@ func newServer(kind Target, address, caFile string, log *zap.Logger) (*server, e
 	if err != nil || base.Scheme != "https" || base.Host == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "" {
 		return nil, fmt.Errorf("%q must be a URL such as https://host:6443", address)
 	}
-	roots, err := readAuthorities(caFile)
-	if err != nil {
-		return nil, err
-	}
-	one := newTransport(roots)
-	many, err := newMultiplexed(roots, one)
-	if err != nil {
-		return nil, err
-	}
 	log = log.With(zap.String("target", string(kind)), zap.String("host", base.Host))
+	trusted, err := readAuthorities(caFile, log)
+	if err != nil {
+		return nil, err
+	}
+	one := newTransport(trusted)
+	many, err := newMultiplexed(trusted, one)
+	if err != nil {
+		return nil, err
+	}
 	return &server{
 		kind: kind, base: base, log: log, few: oplog.Few(log), checked: make(chan struct{}),
-		many: tracked{many}, one: tracked{one},
+		authorities: trusted, many: tracked{many}, one: tracked{one},
 	}, nil
-}
-
-// readAuthorities reads the certificates that verify servers. nil stands for the certificates of the system.
-func readAuthorities(file string) (*x509.CertPool, error) {
-	if file == "" {
-		return nil, nil
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("%s contains no certificate in PEM", file)
-	}
-	return roots, nil
 }
 
 func (s *server) watchHealth(ctx context.Context) {

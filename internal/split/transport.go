@@ -1,7 +1,6 @@
 package split
 
 import (
-	"crypto/x509"
 	"errors"
 	"net/http"
 	"sync/atomic"
@@ -27,9 +26,9 @@ const (
 
 // newTransport returns a transport that sends one request at a time on a connection, with HTTP/1.1. It adds nothing to
 // requests: no compression, no proxy, no credentials.
-func newTransport(roots *x509.CertPool) *http.Transport {
+func newTransport(a *authorities) *http.Transport {
 	return &http.Transport{
-		DialTLSContext: newDialer(roots, "http/1.1").dial, DisableCompression: true, IdleConnTimeout: idleTime,
+		DialTLSContext: newDialer(a, "http/1.1").dial, DisableCompression: true, IdleConnTimeout: idleTime,
 		MaxIdleConnsPerHost: idleConnections, ExpectContinueTimeout: time.Second,
 	}
 }
@@ -42,8 +41,8 @@ type multiplexed struct {
 	without   atomic.Pointer[time.Time] // end of the time without HTTP/2; nil before the first
 }
 
-func newMultiplexed(roots *x509.CertPool, one frames.RoundTripper) (*multiplexed, error) {
-	d := newDialer(roots, "h2", "http/1.1")
+func newMultiplexed(a *authorities, one frames.RoundTripper) (*multiplexed, error) {
+	d := newDialer(a, "h2", "http/1.1")
 	many, err := frames.NewTransport(&http.Transport{
 		DialTLSContext: d.dial, DisableCompression: true, IdleConnTimeout: idleTime,
 		// The pings detect a server that has disappeared, also while its watches send no events.
