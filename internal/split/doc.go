@@ -13,7 +13,7 @@
 //     reads for a facade get 429 with Retry-After.
 //   - When the context of Serve has ended, Serve returns after all requests have ended or are cut off.
 //
-// Goroutines: Serve owns one for each target, one for the certificate, one for each listener, one for the shutdown, and
+// Goroutines: Serve owns two for each target, one for the certificate, one for each listener, one for the shutdown, and
 // one for each watch that the shutdown ends. net/http owns the goroutines of requests.
 //
 // The package does not store or parse objects, and does not cache decisions.

@@ -34,7 +34,7 @@ type fake struct {
 }
 
 // startFake starts a fake until the test ends. It answers /readyz itself.
-func startFake(t testing.TB, answer http.HandlerFunc) *fake {
+func startFake(t testing.TB, answer http.HandlerFunc, changes ...func(*httptest.Server)) *fake {
 	t.Helper()
 	f := &fake{}
 	f.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -50,6 +50,9 @@ func startFake(t testing.TB, answer http.HandlerFunc) *fake {
 	}))
 	f.EnableHTTP2 = true
 	f.Config.ErrorLog = zap.NewStdLog(zap.NewNop())
+	for _, change := range changes {
+		change(f.Server)
+	}
 	f.StartTLS()
 	t.Cleanup(f.end)
 	return f

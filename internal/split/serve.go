@@ -58,6 +58,7 @@ func (s *Split) Serve(ctx context.Context, listener net.Listener) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, target := range s.servers() {
 		group.Go(func() error { target.watchHealth(healthCtx); return nil })
+		group.Go(func() error { target.authorities.run(healthCtx); return nil })
 	}
 	group.Go(func() error { s.pair.Run(healthCtx); return nil })
 	group.Go(func() error { return s.serveMetrics(healthCtx, scraped) })

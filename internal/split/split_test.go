@@ -169,13 +169,14 @@ func TestOneFailedCheckIsNotEnough(t *testing.T) {
 func TestUnsentReadIsSentAgain(t *testing.T) {
 	facade := startFake(t, says("from a facade"))
 	run := start(t, startFake(t, nil), []*fake{facade})
-	dial, refused := run.facades.all[0].many.DialContext, false
-	run.facades.all[0].many.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+	d := run.facades.all[0].many.RoundTripper.(*multiplexed).dialer
+	connect, refused := d.connect, false
+	d.connect = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if !refused {
 			refused = true
 			return nil, errors.New("connection refused")
 		}
-		return dial(ctx, network, address)
+		return connect(ctx, network, address)
 	}
 	if answer, body := run.do(t, "GET /api/v1/pods"); body != "from a facade" {
 		t.Errorf("got %d %s", answer.StatusCode, body)

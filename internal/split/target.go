@@ -3,13 +3,10 @@ package split
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -25,15 +22,6 @@ const (
 	checkTimeout  = 5 * time.Second
 	// mostFailures is the number of consecutive failed checks that make a server unready.
 	mostFailures = 2
-	// streamBuffer is the maximum number of bytes that a connection receives for a client that does not read. It bounds
-	// the rate of a response: 256 KiB per round trip of half a millisecond are 4 Gbit/s.
-	streamBuffer = 256 << 10
-	// idleTime is shorter than the idle timeout of kube-apiserver and of facades (90 s). Otherwise these servers could
-	// close a connection at the moment when a write is sent on it.
-	idleTime = 30 * time.Second
-	// idleConnections is the maximum number of idle connections to a target. A write without an idle connection costs a
-	// handshake.
-	idleConnections = 256
 )
 
 // server is one server that requests are sent to: kube-apiserver or a facade. Safe for concurrent use.
@@ -45,10 +33,11 @@ type server struct {
 	// which is impossible for requests with a body. Therefore only GETs use the field many.
 	//
 	// The field one sends one request at a time on a connection, with HTTP/1.1. It is for writes, checks and upgrades.
-	many, one tracked
-	ready     atomic.Bool
-	checked   chan struct{} // closed after the first check
-	log, few  *zap.Logger   // few is for lines that clients can cause
+	many, one   tracked
+	authorities *authorities
+	ready       atomic.Bool
+	checked     chan struct{} // closed after the first check
+	log, few    *zap.Logger   // few is for lines that clients can cause
 
 	failures int // consecutive failed checks; only watchHealth uses it
 }
@@ -60,48 +49,20 @@ func newServer(kind Target, address, caFile string, log *zap.Logger) (*server, e
 	if err != nil || base.Scheme != "https" || base.Host == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "" {
 		return nil, fmt.Errorf("%q must be a URL such as https://host:6443", address)
 	}
-	roots, err := readAuthorities(caFile)
+	log = log.With(zap.String("target", string(kind)), zap.String("host", base.Host))
+	trusted, err := readAuthorities(caFile, log)
 	if err != nil {
 		return nil, err
 	}
-	log = log.With(zap.String("target", string(kind)), zap.String("host", base.Host))
+	one := newTransport(trusted)
+	many, err := newMultiplexed(trusted, one)
+	if err != nil {
+		return nil, err
+	}
 	return &server{
 		kind: kind, base: base, log: log, few: oplog.Few(log), checked: make(chan struct{}),
-		many: tracked{newTransport(roots, true)}, one: tracked{newTransport(roots, false)},
+		authorities: trusted, many: tracked{many}, one: tracked{one},
 	}, nil
-}
-
-// readAuthorities reads the certificates that verify servers. nil stands for the certificates of the system.
-func readAuthorities(file string) (*x509.CertPool, error) {
-	if file == "" {
-		return nil, nil
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("%s contains no certificate in PEM", file)
-	}
-	return roots, nil
-}
-
-// newTransport returns a transport that adds nothing to requests: no compression, no proxy, no credentials.
-func newTransport(roots *x509.CertPool, http2 bool) *http.Transport {
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	protocols.SetHTTP2(http2)
-	return &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: checkTimeout, KeepAlive: 30 * time.Second}).DialContext,
-		TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout: checkTimeout, DisableCompression: true, IdleConnTimeout: idleTime,
-		MaxIdleConnsPerHost: idleConnections, ExpectContinueTimeout: time.Second, Protocols: protocols,
-		// The pings detect a server that has disappeared, also while its watches send no events.
-		HTTP2: &http.HTTP2Config{
-			MaxReceiveBufferPerStream: streamBuffer, SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second,
-		},
-	}
 }
 
 func (s *server) watchHealth(ctx context.Context) {

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
+
+	"github.com/listfacade/listfacade/internal/frames"
 )
 
 // unsentError is the error of a request that no server has received, because there was no connection to send it on.
@@ -20,11 +22,11 @@ func unsent(err error) bool {
 }
 
 // tracked is a transport that returns an unsentError for requests that were not sent.
-type tracked struct{ *http.Transport }
+type tracked struct{ frames.RoundTripper }
 
 func (t tracked) RoundTrip(r *http.Request) (*http.Response, error) {
 	var connected atomic.Bool
-	answer, err := t.Transport.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
+	answer, err := t.RoundTripper.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
 	})))
 	if err != nil && !connected.Load() {
