@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/net/http2/hpack"
@@ -41,9 +39,9 @@ func (r *nodeRun) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	version, err := strconv.ParseUint(q.path[strings.LastIndexByte(q.path, '=')+1:], 10, 64)
+	version, err := q.version()
 	if err != nil {
-		return fmt.Errorf("parse the version in %s: %w", q.path, err)
+		return err
 	}
 	watches := make([]agents.Watch, r.watches)
 	for i := range watches {

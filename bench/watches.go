@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,6 +35,15 @@ func (s *server) watchFrom(ctx context.Context, path string) (question, error) {
 	}
 	path += "?watch=true&timeoutSeconds=3000&resourceVersion=" + list.Metadata.ResourceVersion
 	return question{name: "WATCH", path: path, encoding: "identity", protocol: http2}, nil
+}
+
+// version returns the version from which a watch of watchFrom starts.
+func (q question) version() (uint64, error) {
+	version, err := strconv.ParseUint(q.path[strings.LastIndexByte(q.path, '=')+1:], 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("parse the version in %s: %w", q.path, err)
+	}
+	return version, nil
 }
 
 // measureWatches adds each server's memory for one idle watch.

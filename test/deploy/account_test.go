@@ -43,8 +43,7 @@ func deployed(t testing.TB) *testkit.Cluster {
 	return cluster
 }
 
-// applyManifests applies the manifests with the authority, and waits until the account has its rights, which a
-// controller aggregates.
+// applyManifests applies the manifests with the authority, and waits until kube-apiserver applies the account's rights.
 func applyManifests(t testing.TB, cluster *testkit.Cluster) {
 	t.Helper()
 	kubectl(t, cluster, build(t, cluster, "overlays/authority").yaml, "apply", "--server-side", "-f", "-")
@@ -101,8 +100,8 @@ func listing(group, resource string) authorizationv1.SubjectAccessReviewSpec {
 	}
 }
 
-// awaitRight waits until a user has a right, or no longer has it. A controller aggregates rights, and kube-apiserver
-// receives them by a watch.
+// awaitRight waits until a user has a right, or no longer has it. kube-apiserver receives roles and bindings by a
+// watch, and a controller aggregates the roles with the label.
 func awaitRight(t testing.TB, cluster *testkit.Cluster, user string, want bool, asked authorizationv1.SubjectAccessReviewSpec) {
 	t.Helper()
 	asked.User = user

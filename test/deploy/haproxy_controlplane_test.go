@@ -29,7 +29,7 @@ func TestControlPlaneThroughHAProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(own.Close)
-	applyManifests(t, own) // whose roles are aggregated by the cluster's own controllers
+	applyManifests(t, own)
 	suite.StopComponents(t, own)
 	watched := []string{"pods", "nodes", "replicasets"}
 	itself := watchesServed(t, own, watched...)

@@ -14,14 +14,16 @@ import (
 
 	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/testkit/settings"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
 // A new user installs the release in an empty cluster, with the commands of the README. The facade is the image's
 // program, run as the Deployment runs it: there is no kubelet. kubectl verifies its certificate, and gets the same
-// answer as from kube-apiserver. Another installation changes nothing that clients trust.
+// answer as from kube-apiserver. Another installation changes nothing that clients trust. No controller runs, so the
+// account has its rights without the aggregation of roles.
 func TestInstallIntoEmptyCluster(t *testing.T) {
 	settings.Long(t)
-	own, err := testkit.StartCluster(t.Context())
+	own, err := testkit.StartCluster(t.Context(), suite.WithoutControllers)
 	if err != nil {
 		t.Fatal(err)
 	}

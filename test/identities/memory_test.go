@@ -25,6 +25,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -54,7 +55,10 @@ func startProcess(t *testing.T, w *world, further ...string) *process {
 	dir := t.TempDir()
 	c := facade.Defaults()
 	c.Port, c.CertDir = suite.FreePort(t), dir
-	arguments := append([]string{"--kubeconfig", w.Kubeconfigs["listfacade"], "--secure-port", strconv.Itoa(c.Port), "--cert-dir", dir, "--shutdown-delay-duration", "0"}, further...)
+	arguments := append([]string{
+		"--kubeconfig", w.Kubeconfigs["listfacade"], "--secure-port", strconv.Itoa(c.Port), "--cert-dir", dir,
+		"--shutdown-delay-duration", "0", "--authorization-extras", settings.Extras(),
+	}, further...)
 	p := &process{Cmd: exec.Command(testkit.Program(t), arguments...)}
 	p.Env = append(os.Environ(), "GODEBUG=clobberfree=1", "GOGC=10")
 	p.Stdout, p.Stderr = &p.said, &p.said

@@ -27,7 +27,11 @@ type script struct {
 func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	s.mu.Lock()
-	s.asked = append(s.asked, fmt.Sprintf("%s %s%s", r.Header.Get("Authorization"), q.Get("watch"), q.Get("resourceVersion")))
+	who := r.Header.Get("Authorization")
+	for _, certificate := range r.TLS.PeerCertificates {
+		who = certificate.Subject.CommonName
+	}
+	s.asked = append(s.asked, fmt.Sprintf("%s %s%s", who, q.Get("watch"), q.Get("resourceVersion")))
 	var answer func(http.ResponseWriter, *http.Request)
 	if len(s.answers) > 0 {
 		answer, s.answers = s.answers[0], s.answers[1:]
@@ -117,6 +121,31 @@ func TestFleetLeavesEndedWatchesClosed(t *testing.T) {
 	}
 }
 
+func TestFleetUsesOneCertificateForEachConnection(t *testing.T) {
+	var s script
+	for range 2 {
+		s.answers = append(s.answers, list(10), stays())
+	}
+	authority := testkit.NewAuthority(t, "clients")
+	certificate := func(connection int) *tls.Certificate {
+		signed := authority.Certify(t, testkit.Certificate{User: fmt.Sprintf("node-%d", connection)})
+		pair, err := tls.X509KeyPair(signed.CertData, signed.KeyData)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &pair
+	}
+	watch := Watch{Path: "/api/v1/pods?"}
+	f := start(t, &s, Config{PerConnection: 1, Openers: 1, Watches: []Watch{watch, watch}, Certificate: certificate})
+	until(t, f, Counts{Watching: 2, Lists: 2})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slices.Sort(s.asked) // connections open in any order
+	if want := []string{"node-0 0", "node-0 110", "node-1 0", "node-1 110"}; !slices.Equal(s.asked, want) {
+		t.Errorf("got requests %q, want %q", s.asked, want)
+	}
+}
+
 // until waits until a fleet has the wanted counts.
 func until(t *testing.T, f *Fleet, want Counts) {
 	t.Helper()
@@ -133,6 +162,7 @@ func start(t *testing.T, handler http.Handler, c Config) *Fleet {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
 	server.EnableHTTP2 = true
+	server.TLS = &tls.Config{ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12}
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	roots := x509.NewCertPool()

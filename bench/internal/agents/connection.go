@@ -18,11 +18,12 @@ import (
 
 // connection opens one connection after the other, always with the same watches.
 type connection struct {
-	fleet     *Fleet
-	header    []hpack.HeaderField
-	resources []*resource
-	unopened  int    // number of watches that were never open; used by the goroutine of the connection
-	opened    func() // called when unopened becomes 0, or the connection ends; may be called again
+	fleet       *Fleet
+	header      []hpack.HeaderField
+	certificate *tls.Certificate // nil: none
+	resources   []*resource
+	unopened    int    // number of watches that were never open; used by the goroutine of the connection
+	opened      func() // called when unopened becomes 0, or the connection ends; may be called again
 
 	mu     sync.Mutex // guards the rest
 	link   *link      // nil between two connections
@@ -128,6 +129,9 @@ func (c *connection) dial(ctx context.Context) (*link, error) {
 	defer cancel()
 	config := c.fleet.config.TLS.Clone()
 	config.NextProtos = []string{http2.NextProtoTLS}
+	if c.certificate != nil {
+		config.Certificates = []tls.Certificate{*c.certificate}
+	}
 	conn, err := (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", c.fleet.config.Address)
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)

@@ -27,6 +27,8 @@ type Config struct {
 	Openers int
 	// Header returns the headers of the requests on a connection. It may be nil.
 	Header func(connection int) []hpack.HeaderField
+	// Certificate returns the client certificate of a connection. It may be nil.
+	Certificate func(connection int) *tls.Certificate
 	// Stamp is the text before the time of an event, in nanoseconds since 1970. Without Stamp, a Fleet records no delays.
 	Stamp string
 	// Once leaves a watch closed after the server has ended it.
@@ -76,6 +78,9 @@ func New(c Config) *Fleet {
 		one := &connection{fleet: f}
 		if c.Header != nil {
 			one.header = c.Header(len(f.connections))
+		}
+		if c.Certificate != nil {
+			one.certificate = c.Certificate(len(f.connections))
 		}
 		for _, w := range watches {
 			one.resources = append(one.resources, &resource{path: w.Path, version: w.Version})
