@@ -32,6 +32,11 @@ func TestKubectlCommandsOfPage(t *testing.T) {
 	if !strings.Contains(out, "shown-") || s.facade.count("list", "pods") == 0 {
 		t.Errorf("the facade got %d lists of pods, and kubectl said\n%s", s.facade.count("list", "pods"), out)
 	}
+	for _, refused := range []string{"create namespace other-" + f.Namespace, "get pods -A --as somebody"} {
+		if out, err := commands.Try(t, "kubectl --cluster facade "+refused); err == nil {
+			t.Errorf("kubectl --cluster facade %s: got %s, want an error", refused, out)
+		}
+	}
 	commands.Run(t, "kubectl create namespace other-"+f.Namespace)
 	if n := s.kubeAPIServer.count("create", "namespaces"); n != 1 {
 		t.Errorf("kube-apiserver got %d namespaces, want 1", n)
