@@ -144,7 +144,7 @@ test-others: test-sequential
 	cd client && $(QUICK) go test -vet=off -count=1 ./...
 
 .PHONY: test-long
-test-long: cluster clients chart ## everything, also with smallest budgets and without packing, before a release (1.5 hours); prints a table
+test-long: cluster clients chart helm ## everything, also with smallest budgets and without packing, before a release (1.5 hours); prints a table
 	test/long.sh
 
 .PHONY: test-stress

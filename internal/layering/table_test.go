@@ -133,8 +133,8 @@ var confined = []struct {
 	{"go.uber.org/goleak", []string{"internal/testkit"}},
 	// diff: texts are compared in linear time. The other packages are for tests.
 	{"github.com/rogpeppe/go-internal", []string{"internal/timeline", "internal/testkit"}},
-	// For a kubelet of a test.
-	{"k8s.io/streaming", nil},
+	// For the kubelet of tests.
+	{"k8s.io/streaming", []string{"internal/testkit"}},
 	// Other packages must not depend on an encoding.
 	{module + "/internal/wire/jsonwire", []string{"internal/wire/jsonwire", "internal/upstream", "internal/reflector", "internal/facade", "internal/timeline"}},
 	{module + "/internal/wire/protowire", []string{"internal/wire/protowire", "internal/facade", "internal/timeline"}},

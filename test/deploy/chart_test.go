@@ -119,6 +119,9 @@ func TestChartHasTheObjectsOfSplit(t *testing.T) {
 			t.Errorf("the chart has no %s", name(object))
 			continue
 		}
+		if namespace := got.objects[at].GetNamespace(); namespace != object.GetNamespace() {
+			t.Errorf("%s: got the namespace %q, want %q", name(object), namespace, object.GetNamespace())
+		}
 		if diff := cmp.Diff(ofSplit(object), ofSplit(got.objects[at])); diff != "" {
 			t.Errorf("%s (-kustomization +chart):\n%s", name(object), diff)
 		}

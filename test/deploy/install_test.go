@@ -2,56 +2,65 @@ package deploy
 
 import (
 	"bytes"
+	"context"
 	"crypto/x509"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/document"
+	"github.com/listfacade/listfacade/internal/testkit/kubelet"
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
 // A new user installs the release in an empty cluster, with the commands of the README. The facade is the image's
-// program, run as the Deployment runs it: there is no kubelet. kubectl verifies its certificate, and gets the same
-// answer as from kube-apiserver. Another installation changes nothing that clients trust. No controller runs, so the
-// account has its rights without the aggregation of roles.
+// program, run as the Deployment runs it. The kubelet only runs the command of `kubectl exec`. kubectl verifies the
+// facade's certificate, and gets the same answer as from kube-apiserver. Another installation changes nothing that
+// clients trust. No controller runs, so the account has its rights without the aggregation of roles.
 func TestInstallIntoEmptyCluster(t *testing.T) {
 	settings.Long(t)
-	own, err := testkit.StartCluster(t.Context(), suite.WithoutControllers)
+	own, err := testkit.StartCluster(t.Context(), "--nodes=0", suite.WithoutControllers)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(own.Close)
-	dist := releaseOf(t, testkit.Program(t))
-	install := func() {
-		line := documented(t, `kubectl apply .*install\.yaml`)
-		kubectl(t, own, nil, strings.Fields(strings.ReplaceAll(line, "install.yaml", filepath.Join(dist, "install.yaml")))[1:]...)
+	shell := document.NewShell(t, own.Kubeconfigs["admin"], filepath.Dir(own.Binaries["kubectl"]))
+	shell.Dir = releaseOf(t, testkit.Program(t))
+	commands := document.Commands(document.Text(t, document.Readme, "Install it", 1))
+	if len(commands) != 2 {
+		t.Fatalf("got the commands %q, want one that installs and one that compares", commands)
 	}
-	install()
+	shell.Run(t, commands[0])
 	awaitRight(t, own, accountUser, true, listing("", "namespaces"))
-	text, err := os.ReadFile(filepath.Join(dist, "install.yaml"))
+	text, err := os.ReadFile(filepath.Join(shell.Dir, "install.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	kubeconfig := testkit.WriteKubeconfig(t, own.ConfigWithToken(own.Token(t, namespace, account, testkit.TokenOptions{})))
 	spec := podOf(t, parse(t, text), "--kubeconfig="+kubeconfig, "--bind-address=127.0.0.1", "--secure-port=0")
-	spec.program = programIn(t, filepath.Join(dist, "listfacade-image.tar"))
+	spec.program = programIn(t, filepath.Join(shell.Dir, "listfacade-image.tar"))
 	first, second := spec.start(t), spec.start(t)
 	first.readiness(t, true)
 	second.readiness(t, true)
-	trusted := authorityOf(t, own)
+	trusted := authorityOf(t, shell)
 	for _, p := range []*pod{first, second} {
 		verifies(t, own, p, trusted)
 	}
-	comparesItself(t, spec.program, first, kubeconfig)
-	install()
-	if diff := cmp.Diff(trusted, authorityOf(t, own)); diff != "" {
+	// The flags stand for the environment in the pod.
+	runPods(t, own, func(arguments []string) *exec.Cmd {
+		return exec.CommandContext(t.Context(), spec.program, append(arguments, "--against", kubeconfig, "--kubeconfig", kubeconfig,
+			"--server", "https://"+first.address, "--insecure-skip-tls-verify")...) //nolint:gosec // a test's own
+	})
+	shell.Run(t, commands[1])
+	shell.Run(t, commands[0])
+	if diff := cmp.Diff(trusted, authorityOf(t, shell)); diff != "" {
 		t.Errorf("another installation changes the authority: %s", diff)
 	}
 }
@@ -71,41 +80,37 @@ func verifies(t *testing.T, own *testkit.Cluster, p *pod, authority []byte) {
 	}
 }
 
-// comparesItself runs the documented comparison with the account's rights. The flags stand for the pod's environment.
-func comparesItself(t *testing.T, program string, p *pod, kubeconfig string) {
+// runPods starts the pods of the Deployment. Their kubelet runs the program with the arguments of a client. The program
+// has the account's rights, and the facade of a pod.
+func runPods(t *testing.T, own *testkit.Cluster, program func(arguments []string) *exec.Cmd) {
 	t.Helper()
-	_, line, _ := strings.Cut(documented(t, `kubectl .* exec .*`), "-- listfacade ")
-	args := append(strings.Fields(line), "--against", kubeconfig, "--kubeconfig", kubeconfig,
-		"--server", "https://"+p.address, "--insecure-skip-tls-verify")
-	if out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput(); err != nil {
-		t.Errorf("%v: %v\n%s", args, err, out)
-	}
+	clients := administrator(t, own)
+	kubelet.AddNode(t, clients, "only", kubelet.Start(t, func(_ context.Context, inside kubelet.Process) error {
+		if inside.Namespace != namespace || inside.Container != "listfacade" || inside.Command[0] != "listfacade" {
+			return fmt.Errorf("the image has no %q in %s/%s", inside.Command, inside.Namespace, inside.Container)
+		}
+		command := program(inside.Command[1:])
+		command.Stdout, command.Stderr = inside.Stdout, inside.Stderr
+		return command.Run()
+	}))
+	testkit.Eventually(t, "the Deployment is available", func() error {
+		is, err := clients.AppsV1().Deployments(namespace).Get(t.Context(), "listfacade", metav1.GetOptions{})
+		if err == nil && is.Status.AvailableReplicas == 0 {
+			err = fmt.Errorf("got the status %+v", is.Status)
+		}
+		return err
+	})
 }
 
 // authorityOf returns the published certificate, by the documented command.
-func authorityOf(t *testing.T, own *testkit.Cluster) []byte {
+func authorityOf(t *testing.T, shell *document.Shell) []byte {
 	t.Helper()
-	line := documented(t, `kubectl .*get configmap listfacade-authority .*`)
-	args, _, _ := strings.Cut(strings.ReplaceAll(line, "'", ""), ">")
-	got := kubectl(t, own, nil, strings.Fields(args)[1:]...)
-	if !x509.NewCertPool().AppendCertsFromPEM(got) {
-		t.Fatalf("got %q, want a certificate", got)
+	shell.Run(t, document.Text(t, document.Readme, "Point clients at it", 1))
+	got, err := os.ReadFile(filepath.Join(shell.Dir, "listfacade-ca.crt"))
+	if err != nil || !x509.NewCertPool().AppendCertsFromPEM(got) {
+		t.Fatalf("got %q, %v, want a certificate", got, err)
 	}
 	return got
-}
-
-// documented returns the command of the README that matches a pattern.
-func documented(t *testing.T, pattern string) string {
-	t.Helper()
-	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	line := regexp.MustCompile(pattern).FindString(strings.ReplaceAll(string(readme), "\\\n", " "))
-	if line == "" {
-		t.Fatalf("README.md has no command %s", pattern)
-	}
-	return line
 }
 
 // releaseOf writes the files of a release with a program for each platform, and returns their directory. The image of

@@ -21,6 +21,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/document"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -76,15 +77,8 @@ func TestMonitoringManifests(t *testing.T) {
 // documentedSecret returns the Secret of docs/deploying.md, after kube-apiserver has accepted it.
 func documentedSecret(t *testing.T, cluster *testkit.Cluster) (secret corev1.Secret) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "deploying.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	line := secretCommand.FindString(strings.ReplaceAll(string(text), "\\\n", " "))
-	args, pair := strings.Fields(line), testkit.NewAuthority(t, "serving").Certify(t, testkit.Certificate{User: account})
-	if len(args) == 0 {
-		t.Fatal("docs/deploying.md has no command that creates the Secret")
-	}
+	commands := document.Commands(document.Text(t, "docs/deploying.md", "In the cluster that it reads", 0))
+	args, pair := strings.Fields(commands[len(commands)-1]), testkit.NewAuthority(t, "serving").Certify(t, testkit.Certificate{User: account})
 	dir := t.TempDir()
 	for name, data := range map[string][]byte{"tls.crt": pair.CertData, "tls.key": pair.KeyData, "ca.crt": pair.CertData} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
@@ -100,8 +94,6 @@ func documentedSecret(t *testing.T, cluster *testkit.Cluster) (secret corev1.Sec
 	}
 	return secret
 }
-
-var secretCommand = regexp.MustCompile(`kubectl .*create secret .*`)
 
 // scrapesSplit checks that the PodMonitor of the splitting proxy selects its pods, and a port of theirs.
 func scrapesSplit(t *testing.T, monitor map[string]any, pod corev1.PodTemplateSpec) {

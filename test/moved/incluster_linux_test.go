@@ -23,6 +23,7 @@ import (
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/split"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/document"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -158,16 +159,12 @@ func (p *policed) follow(t *testing.T, ca []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	deploy, err := filepath.Abs(filepath.Join("..", "..", "deploy"))
-	if err == nil {
-		err = os.Symlink(deploy, filepath.Join(dir, "deploy"))
-	}
-	if err != nil {
+	commands := shell(t, p.cluster, p.cluster.Kubeconfigs["admin"])
+	if err := os.Symlink(filepath.Join(document.Root(t), "deploy"), filepath.Join(commands.Dir, "deploy")); err != nil {
 		t.Fatal(err)
 	}
-	commands := strings.ReplaceAll(block(t, "Pods without a change", 0), "monitoring", p.Namespace)
-	shell(t, p.cluster, p.cluster.Kubeconfigs["admin"], dir, commands)
+	commands.Names = map[string]string{"monitoring": p.Namespace}
+	commands.Run(t, block(t, "Pods without a change", 0))
 }
 
 // runInPod runs the program with the environment and the files of a pod, in a mount namespace of its own.

@@ -26,11 +26,18 @@ func TestKubectlCommandsOfPage(t *testing.T) {
 	f := suite.NewFixture(t, s.cluster)
 	dir, own := s.files(t)
 	runPods(t, f, "shown", 1)
-	out := shell(t, s.cluster, s.kubeconfig, dir, own.Replace(block(t, "kubectl and k9s", 0)))
+	commands := shell(t, s.cluster, s.kubeconfig)
+	commands.Dir = dir
+	out := commands.Run(t, own.Replace(block(t, "kubectl and k9s", 0)))
 	if !strings.Contains(out, "shown-") || s.facade.count("list", "pods") == 0 {
 		t.Errorf("the facade got %d lists of pods, and kubectl said\n%s", s.facade.count("list", "pods"), out)
 	}
-	shell(t, s.cluster, s.kubeconfig, dir, "kubectl create namespace other-"+f.Namespace)
+	for _, refused := range []string{"create namespace other-" + f.Namespace, "get pods -A --as somebody"} {
+		if out, err := commands.Try(t, "kubectl --cluster facade "+refused); err == nil {
+			t.Errorf("kubectl --cluster facade %s: got %s, want an error", refused, out)
+		}
+	}
+	commands.Run(t, "kubectl create namespace other-"+f.Namespace)
 	if n := s.kubeAPIServer.count("create", "namespaces"); n != 1 {
 		t.Errorf("kube-apiserver got %d namespaces, want 1", n)
 	}
@@ -94,8 +101,8 @@ func TestPythonWatchesPods(t *testing.T) {
 	s.readsOnlyFacade(t)
 }
 
-// The page's line for controller-runtime is in the program that TestControllerRuntimeManagerIsSplit runs.
-func TestControllerRuntimeLineIsTested(t *testing.T) {
+// TestControllerRuntimeLine: the page's line is in the program that TestControllerRuntimeManagerIsSplit runs.
+func TestControllerRuntimeLine(t *testing.T) {
 	source, err := os.ReadFile(filepath.Join("..", "clients", "controller-runtime", "main.go"))
 	if err != nil {
 		t.Fatal(err)

@@ -1,14 +1,11 @@
 package replay
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -16,6 +13,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/document"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -29,31 +27,36 @@ func TestIncidentOfThePage(t *testing.T) {
 	})
 	awaitLanes(t, dir, 1)
 	blocks := pageBlocks(t)
-	shell := newShell(t, cluster)
-	shell.names = map[string]string{
+	config, err := cluster.Config("admin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shell := document.NewShell(t, testkit.WriteKubeconfig(t, config),
+		filepath.Dir(cluster.Binaries["kubectl"]), filepath.Dir(testkit.Program(t)))
+	shell.Names = map[string]string{
 		"/var/lib/listfacade/journal": dir, "BEFORE=03:45": "BEFORE=now", "AFTER=03:55": "AFTER=now", "-n shop": "-n " + namespace,
 	}
 
-	shell.must(`kubectl -n shop create deployment web --image web:1 --replicas 2`)
-	shell.until("the journal has the deployment", "created", blocks.setup, blocks.log)
+	shell.Run(t, `kubectl -n shop create deployment web --image web:1 --replicas 2`)
+	until(t, shell, "the journal has the deployment", "created", blocks.setup, blocks.log)
 	awaitDiscovery(t, dir)
-	shell.names["BEFORE=03:45"] = "BEFORE=" + time.Now().UTC().Format(time.RFC3339Nano)
-	shell.must(`kubectl -n shop set image deployment/web web=web:2`)
-	shell.until("the journal has the change", "web:1 -> web:2", blocks.setup, blocks.diff)
+	shell.Names["BEFORE=03:45"] = "BEFORE=" + time.Now().UTC().Format(time.RFC3339Nano)
+	shell.Run(t, `kubectl -n shop set image deployment/web web=web:2`)
+	until(t, shell, "the journal has the change", "web:1 -> web:2", blocks.setup, blocks.diff)
 
 	for _, c := range []struct{ command, output string }{{blocks.diff, blocks.changes}, {blocks.log, blocks.history}} {
-		got := strings.ReplaceAll(shell.must(blocks.setup, c.command), namespace, "shop")
+		got := strings.ReplaceAll(shell.Run(t, blocks.setup, c.command), namespace, "shop")
 		if diff := cmp.Diff(masked(c.output), masked(got)); diff != "" {
 			t.Errorf("%s (-page +got):\n%s", c.command, diff)
 		}
 	}
 
-	shell.background(blocks.setup, blocks.replay)
+	shell.Start(t, blocks.setup, "exec "+strings.TrimSpace(blocks.replay)+" --listen 127.0.0.1:0")
 	testkit.Eventually(t, "replay serves", func() error {
-		_, err := os.Stat(filepath.Join(shell.dir, "before.kubeconfig"))
+		_, err := os.Stat(filepath.Join(shell.Dir, "before.kubeconfig"))
 		return err
 	})
-	got, want := strings.Fields(shell.must(blocks.get)), strings.Fields(blocks.table)
+	got, want := strings.Fields(shell.Run(t, blocks.get)), strings.Fields(blocks.table)
 	if i := len(want)/2 + 6; len(got) != len(want) || got[i] != "web:1" || got[i] != want[i] {
 		t.Errorf("got %v, want a table as on the page: %v", got, want)
 	}
@@ -64,15 +67,8 @@ type page struct{ setup, diff, changes, log, history, replay, get, table string 
 
 func pageBlocks(t *testing.T) page {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "time-travel.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := regexp.MustCompile(`(?m)(?:^ {4,}.*\n)+`).FindAllString(string(text), -1)
-	if len(blocks) != 8 {
-		t.Fatalf("docs/time-travel.md has %d blocks, want 8", len(blocks))
-	}
-	return page{blocks[0], blocks[1], blocks[2], blocks[3], blocks[4], blocks[5], blocks[6], blocks[7]}
+	block := func(number int) string { return document.Text(t, document.TimeTravel, "An incident", number) }
+	return page{block(0), block(1), block(2), block(3), block(4), block(5), block(6), block(7)}
 }
 
 // Times and resourceVersions are others each time.
@@ -91,79 +87,14 @@ func masked(table string) []string {
 	return all
 }
 
-// shell runs commands with kubectl for the cluster, and the program.
-type shell struct {
-	t     *testing.T
-	dir   string
-	env   []string
-	names map[string]string // names in commands, and what replaces them
-}
-
-func newShell(t *testing.T, cluster *testkit.Cluster) *shell {
-	t.Helper()
-	config, err := cluster.Config("admin")
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := strings.Join([]string{
-		filepath.Dir(cluster.Binaries["kubectl"]), filepath.Dir(testkit.Program(t)), os.Getenv("PATH"),
-	}, ":")
-	return &shell{t: t, dir: t.TempDir(), env: append(os.Environ(), "KUBECONFIG="+testkit.WriteKubeconfig(t, config),
-		"HOME="+t.TempDir(), "PATH="+path)}
-}
-
-func (s *shell) command(lines []string) *exec.Cmd {
-	var names []string
-	for name, own := range s.names {
-		names = append(names, name, own)
-	}
-	script := strings.NewReplacer(names...).Replace(strings.Join(lines, "\n"))
-	command := exec.CommandContext(s.t.Context(), "bash", "-euo", "pipefail", "-c", script)
-	command.Dir, command.Env = s.dir, s.env
-	return command
-}
-
-// must runs commands and returns their output.
-func (s *shell) must(lines ...string) string {
-	s.t.Helper()
-	out, err := s.command(lines).Output()
-	if err != nil {
-		s.t.Fatal(failure(lines, out, err))
-	}
-	return string(out)
-}
-
 // until runs commands until their output contains a text.
-func (s *shell) until(what, text string, lines ...string) {
-	s.t.Helper()
-	testkit.Eventually(s.t, what, func() error {
-		out, err := s.command(lines).Output()
-		if err == nil && strings.Contains(string(out), text) {
-			return nil
+func until(t *testing.T, shell *document.Shell, what, text string, commands ...string) {
+	t.Helper()
+	testkit.Eventually(t, what, func() error {
+		out, err := shell.Try(t, commands...)
+		if err == nil && !strings.Contains(out, text) {
+			err = fmt.Errorf("%s\n%s", strings.Join(commands, "\n"), out)
 		}
-		return failure(lines, out, err)
+		return err
 	})
-}
-
-// background runs commands until the test ends.
-func (s *shell) background(lines ...string) {
-	s.t.Helper()
-	lines[len(lines)-1] = "exec " + strings.TrimSpace(lines[len(lines)-1]) + " --listen 127.0.0.1:0"
-	command := s.command(lines)
-	command.Stderr = os.Stderr
-	if err := command.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() {
-		_ = command.Process.Signal(syscall.SIGTERM)
-		_ = command.Wait()
-	})
-}
-
-func failure(lines []string, out []byte, err error) error {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		err = fmt.Errorf("%w: %s", err, exit.Stderr)
-	}
-	return fmt.Errorf("%s: %w\n%s", strings.Join(lines, "\n"), err, out)
 }

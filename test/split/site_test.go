@@ -3,15 +3,12 @@ package split
 import (
 	"context"
 	"net"
-	"strconv"
 	"testing"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest"
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -99,29 +96,4 @@ func (s *site) client(t *testing.T, account string) *rest.Config {
 	})
 	config.Host = s.url
 	return config
-}
-
-// addNode creates a ready node whose kubelet is at an address. kwok renews its lease and starts its pods.
-func (s *site) addNode(t *testing.T, name, kubelet string) {
-	t.Helper()
-	host, text, err := net.SplitHostPort(kubelet)
-	if err != nil {
-		t.Fatal(err)
-	}
-	port, err := strconv.ParseInt(text, 10, 32)
-	if err != nil {
-		t.Fatal(err)
-	}
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{
-		Addresses:       []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: host}},
-		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: int32(port)}},
-		Conditions:      []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.Now()}},
-		Allocatable: corev1.ResourceList{
-			corev1.ResourceCPU: resource.MustParse("32"), corev1.ResourceMemory: resource.MustParse("64Gi"), corev1.ResourcePods: resource.MustParse("110"),
-		},
-	}}
-	node.Status.Capacity = node.Status.Allocatable
-	if _, err := s.admin.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -1,9 +1,14 @@
 package split
 
 import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
 	"testing"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/kubelet"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -13,7 +18,7 @@ import (
 func TestProgramsThroughProxy(t *testing.T) {
 	s := open(t)
 	suite.StopComponents(t, s.cluster)
-	s.addNode(t, "only", startKubelet(t))
+	kubelet.AddNode(t, s.admin, "only", kubelet.Start(t, echo))
 	plane := s.startControlPlane(t)
 	fixture := suite.NewFixture(t, s.cluster)
 	k := &kubectl{testkit.NewKubectl(t, s.cluster.Binaries["kubectl"], s.client(t, "kubectl")), fixture.Namespace}
@@ -24,4 +29,13 @@ func TestProgramsThroughProxy(t *testing.T) {
 	t.Run("without facades", func(t *testing.T) { s.interruptFacade(t, plane, fixture.Namespace) })
 	k.deploy(t, "after")
 	s.awaitWatches(t)
+}
+
+// echo prints the arguments of a process and then what it reads.
+func echo(_ context.Context, p kubelet.Process) error {
+	_, err := fmt.Fprintf(p.Stdout, "ran %s\n", strings.Join(p.Command, " "))
+	if err == nil && p.Stdin != nil {
+		_, err = io.Copy(p.Stdout, p.Stdin)
+	}
+	return err
 }

@@ -1,37 +1,21 @@
-package split
+package kubelet
 
 import (
 	"bufio"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"strings"
-	"testing"
+	"os/exec"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/remotecommand"
 	"k8s.io/streaming/pkg/httpstream"
 	"k8s.io/streaming/pkg/httpstream/spdy"
 )
-
-// startKubelet starts a kubelet until the test ends, and returns its address. It serves logs, exec, attach and
-// port-forward of any container, with the protocols that kube-apiserver uses.
-func startKubelet(t *testing.T) (address string) {
-	t.Helper()
-	mux := http.NewServeMux()
-	mux.HandleFunc("/containerLogs/{namespace}/{pod}/{container}", func(w http.ResponseWriter, r *http.Request) {
-		_, _ = fmt.Fprintf(w, "log of %s\n", r.PathValue("pod"))
-	})
-	mux.HandleFunc("/exec/{namespace}/{pod}/{container}", runs)
-	mux.HandleFunc("/attach/{namespace}/{pod}/{container}", runs)
-	mux.HandleFunc("/portForward/{namespace}/{pod}", forwards)
-	server := httptest.NewTLSServer(mux)
-	t.Cleanup(func() {
-		server.CloseClientConnections()
-		server.Close()
-	})
-	return server.Listener.Addr().String()
-}
 
 // accept upgrades a request, and returns a channel of the streams that the client opens.
 func accept(w http.ResponseWriter, r *http.Request, protocol string) (httpstream.Connection, <-chan httpstream.Stream) {
@@ -47,8 +31,8 @@ func accept(w http.ResponseWriter, r *http.Request, protocol string) (httpstream
 	return conn, streams
 }
 
-// runs is a command: it prints its arguments and then what it reads.
-func runs(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP runs the command of a request, with the streams that its client opens.
+func (run Run) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	conn, streams := accept(w, r, "v4.channel.k8s.io")
 	if conn == nil {
 		return
@@ -64,16 +48,39 @@ func runs(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	output := open[corev1.StreamTypeStdout]
-	_, _ = fmt.Fprintf(output, "ran %s\n", strings.Join(query["command"], " "))
-	if input := open[corev1.StreamTypeStdin]; input != nil {
-		_, _ = io.Copy(output, input)
+	p := Process{
+		Namespace: r.PathValue("namespace"), Pod: r.PathValue("pod"), Container: r.PathValue("container"),
+		Command: query["command"], Stdout: io.Discard, Stderr: io.Discard,
 	}
-	_, _ = io.WriteString(open[corev1.StreamTypeError], `{"metadata":{},"status":"Success"}`)
+	if stream := open[corev1.StreamTypeStdin]; stream != nil {
+		p.Stdin = stream
+	}
+	if stream := open[corev1.StreamTypeStdout]; stream != nil {
+		p.Stdout = stream
+	}
+	if stream := open[corev1.StreamTypeStderr]; stream != nil {
+		p.Stderr = stream
+	}
+	_ = json.NewEncoder(open[corev1.StreamTypeError]).Encode(statusOf(run(r.Context(), p)))
 	for _, stream := range open {
 		_ = stream.Close()
 	}
 	<-conn.CloseChan()
+}
+
+// statusOf returns what a kubelet reports about a process that ended, as the fields of a Status.
+func statusOf(err error) map[string]any {
+	if err == nil {
+		return map[string]any{"status": metav1.StatusSuccess}
+	}
+	status := map[string]any{"status": metav1.StatusFailure, "message": err.Error()}
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		status["reason"] = remotecommand.NonZeroExitCodeReason
+		status["details"] = map[string]any{"causes": []any{
+			map[string]any{"reason": remotecommand.ExitCodeCauseType, "message": strconv.Itoa(exit.ExitCode())},
+		}}
+	}
+	return status
 }
 
 // forwards is a pod that answers an HTTP request on any port.
@@ -94,7 +101,8 @@ func forwards(w http.ResponseWriter, r *http.Request) {
 				defer stream.Close()
 				request, err := http.ReadRequest(bufio.NewReader(stream))
 				if err == nil {
-					_, _ = fmt.Fprintf(stream, "HTTP/1.0 200 OK\r\n\r\n%s on port %s", request.URL, stream.Headers().Get(corev1.PortHeader))
+					port := stream.Headers().Get(corev1.PortHeader)
+					_, _ = fmt.Fprintf(stream, "HTTP/1.0 200 OK\r\n\r\n%s on port %s", request.URL, port)
 				}
 			}()
 		case <-conn.CloseChan():
