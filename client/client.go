@@ -152,7 +152,8 @@ func (t *splitTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	response, err := reads.RoundTrip(t.redirect(r, requested))
 	if !fallsBack(to, response, err) || r.Context().Err() != nil {
-		return response, err
+		t.warn(response)
+		return response, t.explain(err)
 	}
 	if response != nil {
 		response.Body.Close()
@@ -196,4 +197,23 @@ func fallsBack(to destination, response *http.Response, err error) bool {
 	default:
 		return response.StatusCode == http.StatusNotImplemented
 	}
+}
+
+// warn adds a warning, which client-go prints, to a 401 of the facade. Kubernetes names no cause in a 401.
+func (t *splitTransport) warn(response *http.Response) {
+	if response != nil && response.StatusCode == http.StatusUnauthorized {
+		response.Header.Add("Warning", `299 - "the facade `+t.facade.Host+` refused the credentials: use those of kube-apiserver, `+
+			`such as a token that has not expired, for an audience of kube-apiserver"`)
+	}
+}
+
+// explain adds the facade's name and advice to a failed verification of a certificate. Otherwise the error names only
+// kube-apiserver, because client-go adds the URL of the original request.
+func (t *splitTransport) explain(err error) error {
+	var untrusted *tls.CertificateVerificationError
+	if !errors.As(err, &untrusted) {
+		return err
+	}
+	return fmt.Errorf("read from the facade %s: %w: the CA certificates in WrapConfig must contain the authority of the "+
+		"facade's certificate, and that certificate must name %s", t.facade.Host, err, t.facade.Hostname())
 }
