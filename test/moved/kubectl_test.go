@@ -32,7 +32,7 @@ var kubectlCommands = []struct{ args, want string }{
 // kubectl with WrapConfig in its factory reads from the facade and writes to kube-apiserver.
 func TestKubectlIsSplit(t *testing.T) {
 	t.Parallel()
-	program := compiled(t, "kubectl")
+	program := suite.Compiled(t, "kubectl")
 	s := newServers(t)
 	f := suite.NewFixture(t, s.cluster)
 	cache := t.TempDir()
