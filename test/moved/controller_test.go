@@ -38,7 +38,7 @@ func TestControllerRuntimeManagerIsSplit(t *testing.T) {
 	s.start(t)
 	f.AwaitApplication(t, "web", 3)
 	s.wellSplit(t)
-	for _, resource := range []string{suite.Applications.GroupResource().String(), "deployments.apps", "pods"} {
+	for _, resource := range []string{suite.Applications.GroupResource().String(), "deployments.apps", "pods", "nodes"} {
 		if s.facade.count("watch", resource) == 0 {
 			t.Errorf("the facade got no watch of %s", resource)
 		}
