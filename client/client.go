@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"path"
 	"strings"
 	"sync"
 
@@ -154,7 +153,8 @@ func (t *splitTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	response, err := reads.RoundTrip(t.redirect(r, requested))
 	if !fallsBack(to, response, err) || r.Context().Err() != nil {
-		return response, err
+		t.warn(response)
+		return response, t.explain(err)
 	}
 	if response != nil {
 		response.Body.Close()
@@ -200,62 +200,21 @@ func fallsBack(to destination, response *http.Response, err error) bool {
 	}
 }
 
-// destination says where a read goes.
-type destination int
-
-const (
-	direct      destination = iota // kube-apiserver
-	facadeOnly                     // the facade; the response is large, or lasts long
-	facadeFirst                    // the facade, or kube-apiserver if the facade cannot answer; the response is small
-)
-
-// destinationOf returns where a GET of a path goes. An ambiguous path, such as one with "..", goes to kube-apiserver.
-func destinationOf(requested string) destination {
-	if clean := strings.TrimSuffix(requested, "/"); path.Clean(clean) != clean {
-		return direct
-	}
-	parts := strings.Split(strings.Trim(requested, "/"), "/")
-	switch parts[0] {
-	case "version", "openapi":
-		return facadeFirst
-	case "api":
-		return destinationIn("", parts[1:])
-	case "apis":
-		if len(parts) == 1 {
-			return facadeFirst
-		}
-		return destinationIn(parts[1], parts[2:])
-	default:
-		return direct
+// warn adds a warning, which client-go prints, to a 401 of the facade. Kubernetes names no cause in a 401.
+func (t *splitTransport) warn(response *http.Response) {
+	if response != nil && response.StatusCode == http.StatusUnauthorized {
+		response.Header.Add("Warning", `299 - "the facade `+t.facade.Host+` refused the credentials: use those of kube-apiserver, `+
+			`such as a token that has not expired, for an audience of kube-apiserver"`)
 	}
 }
 
-// destinationIn returns where a GET of a path in a group goes. The parts are the rest of the path: the version,
-// optionally a namespace, the resource, and optionally a name and a subresource.
-func destinationIn(group string, parts []string) destination {
-	if group == "metrics.k8s.io" || strings.HasSuffix(group, ".metrics.k8s.io") {
-		return direct // a metrics adapter serves these resources, and their values change all the time
+// explain adds the facade's name and advice to a failed verification of a certificate. Otherwise the error names only
+// kube-apiserver, because client-go adds the URL of the original request.
+func (t *splitTransport) explain(err error) error {
+	var untrusted *tls.CertificateVerificationError
+	if !errors.As(err, &untrusted) {
+		return err
 	}
-	if len(parts) < 2 {
-		return facadeFirst // discovery
-	}
-	parts = parts[1:]
-	if parts[0] == "namespaces" && len(parts) > 2 {
-		if parts[2] == "status" || parts[2] == "finalize" { // subresources of a Namespace
-			return direct
-		}
-		parts = parts[2:]
-	}
-	switch resource := parts[0]; {
-	case resource == "watch" || resource == "proxy": // kube-apiserver's old paths
-		return direct
-	case group == "" && resource == "secrets", group == "coordination.k8s.io" && resource == "leases":
-		return direct
-	case len(parts) == 1:
-		return facadeOnly
-	case len(parts) == 2:
-		return facadeFirst
-	default:
-		return direct
-	}
+	return fmt.Errorf("read from the facade %s: %w: the CA certificates in WrapConfig must contain the authority of the "+
+		"facade's certificate, and that certificate must name %s", t.facade.Host, err, t.facade.Hostname())
 }

@@ -226,28 +226,6 @@ func TestReadsWithoutFacade(t *testing.T) {
 	}
 }
 
-// A wrong authority is an error also where kube-apiserver could answer: otherwise the mistake would cost only load.
-func TestFacadeIsVerifiedAgainstItsOwnAuthority(t *testing.T) {
-	s := newServers(t)
-	split, err := client.WrapConfig(s.config, s.facade.URL, s.kubeAPIServer.ca)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, insecure := range []bool{false, true} {
-		if split.Insecure = insecure; insecure { // for kube-apiserver
-			split.CAData = nil
-		}
-		for _, target := range []string{"/api/v1/pods", "/api/v1/namespaces/a/pods/b"} {
-			if _, err := send(t, split, http.MethodGet, target); err == nil || !strings.Contains(err.Error(), "certificate") {
-				t.Errorf("insecure %t, %s: got %v, want an error about the certificate", insecure, target, err)
-			}
-		}
-	}
-	if got := len(s.kubeAPIServer.take()) + len(s.facade.take()); got != 0 {
-		t.Errorf("got %d requests, want none", got)
-	}
-}
-
 // A copy with other credentials reads as their owner.
 func TestCredentialsAreThoseOfTheClient(t *testing.T) {
 	s := newServers(t)

@@ -10,7 +10,7 @@
 //   - Each piece of a response is sent to the client immediately. A client that does not read takes a bounded amount of
 //     memory, and delays no other client.
 //   - While no facade is ready, kube-apiserver answers reads with small answers, up to the limits of fallback. Other
-//     reads for a facade get 429 with Retry-After.
+//     reads for a facade get 429 with Retry-After, or 503 if the proxy cannot verify any facade's certificate.
 //   - When the context of Serve has ended, Serve returns after all requests have ended or are cut off.
 //
 // Goroutines: Serve owns two for each target, one for the certificate, one for each listener, one for the shutdown, and

@@ -2,6 +2,7 @@ package split
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 
@@ -20,6 +21,12 @@ const (
 	textBusy  = "no listfacade is ready, and a limit of requests to kube-apiserver is reached"
 	textLoop  = "this request has already passed through this listfacade split: --kube-apiserver or --facade leads back to it"
 	textLost  = "the connection to kube-apiserver failed; the request may have been executed"
+	// textUntrusted takes the kind of the server.
+	textUntrusted = "listfacade split cannot verify the certificate of %[1]s: the operator of listfacade split must correct " +
+		"--%[1]s-ca-file or the certificate; its log has the cause"
+	// warnRefused is a header of a 401, in which Kubernetes names no cause. client-go prints it.
+	warnRefused = `299 - "the bearer token was refused: use a token that has not expired, for an audience of kube-apiserver ` +
+		`(kubectl create token, without --audience)"`
 )
 
 // Range of the Retry-After while no facade is ready, in seconds. It is random, so that clients do not all return at
@@ -31,10 +38,10 @@ func refuse(w http.ResponseWriter, r *http.Request, status metav1.Status) {
 	handlers.WriteStatus(w, r, &status)
 }
 
-// refuse writes a Status. A watch gets 429 in place of 503. An informer sends a list after eleven 503s, but after a 429
-// it opens its watch again, as with a facade (docs/divergences.md).
+// refuse writes a Status. A watch gets 429 in place of a 503 of unavailable. An informer sends a list after eleven
+// 503s, but after a 429 it opens its watch again, as with a facade (docs/divergences.md).
 func (x *exchange) refuse(w http.ResponseWriter, status metav1.Status) {
-	if x.watch && status.Code == http.StatusServiceUnavailable {
+	if x.watch && status.Code == http.StatusServiceUnavailable && status.Details != nil {
 		status = apierrors.NewTooManyRequests(status.Message, waitSeconds).ErrStatus
 	}
 	refuse(w, x.request, status)
@@ -65,10 +72,19 @@ func loop() metav1.Status {
 // unreachable is the answer for a request that kube-apiserver did not answer. Clients repeat a request if the answer
 // has a Retry-After. A write that may have been executed gets none, because only the client may decide to repeat it.
 func unreachable(r *http.Request, err error) metav1.Status {
+	if isUntrusted(err) {
+		return untrusted(KubeAPIServer)
+	}
 	if !unsent(err) && r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return apierrors.NewServiceUnavailable(textLost).ErrStatus
 	}
 	return unavailable("kube-apiserver cannot be reached")
+}
+
+// untrusted returns a 503 without Retry-After, also for a watch. client-go repeats a request ten times before it shows
+// the message of an answer with Retry-After, and informers do not log a 429 to a watch.
+func untrusted(kind Target) metav1.Status {
+	return apierrors.NewServiceUnavailable(fmt.Sprintf(textUntrusted, kind)).ErrStatus
 }
 
 // unavailable returns a 503 after which clients repeat the request.

@@ -3,6 +3,7 @@ package split
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"sync/atomic"
 )
 
@@ -54,4 +55,9 @@ func (f *facades) send(r *http.Request, s *server) (*http.Response, error) {
 		f.lost(s, r, err)
 	}
 	return answer, err
+}
+
+// untrusted reports whether the proxy cannot verify the certificate of any facade.
+func (f *facades) untrusted() bool {
+	return !slices.ContainsFunc(f.all, func(s *server) bool { return !s.untrusted.Load() })
 }

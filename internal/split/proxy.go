@@ -74,7 +74,7 @@ func newForwarder(transport http.RoundTripper, address func(*httputil.ProxyReque
 				hop.Sign(p.Out.Header, p.In.Header)
 			},
 			Transport: transport, FlushInterval: -1, BufferPool: newBuffers(size), ErrorLog: errorLog,
-			ModifyResponse: endCleanly, ErrorHandler: failed,
+			ModifyResponse: modify, ErrorHandler: failed,
 		}
 	}
 	return forwarder{answers: proxy(answerBuffer), watches: proxy(watchBuffer)}
@@ -124,8 +124,11 @@ func failed(w http.ResponseWriter, r *http.Request, err error) {
 	x.fail(w, x, err)
 }
 
-// endCleanly makes a watch end without an error when the proxy ends the watch.
-func endCleanly(answer *http.Response) error {
+// modify explains a refused token. It makes a watch end without an error when the proxy ends the watch.
+func modify(answer *http.Response) error {
+	if answer.StatusCode == http.StatusUnauthorized && answer.Request.Header.Get("Authorization") != "" {
+		answer.Header.Add("Warning", warnRefused)
+	}
 	ctx := answer.Request.Context()
 	if x, ok := ctx.Value(exchangeKey{}).(*exchange); ok && x.watch && answer.StatusCode == http.StatusOK {
 		answer.Body = &endingBody{ReadCloser: answer.Body, ctx: ctx}

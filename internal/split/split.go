@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"go.uber.org/zap"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/metrics"
@@ -140,7 +141,7 @@ func (s *Split) withoutFacade(w http.ResponseWriter, x *exchange, d Decision, er
 	}
 	if !d.Small {
 		s.metrics.Refused("large")
-		refuse(w, x.request, tooMany(textLarge))
+		x.refuse(w, s.refusalOfLarge())
 		return
 	}
 	r, leave, ok := s.fallback.enter(x.request, d)
@@ -152,6 +153,14 @@ func (s *Split) withoutFacade(w http.ResponseWriter, x *exchange, d Decision, er
 	defer leave()
 	s.metrics.FellBack(kindOf(d))
 	s.readAPIServer.serve(w, r, d.Watch, s.unanswered)
+}
+
+// refusalOfLarge returns the answer for a read that only a facade may answer.
+func (s *Split) refusalOfLarge() metav1.Status {
+	if s.facades.untrusted() {
+		return untrusted(Facade)
+	}
+	return tooMany(textLarge)
 }
 
 func (s *Split) unanswered(w http.ResponseWriter, x *exchange, err error) {

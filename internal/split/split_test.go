@@ -305,24 +305,6 @@ func TestLoopIsDetected(t *testing.T) {
 	}
 }
 
-// A facade whose certificate does not verify is not used. The log says what to do, and writes still work.
-func TestUnverifiedFacadeIsExplained(t *testing.T) {
-	api, facade := startFake(t, says("written")), startFake(t, nil)
-	stranger := testkit.NewAuthority(t, "stranger")
-	run := start(t, api, []*fake{facade}, func(o *Options) { o.FacadeCAFile = fileOf(t, stranger.CertData()) })
-	if _, body := run.do(t, "POST /api/v1/pods"); body != "written" {
-		t.Errorf("got %s", body)
-	}
-	if answer, body := run.do(t, "GET /readyz?verbose"); answer.StatusCode != http.StatusOK || !strings.Contains(body, "[-]facade-1 failed") {
-		t.Errorf("got %d %s", answer.StatusCode, body)
-	}
-	lines := run.logs.FilterMessage("Target is not ready").All()
-	const want = "the file of --facade-ca-file must contain the authority of the server's certificate, and the certificate must name 127.0.0.1"
-	if len(lines) != 1 || !strings.Contains(lines[0].ContextMap()["error"].(string), want) {
-		t.Errorf("got %v, want %s", lines, want)
-	}
-}
-
 // Options that cannot work are refused before anything is served, by the name of the flag.
 func TestWrongOptionsAreRefused(t *testing.T) {
 	for want, change := range map[string]func(*Options){

@@ -36,6 +36,7 @@ type server struct {
 	many, one   tracked
 	authorities *authorities
 	ready       atomic.Bool
+	untrusted   atomic.Bool   // the last check could not verify the certificate
 	checked     chan struct{} // closed after the first check
 	log, few    *zap.Logger   // few is for lines that clients can cause
 
@@ -91,6 +92,7 @@ func (s *server) watchHealth(ctx context.Context) {
 // in a row: the first may have reached a replica that shuts down, behind a Service with other replicas.
 func (s *server) note(err error) {
 	began := !isClosed(s.checked)
+	s.untrusted.Store(isUntrusted(err))
 	if err == nil {
 		if began || s.failures >= mostFailures {
 			s.log.Info("Target is ready")
@@ -143,12 +145,16 @@ func (s *server) closeIdle() {
 
 // explained adds advice for operators to a failed verification of a certificate.
 func explained(err error, s *server) error {
-	var unverified *tls.CertificateVerificationError
-	if !errors.As(err, &unverified) {
+	if !isUntrusted(err) {
 		return err
 	}
 	return fmt.Errorf("%w: the file of --%s-ca-file must contain the authority of the server's certificate, and the certificate must name %s",
 		err, s.kind, s.base.Hostname())
+}
+
+func isUntrusted(err error) bool {
+	var unverified *tls.CertificateVerificationError
+	return errors.As(err, &unverified)
 }
 
 func isClosed(done <-chan struct{}) bool {

@@ -31,7 +31,7 @@ func runWatchers(in io.Reader, out io.Writer) error {
 	}
 	defer server.Close()
 	defer server.CloseClientConnections()
-	fmt.Fprintln(out, server.URL)
+	_, _ = fmt.Fprintln(out, server.URL)
 	lines := bufio.NewScanner(in)
 	var url string
 	var size int
@@ -48,11 +48,11 @@ func runWatchers(in io.Reader, out io.Writer) error {
 	if err := all(arrived); err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "watching")
+	_, _ = fmt.Fprintln(out, "watching")
 	event := append(bytes.Repeat([]byte("x"), size-1), '\n')
 	for lines.Scan() {
 		if lines.Text() != "event" {
-			fmt.Fprintln(out, spent())
+			_, _ = fmt.Fprintln(out, spent())
 			continue
 		}
 		sent := time.Now()
@@ -60,7 +60,7 @@ func runWatchers(in io.Reader, out io.Writer) error {
 		if err := all(arrived); err != nil {
 			return err
 		}
-		fmt.Fprintln(out, time.Since(sent))
+		_, _ = fmt.Fprintln(out, time.Since(sent))
 	}
 	return lines.Err()
 }

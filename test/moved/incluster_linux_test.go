@@ -12,13 +12,12 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/split"
@@ -37,14 +36,14 @@ const (
 	serverVariable = "LISTFACADE_POD_SERVER" // the URL of kube-apiserver
 )
 
-// podResult is what the program in a pod reports.
+// podResult is what the program in a pod reports. Written is the UID of the ConfigMap that it has written and read.
 type podResult struct {
-	Host, User, Version, Namespace string
-	Pods                           []string
+	Host, User, Version, Namespace, Written string
+	Pods                                    []string
 }
 
 // A client of client-go finds the splitting proxy and trusts it, with nothing but the environment and the files that
-// its pod has. It also trusts kube-apiserver.
+// its pod has. It reads from the facade and writes to kube-apiserver. It also trusts kube-apiserver.
 func TestInClusterConfigUsesSplit(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -61,36 +60,42 @@ func TestInClusterConfigUsesSplit(t *testing.T) {
 	if moved, err := isMoved(pod); err != nil || !moved {
 		t.Fatalf("got moved %t, %v, want true", moved, err)
 	}
-	p.allowReading(t)
+	p.allowEditing(t)
 	got := p.runInPod(t, pod, proxy.address)
 	version, err := p.clients.Discovery().ServerVersion()
 	if err != nil {
 		t.Fatal(err)
 	}
+	written, err := p.clients.CoreV1().ConfigMaps(p.Namespace).Get(t.Context(), writtenName, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := podResult{
 		Host: "https://" + splitHost + ":443", User: "system:serviceaccount:" + p.Namespace + ":default",
-		Version: version.GitVersion, Namespace: p.Namespace, Pods: []string{pod.Name},
+		Version: version.GitVersion, Namespace: p.Namespace, Pods: []string{pod.Name}, Written: string(written.UID),
 	}
-	if got.Host != want.Host || got.User != want.User || got.Version != want.Version || got.Namespace != want.Namespace ||
-		!slices.Equal(got.Pods, want.Pods) {
-		t.Errorf("got %+v, want %+v", got, want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if cached, forwarded := proxy.facade.Answered(t, "cache"), proxy.facade.Answered(t, "upstream"); cached != 1 || forwarded != 0 {
-		t.Errorf("the facade answered %d reads and forwarded %d requests, want the list only", cached, forwarded)
+	if cached, forwarded := proxy.facade.Answered(t, "cache"), proxy.facade.Answered(t, "upstream"); cached != 2 || forwarded != 0 {
+		t.Errorf("the facade answered %d reads and forwarded %d requests, want two lists only", cached, forwarded)
 	}
 }
 
-// allowReading lets the namespace's default account read.
-func (p *policed) allowReading(t *testing.T) {
+// writtenName is the name of the ConfigMap that the program in a pod writes.
+const writtenName = "written"
+
+// allowEditing lets the namespace's default account read and write.
+func (p *policed) allowEditing(t *testing.T) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), p.cluster.Binaries["kubectl"], "--kubeconfig", p.cluster.Kubeconfigs["admin"],
-		"-n", p.Namespace, "create", "rolebinding", "reads", "--clusterrole=view", "--serviceaccount="+p.Namespace+":default").CombinedOutput()
+		"-n", p.Namespace, "create", "rolebinding", "edits", "--clusterrole=edit", "--serviceaccount="+p.Namespace+":default").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	config := p.cluster.ConfigWithToken(p.cluster.Token(t, p.Namespace, "default", testkit.TokenOptions{}))
 	clients := suite.NewClients(t, config).Typed
-	testkit.Eventually(t, "the account may read", func() error {
+	testkit.Eventually(t, "the account has its rights", func() error {
 		_, err := clients.CoreV1().Pods(p.Namespace).List(t.Context(), metav1.ListOptions{})
 		return err
 	})
@@ -223,71 +228,4 @@ func (p *policed) project(t *testing.T, pod *corev1.Pod) string {
 		}
 	}
 	return dir
-}
-
-// TestProgramInPod is the program. TestInClusterConfigUsesSplit starts it, and it is skipped elsewhere.
-func TestProgramInPod(t *testing.T) {
-	files := os.Getenv(filesVariable)
-	if files == "" {
-		t.Skip("only TestInClusterConfigUsesSplit starts it")
-	}
-	mountFiles(t, files)
-	config, err := rest.InClusterConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
-	result := podResult{Host: config.Host}
-	direct := rest.CopyConfig(config)
-	direct.Host = os.Getenv(serverVariable)
-	config.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, network, os.Getenv(dialVariable))
-	}
-	namespace, err := os.ReadFile(filepath.Join(accountFiles, "namespace"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	result.Namespace = string(namespace)
-	clients, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pods, err := clients.CoreV1().Pods(result.Namespace).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, pod := range pods.Items {
-		result.Pods = append(result.Pods, pod.Name)
-	}
-	user, err := testkit.WhoAmI(t, config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	version, err := suite.NewClients(t, direct).Typed.Discovery().ServerVersion()
-	if err != nil {
-		t.Fatalf("kube-apiserver itself: %v", err)
-	}
-	result.User, result.Version = user.Username, version.GitVersion
-	if err := json.NewEncoder(os.Stdout).Encode(result); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// mountFiles makes a directory visible at accountFiles, only in this process. An empty file system hides the machine's
-// /run, so that nothing is created there.
-func mountFiles(t *testing.T, files string) {
-	t.Helper()
-	run, err := filepath.EvalSymlinks("/var/run")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, step := range []func() error{
-		func() error { return syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "") },
-		func() error { return syscall.Mount("tmpfs", run, "tmpfs", 0, "") },
-		func() error { return os.MkdirAll(accountFiles, 0o755) },
-		func() error { return syscall.Mount(files, accountFiles, "", syscall.MS_BIND, "") },
-	} {
-		if err := step(); err != nil {
-			t.Fatal(err)
-		}
-	}
 }

@@ -1,11 +1,7 @@
 package moved
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,7 +43,7 @@ func TestKubectlCommandsOfPage(t *testing.T) {
 func TestPrometheusDiscoversPods(t *testing.T) {
 	settings.Long(t)
 	t.Parallel()
-	program := compiledBefore(t, "prometheus")
+	program := suite.CompiledBefore(t, "prometheus")
 	s := newServers(t)
 	f := suite.NewFixture(t, s.cluster)
 	dir, own := s.files(t)
@@ -56,10 +52,10 @@ func TestPrometheusDiscoversPods(t *testing.T) {
 		t.Fatal(err)
 	}
 	runPods(t, f, "early", 2)
-	said := start(t, nil, program, file)
-	awaitOutput(t, said, f.Namespace+"/early-", 2)
+	printed := suite.Launch(t, program, file)
+	suite.AwaitDiscovered(t, printed, "pod/"+f.Namespace+"/early-", 2)
 	runPods(t, f, "late", 1)
-	awaitOutput(t, said, f.Namespace+"/late-", 1)
+	suite.AwaitDiscovered(t, printed, "pod/"+f.Namespace+"/late-", 1)
 	s.readsOnlyFacade(t)
 }
 
@@ -67,22 +63,15 @@ func TestPrometheusDiscoversPods(t *testing.T) {
 func TestKubeStateMetricsCountsPods(t *testing.T) {
 	settings.Long(t)
 	t.Parallel()
-	program := compiledBefore(t, "kube-state-metrics")
 	s := newServers(t)
 	f := suite.NewFixture(t, s.cluster)
 	_, own := s.files(t)
 	runPods(t, f, "early", 2)
-	host, port, err := net.SplitHostPort(suite.FreeAddress(t))
-	if err != nil {
-		t.Fatal(err)
-	}
 	line := strings.Fields(own.Replace(block(t, "kube-state-metrics", 0)))
-	start(t, nil, program, append(line[1:], "--host="+host, "--port="+port,
-		"--telemetry-host="+host, fmt.Sprint("--telemetry-port=", suite.FreePort(t)))...)
-	url := "http://" + net.JoinHostPort(host, port) + "/metrics"
-	awaitText(t, url, fmt.Sprintf(`kube_pod_info{namespace=%q,pod="early-`, f.Namespace), 2)
+	metrics := suite.StartStateMetrics(t, line[1:]...)
+	awaitMetric(t, metrics, fmt.Sprintf(`kube_pod_info{namespace=%q,pod="early-`, f.Namespace), 2)
 	runPods(t, f, "late", 1)
-	awaitText(t, url, fmt.Sprintf(`kube_pod_info{namespace=%q,pod="late-`, f.Namespace), 1)
+	awaitMetric(t, metrics, fmt.Sprintf(`kube_pod_info{namespace=%q,pod="late-`, f.Namespace), 1)
 	s.readsOnlyFacade(t)
 }
 
@@ -93,7 +82,7 @@ func TestPythonWatchesPods(t *testing.T) {
 	s := newServers(t)
 	f := suite.NewFixture(t, s.cluster)
 	_, own := s.files(t)
-	said := start(t, nil, python, "-u", "-c", own.Replace(block(t, "Python, Node.js, Java and Rust", 0)))
+	said := suite.Launch(t, python, "-u", "-c", own.Replace(block(t, "Python, Node.js, Java and Rust", 0)))
 	for _, name := range []string{f.Namespace + "-a", f.Namespace + "-b"} {
 		runPods(t, f, name, 1)
 		awaitOutput(t, said, "ADDED "+name+"-", 1)
@@ -122,7 +111,7 @@ func (s *servers) readsOnlyFacade(t *testing.T) {
 }
 
 // awaitOutput waits until a program has printed a text, at least as often as wanted.
-func awaitOutput(t *testing.T, said *output, text string, times int) {
+func awaitOutput(t *testing.T, said *suite.Output, text string, times int) {
 	t.Helper()
 	testkit.Eventually(t, fmt.Sprintf("%q is printed %d times", text, times), func() error {
 		if n := strings.Count(said.String(), text); n < times {
@@ -132,18 +121,13 @@ func awaitOutput(t *testing.T, said *output, text string, times int) {
 	})
 }
 
-// awaitText waits until a text appears in the answer of a program, at least as often as wanted.
-func awaitText(t *testing.T, url, text string, times int) {
+// awaitMetric waits until metrics contain a text, at least as often as wanted.
+func awaitMetric(t *testing.T, metrics *suite.StateMetrics, text string, times int) {
 	t.Helper()
-	testkit.Eventually(t, fmt.Sprintf("%s has %q %d times", url, text, times), func() error {
-		response, err := http.Get(url)
-		if err != nil {
-			return err
-		}
-		defer response.Body.Close()
-		body, err := io.ReadAll(response.Body)
-		if err == nil && strings.Count(string(body), text) < times {
-			err = errors.New(response.Status)
+	testkit.Eventually(t, fmt.Sprintf("there is %q %d times", text, times), func() error {
+		body, err := metrics.Read()
+		if err == nil && strings.Count(body, text) < times {
+			err = errNotYet
 		}
 		return err
 	})

@@ -3,6 +3,8 @@ package split
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,7 +21,10 @@ import (
 // components are the programs of the control plane, each with a lease of its name.
 var components = []string{suite.ControllerManager, suite.Scheduler}
 
-// leadership is the state of a component's lease.
+// plane contains how the leaders of programs lead, by their leases.
+type plane map[types.NamespacedName]leadership
+
+// leadership is the state of a lease.
 type leadership struct {
 	holder      string
 	transitions int32
@@ -27,7 +32,7 @@ type leadership struct {
 }
 
 // startControlPlane starts the components with only the proxy's address, waits until they lead, and returns how.
-func (s *site) startControlPlane(t *testing.T) map[string]leadership {
+func (s *site) startControlPlane(t *testing.T) plane {
 	t.Helper()
 	flags := map[string][]string{
 		// No authority signs kubelet certificates, and no cloud has routes.
@@ -40,20 +45,26 @@ func (s *site) startControlPlane(t *testing.T) map[string]leadership {
 			"--leader-elect=true",
 		}, flags[name]...)...)
 	}
-	plane := map[string]leadership{}
+	leaders := plane{}
 	for _, name := range components {
-		testkit.Eventually(t, name+" leads", func() error {
-			is, err := s.leadership(t, name)
-			plane[name] = is
-			return err
-		})
+		s.awaitLeader(t, leaders, types.NamespacedName{Namespace: metav1.NamespaceSystem, Name: name})
 	}
-	return plane
+	return leaders
 }
 
-// leadership reads a component's lease from kube-apiserver.
-func (s *site) leadership(t *testing.T, name string) (leadership, error) {
-	lease, err := s.admin.CoordinationV1().Leases(metav1.NamespaceSystem).Get(t.Context(), name, metav1.GetOptions{})
+// awaitLeader waits until a lease has a holder, and adds it.
+func (s *site) awaitLeader(t *testing.T, leaders plane, lease types.NamespacedName) {
+	t.Helper()
+	testkit.Eventually(t, lease.Name+" leads", func() error {
+		is, err := s.leadership(t, lease)
+		leaders[lease] = is
+		return err
+	})
+}
+
+// leadership reads a lease from kube-apiserver.
+func (s *site) leadership(t *testing.T, key types.NamespacedName) (leadership, error) {
+	lease, err := s.admin.CoordinationV1().Leases(key.Namespace).Get(t.Context(), key.Name, metav1.GetOptions{})
 	if err != nil {
 		return leadership{}, err
 	}
@@ -63,47 +74,47 @@ func (s *site) leadership(t *testing.T, name string) (leadership, error) {
 	return leadership{*lease.Spec.HolderIdentity, *lease.Spec.LeaseTransitions, *lease.Spec.RenewTime}, nil
 }
 
-// awaitWatches waits until both components watch at the facade.
+// awaitWatches waits until the facade's cache serves watches of both components and of the manager of
+// controller-runtime.
 func (s *site) awaitWatches(t *testing.T) {
 	t.Helper()
-	testkit.Eventually(t, "the control plane watches at the facade", func() error {
-		for _, name := range []string{"pods", "nodes", "replicasets"} {
-			if n := s.facade.Watchers(name); n < len(components) {
-				return fmt.Errorf("the facade serves %d watches of %s", n, name)
+	all := len(components) + 1
+	testkit.Eventually(t, "the leaders watch at the facade", func() error {
+		for name, want := range map[string]int{"pods": all, "nodes": all, "replicasets": all, suite.Applications.Resource: 1} {
+			if n := s.facade.Watchers(name); n < want {
+				return fmt.Errorf("the facade serves %d watches of %s, want %d", n, name, want)
 			}
 		}
 		return nil
 	})
 }
 
-// interruptFacade lets no facade answer until both components have renewed their leases often enough. It writes all the
+// interruptFacade lets no facade answer until all leaders have renewed their leases often enough. It writes all the
 // time.
-func (s *site) interruptFacade(t *testing.T, plane map[string]leadership, namespace string) {
+func (s *site) interruptFacade(t *testing.T, leaders plane, namespace string) {
 	clients, err := kubernetes.NewForConfig(s.client(t, "writer"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.reads.interrupt()
 	defer s.reads.resume()
-	writes, renewals := 0, map[string]int{}
+	last, renewals, writes := maps.Clone(leaders), map[string]int{}, 0
 	enough := settings.Amount(4, 30) // one in two seconds
-	for last := plane; renewals[components[0]] < enough || renewals[components[1]] < enough; writes++ {
+	for ; len(renewals) < len(leaders) || slices.Min(slices.Collect(maps.Values(renewals))) < enough; writes++ {
 		write(t, clients, namespace, writes)
-		now := map[string]leadership{}
-		for _, name := range components {
-			is, err := s.leadership(t, name)
-			if err != nil || is.holder != plane[name].holder || is.transitions != plane[name].transitions {
-				t.Fatalf("%s: got %+v, %v, want the holder %+v", name, is, err, plane[name])
+		for lease, began := range leaders {
+			is, err := s.leadership(t, lease)
+			if err != nil || is.holder != began.holder || is.transitions != began.transitions {
+				t.Fatalf("%s: got %+v, %v, want the holder %+v", lease.Name, is, err, began)
 			}
-			if !is.renewed.Equal(new(last[name].renewed)) {
-				renewals[name]++
+			if !is.renewed.Equal(new(last[lease].renewed)) {
+				renewals[lease.Name]++
 			}
-			now[name] = is
+			last[lease] = is
 		}
-		last = now
 	}
-	if refused := len(refusedBy(s.reads, namespace)); refused > 0 {
-		t.Errorf("the facade answered %d requests", refused)
+	if refused := refusedBy(s.reads, namespace); len(refused) > 0 {
+		t.Errorf("the facade answered %q", refused)
 	}
 	t.Logf("%d writes, renewals: %v", writes, renewals)
 }
@@ -130,9 +141,9 @@ func write(t *testing.T, clients kubernetes.Interface, namespace string, i int) 
 // refusedBy returns the reads of written objects that a counting server received.
 func refusedBy(c *counted, namespace string) []string {
 	var found []string
-	for _, line := range c.lines() {
-		if strings.Contains(line, namespace+"/configmaps/written-") {
-			found = append(found, line)
+	for _, one := range c.all() {
+		if strings.Contains(one.line, namespace+"/configmaps/written-") {
+			found = append(found, one.line)
 		}
 	}
 	return found

@@ -24,12 +24,14 @@ import (
 // counted is a server that forwards requests to another server and records them.
 type counted struct {
 	*httptest.Server
-	caFile string
-	down   atomic.Bool // it answers no request
-	mu     sync.Mutex  // guards received
-	// received contains method and URI of each request that is not a health check.
-	received []string
+	caFile   string
+	down     atomic.Bool // it answers no request
+	mu       sync.Mutex  // guards received
+	received []received  // without health checks
 }
+
+// received is a request: its method and URI, and the program in its User-Agent.
+type received struct{ line, agent string }
 
 // count starts a counting server in front of a server until the test ends.
 func count(t *testing.T, address string) *counted {
@@ -49,8 +51,9 @@ func count(t *testing.T, address string) *counted {
 			panic(http.ErrAbortHandler)
 		}
 		if r.URL.Path != "/readyz" {
+			agent, _, _ := strings.Cut(r.UserAgent(), "/")
 			c.mu.Lock()
-			c.received = append(c.received, r.Method+" "+r.URL.RequestURI())
+			c.received = append(c.received, received{r.Method + " " + r.URL.RequestURI(), agent})
 			c.mu.Unlock()
 		}
 		proxy.ServeHTTP(w, r)
@@ -99,26 +102,19 @@ func (c *counted) interrupt() {
 
 func (c *counted) resume() { c.down.Store(false) }
 
-// lines returns the recorded requests.
-func (c *counted) lines() []string {
+// all returns the recorded requests.
+func (c *counted) all() []received {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.received)
 }
 
-// forget removes the recorded requests.
-func (c *counted) forget() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.received = nil
-}
-
 var parser = &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
 
 // parsed returns what kube-apiserver reads from a recorded request.
-func parsed(t *testing.T, line string) *request.RequestInfo {
+func (r received) parsed(t *testing.T) *request.RequestInfo {
 	t.Helper()
-	method, uri, _ := strings.Cut(line, " ")
+	method, uri, _ := strings.Cut(r.line, " ")
 	u, err := url.ParseRequestURI(uri)
 	if err != nil {
 		t.Fatal(err)
@@ -131,27 +127,34 @@ func parsed(t *testing.T, line string) *request.RequestInfo {
 }
 
 // isCacheable reports whether a facade caches the answer of a recorded request.
-func isCacheable(t *testing.T, line string) bool {
+func (r received) isCacheable(t *testing.T) bool {
 	t.Helper()
-	info := parsed(t, line)
+	info := r.parsed(t)
 	return info.IsResourceRequest && (info.Verb == "list" || info.Verb == "watch") && info.Subresource == "" &&
 		info.Resource != "secrets" && info.Resource != "leases"
 }
 
 // checkTargets fails if the facade received anything but a GET of a resource or document, or kube-apiserver a list or
-// watch of a cached resource.
-func checkTargets(t *testing.T, facade, apiServer *counted) {
+// watch of a cached resource. It also fails if the facade received no watch of a resource from a program.
+func (s *site) checkTargets(t *testing.T, agent, resource string) {
 	t.Helper()
-	reads, others := facade.lines(), apiServer.lines()
-	for _, line := range reads {
-		if info := parsed(t, line); !strings.HasPrefix(line, "GET ") || info.Subresource != "" {
-			t.Errorf("the facade received %s", line)
+	reads, others, watches := s.reads.all(), s.apiServer.all(), 0
+	for _, one := range reads {
+		info := one.parsed(t)
+		if !strings.HasPrefix(one.line, "GET ") || info.Subresource != "" {
+			t.Errorf("the facade received from %s: %s", one.agent, one.line)
+		}
+		if one.agent == agent && info.Verb == "watch" && info.Resource == resource {
+			watches++
 		}
 	}
-	for _, line := range others {
-		if isCacheable(t, line) {
-			t.Errorf("kube-apiserver received %s", line)
+	for _, one := range others {
+		if one.isCacheable(t) {
+			t.Errorf("kube-apiserver received from %s: %s", one.agent, one.line)
 		}
+	}
+	if watches == 0 {
+		t.Errorf("the facade received no watch of %s from %s", resource, agent)
 	}
 	t.Logf("the facade received %d requests, kube-apiserver %d", len(reads), len(others))
 }

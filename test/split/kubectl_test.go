@@ -31,7 +31,7 @@ func (k *kubectl) run(t *testing.T, want string, args ...string) string {
 	return stdout
 }
 
-// objects are a Deployment and a ConfigMap.
+// objects are a Deployment with a Service and an Ingress, and a ConfigMap.
 const objects = `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: %[1]s}
@@ -43,6 +43,19 @@ spec:
     spec:
       terminationGracePeriodSeconds: 0
       containers: [{name: c, image: registry.example/c}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: %[1]s}
+spec: {selector: {app: %[1]s}, ports: [{port: 80}]}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: %[1]s}
+spec:
+  rules:
+  - host: %[1]s.example
+    http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: %[1]s, port: {number: 80}}}}]}
 ---
 apiVersion: v1
 kind: ConfigMap

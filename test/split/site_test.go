@@ -29,7 +29,7 @@ type site struct {
 
 // open starts a site until the test ends. The proxy's certificate has the cluster's authority, so clients change only
 // their server's address.
-func open(t *testing.T) *site {
+func open(t *testing.T, changes ...func(*split.Options)) *site {
 	t.Helper()
 	s := &site{cluster: suite.Cluster(t)}
 	config, err := s.cluster.Config("admin")
@@ -40,13 +40,17 @@ func open(t *testing.T) *site {
 	if s.admin, err = kubernetes.NewForConfig(config); err != nil {
 		t.Fatal(err)
 	}
-	s.facade = suite.StartDelegating(t, s.cluster)
+	s.facade = suite.LaunchDelegating(t, suite.FacadeKubeconfig(t, s.cluster)) // may read custom resources, too
+	s.facade.AwaitReady(t)
 	s.reads, s.apiServer = count(t, s.facade.URL), count(t, s.cluster.Server)
 	o := split.DefaultOptions()
 	o.KubeAPIServer, o.KubeAPIServerCAFile = s.apiServer.URL, s.apiServer.caFile
 	o.Facades, o.FacadeCAFile, o.MetricsAddress = []string{s.reads.URL}, s.reads.caFile, ""
 	o.Serving.CertFile, o.Serving.KeyFile = s.cluster.Serving.CertFile, s.cluster.Serving.KeyFile
 	o.Serving.ShutdownDelay, o.Serving.WatchTermination, o.Serving.ShutdownGrace = 0, 0, 0
+	for _, change := range changes {
+		change(&o)
+	}
 	s.url = serve(t, o)
 	return s
 }

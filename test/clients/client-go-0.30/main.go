@@ -1,6 +1,25 @@
-// Command client-go-0.30 is an informer of client-go 0.30.
+// Command client-go-0.30 is an informer of client-go 0.30. With two further arguments, the URL of a facade and a file
+// with its authorities, the module client splits its configuration.
 package main
 
-import "github.com/listfacade/listfacade/test/clients/informer"
+import (
+	"os"
 
-func main() { informer.Main() }
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/client"
+	"github.com/listfacade/listfacade/test/clients/informer"
+)
+
+func main() { informer.MainWith(split) }
+
+func split(config *rest.Config) (*rest.Config, error) {
+	if len(os.Args) < 6 {
+		return config, nil
+	}
+	ca, err := os.ReadFile(os.Args[5])
+	if err != nil {
+		return nil, err
+	}
+	return client.WrapConfig(config, os.Args[4], ca)
+}

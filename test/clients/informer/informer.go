@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -22,7 +23,15 @@ import (
 // Main is a main function. Its arguments are a kubeconfig, a namespace, and a media type or nothing for the default;
 // the README describes its input and output. It returns when standard input ends.
 func Main() {
+	MainWith(func(config *rest.Config) (*rest.Config, error) { return config, nil })
+}
+
+// MainWith is Main with a function that changes the client configuration.
+func MainWith(change func(*rest.Config) (*rest.Config, error)) {
 	config, err := clientcmd.BuildConfigFromFlags("", os.Args[1])
+	if err == nil {
+		config, err = change(config)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

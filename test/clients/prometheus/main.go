@@ -1,11 +1,14 @@
 // Command prometheus is the Kubernetes discovery of Prometheus. Its argument is a configuration file of Prometheus. It
-// prints a line for each pod that it discovers, "NAMESPACE/NAME", and no line for other targets.
+// prints each group of targets in JSON, in one line, when the group changes. A group that has vanished has no targets.
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	prometheus "github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/model"
@@ -57,16 +60,23 @@ func run(ctx context.Context, file string) error {
 	}
 	for updates := range groups {
 		for _, group := range updates {
-			show(group)
+			if err := show(group); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// show prints the pod of a group, if the group has targets.
-func show(group *targetgroup.Group) {
-	name := group.Labels[model.LabelName("__meta_kubernetes_pod_name")]
-	if len(group.Targets) > 0 && name != "" {
-		fmt.Printf("%s/%s\n", group.Labels["__meta_kubernetes_namespace"], name)
-	}
+// group is a group of targets, with the labels of each target.
+type group struct {
+	Source  string
+	Labels  model.LabelSet
+	Targets []model.LabelSet
+}
+
+// show prints a group. The discovery of endpoints returns targets in random order, so show sorts them.
+func show(g *targetgroup.Group) error {
+	targets := slices.SortedFunc(slices.Values(g.Targets), func(a, b model.LabelSet) int { return strings.Compare(a.String(), b.String()) })
+	return json.NewEncoder(os.Stdout).Encode(group{g.Source, g.Labels, targets})
 }
