@@ -94,7 +94,7 @@ func (a *audience) attend(ctx context.Context, cluster *testkit.Cluster) error {
 	a.delays = map[string]map[int64][]time.Duration{}
 	var synced []toolscache.InformerSynced
 	for u := range a.users {
-		user, err := certificate(cluster, testkit.ClientCA, fmt.Sprintf("bench-user-%d", u), readers)
+		user, err := certificate(cluster, fmt.Sprintf("bench-user-%d", u), readers)
 		if err != nil {
 			return err
 		}

@@ -87,7 +87,7 @@ func nodeCertificates(cluster *testkit.Cluster) ([]tls.Certificate, error) {
 	making.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range all {
 		making.Go(func() error {
-			pair, err := certificate(cluster, testkit.ClientCA, "system:node:"+nodeName(i), "system:nodes")
+			pair, err := certificate(cluster, "system:node:"+nodeName(i), "system:nodes")
 			if err == nil {
 				all[i], err = tls.X509KeyPair(pair.CertData, pair.KeyData)
 			}

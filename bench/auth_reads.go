@@ -31,7 +31,7 @@ func (s *stage) identities(ctx context.Context) (direct, facade []identity, stop
 	if err := admit(ctx, admin); err != nil {
 		return nil, nil, nil, err
 	}
-	user, err := certificate(s.cluster, testkit.ClientCA, "bench-user", readers)
+	user, err := certificate(s.cluster, "bench-user", readers)
 	if err != nil {
 		return nil, nil, nil, err
 	}

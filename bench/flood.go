@@ -68,7 +68,7 @@ func measureFlood(ctx context.Context, s *stage, t *table) error {
 		return err
 	}
 	defer b.running.stop()
-	user, err := certificate(s.cluster, testkit.ClientCA, "bench-flooder", readers)
+	user, err := certificate(s.cluster, "bench-flooder", readers)
 	if err != nil {
 		return err
 	}

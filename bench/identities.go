@@ -72,9 +72,9 @@ func token(ctx context.Context, client kubernetes.Interface) (string, error) {
 	return request.Status.Token, nil
 }
 
-// certificate returns a new client certificate, signed by one of the cluster's authorities.
-func certificate(cluster *testkit.Cluster, authority, user string, groups ...string) (rest.TLSClientConfig, error) {
-	files := cluster.Authorities[authority]
+// certificate returns a new client certificate, signed by the cluster's authority of clients.
+func certificate(cluster *testkit.Cluster, user string, groups ...string) (rest.TLSClientConfig, error) {
+	files := cluster.Authorities[testkit.ClientCA]
 	pair, err := tls.LoadX509KeyPair(files.CertFile, files.KeyFile)
 	if err != nil {
 		return rest.TLSClientConfig{}, fmt.Errorf("read the cluster's authority: %w", err)

@@ -98,7 +98,7 @@ func (s *stage) readWhileStalled(ctx context.Context, server *server, stalled st
 			return "", ctx.Err()
 		}
 	}
-	user, err := certificate(s.cluster, testkit.ClientCA, "bench-beside-stalled", readers)
+	user, err := certificate(s.cluster, "bench-beside-stalled", readers)
 	if err != nil {
 		return "", err
 	}
@@ -152,7 +152,7 @@ func readWithin(ctx context.Context, client *http.Client, url string) (status in
 
 // stall opens a connection as a user, requests a document on many streams, and reads none of the bodies.
 func (s *stage) stall(ctx context.Context, server *server, user string, streams uint32) (net.Conn, error) {
-	who, err := certificate(s.cluster, testkit.ClientCA, user)
+	who, err := certificate(s.cluster, user)
 	if err != nil {
 		return nil, err
 	}
