@@ -15,13 +15,17 @@ import (
 	"k8s.io/utils/lru"
 )
 
-// Rights receives the users whose permissions may have changed. affected(user) reports whether a user is one of them.
-// affected may be called at any time and from any goroutine.
+// Affected has a function for each namespace whose requests a change may affect. The function reports whether a user is
+// affected. The namespace "" stands for all requests: those in each namespace, over all namespaces and without a
+// namespace. The functions may be called at any time and from any goroutine.
+type Affected = map[string]func(user.Info) bool
+
+// Rights receives the users whose permissions may have changed, and the namespaces.
 type Rights interface {
 	// Gained is called when permissions were only added.
-	Gained(affected func(user.Info) bool)
+	Gained(affected Affected)
 	// Lost is called when permissions may have been removed. The same change may have added other permissions.
-	Lost(affected func(user.Info) bool)
+	Lost(affected Affected)
 }
 
 // Rules watches roles and bindings.
@@ -144,43 +148,36 @@ func contains(others, some []rbacv1.PolicyRule) bool {
 	})
 }
 
-func (r *Rules) gained(s *subjects) {
-	if !s.empty() {
-		r.rights.Gained(s.include)
+func (r *Rules) gained(s subjects) {
+	if len(s) > 0 {
+		r.rights.Gained(s.affected())
 	}
 }
 
-func (r *Rules) lost(s *subjects) {
-	if !s.empty() {
-		r.rights.Lost(s.include)
+func (r *Rules) lost(s subjects) {
+	if len(s) > 0 {
+		r.rights.Lost(s.affected())
 	}
 }
 
 // notified reports a change of a role for the subjects of its known bindings. If a binding is received later, its
 // subjects are reported then (mayHaveLost). To report all users was rejected: while bindings cannot be
 // watched, a user who may change one Role without bindings could delay the events of all users.
-func (r *Rules) notified(report func(func(user.Info) bool), of role) {
-	var bound subjects
+func (r *Rules) notified(report func(Affected), of role) {
+	bound := subjects{}
 	for _, bindings := range []*followed{r.bindings, r.clusterBindings} {
 		objects, err := bindings.informer.GetIndexer().ByIndex(byRole, of.name)
 		if err != nil { // cannot happen: the index exists
-			report(allUsers)
+			report(Affected{"": allUsers})
 			return
 		}
 		for _, object := range objects {
-			b := bindingOf(object)
-			bound.add(b.subjects, b.namespace)
+			bound.add(bindingOf(object))
 		}
 	}
-	if !bound.empty() {
-		report(bound.include)
+	if len(bound) > 0 {
+		report(bound.affected())
 	}
-}
-
-func subjectsOf(b binding) *subjects {
-	var s subjects
-	s.add(b.subjects, b.namespace)
-	return &s
 }
 
 // handler calls functions for changes. Objects of the initial list are not changes; listed is called for them.
