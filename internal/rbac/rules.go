@@ -3,11 +3,9 @@ package rbac
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"go.uber.org/zap"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -131,21 +129,14 @@ func (r *Rules) roleShrunk(of role) {
 }
 
 func (r *Rules) roleChanged(before, after any) {
-	old, now := roleOf(before), roleOf(after)
+	of := roleOf(after)
+	old, now := ruleKeys(roleOf(before).rules), ruleKeys(of.rules)
 	switch {
-	case !contains(now.rules, old.rules):
-		r.roleShrunk(now)
-	case !contains(old.rules, now.rules):
-		r.notified(r.rights.Gained, now)
+	case len(without(old, now)) > 0:
+		r.roleShrunk(of)
+	case len(without(now, old)) > 0:
+		r.notified(r.rights.Gained, of)
 	}
-}
-
-// contains reports whether the first list has each rule of the second list, written in the same way.
-func contains(others, some []rbacv1.PolicyRule) bool {
-	return !slices.ContainsFunc(some, func(rule rbacv1.PolicyRule) bool {
-		return !slices.ContainsFunc(others,
-			func(other rbacv1.PolicyRule) bool { return equality.Semantic.DeepEqual(rule, other) })
-	})
 }
 
 func (r *Rules) gained(s subjects) {

@@ -66,7 +66,3 @@ func (n *subjectNames) include(who user.Info) bool {
 	return n.users[who.GetName()] ||
 		slices.ContainsFunc(who.GetGroups(), func(group string) bool { return n.groups[group] })
 }
-
-func without(all, others []rbacv1.Subject) []rbacv1.Subject {
-	return slices.DeleteFunc(slices.Clone(all), func(s rbacv1.Subject) bool { return slices.Contains(others, s) })
-}
