@@ -13,7 +13,7 @@
 //     namespace therefore causes no reviews of watches elsewhere.
 //   - Changes that only add bindings, subjects, roles or rules are reported with Rights.Gained. A changed rule counts
 //     as removed and added, so it is reported with Rights.Lost. So is a binding that is received late, if its role has
-//     lost rules.
+//     lost rules, or if its role is a Role and another Role of the namespace has lost rules.
 //   - While Objects.Current returns true, Find returns what the upstream has, apart from the delay of the network.
 //   - A service account with a UID counts as deleted only if it was, even while the watch is refused or hangs.
 //

@@ -3,6 +3,7 @@ package rbac
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"go.uber.org/zap"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -31,12 +32,21 @@ type Rules struct {
 	rights                    Rights
 	roles, clusterRoles       *followed
 	bindings, clusterBindings *followed
-	shrunk                    *lru.Cache // names of roles that have lost rules
+	shrunk                    *lru.Cache // roles that have lost rules (shrunkKey)
 }
 
-// maxShrunk is the maximum number of roles in Rules.shrunk, the least recently used first. Each takes about 200 bytes.
-// For a role that was dropped, the new subjects of bindings count as gained.
+// maxShrunk is the maximum number of keys in Rules.shrunk; the least recently used is dropped first. Each takes about
+// 200 bytes. For the roles of a dropped key, the new subjects of bindings count as gained.
 const maxShrunk = 8192
+
+// shrunkKey returns the key of a role in Rules.shrunk. All Roles of a namespace have one key, so a user who may change
+// the roles of a namespace cannot displace the keys of others.
+func shrunkKey(role string) string {
+	if namespace, _, ok := strings.Cut(role, "/"); ok {
+		return namespace + "/"
+	}
+	return role
+}
 
 type sources struct {
 	roles, clusterRoles, bindings, clusterBindings toolscache.ListerWatcher
@@ -109,13 +119,14 @@ func (r *Rules) subjectsAdded(b binding) {
 }
 
 // mayHaveLost reports whether the subjects of a binding that was just received may have lost permissions. If the
-// binding is received late, and its role has lost rules, notified may not have known these subjects then.
+// binding is received late, and its role has lost rules, notified may not have known these subjects then. It also
+// returns true if another Role of the binding's namespace has lost rules.
 func (r *Rules) mayHaveLost(b binding) bool {
 	bindings := r.bindings
 	if b.namespace == "" {
 		bindings = r.clusterBindings
 	}
-	_, shrunk := r.shrunk.Get(b.role)
+	_, shrunk := r.shrunk.Get(shrunkKey(b.role))
 	return shrunk && !bindings.current()
 }
 
@@ -124,7 +135,7 @@ func (r *Rules) roleAdded(object any) { r.notified(r.rights.Gained, roleOf(objec
 func (r *Rules) roleDeleted(object any) { r.roleShrunk(roleOf(object)) }
 
 func (r *Rules) roleShrunk(of role) {
-	r.shrunk.Add(of.name, nil) // before the bindings are read, so that none is overlooked
+	r.shrunk.Add(shrunkKey(of.name), nil) // before the bindings are read, so that none is overlooked
 	r.notified(r.rights.Lost, of)
 }
 

@@ -288,7 +288,7 @@ func TestFirstListOfBindingsFollowsRoleChanges(t *testing.T) {
 		bindings.set(unreadable)
 		c.roles.Add(aRole("a/r", "get", "list"))
 		c.bindings.Add(bind("a/x", "Role r", "user alice"))
-		c.bindings.Add(bind("a/y", "Role other", "user bob"))
+		c.bindings.Add(bind("b/y", "Role r", "user bob"))
 		r, err := newRules(from, reports, zaptest.NewLogger(t))
 		if err != nil {
 			t.Fatal(err)
@@ -319,7 +319,7 @@ func TestSubjectsOfLateBindingsMayHaveLostPermissions(t *testing.T) {
 		from, bindings := c.sources(), &cuttable{FakeControllerSource: c.bindings}
 		from.bindings = bindings
 		c.roles.Add(aRole("a/r", "get", "list"))
-		c.bindings.Add(bind("a/y", "Role other", "group team"))
+		c.bindings.Add(bind("b/y", "Role r", "group team"))
 		r, err := newRules(from, reports, zaptest.NewLogger(t))
 		if err != nil {
 			t.Fatal(err)
@@ -328,21 +328,45 @@ func TestSubjectsOfLateBindingsMayHaveLostPermissions(t *testing.T) {
 		<-time.After(settle)
 		bindings.set(refused)
 		c.bindings.Add(bind("a/x", "Role r", "user alice"))
-		c.bindings.Modify(bind("a/y", "Role other", "group team", "user bob"))
+		c.bindings.Modify(bind("b/y", "Role r", "group team", "user bob"))
 		synctest.Wait() // until the watch has ended
 		c.roles.Modify(aRole("a/r", "get"))
 		if got := reports.take(); got != "" {
 			t.Fatalf("got %q before the next list, want nothing", got)
 		}
 		<-time.After(relists)
-		if got := reports.take(); got != `gained bob in "a", lost alice in "a"` {
-			t.Errorf("got %q from the next list, want gained bob, lost alice, in a", got)
+		if got := reports.take(); got != `gained bob in "b", lost alice in "a"` {
+			t.Errorf("got %q from the next list, want gained bob in b, lost alice in a", got)
 		}
 		bindings.set(open)
 		<-time.After(relists)
-		c.bindings.Add(bind("a/z", "Role other", "user alice"))
+		c.bindings.Add(bind("a/z", "Role r", "user alice"))
 		if got := reports.take(); got != `gained alice in "a"` {
 			t.Errorf("got %q while bindings are watched, want gained alice", got)
+		}
+	})
+}
+
+// A user who may change any number of Roles in a namespace cannot make the facade forget roles of others, so the
+// subjects of their late bindings still count as users who may have lost permissions.
+func TestRolesOfANamespaceDisplaceNoOthers(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		reports := &recorder{}
+		r, err := newRules(newCluster(t).sources(), reports, zaptest.NewLogger(t)) // not running: bindings are not current
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.roleDeleted(aRole("a/r"))
+		r.roleDeleted(clusterRole("r"))
+		for i := range 2 * maxShrunk {
+			r.roleDeleted(aRole(fmt.Sprint("b/r", i)))
+		}
+		r.bindingAdded(bind("a/x", "Role r", "user alice"))
+		r.bindingAdded(clusterBind("x", "ClusterRole r", "user bob"))
+		r.bindingAdded(bind("b/x", "Role r0", "user team"))
+		r.bindingAdded(bind("b/y", "ClusterRole other", "account a/default"))
+		if got := reports.take(); got != `gained a:default in "b", lost alice in "a", lost bob, lost team in "b"` {
+			t.Errorf("got %q, want a:default gained and all others lost", got)
 		}
 	})
 }
