@@ -8,7 +8,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/bench/internal/report"
-	"github.com/listfacade/listfacade/internal/testkit"
 )
 
 // authRounds is the number of rounds in which each identity is measured.

@@ -16,7 +16,6 @@ import (
 
 	"github.com/listfacade/listfacade/bench/internal/proc"
 	"github.com/listfacade/listfacade/bench/internal/report"
-	"github.com/listfacade/listfacade/internal/testkit"
 )
 
 const (

@@ -15,8 +15,6 @@ import (
 	h2 "golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 	"k8s.io/client-go/rest"
-
-	"github.com/listfacade/listfacade/internal/testkit"
 )
 
 // stalling is a number of callers without permissions, each with the same number of stalled streams.

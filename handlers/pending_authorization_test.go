@@ -50,7 +50,7 @@ func TestWatchEndsCleanlyDuringPendingAuthorization(t *testing.T) {
 				watch := f.as(t, "alice", "/api/v1/configmaps?watch=1&resourceVersion=0&timeoutSeconds=3")
 				<-time.After(time.Second)
 				upstream.silent.Store(true)
-				reviews.Lost(func(who user.Info) bool { return who.GetName() == "alice" })
+				reviews.Lost(auth.Affected{"": func(who user.Info) bool { return who.GetName() == "alice" }})
 				f.Put("ns/a", "since")
 				body, err := io.ReadAll(watch.Body)
 				if took := time.Since(began); err != nil || took != 3*time.Second {

@@ -132,7 +132,7 @@ func TestSocketsOfSilentReadersEnd(t *testing.T) {
 		t.Errorf("got %d for one watch too many, want 429", code)
 	}
 	upstream.denies.Store(true)
-	reviews.Lost(func(user.Info) bool { return true })
+	reviews.Lost(auth.Affected{"": func(user.Info) bool { return true }})
 	testkit.Eventually(t, "the watches end", func() error {
 		return wantStacks(0, "handlers.(*reply)", "handlers.(*Server)", "handlers.(*socketSink)")
 	})

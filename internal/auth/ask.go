@@ -95,7 +95,7 @@ func (r *Reviews) sent(key string) {
 // flightOf returns the key by which callers join a review. It changes when permissions change. The caller holds mu.
 func (r *Reviews) flightOf(q question) string {
 	var changed uint64
-	if s := r.subjects[q.subject]; s != nil {
+	if s := r.subjects.find(q); s != nil {
 		changed = max(s.lost, s.gained)
 	}
 	return string(binary.BigEndian.AppendUint64(q.hash[:], changed))

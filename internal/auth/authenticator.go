@@ -33,7 +33,8 @@ type AuthenticatorConfig struct {
 	Anonymous AnonymousMode
 	Probe     Getter
 	Outcomes  Outcomes
-	Log       *zap.Logger
+	// Log may be nil. It must bound the rate of lines with the same message, because clients can cause some at will.
+	Log *zap.Logger
 }
 
 // FailureLimits bound the tokens that fail authentication, per second and as a burst. A source is an IPv4 address or a

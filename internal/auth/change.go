@@ -1,25 +1,31 @@
 package auth
 
 import (
+	"iter"
 	"time"
 
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
+// Affected has a function for each namespace whose requests a change may affect. The function reports whether a user is
+// affected. The namespace is that of the reviewed attributes. "" stands for all requests: those in each namespace, over
+// all namespaces and without a namespace.
+type Affected = map[string]func(user.Info) bool
+
 type change struct {
-	affected func(user.Info) bool
+	affected Affected
 	lost     bool
 }
 
-// Gained records that users may have gained permissions: those for whom affected(user) is true. Their cached refusals
-// are dropped. affected is called for every known subject, under a lock, and again after SecondLook.
-func (r *Reviews) Gained(affected func(user.Info) bool) { r.changed(change{affected: affected}) }
+// Gained records that users may have gained permissions in some namespaces. Their cached refusals there are dropped.
+// Each function is called for every known user of its namespace, under a lock, and again after SecondLook.
+func (r *Reviews) Gained(affected Affected) { r.changed(change{affected: affected}) }
 
-// Lost records that users may have lost permissions: those for whom affected(user) is true (see Gained). Their cached
-// decisions are dropped. After Lost returns, Check of their watch authorizations delays events until the upstream has
+// Lost records that users may have lost permissions in some namespaces (see Gained). Their cached decisions there are
+// dropped. After Lost returns, Check of the affected watch authorizations delays events until the upstream has
 // confirmed the permission, but only for a limited time (patience), which further changes do not extend. A review that
 // is under way still decides the requests that wait for it, or ends the watches that it refuses, but is not cached.
-func (r *Reviews) Lost(affected func(user.Info) bool) {
+func (r *Reviews) Lost(affected Affected) {
 	r.changed(change{affected: affected, lost: true})
 }
 
@@ -40,24 +46,27 @@ func (r *Reviews) changed(c change) {
 }
 
 // affected increases the epoch, which counts observed changes of permissions, and yields the affected subjects,
-// marked with the new epoch. This epoch is not the epoch of a lane.
-func (r *Reviews) affected(c change) func(func(*subject) bool) {
+// marked with the new epoch. It may yield a subject twice. This epoch is not the epoch of a lane.
+func (r *Reviews) affected(c change) iter.Seq[*subject] {
 	r.epoch++
 	return func(yield func(*subject) bool) {
-		for _, s := range r.subjects {
-			if !c.affected(s.info) {
-				continue
-			}
-			if c.lost {
-				s.lost = r.epoch
-			} else {
-				s.gained = r.epoch
-			}
-			if !yield(s) {
-				return
+		for namespace, affects := range c.affected {
+			for s := range r.subjects.affected(namespace, affects) {
+				if !yield(c.mark(s, r.epoch)) {
+					return
+				}
 			}
 		}
 	}
+}
+
+func (c change) mark(s *subject, epoch uint64) *subject {
+	if c.lost {
+		s.lost = epoch
+	} else {
+		s.gained = epoch
+	}
+	return s
 }
 
 // lookAgain schedules the second reviews that are due (SecondLook): the upstream's authorizer may have answered the

@@ -31,8 +31,8 @@
 // Reviews also promises:
 //   - A caller that always sends new questions causes a bounded rate of reviews, and has at most a twentieth of the
 //     cached decisions. Its further questions are queued. Callers of other groups do not wait for them.
-//   - After a change of permissions (Lost, Gained), the affected decisions are dropped. The answer to an earlier review
-//     is cached only if the change cannot affect it.
+//   - After a change of permissions (Lost, Gained), the decisions of the affected users are dropped, in the affected
+//     namespaces only. The answer to an earlier review is cached only if the change cannot affect it.
 //   - Every WatchAuthorization is reviewed periodically, unless it needs no review. It ends when its permission ends.
 //   - After Lost, Check delays events until the upstream has confirmed the permission: for at most Hold during an
 //     outage, and otherwise for at most maxPendingWait. Further changes do not extend this wait.

@@ -96,7 +96,7 @@ func TestWatchesEndOnRevocationDuringFlood(t *testing.T) {
 			watches = append(watches, r.AuthorizeWatch(a))
 		}
 		revoked.Store(true)
-		r.Lost(func(caller user.Info) bool { return strings.HasPrefix(caller.GetName(), "bob") })
+		r.Lost(Affected{"": func(caller user.Info) bool { return strings.HasPrefix(caller.GetName(), "bob") }})
 		var all sync.WaitGroup
 		for _, w := range watches {
 			all.Go(func() {

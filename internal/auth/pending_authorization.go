@@ -46,7 +46,7 @@ func (r *Reviews) open(q question) *sharedDecision {
 	d := &sharedDecision{question: q, subject: s, reviewed: !r.needsNoReview(q.Attributes),
 		watches: map[*WatchAuthorization]struct{}{}, index: -1, stretch: 1 + 0.2*rand.Float64()}
 	r.watches.decisions[q.hash] = d
-	s.decisions[d] = struct{}{}
+	s.add(d)
 	return d
 }
 

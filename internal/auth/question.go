@@ -8,20 +8,33 @@ import (
 
 type question struct {
 	Attributes
-	subject string            // key of the subject whose permission is reviewed (Caller.subjectIn)
-	period  period            // period in which tokens share the answer; 0 if they do not
-	hash    [sha256.Size]byte // hash of the attributes, with the subject in place of the caller
-	kept    bool              // whether the answer may be cached
+	identity string            // key of the identity whose permission is reviewed (Caller.subjectIn)
+	period   period            // period in which tokens share the answer; 0 if they do not
+	hash     [sha256.Size]byte // hash of the attributes, with the identity in place of the caller
+	kept     bool              // whether the answer may be cached
 }
+
+// maxNamespace is the maximum length of a namespace's name. kube-apiserver creates no binding in a namespace with a
+// longer name.
+const maxNamespace = 63
 
 func newQuestion(a Attributes, p period) question {
 	if a.Caller.account == "" {
 		p = 0
 	}
-	q := question{Attributes: a, subject: a.Caller.subjectIn(p), period: p}
-	key := a.appendKey(make([]byte, 0, typicalKeySize), q.subject)
+	q := question{Attributes: a, identity: a.Caller.subjectIn(p), period: p}
+	key := a.appendKey(make([]byte, 0, typicalKeySize), q.identity)
 	q.hash, q.kept = sha256.Sum256(key), len(key) <= maxKeptKey
 	return q
+}
+
+// scope returns the namespace whose bindings decide the question together with those of the cluster; empty if only the
+// latter do. A name that is too long for a namespace is not stored: it may have the length of a URL.
+func (q question) scope() string {
+	if len(q.Namespace) > maxNamespace {
+		return ""
+	}
+	return q.Namespace
 }
 
 type answer struct {

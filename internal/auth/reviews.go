@@ -39,7 +39,7 @@ func NewReviews(config ReviewsConfig) *Reviews {
 	config = config.withDefaults()
 	r := &Reviews{
 		config: config, observer: config.Observer, paces: newPaces(config.ShareRate),
-		wake: make(chan struct{}, 1), subjects: subjects{}, watches: newWatchAuthorizations(config.Watches),
+		wake: make(chan struct{}, 1), subjects: newSubjects(), watches: newWatchAuthorizations(config.Watches),
 		underWay: map[string]struct{}{},
 	}
 	r.verdicts = newVerdicts(max(config.AllowedTTL+config.StaleOnError, config.DeniedTTL), r.subjects.leave)

@@ -131,8 +131,20 @@ func podsOf(caller *Caller, namespace string) Attributes {
 	return Attributes{Caller: caller, Verb: "watch", Version: "v1", Resource: "pods", Namespace: namespace}
 }
 
-func named(name string) func(user.Info) bool {
-	return func(caller user.Info) bool { return caller.GetName() == name }
+// named returns all requests of a user.
+func named(name string) Affected { return namedIn(name, "") }
+
+// namedIn returns the requests of a user in a namespace.
+func namedIn(name, namespace string) Affected {
+	return Affected{namespace: func(caller user.Info) bool { return caller.GetName() == name }}
+}
+
+// countSubjects returns the number of known subjects.
+func countSubjects(r *Reviews) (n int) {
+	for _, known := range r.subjects.identities {
+		n += len(known.subjects)
+	}
+	return n
 }
 
 // outcome authorizes a request and returns the result in a word.
@@ -373,8 +385,8 @@ func TestDecisionsAreCachedForTheirTTL(t *testing.T) {
 		if admin, alice := j.count("admin"), j.count("alice"); admin != 3 || alice != 12 {
 			t.Errorf("got %d reviews of a permission and %d of a refusal, want 3 and 12", admin, alice)
 		}
-		if len(r.subjects) != len(r.verdicts.byHash) {
-			t.Errorf("got %d subjects and %d verdicts, want as many of each", len(r.subjects), len(r.verdicts.byHash))
+		if n := countSubjects(r); n != len(r.verdicts.byHash) {
+			t.Errorf("got %d subjects and %d verdicts, want as many of each", n, len(r.verdicts.byHash))
 		}
 	})
 }
@@ -556,8 +568,8 @@ func TestShareEvictsItsOwnVerdicts(t *testing.T) {
 				t.Fatalf("got %d cached verdicts, want maxVerdicts at most", n)
 			}
 		}
-		if len(r.subjects) > 70 || r.verdicts.all.Len() != len(r.verdicts.byHash) {
-			t.Errorf("got %d subjects, %d listed verdicts and %d cached verdicts", len(r.subjects), r.verdicts.all.Len(), len(r.verdicts.byHash))
+		if n := countSubjects(r); n != len(r.verdicts.byHash) || r.verdicts.all.Len() != len(r.verdicts.byHash) {
+			t.Errorf("got %d subjects, %d listed verdicts and %d cached verdicts", n, r.verdicts.all.Len(), len(r.verdicts.byHash))
 		}
 	})
 }
@@ -587,16 +599,20 @@ func TestGroupRateBoundsReviews(t *testing.T) {
 func TestChangeOfPermissionsDropsVerdicts(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after bool
-		change        func(*Reviews, func(user.Info) bool)
-		affected      string
+		change        func(*Reviews, Affected)
+		affected      Affected
 		asksAgain     bool
 	}{
-		"lost, allowed":     {true, false, (*Reviews).Lost, "alice", true},
-		"lost, denied":      {false, true, (*Reviews).Lost, "alice", true},
-		"lost by another":   {true, true, (*Reviews).Lost, "bob", false},
-		"gained, denied":    {false, true, (*Reviews).Gained, "alice", true},
-		"gained, allowed":   {true, true, (*Reviews).Gained, "alice", false},
-		"gained by another": {false, false, (*Reviews).Gained, "bob", false},
+		"lost, allowed":     {true, false, (*Reviews).Lost, named("alice"), true},
+		"lost, denied":      {false, true, (*Reviews).Lost, named("alice"), true},
+		"lost by another":   {true, true, (*Reviews).Lost, named("bob"), false},
+		"lost here":         {true, false, (*Reviews).Lost, namedIn("alice", "a"), true},
+		"lost elsewhere":    {true, true, (*Reviews).Lost, namedIn("alice", "b"), false},
+		"gained, denied":    {false, true, (*Reviews).Gained, named("alice"), true},
+		"gained, allowed":   {true, true, (*Reviews).Gained, named("alice"), false},
+		"gained by another": {false, false, (*Reviews).Gained, named("bob"), false},
+		"gained here":       {false, true, (*Reviews).Gained, namedIn("alice", "a"), true},
+		"gained elsewhere":  {false, false, (*Reviews).Gained, namedIn("alice", "b"), false},
 	} {
 		for _, underWay := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, ", under way: ", underWay), func(t *testing.T) {
@@ -611,7 +627,7 @@ func TestChangeOfPermissionsDropsVerdicts(t *testing.T) {
 					}
 					go func() { _ = outcome(r, t.Context(), a) }()
 					synctest.Wait()
-					c.change(r, named(c.affected))
+					c.change(r, c.affected)
 					j.set(func() { j.wait, j.allow = nil, func(authorizationv1.SubjectAccessReviewSpec) bool { return c.after } })
 					want := map[bool]string{true: "granted", false: "denied"}[c.after]
 					if c.asksAgain { // also while the earlier review is under way
@@ -631,6 +647,31 @@ func TestChangeOfPermissionsDropsVerdicts(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Only names that a namespace can have are stored with decisions: a caller may write a name of any length in a path.
+func TestImpossibleNamespacesAreNotStored(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		j, alice := newJudge(), person("alice")
+		r := NewReviews(ReviewsConfig{Upstream: j})
+		longest := strings.Repeat("x", maxNamespace)
+		all := []Attributes{podsOf(alice, longest), podsOf(alice, longest+"x"), podsOf(alice, longest+"y"), podsOf(alice, "")}
+		for _, a := range all {
+			_ = outcome(r, t.Context(), a)
+		}
+		if n := len(r.subjects.namespaces[longest]); n != 1 || len(r.subjects.namespaces) != 1 || countSubjects(r) != 2 {
+			t.Errorf("got %d subjects in %d namespaces, want 2 in the namespaces %q and none",
+				countSubjects(r), len(r.subjects.namespaces), longest)
+		}
+		j.total()
+		r.Lost(named("alice"))
+		for _, a := range all {
+			_ = outcome(r, t.Context(), a)
+		}
+		if n := j.total(); n != len(all) {
+			t.Errorf("got %d reviews after a change in the cluster, want %d", n, len(all))
+		}
+	})
 }
 
 func BenchmarkAuthorizeWarm(b *testing.B) {

@@ -186,7 +186,7 @@ func (r *Reviews) identityGone(h *holder) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.epoch++
-	if s := r.subjects[h.caller.key]; s != nil {
+	for s := range r.subjects.of(h.caller.key) {
 		s.lost = r.epoch
 	}
 	for w := range h.watches {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/limit"
 	"github.com/listfacade/listfacade/internal/serviceaccount"
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 const agent = "system:serviceaccount:ns:agent"
@@ -506,6 +507,34 @@ func TestPendingEventsWaitWhileWatchesMove(t *testing.T) {
 		if w.isConfirmedBy(before) {
 			t.Error("an event that was checked during the move passes before a review")
 		}
+	}
+}
+
+// When sharing begins or ends, events that wait go on waiting from the time of the change of permissions: at most
+// maxPendingWait, and at most Hold after a failed review.
+func TestSharingDoesNotRestartTheWaitOfEvents(t *testing.T) {
+	for name, failed := range map[string]bool{"no review was sent": false, "a review failed": true} {
+		t.Run(name, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
+				r := NewReviews(ReviewsConfig{Upstream: newJudge(), Extras: DetectExtras}) // not running: sends no review
+				w := r.AuthorizeWatch(podsOf(podOf(agent, "1"), "a"))
+				defer w.Release()
+				w.decision.Load().pending.Load().failed.Store(failed)
+				go func() {
+					for range 4 {
+						<-time.After(time.Second)
+						r.share()
+						<-time.After(time.Second)
+						r.stopSharing("test")
+					}
+				}()
+				want := map[bool]time.Duration{true: r.config.Watches.Hold, false: maxPendingWait}[failed]
+				if got, took := checkResult(t, w); got != "passes" || took != want {
+					t.Errorf("got %s after %s, want passes after %s", got, took, want)
+				}
+				<-time.After(maxPendingWait) // until the goroutine has ended
+			})
+		})
 	}
 }
 

@@ -1,16 +1,23 @@
 package auth
 
-import "k8s.io/apiserver/pkg/authentication/user"
+import (
+	"iter"
+	"maps"
+	"strings"
 
-// subject is a user as the upstream's authorizers see it. It exists while it has cached decisions, reviews under way or
-// watches. An epoch is the number of observed changes of permissions so far; it is no epoch of a lane. The answer to a
-// review that was sent in an earlier epoch says nothing about the permissions after the change.
+	"k8s.io/apiserver/pkg/authentication/user"
+)
+
+// subject is an identity in one namespace. It exists while it has cached decisions, reviews under way or watches.
+//
+// An epoch is the number of observed changes of permissions so far; it is no epoch of a lane. The answer to a review
+// that was sent in an earlier epoch says nothing about the permissions after the change.
 type subject struct {
-	key          string
-	info         user.Info
+	identity     *identity
+	namespace    string                       // empty for requests over all namespaces or without a namespace
 	refs         int                          // number of cached decisions, reviews under way and shared decisions
 	lost, gained uint64                       // epochs of the last change that may have taken or granted permissions
-	decisions    map[*sharedDecision]struct{} // decisions that watches depend on
+	decisions    map[*sharedDecision]struct{} // decisions that watches depend on; nil until the first one
 }
 
 // trusts reports whether an answer to a review from the given epoch is still valid.
@@ -18,22 +25,97 @@ func (s *subject) trusts(allowed bool, asked uint64) bool {
 	return asked >= s.lost && (allowed || asked >= s.gained)
 }
 
-// subjects are the known subjects by key. Not safe for concurrent use.
-type subjects map[string]*subject
+// add adds a decision that watches depend on. Most subjects have none.
+func (s *subject) add(d *sharedDecision) {
+	if s.decisions == nil {
+		s.decisions = map[*sharedDecision]struct{}{}
+	}
+	s.decisions[d] = struct{}{}
+}
+
+// subjects are the known subjects, of which there are at most as many as references. A change in a namespace walks
+// through the subjects of that namespace only: the user who made it must not cause more work. Not safe for concurrent
+// use.
+type subjects struct {
+	identities identities
+	namespaces map[string]map[*subject]struct{} // without the namespace ""
+}
+
+func newSubjects() subjects {
+	return subjects{identities: identities{}, namespaces: map[string]map[*subject]struct{}{}}
+}
+
+// find returns the subject of a question, or nil.
+func (s subjects) find(q question) *subject {
+	if known := s.identities[q.identity]; known != nil {
+		return known.subjects[q.scope()]
+	}
+	return nil
+}
 
 // refer returns the subject of a question and adds a reference, which leave removes.
 func (s subjects) refer(q question) *subject {
-	known := s[q.subject]
+	known := s.find(q)
 	if known == nil {
-		known = &subject{key: q.subject, info: q.Caller.Info, decisions: map[*sharedDecision]struct{}{}}
-		s[q.subject] = known
+		known = &subject{identity: s.identities.refer(q), namespace: strings.Clone(q.scope())} // not the URL
+		s.add(known)
 	}
 	known.refs++
 	return known
 }
 
+func (s subjects) add(one *subject) {
+	one.identity.subjects[one.namespace] = one
+	if one.namespace == "" {
+		return
+	}
+	all := s.namespaces[one.namespace]
+	if all == nil {
+		all = map[*subject]struct{}{}
+		s.namespaces[one.namespace] = all
+	}
+	all[one] = struct{}{}
+}
+
 func (s subjects) leave(one *subject) {
-	if one.refs--; one.refs == 0 {
-		delete(s, one.key)
+	if one.refs--; one.refs > 0 {
+		return
+	}
+	s.identities.remove(one)
+	delete(s.namespaces[one.namespace], one)
+	if len(s.namespaces[one.namespace]) == 0 {
+		delete(s.namespaces, one.namespace)
+	}
+}
+
+// of returns the subjects of an identity.
+func (s subjects) of(key string) iter.Seq[*subject] {
+	if known := s.identities[key]; known != nil {
+		return maps.Values(known.subjects)
+	}
+	return func(func(*subject) bool) {}
+}
+
+// affected returns the subjects of affected users in a namespace, or in all if the namespace is "".
+func (s subjects) affected(namespace string, affects func(user.Info) bool) iter.Seq[*subject] {
+	return func(yield func(*subject) bool) {
+		if namespace != "" {
+			for one := range s.namespaces[namespace] {
+				if affects(one.identity.info) && !yield(one) {
+					return
+				}
+			}
+			return
+		}
+		for _, known := range s.identities {
+			if !affects(known.info) {
+				continue
+			}
+			for _, one := range known.subjects {
+				if !yield(one) {
+					return
+				}
+			}
+		}
 	}
 }

@@ -24,10 +24,12 @@ const tokenReviews = "/apis/authentication.k8s.io/v1/tokenreviews"
 
 var errNoReview = errors.New("TokenReview: response is not a TokenReview")
 
-// reviewed is an accepted token: its caller, and the audiences for which the upstream accepts it.
+// reviewed is the result of a review: the caller of an accepted token and the audiences for which the upstream accepts
+// it, or why the upstream refused the token.
 type reviewed struct {
 	caller    *Caller
 	audiences []string
+	refusal   string // may contain the token
 }
 
 // review asks the upstream for the user of a token. The response repeats the token, so no part of it is used in errors.
@@ -55,16 +57,19 @@ func (t *tokens) review(ctx context.Context, token string) (reviewed, error) {
 	return t.evaluate(review.Status, token)
 }
 
-// evaluate returns the caller for a review. It ignores status.error, in which kube-apiserver explains an unknown token:
-// a retry would have the same result.
+// evaluate returns the caller for a review. status.error, in which kube-apiserver explains an unknown token, is only
+// logged: a retry would have the same result.
 func (t *tokens) evaluate(status authenticationv1.TokenReviewStatus, token string) (reviewed, error) {
 	accepted := authenticator.Audiences(status.Audiences)
 	if len(t.audiences) > 0 {
 		accepted = authenticator.Audiences(t.audiences).Intersect(accepted)
 	}
 	// A response without audiences is valid for the upstream's own audiences, not for the requested ones.
-	if !status.Authenticated || len(t.audiences) > 0 && len(accepted) == 0 {
-		return reviewed{}, ErrUnauthenticated
+	switch {
+	case !status.Authenticated:
+		return reviewed{refusal: status.Error}, ErrUnauthenticated
+	case len(t.audiences) > 0 && len(accepted) == 0:
+		return reviewed{refusal: "token is valid for other audiences only"}, ErrUnauthenticated
 	}
 	caller, err := authenticated(infoOf(status.User), ByToken, expiry(token))
 	return reviewed{caller: caller, audiences: accepted}, err

@@ -187,6 +187,46 @@ func TestNoEventPassesAfterLossBeforeReview(t *testing.T) {
 	}
 }
 
+// A change in a namespace delays no event of watches in other namespaces, over all namespaces, or without a namespace,
+// and causes no review of them.
+func TestChangeInNamespaceAffectsItsWatchesOnly(t *testing.T) {
+	j := newJudge()
+	config := ReviewsConfig{Upstream: j, Watches: WatchAuthorizationConfig{Every: time.Hour}}
+	following(t, config, func(t *testing.T, r *Reviews) {
+		alice := person("alice", "system:authenticated")
+		node := Attributes{Caller: alice, Verb: "watch", Version: "v1", Resource: "nodes"}
+		here := hold(t, r, podsOf(alice, "a"))
+		others := []*WatchAuthorization{hold(t, r, podsOf(alice, "b")), hold(t, r, podsOf(alice, "")), hold(t, r, node)}
+		var reviewed []string
+		j.set(func() {
+			j.allow = func(s authorizationv1.SubjectAccessReviewSpec) bool {
+				reviewed = append(reviewed, s.ResourceAttributes.Namespace)
+				return false
+			}
+		})
+		r.Lost(Affected{"a": func(user.Info) bool { return true }})
+		for i, w := range others {
+			if got, took := checkResult(t, w); got != "passes" || took > 0 {
+				t.Errorf("watch %d elsewhere: got %s after %s, want passes immediately", i, got, took)
+			}
+		}
+		if got, took := checkResult(t, here); got != "revoked" || took != r.config.Watches.Debounce {
+			t.Errorf("got %s after %s, want revoked after %s", got, took, r.config.Watches.Debounce)
+		}
+		<-time.After(2 * r.config.Watches.SecondLook)
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"a"}, reviewed); diff != "" {
+			t.Errorf("reviewed namespaces: %s", diff)
+		}
+		r.Lost(named("alice"))
+		for i, w := range others {
+			if got, _ := checkResult(t, w); got != "revoked" {
+				t.Errorf("watch %d after a change in the cluster: got %s, want revoked", i, got)
+			}
+		}
+	})
+}
+
 // If the upstream saw a change late, a second review finds it, and no event waits for that review.
 func TestSecondReviewFindsLateChange(t *testing.T) {
 	j := newJudge()
@@ -384,7 +424,7 @@ func TestWatchReviewsProbeOncePerSecondInAnOutage(t *testing.T) {
 		<-time.After(time.Minute)
 		j.set(func() { j.fail = syscall.ECONNREFUSED })
 		<-time.After(time.Minute)
-		r.Lost(func(user.Info) bool { return true })
+		r.Lost(Affected{"": func(user.Info) bool { return true }})
 		<-time.After(2 * time.Minute)
 		j.total()
 		<-time.After(time.Minute)
@@ -565,6 +605,37 @@ func TestWatchEndsWithItsIdentity(t *testing.T) {
 	})
 }
 
+// A deleted caller's decisions are dropped in all namespaces, also those that no watch depends on.
+func TestDecisionsOfDeletedIdentityAreDropped(t *testing.T) {
+	var gone atomic.Bool
+	exists := func(caller user.Info) bool { return !gone.Load() || caller.GetName() != "alice" }
+	j := newJudge()
+	following(t, ReviewsConfig{Upstream: j, Exists: exists, AllowedTTL: time.Hour}, func(t *testing.T, r *Reviews) {
+		w, bob := hold(t, r, podsOf(person("alice"), "a")), podsOf(person("bob"), "b")
+		places := []Attributes{podsOf(person("alice"), "a"), podsOf(person("alice"), "b"), podsOf(person("alice"), ""), bob}
+		for _, a := range places {
+			_ = outcome(r, t.Context(), a)
+		}
+		gone.Store(true)
+		<-time.After(3 * existenceInterval)
+		synctest.Wait()
+		if !hasEnded(w) {
+			t.Fatal("got a running watch of a deleted caller")
+		}
+		j.total()
+		j.set(func() { j.allow = func(authorizationv1.SubjectAccessReviewSpec) bool { return false } })
+		for i, a := range places {
+			want := map[bool]string{true: "granted", false: "denied"}[a.Caller == bob.Caller]
+			if got := outcome(r, t.Context(), a); got != want {
+				t.Errorf("question %d: got %s, want %s", i, got, want)
+			}
+		}
+		if alice, bob := j.count("alice"), j.count("bob"); alice != 3 || bob != 0 {
+			t.Errorf("got %d reviews of the deleted caller and %d of the other, want 3 and 0", alice, bob)
+		}
+	})
+}
+
 // The watches of many kubelets cost the configured rate of reviews, and none is reviewed twice in a round. If one
 // kubelet loses a permission, only its decisions are reviewed, immediately.
 func TestReviewsOfManyWatchesKeepTheirRate(t *testing.T) {
@@ -625,7 +696,7 @@ func TestReviewsWithWaitingEventsGoFirst(t *testing.T) {
 			allow(r, a)
 			watches = append(watches, r.AuthorizeWatch(a))
 		}
-		r.Lost(func(user.Info) bool { return true })
+		r.Lost(Affected{"": func(user.Info) bool { return true }})
 		<-time.After(time.Second)
 		for _, w := range watches[all-500 : all-400] {
 			if got, took := checkResult(t, w); got != "passes" || took > 200*time.Millisecond {

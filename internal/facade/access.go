@@ -167,7 +167,7 @@ func (a *access) authenticate(c Authentication, reviewer *upstream.Reviewer, acc
 		FailureTTL: c.TokenTTL, Bound: boundTokens(c, reviewer, accounts, s),
 		Failures:  auth.FailureLimits{Source: rate.Limit(c.FailureRate), SourceBurst: burst(c.FailureRate, failureBurst)},
 		Anonymous: anonymousModes[c.Anonymous], Probe: reviewer.Anonymous(), Outcomes: authenticationCounts{s.metrics},
-		Log: s.log.Named("authentication"),
+		Log: oplog.Few(s.log.Named("authentication")),
 	})
 	a.authenticator, a.hints, a.trust = authenticator, trust.Hints, trust
 	a.parts = append(a.parts, authenticator.Run)

@@ -3,8 +3,6 @@ package facade
 import (
 	"time"
 
-	"k8s.io/apiserver/pkg/authentication/user"
-
 	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/metrics"
 	"github.com/listfacade/listfacade/internal/rbac"
@@ -27,12 +25,12 @@ type countedRights struct {
 	metrics *metrics.Metrics
 }
 
-func (c countedRights) Gained(affected func(user.Info) bool) {
+func (c countedRights) Gained(affected rbac.Affected) {
 	c.Rights.Gained(affected)
 	c.metrics.RightsChanged("gained")
 }
 
-func (c countedRights) Lost(affected func(user.Info) bool) {
+func (c countedRights) Lost(affected rbac.Affected) {
 	c.Rights.Lost(affected)
 	c.metrics.RightsChanged("lost")
 }

@@ -7,9 +7,13 @@
 //   - Every change of a role or binding that may remove a permission is reported with Rights.Lost, for all affected
 //     users, groups and service accounts. This includes changes that only a later list shows. A changed role affects
 //     the subjects of a binding that is received later when it is received.
+//   - A change affects only requests in the namespaces of the RoleBindings concerned, as in kube-apiserver's RBAC
+//     authorizer. It affects all requests of the subjects of ClusterRoleBindings. Requests over all namespaces and
+//     without a namespace depend on ClusterRoleBindings only. A user who may change the roles and bindings of one
+//     namespace therefore causes no reviews of watches elsewhere.
 //   - Changes that only add bindings, subjects, roles or rules are reported with Rights.Gained. A changed rule counts
 //     as removed and added, so it is reported with Rights.Lost. So is a binding that is received late, if its role has
-//     lost rules.
+//     lost rules, or if its role is a Role and another Role of the namespace has lost rules.
 //   - While Objects.Current returns true, Find returns what the upstream has, apart from the delay of the network.
 //   - A service account with a UID counts as deleted only if it was, even while the watch is refused or hangs.
 //

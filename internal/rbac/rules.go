@@ -3,11 +3,10 @@ package rbac
 import (
 	"context"
 	"errors"
-	"slices"
+	"strings"
 
 	"go.uber.org/zap"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -15,13 +14,17 @@ import (
 	"k8s.io/utils/lru"
 )
 
-// Rights receives the users whose permissions may have changed. affected(user) reports whether a user is one of them.
-// affected may be called at any time and from any goroutine.
+// Affected has a function for each namespace whose requests a change may affect. The function reports whether a user is
+// affected. The namespace "" stands for all requests: those in each namespace, over all namespaces and without a
+// namespace. The functions may be called at any time and from any goroutine.
+type Affected = map[string]func(user.Info) bool
+
+// Rights receives the users whose permissions may have changed, and the namespaces.
 type Rights interface {
 	// Gained is called when permissions were only added.
-	Gained(affected func(user.Info) bool)
+	Gained(affected Affected)
 	// Lost is called when permissions may have been removed. The same change may have added other permissions.
-	Lost(affected func(user.Info) bool)
+	Lost(affected Affected)
 }
 
 // Rules watches roles and bindings.
@@ -29,12 +32,21 @@ type Rules struct {
 	rights                    Rights
 	roles, clusterRoles       *followed
 	bindings, clusterBindings *followed
-	shrunk                    *lru.Cache // names of roles that have lost rules
+	shrunk                    *lru.Cache // roles that have lost rules (shrunkKey)
 }
 
-// maxShrunk is the maximum number of roles in Rules.shrunk, the least recently used first. Each takes about 200 bytes.
-// For a role that was dropped, the new subjects of bindings count as gained.
+// maxShrunk is the maximum number of keys in Rules.shrunk; the least recently used is dropped first. Each takes about
+// 200 bytes. For the roles of a dropped key, the new subjects of bindings count as gained.
 const maxShrunk = 8192
+
+// shrunkKey returns the key of a role in Rules.shrunk. All Roles of a namespace have one key, so a user who may change
+// the roles of a namespace cannot displace the keys of others.
+func shrunkKey(role string) string {
+	if namespace, _, ok := strings.Cut(role, "/"); ok {
+		return namespace + "/"
+	}
+	return role
+}
 
 type sources struct {
 	roles, clusterRoles, bindings, clusterBindings toolscache.ListerWatcher
@@ -107,13 +119,14 @@ func (r *Rules) subjectsAdded(b binding) {
 }
 
 // mayHaveLost reports whether the subjects of a binding that was just received may have lost permissions. If the
-// binding is received late, and its role has lost rules, notified may not have known these subjects then.
+// binding is received late, and its role has lost rules, notified may not have known these subjects then. It also
+// returns true if another Role of the binding's namespace has lost rules.
 func (r *Rules) mayHaveLost(b binding) bool {
 	bindings := r.bindings
 	if b.namespace == "" {
 		bindings = r.clusterBindings
 	}
-	_, shrunk := r.shrunk.Get(b.role)
+	_, shrunk := r.shrunk.Get(shrunkKey(b.role))
 	return shrunk && !bindings.current()
 }
 
@@ -122,65 +135,51 @@ func (r *Rules) roleAdded(object any) { r.notified(r.rights.Gained, roleOf(objec
 func (r *Rules) roleDeleted(object any) { r.roleShrunk(roleOf(object)) }
 
 func (r *Rules) roleShrunk(of role) {
-	r.shrunk.Add(of.name, nil) // before the bindings are read, so that none is overlooked
+	r.shrunk.Add(shrunkKey(of.name), nil) // before the bindings are read, so that none is overlooked
 	r.notified(r.rights.Lost, of)
 }
 
 func (r *Rules) roleChanged(before, after any) {
-	old, now := roleOf(before), roleOf(after)
+	of := roleOf(after)
+	old, now := ruleKeys(roleOf(before).rules), ruleKeys(of.rules)
 	switch {
-	case !contains(now.rules, old.rules):
-		r.roleShrunk(now)
-	case !contains(old.rules, now.rules):
-		r.notified(r.rights.Gained, now)
+	case len(without(old, now)) > 0:
+		r.roleShrunk(of)
+	case len(without(now, old)) > 0:
+		r.notified(r.rights.Gained, of)
 	}
 }
 
-// contains reports whether the first list has each rule of the second list, written in the same way.
-func contains(others, some []rbacv1.PolicyRule) bool {
-	return !slices.ContainsFunc(some, func(rule rbacv1.PolicyRule) bool {
-		return !slices.ContainsFunc(others,
-			func(other rbacv1.PolicyRule) bool { return equality.Semantic.DeepEqual(rule, other) })
-	})
-}
-
-func (r *Rules) gained(s *subjects) {
-	if !s.empty() {
-		r.rights.Gained(s.include)
+func (r *Rules) gained(s subjects) {
+	if len(s) > 0 {
+		r.rights.Gained(s.affected())
 	}
 }
 
-func (r *Rules) lost(s *subjects) {
-	if !s.empty() {
-		r.rights.Lost(s.include)
+func (r *Rules) lost(s subjects) {
+	if len(s) > 0 {
+		r.rights.Lost(s.affected())
 	}
 }
 
 // notified reports a change of a role for the subjects of its known bindings. If a binding is received later, its
 // subjects are reported then (mayHaveLost). To report all users was rejected: while bindings cannot be
 // watched, a user who may change one Role without bindings could delay the events of all users.
-func (r *Rules) notified(report func(func(user.Info) bool), of role) {
-	var bound subjects
+func (r *Rules) notified(report func(Affected), of role) {
+	bound := subjects{}
 	for _, bindings := range []*followed{r.bindings, r.clusterBindings} {
 		objects, err := bindings.informer.GetIndexer().ByIndex(byRole, of.name)
 		if err != nil { // cannot happen: the index exists
-			report(allUsers)
+			report(Affected{"": allUsers})
 			return
 		}
 		for _, object := range objects {
-			b := bindingOf(object)
-			bound.add(b.subjects, b.namespace)
+			bound.add(bindingOf(object))
 		}
 	}
-	if !bound.empty() {
-		report(bound.include)
+	if len(bound) > 0 {
+		report(bound.affected())
 	}
-}
-
-func subjectsOf(b binding) *subjects {
-	var s subjects
-	s.add(b.subjects, b.namespace)
-	return &s
 }
 
 // handler calls functions for changes. Objects of the initial list are not changes; listed is called for them.

@@ -32,25 +32,39 @@ var people = []user.Info{
 	&user.DefaultInfo{Name: "system:serviceaccount:b:default", Groups: []string{"system:serviceaccounts"}},
 }
 
-// recorder records the calls of Rights, as "lost alice" for each affected user.
+// namespaces are those of the requests whose permissions may change. The empty one stands for requests without a
+// namespace and for those over all namespaces.
+var namespaces = []string{"", "a", "b"}
+
+// recorder records the calls of Rights: as "lost alice" for each user whose requests are all affected, and as
+// `lost alice in "a"` for each user and namespace otherwise.
 type recorder struct {
 	mu  sync.Mutex // guards all
 	all []string
 }
 
 // Gained implements Rights.
-func (t *recorder) Gained(affected func(user.Info) bool) { t.note("gained", affected) }
+func (t *recorder) Gained(affected Affected) { t.note("gained", affected) }
 
 // Lost implements Rights.
-func (t *recorder) Lost(affected func(user.Info) bool) { t.note("lost", affected) }
+func (t *recorder) Lost(affected Affected) { t.note("lost", affected) }
 
-func (t *recorder) note(what string, affected func(user.Info) bool) {
+func (t *recorder) note(what string, affected Affected) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, person := range people {
-		if affected(person) {
-			t.all = append(t.all, what+" "+strings.TrimPrefix(person.GetName(), "system:serviceaccount:"))
+		report := what + " " + strings.TrimPrefix(person.GetName(), "system:serviceaccount:")
+		var in []string
+		for _, namespace := range namespaces {
+			all, here := affected[""], affected[namespace]
+			if all != nil && all(person) || here != nil && here(person) {
+				in = append(in, fmt.Sprintf("%s in %q", report, namespace))
+			}
 		}
+		if len(in) == len(namespaces) {
+			in = []string{report}
+		}
+		t.all = append(t.all, in...)
 	}
 }
 
@@ -148,14 +162,16 @@ func TestChangesReportAffectedUsers(t *testing.T) {
 		want string
 	}
 	steps := []step{
-		{"a user's binding", func(c cluster) { c.bindings.Add(bind("a/x", "Role r", "user alice", "user bob")) }, "gained alice, gained bob"},
-		{"its role", func(c cluster) { c.roles.Add(aRole("a/r", "get")) }, "gained alice, gained bob"},
+		{"a user's binding", func(c cluster) { c.bindings.Add(bind("a/x", "Role r", "user alice", "user bob")) },
+			`gained alice in "a", gained bob in "a"`},
+		{"its role", func(c cluster) { c.roles.Add(aRole("a/r", "get")) }, `gained alice in "a", gained bob in "a"`},
 		{"a role by the same name elsewhere", func(c cluster) { c.roles.Add(aRole("b/r", "get")) }, ""},
 		{"a cluster role by that name", func(c cluster) { c.clusterRoles.Add(clusterRole("r", "get")) }, ""},
-		{"one rule more", func(c cluster) { c.roles.Modify(aRole("a/r", "get", "list")) }, "gained alice, gained bob"},
+		{"one rule more", func(c cluster) { c.roles.Modify(aRole("a/r", "get", "list")) },
+			`gained alice in "a", gained bob in "a"`},
 		{"other order", func(c cluster) { c.roles.Modify(aRole("a/r", "list", "get")) }, ""},
-		{"one rule less", func(c cluster) { c.roles.Modify(aRole("a/r", "list")) }, "lost alice, lost bob"},
-		{"another rule", func(c cluster) { c.roles.Modify(aRole("a/r", "watch")) }, "lost alice, lost bob"},
+		{"one rule less", func(c cluster) { c.roles.Modify(aRole("a/r", "list")) }, `lost alice in "a", lost bob in "a"`},
+		{"another rule", func(c cluster) { c.roles.Modify(aRole("a/r", "watch")) }, `lost alice in "a", lost bob in "a"`},
 		{"a label", func(c cluster) {
 			same := aRole("a/r", "watch")
 			same.Labels = map[string]string{"a": "b"}
@@ -163,22 +179,38 @@ func TestChangesReportAffectedUsers(t *testing.T) {
 		}, ""},
 		{"another subject", func(c cluster) {
 			c.bindings.Modify(bind("a/x", "Role r", "user alice", "group system:serviceaccounts"))
-		},
-			"gained a:default, gained b:default, lost bob"},
+		}, `gained a:default in "a", gained b:default in "a", lost bob in "a"`},
 		{"only a group", func(c cluster) { c.bindings.Modify(bind("a/x", "Role r", "group team")) },
-			"gained alice, lost a:default, lost alice, lost b:default"},
+			`gained alice in "a", lost a:default in "a", lost alice in "a", lost b:default in "a"`},
 		{"service accounts", func(c cluster) { c.bindings.Modify(bind("a/x", "Role r", "account b/default", "account default")) },
-			"gained a:default, gained b:default, lost alice"},
+			`gained a:default in "a", gained b:default in "a", lost alice in "a"`},
 		{"another role", func(c cluster) { c.bindings.Modify(bind("a/x", "ClusterRole r", "account default")) },
-			"gained a:default, lost a:default, lost b:default"},
+			`gained a:default in "a", lost a:default in "a", lost b:default in "a"`},
+		{"the same cluster role in another namespace", func(c cluster) { c.bindings.Add(bind("b/x", "ClusterRole r", "group team")) },
+			`gained alice in "b"`},
 		{"for the whole cluster", func(c cluster) {
 			c.clusterBindings.Add(clusterBind("y", "ClusterRole r", "user bob", "account default"))
 		}, "gained bob"},
-		{"a rule less of that role", func(c cluster) { c.clusterRoles.Modify(clusterRole("r")) }, "lost a:default, lost bob"},
-		{"the role is gone", func(c cluster) { c.clusterRoles.Delete(clusterRole("r")) }, "lost a:default, lost bob"},
+		{"a rule less of that role", func(c cluster) { c.clusterRoles.Modify(clusterRole("r")) },
+			`lost a:default in "a", lost alice in "b", lost bob`},
+		{"the role is gone", func(c cluster) { c.clusterRoles.Delete(clusterRole("r")) },
+			`lost a:default in "a", lost alice in "b", lost bob`},
+		{"a binding in a namespace and in the cluster", func(c cluster) { c.bindings.Modify(bind("b/x", "ClusterRole r", "user bob")) },
+			`gained bob in "b", lost alice in "b"`},
+		{"their role", func(c cluster) { c.clusterRoles.Add(clusterRole("r", "get")) }, `gained a:default in "a", gained bob`},
 		{"a role without bindings is gone", func(c cluster) { c.roles.Delete(aRole("a/r")) }, ""},
-		{"the binding is gone", func(c cluster) { c.bindings.Delete(bind("a/x", "ClusterRole r", "account default")) }, "lost a:default"},
-		{"the other is gone", func(c cluster) { c.clusterBindings.Delete(clusterBind("y", "ClusterRole r", "user bob")) }, "lost bob"},
+		{"the binding is gone", func(c cluster) { c.bindings.Delete(bind("a/x", "ClusterRole r", "account default")) },
+			`lost a:default in "a"`},
+		{"it moved to another namespace", func(c cluster) { c.bindings.Add(bind("b/z", "ClusterRole r", "account a/default")) },
+			`gained a:default in "b"`},
+		{"the binding in the cluster is gone", func(c cluster) { c.clusterBindings.Delete(clusterBind("y", "ClusterRole r", "user bob")) },
+			"lost bob"},
+		{"the role has only bindings in b", func(c cluster) { c.clusterRoles.Modify(clusterRole("r")) },
+			`lost a:default in "b", lost bob in "b"`},
+		{"a binding for everyone in a namespace", func(c cluster) { c.bindings.Add(bind("a/x", "Role none", "group system:authenticated")) },
+			`gained alice in "a", gained bob in "a"`},
+		{"that binding is gone", func(c cluster) { c.bindings.Delete(bind("a/x", "Role none", "group system:authenticated")) },
+			`lost alice in "a", lost bob in "a"`},
 	}
 	following(t, func(cluster) {}, func(c cluster, reports *recorder) {
 		for _, s := range steps {
@@ -229,7 +261,7 @@ func TestMissedChangesAreReported(t *testing.T) {
 		}
 		c.bindings.ResetWatch()
 		c.clusterBindings.ResetWatch()
-		if got := eventually(reports); got != "lost alice, lost bob" {
+		if got := eventually(reports); got != `lost alice in "a", lost bob` {
 			t.Error(got)
 		}
 	})
@@ -256,7 +288,7 @@ func TestFirstListOfBindingsFollowsRoleChanges(t *testing.T) {
 		bindings.set(unreadable)
 		c.roles.Add(aRole("a/r", "get", "list"))
 		c.bindings.Add(bind("a/x", "Role r", "user alice"))
-		c.bindings.Add(bind("a/y", "Role other", "user bob"))
+		c.bindings.Add(bind("b/y", "Role r", "user bob"))
 		r, err := newRules(from, reports, zaptest.NewLogger(t))
 		if err != nil {
 			t.Fatal(err)
@@ -272,8 +304,8 @@ func TestFirstListOfBindingsFollowsRoleChanges(t *testing.T) {
 		}
 		bindings.set(open)
 		<-time.After(relists)
-		if got := reports.take(); got != "lost alice" {
-			t.Errorf("got %q from the first list, want lost alice", got)
+		if got := reports.take(); got != `lost alice in "a"` {
+			t.Errorf("got %q from the first list, want lost alice in a", got)
 		}
 	})
 }
@@ -287,7 +319,7 @@ func TestSubjectsOfLateBindingsMayHaveLostPermissions(t *testing.T) {
 		from, bindings := c.sources(), &cuttable{FakeControllerSource: c.bindings}
 		from.bindings = bindings
 		c.roles.Add(aRole("a/r", "get", "list"))
-		c.bindings.Add(bind("a/y", "Role other", "group team"))
+		c.bindings.Add(bind("b/y", "Role r", "group team"))
 		r, err := newRules(from, reports, zaptest.NewLogger(t))
 		if err != nil {
 			t.Fatal(err)
@@ -296,21 +328,45 @@ func TestSubjectsOfLateBindingsMayHaveLostPermissions(t *testing.T) {
 		<-time.After(settle)
 		bindings.set(refused)
 		c.bindings.Add(bind("a/x", "Role r", "user alice"))
-		c.bindings.Modify(bind("a/y", "Role other", "group team", "user bob"))
+		c.bindings.Modify(bind("b/y", "Role r", "group team", "user bob"))
 		synctest.Wait() // until the watch has ended
 		c.roles.Modify(aRole("a/r", "get"))
 		if got := reports.take(); got != "" {
 			t.Fatalf("got %q before the next list, want nothing", got)
 		}
 		<-time.After(relists)
-		if got := reports.take(); got != "gained bob, lost alice" {
-			t.Errorf("got %q from the next list, want gained bob, lost alice", got)
+		if got := reports.take(); got != `gained bob in "b", lost alice in "a"` {
+			t.Errorf("got %q from the next list, want gained bob in b, lost alice in a", got)
 		}
 		bindings.set(open)
 		<-time.After(relists)
-		c.bindings.Add(bind("a/z", "Role other", "user alice"))
-		if got := reports.take(); got != "gained alice" {
+		c.bindings.Add(bind("a/z", "Role r", "user alice"))
+		if got := reports.take(); got != `gained alice in "a"` {
 			t.Errorf("got %q while bindings are watched, want gained alice", got)
+		}
+	})
+}
+
+// A user who may change any number of Roles in a namespace cannot make the facade forget roles of others, so the
+// subjects of their late bindings still count as users who may have lost permissions.
+func TestRolesOfANamespaceDisplaceNoOthers(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		reports := &recorder{}
+		r, err := newRules(newCluster(t).sources(), reports, zaptest.NewLogger(t)) // not running: bindings are not current
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.roleDeleted(aRole("a/r"))
+		r.roleDeleted(clusterRole("r"))
+		for i := range 2 * maxShrunk {
+			r.roleDeleted(aRole(fmt.Sprint("b/r", i)))
+		}
+		r.bindingAdded(bind("a/x", "Role r", "user alice"))
+		r.bindingAdded(clusterBind("x", "ClusterRole r", "user bob"))
+		r.bindingAdded(bind("b/x", "Role r0", "user team"))
+		r.bindingAdded(bind("b/y", "ClusterRole other", "account a/default"))
+		if got := reports.take(); got != `gained a:default in "b", lost alice in "a", lost bob, lost team in "b"` {
+			t.Errorf("got %q, want a:default gained and all others lost", got)
 		}
 	})
 }

@@ -10,38 +10,59 @@ import (
 	"github.com/listfacade/listfacade/internal/serviceaccount"
 )
 
-type subjects struct {
+// subjects are the subjects of bindings by the namespace of their binding, which is empty for ClusterRoleBindings. A
+// namespace without subjects has no entry.
+type subjects map[string]*subjectNames
+
+type subjectNames struct {
 	users, groups map[string]bool
+}
+
+func subjectsOf(b binding) subjects {
+	s := subjects{}
+	s.add(b)
+	return s
 }
 
 // allUsers selects every user. It is used for a change whose subjects are unknown.
 func allUsers(user.Info) bool { return true }
 
-// add adds the subjects of a binding. namespace is the namespace of the binding; empty for a ClusterRoleBinding.
-func (s *subjects) add(of []rbacv1.Subject, namespace string) {
-	if s.users == nil {
-		s.users, s.groups = map[string]bool{}, map[string]bool{}
-	}
-	for _, subject := range of {
+func (s subjects) add(b binding) {
+	for _, subject := range b.subjects {
 		switch subject.Kind {
 		case rbacv1.UserKind:
-			s.users[subject.Name] = true
+			s.in(b.namespace).users[subject.Name] = true
 		case rbacv1.GroupKind:
-			s.groups[subject.Name] = true
+			s.in(b.namespace).groups[subject.Name] = true
 		case rbacv1.ServiceAccountKind:
-			s.users[serviceaccount.Username(cmp.Or(subject.Namespace, namespace), subject.Name)] = true
+			name := serviceaccount.Username(cmp.Or(subject.Namespace, b.namespace), subject.Name)
+			s.in(b.namespace).users[name] = true
 		default: // ignored, as by the upstream's authorizer
 		}
 	}
 }
 
-func (s *subjects) empty() bool { return len(s.users) == 0 && len(s.groups) == 0 }
-
-// include reports whether the set contains a user or one of the user's groups.
-func (s *subjects) include(u user.Info) bool {
-	return s.users[u.GetName()] || slices.ContainsFunc(u.GetGroups(), func(group string) bool { return s.groups[group] })
+func (s subjects) in(namespace string) *subjectNames {
+	names := s[namespace]
+	if names == nil {
+		names = &subjectNames{users: map[string]bool{}, groups: map[string]bool{}}
+		s[namespace] = names
+	}
+	return names
 }
 
-func without(all, others []rbacv1.Subject) []rbacv1.Subject {
-	return slices.DeleteFunc(slices.Clone(all), func(s rbacv1.Subject) bool { return slices.Contains(others, s) })
+// affected returns the requests that changes of these bindings, or of their roles, may affect. As in kube-apiserver's
+// RBAC authorizer, a ClusterRoleBinding applies to all requests, and a RoleBinding to those in its namespace.
+func (s subjects) affected() Affected {
+	affected := make(Affected, len(s))
+	for namespace, names := range s {
+		affected[namespace] = names.include
+	}
+	return affected
+}
+
+// include reports whether the names contain a user or one of the user's groups.
+func (n *subjectNames) include(who user.Info) bool {
+	return n.users[who.GetName()] ||
+		slices.ContainsFunc(who.GetGroups(), func(group string) bool { return n.groups[group] })
 }

@@ -3,12 +3,15 @@ package revocation
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
@@ -107,6 +110,36 @@ func TestWatchContinuesWhenAnotherUserLosesTheRight(t *testing.T) {
 	stayer := p.watch(t, p.askers(t, run, p.cluster.ConfigOf(t, "stayer-"+p.Namespace)), ways["JSON"])
 	leaver.loses(t, func() { p.unbind(t) })
 	stayer.tells(t, "still")
+}
+
+// A user watches in two namespaces. If the right to one of them ends, the watch of the other one is not even reviewed,
+// so an administrator of one namespace cannot delay events of another.
+func TestRightsInOtherNamespacesAreNotReviewed(t *testing.T) {
+	access, who := newReviews(t, suite.Cluster(t)), newUser()
+	run := suite.StartDelegating(t, suite.Cluster(t), onlyNotified, func(c *facade.Config) {
+		c.Authorization.Kubeconfig = access.kubeconfig
+	})
+	var watches [2]*watched
+	for i := range watches {
+		p := newPlace(t, suite.Cluster(t))
+		p.addRole(t)
+		p.bind(t, "Role", reader, aUser(who), aGroup("system:authenticated"))
+		watches[i] = p.watch(t, p.askers(t, run, p.cluster.ConfigOf(t, who)), ways["JSON"])
+	}
+	stays, leaves, since := watches[0], watches[1], time.Now()
+	leaves.loses(t, func() { leaves.place.unbind(t) })
+	stays.tells(t, "still")
+	reviewed := map[*watched]int{}
+	for body := range access.confirmed(since) {
+		for _, w := range watches {
+			if strings.Contains(body, fmt.Sprintf("%q:%q", "namespace", w.place.Namespace)) {
+				reviewed[w]++
+			}
+		}
+	}
+	if reviewed[leaves] != 1 || reviewed[stays] != 0 {
+		t.Errorf("got %d reviews of the lost right and %d of the other, want 1 and 0", reviewed[leaves], reviewed[stays])
+	}
 }
 
 // A cached refusal is dropped when a new binding gives the right.

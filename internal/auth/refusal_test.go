@@ -1,0 +1,70 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+	authenticationv1 "k8s.io/api/authentication/v1"
+)
+
+const refusedToken = "eyJhbGciOiJSUzI1NiJ9.eyJhdWQiOlsib3RoZXIiXX0.c2lnbmF0dXJl"
+
+// The operator learns from the log why a token is refused. The log contains no part of a token, and at most the
+// beginning of a long reason. A cached refusal causes no line.
+func TestRefusalsOfTokensAreLogged(t *testing.T) {
+	const audience = `[invalid bearer token, token audiences ["other"] is invalid for the target audiences ["a"]]`
+	long := strings.Repeat("x", maxRefusal-1)
+	for name, c := range map[string]struct {
+		status authenticationv1.TokenReviewStatus
+		want   string
+	}{
+		"other audience":         {authenticationv1.TokenReviewStatus{Error: audience}, audience},
+		"no reason":              {authenticationv1.TokenReviewStatus{}, ErrUnauthenticated.Error()},
+		"the token":              {authenticationv1.TokenReviewStatus{Error: "unknown: " + refusedToken}, withheld},
+		"its last part":          {authenticationv1.TokenReviewStatus{Error: refusedToken[len(refusedToken)-tokenPart:]}, withheld},
+		"the token behind a cut": {authenticationv1.TokenReviewStatus{Error: long + refusedToken}, long + refusedToken[:1]},
+		"a long one":             {authenticationv1.TokenReviewStatus{Error: long + "ä"}, long},
+		"a user without a name":  {authenticationv1.TokenReviewStatus{Authenticated: true}, notAuthenticated(errNoName).Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := knows(nil)
+			u.do(func(_ context.Context, review authenticationv1.TokenReview) (int, []byte, error) {
+				review.Kind, review.Status = "TokenReview", c.status
+				answer, err := json.Marshal(review)
+				return http.StatusCreated, answer, err
+			})
+			core, logs := observer.New(zap.InfoLevel)
+			a := tokensOnly(u, func(c *AuthenticatorConfig) { c.Log = zap.New(core) })
+			for range 2 {
+				caller, err := a.Authenticate(withToken(request(), refusedToken))
+				expect(t, name, "401", caller, err)
+			}
+			all := logs.FilterMessage("Upstream refused a token").All()
+			if len(all) != 1 || logs.Len() != 1 {
+				t.Fatalf("got the lines %v, want one about the refusal", logs.All())
+			}
+			fields := all[0].ContextMap()
+			if fields["reason"] != c.want || fields["source"] != sourceOf(request().RemoteAddr).String() {
+				t.Errorf("got %v, want the reason %q and the source", fields, c.want)
+			}
+		})
+	}
+}
+
+// A token that the upstream accepts, but not for the configured audiences, is refused for that reason.
+func TestRefusalNamesOtherAudiences(t *testing.T) {
+	core, logs := observer.New(zap.InfoLevel)
+	a := tokensOnly(knows(map[string]string{"good": "alice"}), func(c *AuthenticatorConfig) {
+		c.Log, c.Audiences = zap.New(core), []string{"facade"}
+	})
+	caller, err := a.Authenticate(withToken(request(), "good"))
+	expect(t, "other audiences", "401", caller, err)
+	if logs.FilterField(zap.String("reason", "token is valid for other audiences only")).Len() != 1 {
+		t.Errorf("got the lines %v, want the reason", logs.All())
+	}
+}
