@@ -1,12 +1,14 @@
 package verify
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 var (
@@ -38,12 +40,22 @@ type refusal struct {
 }
 
 func (e *refusal) Error() string {
-	var status metav1.Status
 	reason := string(e.body[:min(len(e.body), 200)])
-	if json.Unmarshal(e.body, &status) == nil && status.Message != "" {
+	if status := statusIn(e.body); status.Message != "" {
 		reason = status.Message
 	}
 	return fmt.Sprintf("%s returned %d: %s", e.server, e.code, strconv.QuoteToGraphic(reason))
+}
+
+// statusIn returns the Status in a body, in JSON or protobuf, or an empty Status.
+func statusIn(body []byte) (status metav1.Status) {
+	var unknown runtime.Unknown
+	if content, ok := bytes.CutPrefix(body, []byte("k8s\x00")); ok && unknown.Unmarshal(content) == nil {
+		_ = status.Unmarshal(unknown.Raw) // without a message, the caller prints the body
+	} else {
+		_ = json.Unmarshal(body, &status)
+	}
+	return status
 }
 
 // hasCode reports whether err is a *refusal with one of the status codes.
