@@ -60,7 +60,7 @@ type bounds struct{ Low, Estimate, High float64 }
 type assessment struct {
 	Requests, Served int
 	CPU              bounds `json:"cpuSeconds"`
-	Spared           bounds `json:"sparedCPUSeconds"`
+	Saved            bounds `json:"savedCPUSeconds"`
 	Facade           bounds `json:"facadeCPUSeconds"`
 }
 
@@ -122,7 +122,7 @@ func measureAssess(ctx context.Context, s *stage, t *table) error {
 	}
 	addAssessment(t, predicted, without, with, speed)
 	saved, err := savedCPU(ctx, f.server)
-	t.add("CPU that the facade spares: measured, counted by the facade's metrics",
+	t.add("CPU that the facade saves: measured, counted by the facade's metrics",
 		fmt.Sprintf("%.2f s", (without.direct-with.direct).Seconds()), fmt.Sprintf("%.2f s", speed*(saved-savedBefore)), "")
 	return err
 }
@@ -258,13 +258,13 @@ func addAssessment(t *table, predicted *assessment, without, with dozenCost, spe
 		t.add(name+": measured, predicted", fmt.Sprintf("%.2f s", measured), fmt.Sprintf("%.2f s", speed*b.Estimate),
 			fmt.Sprintf("%+.0f %%, range %.2f to %.2f s", 100*(speed*b.Estimate/measured-1), speed*b.Low, speed*b.High))
 	}
-	spared := (without.direct - with.direct).Seconds()
+	saved := (without.direct - with.direct).Seconds()
 	add("CPU of kube-apiserver", without.direct.Seconds(), predicted.CPU)
-	add("CPU that the facade spares", spared, predicted.Spared)
+	add("CPU that the facade saves", saved, predicted.Saved)
 	add("CPU of the facade", with.facade.Seconds(), predicted.Facade)
-	share := predicted.Spared.Estimate / predicted.CPU.Estimate
-	t.add("share of kube-apiserver's CPU that the facade spares: measured, predicted",
-		fmt.Sprintf("%.1f %%", 100*spared/without.direct.Seconds()), fmt.Sprintf("%.1f %%", 100*share), "")
+	share := predicted.Saved.Estimate / predicted.CPU.Estimate
+	t.add("share of kube-apiserver's CPU that the facade saves: measured, predicted",
+		fmt.Sprintf("%.1f %%", 100*saved/without.direct.Seconds()), fmt.Sprintf("%.1f %%", 100*share), "")
 	t.add("share of requests that the facade answers, predicted", "",
 		fmt.Sprintf("%.1f %%", 100*float64(predicted.Served)/float64(predicted.Requests)), "")
 	t.add("a list of all pods on this machine, as a multiple of its price", report.Number(speed), "", "")

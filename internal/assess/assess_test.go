@@ -111,7 +111,7 @@ func TestListsArePricedByTheirObjects(t *testing.T) {
 		t.Errorf("got %+v", amy)
 	}
 	for _, row := range r.Clients {
-		for name, b := range map[string]price.Bounds{"cpu": row.CPU, "spared": row.Spared, "facade": row.Facade, "events": row.Events} {
+		for name, b := range map[string]price.Bounds{"cpu": row.CPU, "saved": row.Saved, "facade": row.Facade, "events": row.Events} {
 			if b.Low > b.Estimate || b.Estimate > b.High {
 				t.Errorf("%s: got the range %+v of %s", row.User, b, name)
 			}
@@ -137,8 +137,8 @@ func TestOtherListsArePricedByTheirDuration(t *testing.T) {
 		if unsized := strings.Contains(strings.Join(r.Notes, " "), "does not report the size of 3 resources"); unsized != (name == "only numbers") {
 			t.Errorf("%s: got the notes %q", name, r.Notes)
 		}
-		if r.Clients[0].Spared.Estimate >= cpu.Estimate {
-			t.Errorf("%s: got %+v spared of %+v, but consistent lists need a check", name, r.Clients[0].Spared, cpu)
+		if r.Clients[0].Saved.Estimate >= cpu.Estimate {
+			t.Errorf("%s: got %+v saved of %+v, but consistent lists need a check", name, r.Clients[0].Saved, cpu)
 		}
 	}
 }
@@ -227,6 +227,7 @@ func TestVerdicts(t *testing.T) {
 		"impersonation":             {use{verb: "list", resource: "pods", shape: shape{impersonates: true}}, false, becauseImpersonate, true},
 		"review":                    {use{verb: "create", group: "authorization.k8s.io", resource: "selfsubjectaccessreviews"}, false, becauseReview, false},
 		"discovery":                 {use{verb: "get", resource: "/apis"}, true, "", false},
+		"kube-apiserver itself":     {use{Client: Client{User: apiServerUser}, verb: "list", resource: "pods"}, false, becauseOwn, true},
 		"health by anonymous":       {use{verb: "get", resource: "/readyz"}, false, becauseServer, false},
 		"uses without their client": {use{verb: "list", resource: Others}, false, becauseFolded, false},
 	} {

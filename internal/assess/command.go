@@ -15,8 +15,8 @@ func Command() *cobra.Command {
 	var overrides clientcmd.ConfigOverrides
 	command := &cobra.Command{
 		Use:   "assess [audit log ...]",
-		Short: "Show the cost of each client at a kube-apiserver, and the part that a facade would spare",
-		Long: "Show the cost of each client at a kube-apiserver, the clients that a facade can serve, and the cost that it would spare.\n" +
+		Short: "Show the cost of each client at a kube-apiserver, and the part that a facade would save",
+		Long: "Show the cost of each client at a kube-apiserver, the clients that a facade can serve, and the cost that it would save.\n" +
 			"Audit logs are files with JSON lines, which may be compressed with gzip; - is the standard input. They need the level\n" +
 			"Metadata. Without a log, the kube-apiserver itself is sampled for --sample-for. This is less exact. The server and the\n" +
 			"user are selected as in kubectl. The user needs permission to get the nonResourceURLs " + metricsPath + " and\n" +

@@ -1,5 +1,5 @@
 // Package assess implements "listfacade assess": it shows the cost of each client at a kube-apiserver, the clients that
-// a facade can serve, and the cost that it would spare.
+// a facade can serve, and the cost that it would save.
 //
 // An audit log says which clients send which requests (internal/assess/auditlog). The log has no sizes of responses.
 // Lists are priced by the number and size of objects in kube-apiserver's metrics, and by their duration. The number of

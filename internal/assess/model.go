@@ -25,7 +25,7 @@ type figures struct {
 	watchTime        float64      // seconds for which watches were open
 	events           price.Bounds // sent to watches
 	cpu              price.Bounds // of kube-apiserver
-	spared           price.Bounds // part of cpu that a facade makes unnecessary; its own watches are not subtracted
+	saved            price.Bounds // part of cpu that a facade makes unnecessary; its own watches are not subtracted
 	facade           price.Bounds // of the facade
 	checks           int          // served requests that need a freshness check
 }
@@ -36,7 +36,7 @@ func (f *figures) plus(other *figures) {
 	f.listBytes += other.listBytes
 	f.watchTime += other.watchTime
 	f.events, f.cpu = f.events.Plus(other.events), f.cpu.Plus(other.cpu)
-	f.spared, f.facade = f.spared.Plus(other.spared), f.facade.Plus(other.facade)
+	f.saved, f.facade = f.saved.Plus(other.saved), f.facade.Plus(other.facade)
 }
 
 // machine is the factor by which the CPU of other machines and objects may differ from docs/benchmarks.md.
@@ -73,9 +73,9 @@ func (m *model) figures(u *use, v verdict) figures {
 		}
 		return f
 	}
-	f.served, f.spared = u.requests, f.cpu.Minus(m.remaining(u, &f))
-	f.spared.Low = max(f.spared.Low, -0.2*f.cpu.Low) // a small loss at most, because cheap reads are forwarded
-	f.spared.Estimate = max(f.spared.Estimate, 0)
+	f.served, f.saved = u.requests, f.cpu.Minus(m.remaining(u, &f))
+	f.saved.Low = max(f.saved.Low, -0.2*f.cpu.Low) // a small loss at most, because cheap reads are forwarded
+	f.saved.Estimate = max(f.saved.Estimate, 0)
 	return f
 }
 

@@ -21,10 +21,10 @@ type Report struct {
 	// freshness check at kube-apiserver. Readers that wait at the same time share a check.
 	Served  int `json:"served"`
 	Checked int `json:"checked"`
-	// CPU is kube-apiserver's CPU for the requests. Spared is the part that a facade makes unnecessary, minus Own, the
+	// CPU is kube-apiserver's CPU for the requests. Saved is the part that a facade makes unnecessary, minus Own, the
 	// cost of the facade's watches. Facade is the facade's CPU. Start is kube-apiserver's CPU when a facade starts.
 	CPU    price.Bounds `json:"cpuSeconds"`
-	Spared price.Bounds `json:"sparedCPUSeconds"`
+	Saved  price.Bounds `json:"savedCPUSeconds"`
 	Own    price.Bounds `json:"ownCPUSeconds"`
 	Facade price.Bounds `json:"facadeCPUSeconds"`
 	Start  price.Bounds `json:"startCPUSeconds"`
@@ -44,7 +44,7 @@ type Row struct {
 	Watches   float64      `json:"watches"`   // average number of open watches
 	Events    price.Bounds `json:"events"`
 	CPU       price.Bounds `json:"cpuSeconds"`
-	Spared    price.Bounds `json:"sparedCPUSeconds"`
+	Saved     price.Bounds `json:"savedCPUSeconds"`
 	Facade    price.Bounds `json:"facadeCPUSeconds"`
 	Move      Move         `json:"move"`
 	WhyNot    []Why        `json:"whyNot,omitempty"` // most requests first
@@ -87,10 +87,10 @@ func (m *model) report(uses []*use, most int) *Report {
 			row.refuse(v, u)
 		}
 		r.Requests, r.Served, r.Checked = r.Requests+f.requests, r.Served+f.served, r.Checked+f.checks
-		r.CPU, r.Spared, r.Facade = r.CPU.Plus(f.cpu), r.Spared.Plus(f.spared), r.Facade.Plus(f.facade)
+		r.CPU, r.Saved, r.Facade = r.CPU.Plus(f.cpu), r.Saved.Plus(f.saved), r.Facade.Plus(f.facade)
 	}
 	r.Own, r.Start = m.own(uses)
-	r.Spared = r.Spared.Minus(r.Own)
+	r.Saved = r.Saved.Minus(r.Own)
 	for _, row := range rows {
 		row.judge()
 		r.Clients = append(r.Clients, *row)
@@ -112,7 +112,7 @@ func (r *Row) add(f *figures, length time.Duration) {
 		r.Watches += f.watchTime / length.Seconds()
 	}
 	r.Events, r.CPU = r.Events.Plus(f.events), r.CPU.Plus(f.cpu)
-	r.Spared, r.Facade = r.Spared.Plus(f.spared), r.Facade.Plus(f.facade)
+	r.Saved, r.Facade = r.Saved.Plus(f.saved), r.Facade.Plus(f.facade)
 }
 
 func (r *Row) refuse(v verdict, u *use) {
@@ -146,7 +146,7 @@ func (r *Report) leaveOut(most int, length time.Duration) {
 	sum := Row{Client: Client{User: Others}}
 	for _, row := range r.Clients[most:] {
 		sum.add(&figures{requests: row.Requests, served: row.Served, lists: row.Lists, listBytes: row.ListBytes,
-			watchTime: row.Watches * length.Seconds(), events: row.Events, cpu: row.CPU, spared: row.Spared, facade: row.Facade},
+			watchTime: row.Watches * length.Seconds(), events: row.Events, cpu: row.CPU, saved: row.Saved, facade: row.Facade},
 			length)
 	}
 	r.Left = len(r.Clients) - most

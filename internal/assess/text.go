@@ -23,8 +23,8 @@ func (r *Report) WriteText(w io.Writer) error {
 	fmt.Fprintf(&text, "A facade would answer %s of the requests. %s of these need a freshness check at kube-apiserver; waiting readers share one.\n",
 		percent(r.Served, r.Requests), percent(r.Checked, r.Served))
 	fmt.Fprintf(&text, "CPU of kube-apiserver for these requests: %s.\n", spoken(r.CPU, length))
-	fmt.Fprintf(&text, "A facade would spare %s of it, after subtraction of its own watches (%s). It would use %s itself.\n",
-		spoken(r.Spared, length), seconds(r.Own.Estimate), seconds(r.Facade.Estimate))
+	fmt.Fprintf(&text, "A facade would save %s of it, after subtraction of its own watches (%s). It would use %s itself.\n",
+		spoken(r.Saved, length), seconds(r.Own.Estimate), seconds(r.Facade.Estimate))
 	fmt.Fprintf(&text, "Each start of a facade costs kube-apiserver about %s.\n", seconds(r.Start.Estimate))
 	for _, note := range r.Notes {
 		fmt.Fprintf(&text, "Note: %s\n", note)
@@ -51,7 +51,7 @@ func (r *Report) writeLog(text *strings.Builder) {
 
 var titles = []string{
 	"USER", "PROGRAM", "REQUESTS", "LISTS", "LIST-BYTES", "WATCHES", "EVENTS", "CPU", "CPU-RANGE", "SHARE", "MOVE",
-	"SPARED", "SPARED-RANGE", "WHY-NOT",
+	"SAVED", "SAVED-RANGE", "WHY-NOT",
 }
 
 func (r *Report) writeClients(w io.Writer) error {
@@ -68,7 +68,7 @@ func (r *Report) writeClients(w io.Writer) error {
 		copy(cells, []string{
 			c.User, c.Program, strconv.Itoa(c.Requests), strconv.Itoa(c.Lists), byteText(c.ListBytes), average(c.Watches),
 			strconv.FormatFloat(c.Events.Estimate, 'f', 0, 64), seconds(c.CPU.Estimate), ranged(c.CPU),
-			fmt.Sprintf("%.1f%%", 100*share), move, seconds(c.Spared.Estimate), ranged(c.Spared), reasons(c.WhyNot),
+			fmt.Sprintf("%.1f%%", 100*share), move, seconds(c.Saved.Estimate), ranged(c.Saved), reasons(c.WhyNot),
 		})
 	})
 }

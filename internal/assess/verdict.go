@@ -20,6 +20,7 @@ const (
 	becauseServer      = "health and metrics of kube-apiserver itself"
 	becauseImpersonate = "impersonation"
 	becauseReview      = "reviews"
+	becauseOwn         = "kube-apiserver's requests to itself"
 	becauseFolded      = "too rare to be counted separately"
 )
 
@@ -29,11 +30,16 @@ var servedPaths = []string{"/api", "/apis", "/openapi", "/version"}
 // aggregated are groups that are usually served by another server, for logs without the metrics of kube-apiserver.
 var aggregated = []string{"metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io"}
 
+// apiServerUser is the user of kube-apiserver's own client, whose address cannot be changed.
+const apiServerUser = "system:apiserver"
+
 // judge returns the verdict, with the first reason that applies.
 func judge(u *use, known sizes) verdict {
 	switch {
 	case u.resource == Others:
 		return verdict{why: becauseFolded}
+	case u.User == apiServerUser:
+		return verdict{why: becauseOwn}
 	case u.group == "authentication.k8s.io", u.group == "authorization.k8s.io":
 		return verdict{why: becauseReview}
 	case u.verb != getVerb && u.verb != listVerb && u.verb != watchVerb:
@@ -63,7 +69,7 @@ func (v verdict) refused(u *use) bool {
 	switch v.why {
 	case "", becauseFolded:
 		return false
-	case becauseWrite, becauseImpersonate:
+	case becauseWrite, becauseImpersonate, becauseOwn:
 		return true
 	}
 	return u.certificate
