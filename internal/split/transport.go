@@ -44,7 +44,7 @@ type multiplexed struct {
 func newMultiplexed(a *authorities, one frames.RoundTripper) (*multiplexed, error) {
 	d := newDialer(a, "h2", "http/1.1")
 	many, err := frames.NewTransport(&http.Transport{
-		DialTLSContext: d.dial, DisableCompression: true, IdleConnTimeout: idleTime,
+		DialTLSContext: hedged(d.dial), DisableCompression: true, IdleConnTimeout: idleTime,
 		// The pings detect a server that has disappeared, also while its watches send no events.
 		HTTP2: &http.HTTP2Config{
 			MaxReceiveBufferPerStream: streamBuffer, SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second,
