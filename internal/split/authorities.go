@@ -21,9 +21,10 @@ var errIncomplete = errors.New("file contains an incomplete PEM block")
 
 // authorities are the CA certificates that verify a target. The method roots is safe for concurrent use.
 type authorities struct {
-	file string // empty for the certificates of the system
-	log  *zap.Logger
-	pool atomic.Pointer[x509.CertPool]
+	file  string // empty for the certificates of the system
+	log   *zap.Logger
+	pool  atomic.Pointer[x509.CertPool]
+	users []*replaceable // transports that verify with the pool
 
 	// Only refresh uses the fields below.
 	text, last []byte // content of the file: in use, and at the last read
@@ -45,7 +46,7 @@ func readAuthorities(file string, log *zap.Logger) (*authorities, error) {
 // roots returns nil for the certificates of the system.
 func (a *authorities) roots() *x509.CertPool { return a.pool.Load() }
 
-// run reads the file periodically until the context ends. Open connections are not verified again.
+// run reads the file periodically until the context ends. Open watches are not verified again.
 func (a *authorities) run(ctx context.Context) {
 	if a.file == "" {
 		return
@@ -95,7 +96,10 @@ func (a *authorities) reload() (changed bool, err error) {
 		return false, err
 	}
 	a.text = text
-	return true, nil
+	for _, user := range a.users {
+		err = errors.Join(err, user.replace())
+	}
+	return true, err
 }
 
 func (a *authorities) use(text []byte) error {

@@ -112,7 +112,7 @@ func TestReadsDoNotWaitForALostReplica(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := newMultiplexed(trusted, newTransport(trusted))
+	m, err := newMultiplexed(trusted, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

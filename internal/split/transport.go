@@ -43,17 +43,21 @@ type multiplexed struct {
 
 func newMultiplexed(a *authorities, one frames.RoundTripper) (*multiplexed, error) {
 	d := newDialer(a, "h2", "http/1.1")
-	many, err := frames.NewTransport(&http.Transport{
+	many, err := newReplaceable(a, func() (frames.RoundTripper, error) { return newHTTP2(d) })
+	if err != nil {
+		return nil, err
+	}
+	return &multiplexed{many: many, one: one, dialer: d}, nil
+}
+
+func newHTTP2(d *dialer) (frames.RoundTripper, error) {
+	return frames.NewTransport(&http.Transport{
 		DialTLSContext: hedged(d.dial), DisableCompression: true, IdleConnTimeout: idleTime,
 		// The pings detect a server that has disappeared, also while its watches send no events.
 		HTTP2: &http.HTTP2Config{
 			MaxReceiveBufferPerStream: streamBuffer, SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second,
 		},
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &multiplexed{many: many, one: one, dialer: d}, nil
 }
 
 // RoundTrip implements http.RoundTripper.
