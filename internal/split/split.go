@@ -169,7 +169,7 @@ func (s *Split) unanswered(w http.ResponseWriter, x *exchange, err error) {
 		return
 	}
 	s.lost(s.apiServer, x.request, err)
-	x.refuse(w, unreachable(x.request, err))
+	x.refuse(w, s.unreachable(x.request, err))
 }
 
 // ended handles a request whose context ended before its answer. A watch that the shutdown ends is refused. Any other

@@ -1,8 +1,11 @@
 package split
 
 import (
+	"crypto/tls"
+	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -64,6 +67,24 @@ func TestOneUnverifiedFacadeIsNotExplained(t *testing.T) {
 	run := start(t, startFake(t, nil), []*fake{gone, facade}, func(o *Options) { o.FacadeCAFile = stranger(t) })
 	if answer, body := run.do(t, "GET /api/v1/pods"); answer.StatusCode != http.StatusTooManyRequests || !strings.Contains(body, textLarge) {
 		t.Errorf("got %d %s", answer.StatusCode, body)
+	}
+}
+
+// A certificate that one connection could not verify is explained only if the last check could not verify it, either.
+// Otherwise the client repeats its request, which may reach another replica.
+func TestOneUnverifiedKubeAPIServerIsNotExplained(t *testing.T) {
+	s := &Split{apiServer: &server{kind: KubeAPIServer}}
+	unverified := &unsentError{&tls.CertificateVerificationError{Err: errors.New("unknown authority")}}
+	for _, untrusted := range []bool{false, true} {
+		s.apiServer.untrusted.Store(untrusted)
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			status := s.unreachable(httptest.NewRequest(method, "/api/v1/secrets", nil), unverified)
+			explained := strings.Contains(status.Message, "--kube-apiserver-ca-file")
+			repeated := status.Details != nil && status.Details.RetryAfterSeconds == waitSeconds
+			if explained != untrusted || repeated == untrusted {
+				t.Errorf("%s, untrusted %t: got %s, details %v", method, untrusted, status.Message, status.Details)
+			}
+		}
 	}
 }
 
