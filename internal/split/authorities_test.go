@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"go.uber.org/zap"
@@ -76,6 +78,48 @@ func TestAuthoritiesAreReloaded(t *testing.T) {
 			t.Errorf("%s: got %d lines, want %d", step.name, got, step.lines)
 		}
 	}
+}
+
+// A start and a reload accept the same files. The error names the file.
+func TestAuthoritiesAreReadTheSameAtStartAndReload(t *testing.T) {
+	first, second := testkit.NewAuthority(t, "first").CertData(), testkit.NewAuthority(t, "second").CertData()
+	broken := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("not a certificate")})
+	other := pem.EncodeToMemory(&pem.Block{Type: "EC PARAMETERS", Bytes: []byte("ignored")})
+	for name, test := range map[string]struct {
+		text []byte
+		want string // in the error; empty for none
+	}{
+		"two":                    {slices.Concat(second, first), ""},
+		"with a comment":         {slices.Concat([]byte("# between -----BEGIN and -----BEGIN X\n"), second), ""},
+		"with another block":     {slices.Concat(other, second), ""},
+		"without the second end": {slices.Concat(second, first[:len(first)-40]), errIncomplete.Error()},
+		"without the first end":  {slices.Concat(second[:len(second)-40], []byte("\n"), first), errIncomplete.Error()},
+		"broken second":          {slices.Concat(second, broken), "parse certificate 2"},
+		"none":                   {other, errNoCertificate.Error()},
+	} {
+		file := fileOf(t, test.text)
+		_, errStart := readAuthorities(file, zap.NewNop())
+		replace(t, file, first)
+		a, err := readAuthorities(file, zap.NewNop())
+		if err != nil {
+			t.Fatal(err)
+		}
+		replace(t, file, test.text)
+		_, _ = a.reload()
+		changed, errReload := a.reload()
+		for when, err := range map[string]error{"start": errStart, "reload": errReload} {
+			if test.want == "" && err != nil || test.want != "" && !isAbout(err, file, test.want) {
+				t.Errorf("%s at %s: got %v, want %q about %s", name, when, err, test.want, file)
+			}
+		}
+		if changed != (test.want == "") {
+			t.Errorf("%s: got reloaded %t", name, changed)
+		}
+	}
+}
+
+func isAbout(err error, file, text string) bool {
+	return err != nil && strings.Contains(err.Error(), file) && strings.Contains(err.Error(), text)
 }
 
 // Requests of each kind use the new authorities, also if a connection is open. An open watch goes on.
