@@ -95,6 +95,18 @@ func forward(p *httputil.ProxyRequest) {
 	p.Out.Header.Set("X-Forwarded-For", strings.Join(append(p.In.Header.Values("X-Forwarded-For"), client), ", "))
 }
 
+// sendOnce makes http.Transport send a write without a body once. The transport repeats such a request after an error
+// if the header has one of these keys. kube-apiserver does not support them. In lower case they mean the same to
+// servers, but http.Transport does not find them.
+func sendOnce(header http.Header) {
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		if values, ok := header[name]; ok {
+			delete(header, name)
+			header[strings.ToLower(name)] = values
+		}
+	}
+}
+
 // exchange is a received request with the data for its error handler. The context of the forwarded request contains it.
 type exchange struct {
 	request *http.Request // as received

@@ -75,7 +75,10 @@ func (s *Split) prepare() (err error) {
 	s.metrics = metrics.NewSplit(s.targets, s.certificates)
 	toAPIServer := func(p *httputil.ProxyRequest) { p.SetURL(s.apiServer.base) }
 	s.readAPIServer = newForwarder(s.apiServer.many, toAPIServer, s.hop, s.server.ErrorLog)
-	s.toAPIServer = newForwarder(s.apiServer.one, toAPIServer, s.hop, s.server.ErrorLog)
+	s.toAPIServer = newForwarder(s.apiServer.one, func(p *httputil.ProxyRequest) {
+		toAPIServer(p)
+		sendOnce(p.Out.Header)
+	}, s.hop, s.server.ErrorLog)
 	s.toFacades = newForwarder(s.facades, func(p *httputil.ProxyRequest) {
 		p.Out.URL.Scheme, p.Out.URL.Host = "https", "facade" // facades.RoundTrip sets the address
 	}, s.hop, s.server.ErrorLog)
