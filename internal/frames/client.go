@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"time"
 
 	"golang.org/x/net/http2"
 )
@@ -20,6 +21,8 @@ const (
 	defaultStream, defaultConnection = 4 << 20, 1 << 30
 	// mostHeld is the maximum increment in bytes that a connection holds back. It bounds the number of held frames.
 	mostHeld = 8 << 20
+	// closeTimeout is the time that Go's client allows for the end of TLS.
+	closeTimeout = 250 * time.Millisecond
 )
 
 // RoundTripper is a transport whose idle connections can be closed. Safe for concurrent use.
@@ -61,6 +64,14 @@ func NewTransport(t *http.Transport) (RoundTripper, error) {
 type clientConn struct {
 	*tls.Conn
 	windows *windows
+}
+
+// Close implements net.Conn. Close of a *tls.Conn waits up to five seconds for a server that does not read. Go's client
+// closes the connection below it earlier, but finds this connection only in a *tls.Conn.
+func (c *clientConn) Close() error {
+	timer := time.AfterFunc(closeTimeout, func() { _ = c.NetConn().Close() })
+	defer timer.Stop()
+	return c.Conn.Close()
 }
 
 // Write implements net.Conn.

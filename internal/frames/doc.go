@@ -14,7 +14,8 @@
 //   - The client receives the frames that the server writes. Only large DATA frames are split.
 //   - Nothing that a server writes is delayed. When Write returns, all bytes have been written to the socket, except
 //     for an incomplete frame header, which is useless to a client.
-//   - Deadlines, errors and Close are those of the connection. The package starts no goroutine.
+//   - Deadlines, errors and Close are those of the connection. Close of a client's connection takes at most 250 ms.
+//     Only the timer of this Close starts a goroutine.
 //   - If the first bytes of a client are not HTTP/2, they reach the server unchanged, and the server rejects them.
 //   - A sender waits for flow control only while the client of NewTransport does not read.
 //

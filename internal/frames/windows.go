@@ -1,8 +1,12 @@
 package frames
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 const (
+	typeReset        = 3
 	typeWindowUpdate = 8
 	windowUpdateLen  = headerLen + 4
 )
@@ -30,7 +34,7 @@ func newWindows(stream, connection int) *windows {
 // next returns the bytes to send for a write of the client. They may be empty, and are valid until the next call.
 func (w *windows) next(p []byte) []byte {
 	if !w.frames.reached() || !areWindowUpdates(p) {
-		w.frames.pass(p)
+		w.pass(p)
 		return p
 	}
 	due := false
@@ -41,6 +45,19 @@ func (w *windows) next(p []byte) []byte {
 		return nil
 	}
 	return w.release()
+}
+
+// pass notes frames that are sent as they are. The server needs no window for a stream that the client resets.
+func (w *windows) pass(p []byte) {
+	for len(p) > 0 {
+		var head []byte
+		if head, p = w.frames.next(p); head == nil || head[3] != typeReset {
+			continue
+		}
+		stream := binary.BigEndian.Uint32(head[5:])
+		delete(w.held, stream)
+		w.order = slices.DeleteFunc(w.order, func(other uint32) bool { return other == stream })
+	}
 }
 
 // add reports whether the frames must be sent.
@@ -92,17 +109,16 @@ type boundary struct {
 // reached reports whether the next byte begins a frame.
 func (b *boundary) reached() bool { return b.have == 0 && b.left == 0 }
 
-func (b *boundary) pass(p []byte) {
-	for len(p) > 0 {
-		if b.left > 0 {
-			n := min(b.left, len(p))
-			b.left, p = b.left-n, p[n:]
-			continue
-		}
-		n := copy(b.head[b.have:], p)
-		b.have, p = b.have+n, p[n:]
-		if b.have == headerLen {
-			b.have, b.left = 0, length(b.head[:])
-		}
+// next returns the header of the next frame, or nil if p ends before the end of a header, and the rest of p after the
+// header. The header is valid until the next call.
+func (b *boundary) next(p []byte) (head, rest []byte) {
+	n := min(b.left, len(p))
+	b.left, p = b.left-n, p[n:]
+	n = copy(b.head[b.have:], p)
+	b.have, p = b.have+n, p[n:]
+	if b.have < headerLen {
+		return nil, p
 	}
+	b.have, b.left = 0, length(b.head[:])
+	return b.head[:], p
 }

@@ -79,6 +79,26 @@ func TestWindowsHoldLessThanTheirLimit(t *testing.T) {
 	}
 }
 
+// No window is sent for a stream after the client has reset it, also if the client writes the reset in two parts.
+func TestWindowsOfResetStreamsAreNotSent(t *testing.T) {
+	reset := slices.Concat(frame(6, 0, 0, 8), frame(typeReset, 0, 3, 4), frame(6, 0, 0, 8))
+	for split := range len(reset) + 1 {
+		w := newWindows(heldStream, heldConnection)
+		w.next([]byte(http2.ClientPreface))
+		for _, stream := range []uint32{1, 3, 5} {
+			if got := w.next(windowUpdate(stream, 100)); len(got) != 0 {
+				t.Fatalf("got %d bytes for stream %d, want none", len(got), stream)
+			}
+		}
+		w.next(reset[:split])
+		w.next(reset[split:])
+		want := slices.Concat(windowUpdate(1, 100), windowUpdate(5, 100), windowUpdate(0, heldConnection))
+		if got := w.next(windowUpdate(0, heldConnection)); !bytes.Equal(got, want) {
+			t.Errorf("split at %d: got %x, want %x", split, got, want)
+		}
+	}
+}
+
 // randomWrites returns the writes of one operation of a client: window updates, or frames that are written in pieces.
 func randomWrites(r *rand.Rand) [][]byte {
 	var all []byte
@@ -89,7 +109,8 @@ func randomWrites(r *rand.Rand) [][]byte {
 		return [][]byte{all}
 	}
 	for range 1 + r.IntN(3) {
-		f := frame(byte(r.IntN(8)), 0, uint32(r.IntN(4)), 0)
+		kinds := []byte{typeData, 1, 2, typeSettings, 5, 6, 7} // all except typeReset
+		f := frame(kinds[r.IntN(len(kinds))], 0, uint32(r.IntN(4)), 0)
 		payload := bytes.Repeat(windowUpdate(1, 5), r.IntN(3))
 		putLength(f, len(payload))
 		all = append(append(all, f...), payload...)

@@ -17,13 +17,17 @@ import (
 // authoritiesInterval is the interval at which the file is read. A changed file applies after two equal reads.
 const authoritiesInterval = 2 * time.Second
 
-var errIncomplete = errors.New("file contains an incomplete PEM block")
+var (
+	errIncomplete    = errors.New("file contains an incomplete PEM block")
+	errNoCertificate = errors.New("file contains no certificate in PEM")
+)
 
 // authorities are the CA certificates that verify a target. The method roots is safe for concurrent use.
 type authorities struct {
-	file string // empty for the certificates of the system
-	log  *zap.Logger
-	pool atomic.Pointer[x509.CertPool]
+	file  string // empty for the certificates of the system
+	log   *zap.Logger
+	pool  atomic.Pointer[x509.CertPool]
+	users []*replaceable // transports that verify with the pool
 
 	// Only refresh uses the fields below.
 	text, last []byte // content of the file: in use, and at the last read
@@ -45,7 +49,7 @@ func readAuthorities(file string, log *zap.Logger) (*authorities, error) {
 // roots returns nil for the certificates of the system.
 func (a *authorities) roots() *x509.CertPool { return a.pool.Load() }
 
-// run reads the file periodically until the context ends. Open connections are not verified again.
+// run reads the file periodically until the context ends. Open watches are not verified again.
 func (a *authorities) run(ctx context.Context) {
 	if a.file == "" {
 		return
@@ -85,32 +89,60 @@ func (a *authorities) reload() (changed bool, err error) {
 	}
 	stable := a.last != nil && bytes.Equal(text, a.last)
 	a.last = text
-	switch {
-	case bytes.Equal(text, a.text) || !stable:
+	if bytes.Equal(text, a.text) || !stable {
 		return false, nil
-	case !isComplete(text):
-		return false, errIncomplete
 	}
 	if err := a.use(text); err != nil {
 		return false, err
 	}
 	a.text = text
-	return true, nil
+	for _, user := range a.users {
+		err = errors.Join(err, user.replace())
+	}
+	return true, err
 }
 
 func (a *authorities) use(text []byte) error {
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(text) {
-		return fmt.Errorf("%s contains no certificate in PEM", a.file)
+	pool, err := parseAuthorities(text)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", a.file, err)
 	}
 	a.pool.Store(pool)
 	return nil
 }
 
+// parseAuthorities returns the certificates of a PEM file. x509.CertPool omits each certificate that it cannot parse.
+// This function returns an error, so that a start and a reload accept the same files.
+func parseAuthorities(text []byte) (*x509.CertPool, error) {
+	if !isComplete(text) {
+		return nil, errIncomplete
+	}
+	pool, count := x509.NewCertPool(), 0
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		count++
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("parse certificate %d: %w", count, err)
+		}
+		pool.AddCert(certificate)
+	}
+	if count == 0 {
+		return nil, errNoCertificate
+	}
+	return pool, nil
+}
+
 // isComplete reports whether each PEM block that begins also ends. A process that ended while it wrote the file may
 // have left a part of the certificates.
 func isComplete(text []byte) bool {
-	begun, ended := bytes.Count(text, []byte("-----BEGIN ")), 0
+	const begin = "-----BEGIN " // only at the beginning of a line
+	begun, ended := bytes.Count(text, []byte("\n"+begin)), 0
+	if bytes.HasPrefix(text, []byte(begin)) {
+		begun++
+	}
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		ended++
 	}

@@ -4,8 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/pem"
+	"errors"
+	"io"
 	"net/http"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"go.uber.org/zap"
@@ -76,7 +80,49 @@ func TestAuthoritiesAreReloaded(t *testing.T) {
 	}
 }
 
-// New connections of each kind use the new authorities. An open watch goes on.
+// A start and a reload accept the same files. The error names the file.
+func TestAuthoritiesAreReadTheSameAtStartAndReload(t *testing.T) {
+	first, second := testkit.NewAuthority(t, "first").CertData(), testkit.NewAuthority(t, "second").CertData()
+	broken := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("not a certificate")})
+	other := pem.EncodeToMemory(&pem.Block{Type: "EC PARAMETERS", Bytes: []byte("ignored")})
+	for name, test := range map[string]struct {
+		text []byte
+		want string // in the error; empty for none
+	}{
+		"two":                    {slices.Concat(second, first), ""},
+		"with a comment":         {slices.Concat([]byte("# between -----BEGIN and -----BEGIN X\n"), second), ""},
+		"with another block":     {slices.Concat(other, second), ""},
+		"without the second end": {slices.Concat(second, first[:len(first)-40]), errIncomplete.Error()},
+		"without the first end":  {slices.Concat(second[:len(second)-40], []byte("\n"), first), errIncomplete.Error()},
+		"broken second":          {slices.Concat(second, broken), "parse certificate 2"},
+		"none":                   {other, errNoCertificate.Error()},
+	} {
+		file := fileOf(t, test.text)
+		_, errStart := readAuthorities(file, zap.NewNop())
+		replace(t, file, first)
+		a, err := readAuthorities(file, zap.NewNop())
+		if err != nil {
+			t.Fatal(err)
+		}
+		replace(t, file, test.text)
+		_, _ = a.reload()
+		changed, errReload := a.reload()
+		for when, err := range map[string]error{"start": errStart, "reload": errReload} {
+			if test.want == "" && err != nil || test.want != "" && !isAbout(err, file, test.want) {
+				t.Errorf("%s at %s: got %v, want %q about %s", name, when, err, test.want, file)
+			}
+		}
+		if changed != (test.want == "") {
+			t.Errorf("%s: got reloaded %t", name, changed)
+		}
+	}
+}
+
+func isAbout(err error, file, text string) bool {
+	return err != nil && strings.Contains(err.Error(), file) && strings.Contains(err.Error(), text)
+}
+
+// Requests of each kind use the new authorities, also if a connection is open. An open watch goes on.
 func TestConnectionsUseNewAuthorities(t *testing.T) {
 	lines := make(chan string)
 	facade := startFake(t, events(lines))
@@ -92,6 +138,9 @@ func TestConnectionsUseNewAuthorities(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = watch.Body.Close() })
+	if err := roundTrip(s.one, get(t, facade.URL+"/readyz")); err != nil { // the connection stays open
+		t.Fatal(err)
+	}
 	for _, step := range []struct {
 		text []byte
 		ok   bool
@@ -99,23 +148,26 @@ func TestConnectionsUseNewAuthorities(t *testing.T) {
 		replace(t, file, step.text)
 		s.authorities.refresh()
 		s.authorities.refresh()
-		if err := s.check(t.Context()); (err == nil) != step.ok {
-			t.Errorf("HTTP/1.1: got %v, want success %t", err, step.ok)
-		}
-		request := get(t, facade.URL+"/readyz")
-		request.Close = true // on a connection of its own
-		answer, err := s.many.RoundTrip(request)
-		if (err == nil) != step.ok {
-			t.Errorf("HTTP/2: got %v, want success %t", err, step.ok)
-		}
-		if err == nil {
-			_ = answer.Body.Close()
+		for name, transport := range map[string]http.RoundTripper{"HTTP/1.1": s.one, "HTTP/2": s.many} {
+			if err := roundTrip(transport, get(t, facade.URL+"/readyz")); (err == nil) != step.ok {
+				t.Errorf("%s: got %v, want success %t", name, err, step.ok)
+			}
 		}
 	}
 	lines <- "an event"
 	if got := nextLine(t, bufio.NewScanner(watch.Body)); got != "an event" {
 		t.Errorf("got %q", got)
 	}
+}
+
+// roundTrip sends a request and reads the answer, so that the connection can be used again.
+func roundTrip(transport http.RoundTripper, request *http.Request) error {
+	answer, err := transport.RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, answer.Body)
+	return errors.Join(err, answer.Body.Close())
 }
 
 func get(t *testing.T, url string) *http.Request {

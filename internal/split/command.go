@@ -34,12 +34,12 @@ func Command() *cobra.Command {
 func targetFlags(o *Options, f *pflag.FlagSet) {
 	f.StringVar(&o.KubeAPIServer, "kube-apiserver", o.KubeAPIServer, "`URL` of kube-apiserver.")
 	f.StringVar(&o.KubeAPIServerCAFile, "kube-apiserver-ca-file", o.KubeAPIServerCAFile,
-		"Path of the `file` with the CA certificates that verify kube-apiserver. A changed file applies to new connections. If "+
+		"Path of the `file` with the CA certificates that verify kube-apiserver. A changed file applies to new requests. If "+
 			"empty, those of the system are used.")
 	f.StringSliceVar(&o.Facades, "facade", o.Facades,
 		"`URL` of a facade, or of its Service. With several URLs, reads are sent to the facades that are ready, in turns.")
 	f.StringVar(&o.FacadeCAFile, "facade-ca-file", o.FacadeCAFile,
-		"Path of the `file` with the CA certificates that verify the facades. A changed file applies to new connections. If "+
+		"Path of the `file` with the CA certificates that verify the facades. A changed file applies to new requests. If "+
 			"empty, those of the system are used.")
 	f.StringVar(&o.RulesFile, "rules", o.RulesFile,
 		"Path of the `file` with the reads that kube-apiserver answers although a facade could. If empty, these are the reads of "+

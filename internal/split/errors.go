@@ -71,8 +71,10 @@ func loop() metav1.Status {
 
 // unreachable is the answer for a request that kube-apiserver did not answer. Clients repeat a request if the answer
 // has a Retry-After. A write that may have been executed gets none, because only the client may decide to repeat it.
-func unreachable(r *http.Request, err error) metav1.Status {
-	if isUntrusted(err) {
+// A certificate is the operator's task if the last check could not verify it, either. Otherwise it belongs to one of
+// several replicas, and the next request may reach another one.
+func (s *Split) unreachable(r *http.Request, err error) metav1.Status {
+	if isUntrusted(err) && s.apiServer.untrusted.Load() {
 		return untrusted(KubeAPIServer)
 	}
 	if !unsent(err) && r.Method != http.MethodGet && r.Method != http.MethodHead {

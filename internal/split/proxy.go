@@ -95,6 +95,18 @@ func forward(p *httputil.ProxyRequest) {
 	p.Out.Header.Set("X-Forwarded-For", strings.Join(append(p.In.Header.Values("X-Forwarded-For"), client), ", "))
 }
 
+// sendOnce makes http.Transport send a write without a body once. The transport repeats such a request after an error
+// if the header has one of these keys. kube-apiserver does not support them. In lower case they mean the same to
+// servers, but http.Transport does not find them.
+func sendOnce(header http.Header) {
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		if values, ok := header[name]; ok {
+			delete(header, name)
+			header[strings.ToLower(name)] = values
+		}
+	}
+}
+
 // exchange is a received request with the data for its error handler. The context of the forwarded request contains it.
 type exchange struct {
 	request *http.Request // as received
@@ -126,14 +138,27 @@ func failed(w http.ResponseWriter, r *http.Request, err error) {
 
 // modify explains a refused token. It makes a watch end without an error when the proxy ends the watch.
 func modify(answer *http.Response) error {
-	if answer.StatusCode == http.StatusUnauthorized && answer.Request.Header.Get("Authorization") != "" {
+	ctx := answer.Request.Context()
+	x := ctx.Value(exchangeKey{}).(*exchange)
+	if answer.StatusCode == http.StatusUnauthorized && hasToken(x.request) && !isProxied(x.request) {
 		answer.Header.Add("Warning", warnRefused)
 	}
-	ctx := answer.Request.Context()
-	if x, ok := ctx.Value(exchangeKey{}).(*exchange); ok && x.watch && answer.StatusCode == http.StatusOK {
+	if x.watch && answer.StatusCode == http.StatusOK {
 		answer.Body = &endingBody{ReadCloser: answer.Body, ctx: ctx}
 	}
 	return nil
+}
+
+// hasToken reports whether a request has a bearer token. kube-apiserver ignores the case of the scheme.
+func hasToken(r *http.Request) bool {
+	scheme, _, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
+	return strings.EqualFold(scheme, "Bearer")
+}
+
+// isProxied reports whether kube-apiserver passes a request on to a node, pod or service, which may send its own 401.
+func isProxied(r *http.Request) bool {
+	info, err := paths.NewRequestInfo(r)
+	return err == nil && (info.Subresource == "proxy" || info.Verb == "proxy")
 }
 
 // endingBody is the body of a watch. It ends when the cause of its context is upstream.ErrEnd.

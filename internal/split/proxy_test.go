@@ -61,3 +61,25 @@ func TestBuffersOfFailedAnswersAreNotReused(t *testing.T) {
 		}
 	}
 }
+
+// The key of a write does not make Go's transport repeat it. kube-apiserver receives the key.
+func TestWritesWithAnIdempotencyKeyAreNotRepeated(t *testing.T) {
+	api := startFake(t, func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/lost" {
+			panic(http.ErrAbortHandler)
+		}
+	})
+	run := start(t, api, []*fake{startFake(t, nil)})
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		before := len(api.lines())
+		for _, line := range []string{"POST /first", "POST /lost"} { // Go repeats requests on a used connection only
+			run.do(t, line, name+": a")
+		}
+		if got := api.lines()[before:]; len(got) != 2 {
+			t.Errorf("kube-apiserver received %q, want each request once", got)
+		}
+		if got := api.last(t); got.Header.Get(name) != "a" || got.ContentLength != 0 {
+			t.Errorf("got %s %q and length %d, want the key and no body", name, got.Header.Get(name), got.ContentLength)
+		}
+	}
+}

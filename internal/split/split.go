@@ -75,7 +75,10 @@ func (s *Split) prepare() (err error) {
 	s.metrics = metrics.NewSplit(s.targets, s.certificates)
 	toAPIServer := func(p *httputil.ProxyRequest) { p.SetURL(s.apiServer.base) }
 	s.readAPIServer = newForwarder(s.apiServer.many, toAPIServer, s.hop, s.server.ErrorLog)
-	s.toAPIServer = newForwarder(s.apiServer.one, toAPIServer, s.hop, s.server.ErrorLog)
+	s.toAPIServer = newForwarder(s.apiServer.one, func(p *httputil.ProxyRequest) {
+		toAPIServer(p)
+		sendOnce(p.Out.Header)
+	}, s.hop, s.server.ErrorLog)
 	s.toFacades = newForwarder(s.facades, func(p *httputil.ProxyRequest) {
 		p.Out.URL.Scheme, p.Out.URL.Host = "https", "facade" // facades.RoundTrip sets the address
 	}, s.hop, s.server.ErrorLog)
@@ -169,7 +172,7 @@ func (s *Split) unanswered(w http.ResponseWriter, x *exchange, err error) {
 		return
 	}
 	s.lost(s.apiServer, x.request, err)
-	x.refuse(w, unreachable(x.request, err))
+	x.refuse(w, s.unreachable(x.request, err))
 }
 
 // ended handles a request whose context ended before its answer. A watch that the shutdown ends is refused. Any other

@@ -165,16 +165,17 @@ func TestOneFailedCheckIsNotEnough(t *testing.T) {
 	}
 }
 
-// The address of a Service can lead to a replica that has just ended. The second connection leads to another one.
+// The address of a Service can lead to a replica that has just ended, with all attempts to open one connection. A
+// further one leads to another replica.
 func TestUnsentReadIsSentAgain(t *testing.T) {
 	facade := startFake(t, says("from a facade"))
 	run := start(t, startFake(t, nil), []*fake{facade})
 	d := run.facades.all[0].many.RoundTripper.(*multiplexed).dialer
-	connect, refused := d.connect, false
+	connect, refused := d.connect, 0
 	d.connect = func(ctx context.Context, network, address string) (net.Conn, error) {
-		if !refused {
-			refused = true
-			return nil, errors.New("connection refused")
+		if refused < mostAttempts {
+			refused++
+			return nil, errRefused
 		}
 		return connect(ctx, network, address)
 	}

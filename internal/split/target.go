@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/listfacade/listfacade/internal/frames"
 	"github.com/listfacade/listfacade/internal/oplog"
 )
 
@@ -55,7 +56,10 @@ func newServer(kind Target, address, caFile string, log *zap.Logger) (*server, e
 	if err != nil {
 		return nil, err
 	}
-	one := newTransport(trusted)
+	one, err := newReplaceable(trusted, func() (frames.RoundTripper, error) { return newTransport(trusted), nil })
+	if err != nil {
+		return nil, err
+	}
 	many, err := newMultiplexed(trusted, one)
 	if err != nil {
 		return nil, err

@@ -43,17 +43,21 @@ type multiplexed struct {
 
 func newMultiplexed(a *authorities, one frames.RoundTripper) (*multiplexed, error) {
 	d := newDialer(a, "h2", "http/1.1")
-	many, err := frames.NewTransport(&http.Transport{
-		DialTLSContext: d.dial, DisableCompression: true, IdleConnTimeout: idleTime,
+	many, err := newReplaceable(a, func() (frames.RoundTripper, error) { return newHTTP2(d) })
+	if err != nil {
+		return nil, err
+	}
+	return &multiplexed{many: many, one: one, dialer: d}, nil
+}
+
+func newHTTP2(d *dialer) (frames.RoundTripper, error) {
+	return frames.NewTransport(&http.Transport{
+		DialTLSContext: hedged(d.dial), DisableCompression: true, IdleConnTimeout: idleTime,
 		// The pings detect a server that has disappeared, also while its watches send no events.
 		HTTP2: &http.HTTP2Config{
 			MaxReceiveBufferPerStream: streamBuffer, SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second,
 		},
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &multiplexed{many: many, one: one, dialer: d}, nil
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -61,13 +65,39 @@ func (m *multiplexed) RoundTrip(r *http.Request) (*http.Response, error) {
 	if end := m.without.Load(); end != nil && time.Now().Before(*end) {
 		return m.one.RoundTrip(r)
 	}
-	answer, err := m.many.RoundTrip(r)
+	answer, err := m.send(r)
 	if !errors.Is(err, frames.ErrNoHTTP2) {
 		return answer, err
 	}
 	end := time.Now().Add(withoutHTTP2)
 	m.without.Store(&end)
 	return m.one.RoundTrip(r)
+}
+
+// send uses the field many. It returns when the request's context ends, also while Go's transport waits for a
+// connection that another request opens. It closes a late answer.
+func (m *multiplexed) send(r *http.Request) (*http.Response, error) {
+	type result struct {
+		answer *http.Response
+		err    error
+	}
+	ctx, results := r.Context(), make(chan result)
+	go func() {
+		answer, err := m.many.RoundTrip(r)
+		select {
+		case results <- result{answer, err}:
+		case <-ctx.Done():
+			if err == nil {
+				_ = answer.Body.Close()
+			}
+		}
+	}()
+	select {
+	case got := <-results:
+		return got.answer, got.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // CloseIdleConnections closes the idle connections of HTTP/2.

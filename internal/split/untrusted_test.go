@@ -1,8 +1,11 @@
 package split
 
 import (
+	"crypto/tls"
+	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -67,6 +70,24 @@ func TestOneUnverifiedFacadeIsNotExplained(t *testing.T) {
 	}
 }
 
+// A certificate that one connection could not verify is explained only if the last check could not verify it, either.
+// Otherwise the client repeats its request, which may reach another replica.
+func TestOneUnverifiedKubeAPIServerIsNotExplained(t *testing.T) {
+	s := &Split{apiServer: &server{kind: KubeAPIServer}}
+	unverified := &unsentError{&tls.CertificateVerificationError{Err: errors.New("unknown authority")}}
+	for _, untrusted := range []bool{false, true} {
+		s.apiServer.untrusted.Store(untrusted)
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			status := s.unreachable(httptest.NewRequest(method, "/api/v1/secrets", nil), unverified)
+			explained := strings.Contains(status.Message, "--kube-apiserver-ca-file")
+			repeated := status.Details != nil && status.Details.RetryAfterSeconds == waitSeconds
+			if explained != untrusted || repeated == untrusted {
+				t.Errorf("%s, untrusted %t: got %s, details %v", method, untrusted, status.Message, status.Details)
+			}
+		}
+	}
+}
+
 // The client of a refused token receives the server's answer, and a warning that says what to do.
 func TestRefusedTokenIsExplained(t *testing.T) {
 	refuses := func(w http.ResponseWriter, _ *http.Request) {
@@ -79,8 +100,32 @@ func TestRefusedTokenIsExplained(t *testing.T) {
 		if answer.StatusCode != http.StatusUnauthorized || body != "Unauthorized" || answer.Header.Get("Warning") != warnRefused {
 			t.Errorf("%s: got %d %s, warning %q", line, answer.StatusCode, body, answer.Header.Get("Warning"))
 		}
-		if answer, _ := run.do(t, line); answer.Header.Get("Warning") != "" {
-			t.Errorf("%s without a token: got warning %q, want none", line, answer.Header.Get("Warning"))
+	}
+}
+
+// A 401 has no warning about a token if the request has none, or if kube-apiserver passes the answer of a pod on.
+func TestOtherRefusalsAreNotExplained(t *testing.T) {
+	refuses := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }
+	run := start(t, startFake(t, refuses), []*fake{startFake(t, refuses)})
+	const token, pod = "Bearer a", "/api/v1/namespaces/a/pods/b"
+	for _, test := range []struct {
+		line, authorization string
+		explained           bool
+	}{
+		{"GET /api/v1/pods", "bearer a", true},
+		{"GET " + pod + "/log", token, true},
+		{"GET /api/v1/namespaces/a/pods/proxy", token, true},
+		{"GET /api/v1/pods", "Basic a", false},
+		{"GET /api/v1/pods", "", false},
+		{"GET " + pod + "/proxy", token, false},
+		{"POST " + pod + "/proxy/metrics", token, false},
+		{"GET /api/v1/nodes/a/proxy/metrics", token, false},
+		{"GET /api/v1/namespaces/a/services/b:https/proxy/", token, false},
+		{"GET /api/v1/proxy/nodes/a/metrics", token, false},
+	} {
+		answer, _ := run.do(t, test.line, "Authorization: "+test.authorization)
+		if got := answer.Header.Get("Warning") != ""; got != test.explained {
+			t.Errorf("%s with %q: got a warning %t, want %t", test.line, test.authorization, got, test.explained)
 		}
 	}
 }
