@@ -24,7 +24,7 @@ func TestClientClosesConnectionToServerThatDoesNotRead(t *testing.T) {
 	}
 	bubble.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()
-		defer far.Close()
+		defer func() { _ = far.Close() }()
 		// A ticket would be a write that the client does not read.
 		server := tls.Server(far, &tls.Config{Certificates: []tls.Certificate{pair}, SessionTicketsDisabled: true, MinVersion: tls.VersionTLS13})
 		done := make(chan error)
