@@ -17,16 +17,15 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/document"
 	"github.com/listfacade/listfacade/internal/testkit/kubelet"
 	"github.com/listfacade/listfacade/internal/testkit/settings"
-	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
 // A new user installs the release in an empty cluster, with the commands of the README. The facade is the image's
 // program, run as the Deployment runs it. The kubelet only runs the command of `kubectl exec`. kubectl verifies the
 // facade's certificate, and gets the same answer as from kube-apiserver. Another installation changes nothing that
-// clients trust. No controller runs, so the account has its rights without the aggregation of roles.
+// clients trust.
 func TestInstallIntoEmptyCluster(t *testing.T) {
 	settings.Long(t)
-	own, err := testkit.StartCluster(t.Context(), "--nodes=0", suite.WithoutControllers)
+	own, err := testkit.StartCluster(t.Context(), "--nodes=0")
 	if err != nil {
 		t.Fatal(err)
 	}
