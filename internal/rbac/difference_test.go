@@ -100,6 +100,26 @@ func TestManyRulesAreComparedInAnyOrder(t *testing.T) {
 	})
 }
 
+// Most updates change annotations or labels. They allocate nothing, so they cost little for the largest objects, too.
+func TestUpdateOfLabelsAllocatesNothing(t *testing.T) {
+	r, err := newRules(sources{}, &recorder{}, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	role := clusterRole("r")
+	role.Rules, _ = manyRules(100)
+	binding := clusterBind("x", "ClusterRole r", slices.Repeat([]string{"user alice"}, 100)...)
+	newRole, newBinding := role.DeepCopy(), binding.DeepCopy()
+	for what, update := range map[string]func(){
+		"role":    func() { r.roleChanged(role, newRole) },
+		"binding": func() { r.bindingChanged(binding, newBinding) },
+	} {
+		if got := testing.AllocsPerRun(10, update); got != 0 {
+			t.Errorf("%s: got %v allocations, want none", what, got)
+		}
+	}
+}
+
 func BenchmarkRoleChanged(b *testing.B) {
 	for _, n := range []int{180, 1800, 18_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

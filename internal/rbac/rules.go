@@ -3,6 +3,7 @@ package rbac
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"go.uber.org/zap"
@@ -104,6 +105,9 @@ func (r *Rules) bindingChanged(before, after any) {
 		r.bindingAdded(after)
 		return
 	}
+	if slices.Equal(old.subjects, now.subjects) {
+		return // most updates change annotations or labels
+	}
 	removed, added := without(old.subjects, now.subjects), without(now.subjects, old.subjects)
 	r.lost(subjectsOf(binding{namespace: old.namespace, subjects: removed}))
 	r.subjectsAdded(binding{namespace: now.namespace, subjects: added, role: now.role})
@@ -140,8 +144,11 @@ func (r *Rules) roleShrunk(of role) {
 }
 
 func (r *Rules) roleChanged(before, after any) {
-	of := roleOf(after)
-	old, now := ruleKeys(roleOf(before).rules), ruleKeys(of.rules)
+	of, earlier := roleOf(after), roleOf(before)
+	if slices.EqualFunc(earlier.rules, of.rules, sameLists) {
+		return // as in bindingChanged
+	}
+	old, now := ruleKeys(earlier.rules), ruleKeys(of.rules)
 	switch {
 	case len(without(old, now)) > 0:
 		r.roleShrunk(of)
