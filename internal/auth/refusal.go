@@ -1,7 +1,11 @@
 package auth
 
 import (
+	"net/netip"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"go.uber.org/zap"
 )
@@ -16,17 +20,62 @@ const (
 
 const withheld = "the reason repeats a part of the token"
 
-// logRefusal logs why the upstream refused a token, for example a token of another audience.
-func (t *tokens) logRefusal(f *flight, reason, token string) {
-	entry := t.log.Check(zap.InfoLevel, "Upstream refused a token")
-	if entry == nil {
+// Maximum numbers of logged refusals per minute. Anyone can cause refusals, so no source and no reason may use up the
+// lines of all others.
+const (
+	maxRefusals         = 5
+	maxRefusalsOfSource = 2
+	maxRefusalsOfReason = 2
+)
+
+// refusal is a logged refusal of a token. Equal ones are logged once a minute.
+type refusal struct {
+	source netip.Prefix
+	reason string
+}
+
+// refusals logs why the upstream refuses tokens, for example tokens of another audience. Safe for concurrent use.
+type refusals struct {
+	log *zap.Logger
+
+	mu    sync.Mutex // guards the fields below
+	since time.Time
+	lines []refusal // logged in the minute since then
+}
+
+func (r *refusals) note(one refusal) {
+	if !r.mayLog(one) {
 		return
 	}
-	fields := []zap.Field{zap.String("reason", printableRefusal(reason, token))}
-	if f.source.IsValid() {
-		fields = append(fields, zap.Stringer("source", f.source))
+	fields := []zap.Field{zap.String("reason", one.reason)}
+	if one.source.IsValid() {
+		fields = append(fields, zap.Stringer("source", one.source))
 	}
-	entry.Write(fields...)
+	r.log.Info("Upstream refused a token", fields...)
+}
+
+// mayLog reports whether a refusal may be logged, and counts it.
+func (r *refusals) mayLog(one refusal) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := time.Now(); now.Sub(r.since) >= time.Minute {
+		r.since, r.lines = now, nil
+	}
+	ofSource, ofReason := 0, 0
+	for _, line := range r.lines {
+		if line.source == one.source {
+			ofSource++
+		}
+		if line.reason == one.reason {
+			ofReason++
+		}
+	}
+	if len(r.lines) >= maxRefusals || ofSource >= maxRefusalsOfSource || ofReason >= maxRefusalsOfReason ||
+		slices.Contains(r.lines, one) {
+		return false
+	}
+	r.lines = append(r.lines, one)
+	return true
 }
 
 // printableRefusal returns the beginning of a reason, or withheld if it contains a part of the token: authentication

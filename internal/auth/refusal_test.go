@@ -3,13 +3,19 @@ package auth
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/netip"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 	authenticationv1 "k8s.io/api/authentication/v1"
+
+	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
 const refusedToken = "eyJhbGciOiJSUzI1NiJ9.eyJhdWQiOlsib3RoZXIiXX0.c2lnbmF0dXJl"
@@ -54,6 +60,40 @@ func TestRefusalsOfTokensAreLogged(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A source, and any number of sources with the same reason, leave lines for the refusals of others.
+func TestRefusalsDoNotDisplaceThoseOfOthers(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		core, logs := observer.New(zap.InfoLevel)
+		r := &refusals{log: zap.New(core)}
+		of := func(source int, reason string) refusal {
+			return refusal{netip.MustParsePrefix(fmt.Sprintf("10.0.0.%d/32", source)), reason}
+		}
+		flood := func() {
+			for range 2 {
+				for i := range 100 {
+					r.note(of(1, fmt.Sprint("invented ", i)))
+					r.note(of(2+i, "invalid bearer token"))
+				}
+			}
+		}
+		for range 2 {
+			flood()
+			r.note(of(200, "other audience"))
+			flood()
+			r.note(of(201, "one too many"))
+			var got []string
+			for _, line := range logs.TakeAll() {
+				got = append(got, fmt.Sprint(line.ContextMap()["source"], " ", line.ContextMap()["reason"]))
+			}
+			if want := []string{"10.0.0.1/32 invented 0", "10.0.0.2/32 invalid bearer token", "10.0.0.1/32 invented 1",
+				"10.0.0.3/32 invalid bearer token", "10.0.0.200/32 other audience"}; !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			<-time.After(time.Minute)
+		}
+	})
 }
 
 // A token that the upstream accepts, but not for the configured audiences, is refused for that reason.
