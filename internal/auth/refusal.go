@@ -1,11 +1,13 @@
 package auth
 
 import (
+	"encoding/base64"
 	"net/netip"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"go.uber.org/zap"
 )
@@ -16,6 +18,8 @@ const (
 	// tokenPart is the length in bytes of a part of a token that is not logged. A token in base64 has no part of this
 	// length in common with a text by chance.
 	tokenPart = 8
+	// jwtSegments is the number of segments of a JWT: header, claims and signature.
+	jwtSegments = 3
 )
 
 const withheld = "the reason repeats a part of the token"
@@ -85,10 +89,53 @@ func printableRefusal(reason, token string) string {
 		reason = strings.ToValidUTF8(reason[:maxRefusal], "")
 	}
 	part := min(tokenPart, len(token))
-	for i := range max(0, len(reason)-part+1) {
-		if strings.Contains(token, reason[i:i+part]) {
+	if sharePart(reason, token, part) {
+		return withheld
+	}
+	plain := lettersAndDigits(reason)
+	for _, text := range append(decodedSegments(token), token) {
+		if sharePart(plain, lettersAndDigits(text), part) {
 			return withheld
 		}
 	}
 	return reason
+}
+
+// sharePart reports whether two texts have a part of the given length in bytes in common.
+func sharePart(reason, token string, length int) bool {
+	for i := range max(0, len(reason)-length+1) {
+		if strings.Contains(token, reason[i:i+length]) {
+			return true
+		}
+	}
+	return false
+}
+
+// lettersAndDigits removes all other characters, because a webhook may quote, escape or divide a token. Letters are in
+// lower case.
+func lettersAndDigits(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, text)
+}
+
+// decodedSegments returns the segments of a token that are base64. Some tokens are an encoded name and password. The
+// header and claims of a JWT are not returned: they are worth nothing without the signature, and a useful reason names
+// claims, such as the audience.
+func decodedSegments(token string) (decoded []string) {
+	segments := strings.Split(token, ".")
+	if len(segments) == jwtSegments {
+		segments = segments[jwtSegments-1:]
+	}
+	for _, segment := range segments {
+		for _, encoding := range []*base64.Encoding{base64.RawURLEncoding, base64.RawStdEncoding} {
+			if text, err := encoding.DecodeString(strings.TrimRight(segment, "=")); err == nil {
+				decoded = append(decoded, string(text))
+			}
+		}
+	}
+	return decoded
 }

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -57,6 +58,46 @@ func TestRefusalsOfTokensAreLogged(t *testing.T) {
 			fields := all[0].ContextMap()
 			if fields["reason"] != c.want || fields["source"] != sourceOf(request().RemoteAddr).String() {
 				t.Errorf("got %v, want the reason %q and the source", fields, c.want)
+			}
+		})
+	}
+}
+
+// A webhook may change how it writes a token. A reason may still name the claims of a JWT.
+func TestReasonWithPartOfTokenIsWithheld(t *testing.T) {
+	jwt := func(claims string) string {
+		encode := base64.RawURLEncoding.EncodeToString
+		return encode([]byte(`{"alg":"RS256"}`)) + "." + encode([]byte(claims)) + "." + encode([]byte("a signature"))
+	}
+	const audience = `token audiences ["https://other.example"] is invalid for the target audiences ["a"]`
+	for name, c := range map[string]struct {
+		reason, token string
+		withheld      bool
+	}{
+		"unchanged":          {"unknown: hunter2-swordfish", "hunter2-swordfish", true},
+		"divided":            {"unknown: hunt er2-sw ordf", "hunter2-swordfish", true},
+		"escaped":            {`unknown: a\/b\/c\/d\/e\/f\/g\/h`, "a/b/c/d/e/f/g/h", true},
+		"upper case":         {"unknown: SWORDFISH", "hunter2-swordfish", true},
+		"only other bytes":   {"unknown: ----====", "----====", true},
+		"only other letters": {"unknown", "----====", false},
+		"few letters":        {"unknown", "-k-n-=======", false},
+		"a short segment":    {"unknown", base64.StdEncoding.EncodeToString([]byte("know")) + ".f395accd246ae52d", false},
+		"a short token":      {"unknown: abc", "abc", true},
+		"other text":         {"unknown token of a user", "hunter2-swordfish", false},
+		"basic":              {"wrong password swordfish", base64.StdEncoding.EncodeToString([]byte("al:swordfish?>")), true},
+		"basic in a URL":     {"wrong password swordfish", base64.URLEncoding.EncodeToString([]byte("al:swordfish?>")), true},
+		"one segment":        {"wrong password swordfish", "v1." + base64.RawStdEncoding.EncodeToString([]byte("swordfish")), true},
+		"claim":              {audience, jwt(`{"aud":["https://other.example"]}`), false},
+		"signature":          {"signature: a signature", jwt(`{}`), true},
+		"part of a JWT":      {"token " + jwt(`{"aud":["x"]}`)[20:40], jwt(`{"aud":["x"]}`), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := c.reason
+			if c.withheld {
+				want = withheld
+			}
+			if got := printableRefusal(c.reason, c.token); got != want {
+				t.Errorf("got %q for the token %q, want %q", got, c.token, want)
 			}
 		})
 	}
