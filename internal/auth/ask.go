@@ -65,7 +65,8 @@ func answered(reply answer) <-chan singleflight.Result {
 func (r *Reviews) send(ctx context.Context, key string, q question) <-chan singleflight.Result {
 	r.underWay[key] = struct{}{}
 	return r.flight.DoChan(key, func() (any, error) {
-		defer r.sent(key)
+		var s *subject // nil until the review begins
+		defer func() { r.finish(key, s) }()
 		seat, err := r.takeSeat(ctx, q.Caller)
 		if err != nil {
 			return nil, err
@@ -73,8 +74,8 @@ func (r *Reviews) send(ctx context.Context, key string, q question) <-chan singl
 		defer seat.leave()
 		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTimeout)
 		defer cancel()
-		s, asked := r.begin(q)
-		defer r.leave(s)
+		var asked uint64
+		s, asked = r.begin(q)
 		status, err := r.reviewWithRetries(detached, q.Attributes, seat)
 		if err != nil {
 			return nil, err
@@ -85,11 +86,16 @@ func (r *Reviews) send(ctx context.Context, key string, q question) <-chan singl
 	})
 }
 
-func (r *Reviews) sent(key string) {
+// finish ends the flight of a review and removes the reference to its subject, if the review began. Both happen under
+// one lock: a forgotten subject has no changes, so a caller that comes after a change would join the older review.
+func (r *Reviews) finish(key string, s *subject) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.underWay, key)
 	r.flight.Forget(key)
+	if s != nil {
+		r.subjects.leave(s)
+	}
 }
 
 // flightOf returns the key by which callers join a review. It changes when permissions change. The caller holds mu.

@@ -1,7 +1,13 @@
 package auth
 
 import (
+	"encoding/base64"
+	"net/netip"
+	"slices"
 	"strings"
+	"sync"
+	"time"
+	"unicode"
 
 	"go.uber.org/zap"
 )
@@ -12,21 +18,68 @@ const (
 	// tokenPart is the length in bytes of a part of a token that is not logged. A token in base64 has no part of this
 	// length in common with a text by chance.
 	tokenPart = 8
+	// jwtSegments is the number of segments of a JWT: header, claims and signature.
+	jwtSegments = 3
 )
 
 const withheld = "the reason repeats a part of the token"
 
-// logRefusal logs why the upstream refused a token, for example a token of another audience.
-func (t *tokens) logRefusal(f *flight, reason, token string) {
-	entry := t.log.Check(zap.InfoLevel, "Upstream refused a token")
-	if entry == nil {
+// Maximum numbers of logged refusals per minute. Anyone can cause refusals, so no source and no reason may use up the
+// lines of all others.
+const (
+	maxRefusals         = 5
+	maxRefusalsOfSource = 2
+	maxRefusalsOfReason = 2
+)
+
+// refusal is a logged refusal of a token. Equal ones are logged once a minute.
+type refusal struct {
+	source netip.Prefix
+	reason string
+}
+
+// refusals logs why the upstream refuses tokens, for example tokens of another audience. Safe for concurrent use.
+type refusals struct {
+	log *zap.Logger
+
+	mu    sync.Mutex // guards the fields below
+	since time.Time
+	lines []refusal // logged in the minute since then
+}
+
+func (r *refusals) note(one refusal) {
+	if !r.mayLog(one) {
 		return
 	}
-	fields := []zap.Field{zap.String("reason", printableRefusal(reason, token))}
-	if f.source.IsValid() {
-		fields = append(fields, zap.Stringer("source", f.source))
+	fields := []zap.Field{zap.String("reason", one.reason)}
+	if one.source.IsValid() {
+		fields = append(fields, zap.Stringer("source", one.source))
 	}
-	entry.Write(fields...)
+	r.log.Info("Upstream refused a token", fields...)
+}
+
+// mayLog reports whether a refusal may be logged, and counts it.
+func (r *refusals) mayLog(one refusal) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := time.Now(); now.Sub(r.since) >= time.Minute {
+		r.since, r.lines = now, nil
+	}
+	ofSource, ofReason := 0, 0
+	for _, line := range r.lines {
+		if line.source == one.source {
+			ofSource++
+		}
+		if line.reason == one.reason {
+			ofReason++
+		}
+	}
+	if len(r.lines) >= maxRefusals || ofSource >= maxRefusalsOfSource || ofReason >= maxRefusalsOfReason ||
+		slices.Contains(r.lines, one) {
+		return false
+	}
+	r.lines = append(r.lines, one)
+	return true
 }
 
 // printableRefusal returns the beginning of a reason, or withheld if it contains a part of the token: authentication
@@ -36,10 +89,53 @@ func printableRefusal(reason, token string) string {
 		reason = strings.ToValidUTF8(reason[:maxRefusal], "")
 	}
 	part := min(tokenPart, len(token))
-	for i := range max(0, len(reason)-part+1) {
-		if strings.Contains(token, reason[i:i+part]) {
+	if sharePart(reason, token, part) {
+		return withheld
+	}
+	plain := lettersAndDigits(reason)
+	for _, text := range append(decodedSegments(token), token) {
+		if sharePart(plain, lettersAndDigits(text), part) {
 			return withheld
 		}
 	}
 	return reason
+}
+
+// sharePart reports whether two texts have a part of the given length in bytes in common.
+func sharePart(reason, token string, length int) bool {
+	for i := range max(0, len(reason)-length+1) {
+		if strings.Contains(token, reason[i:i+length]) {
+			return true
+		}
+	}
+	return false
+}
+
+// lettersAndDigits removes all other characters, because a webhook may quote, escape or divide a token. Letters are in
+// lower case.
+func lettersAndDigits(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, text)
+}
+
+// decodedSegments returns the segments of a token that are base64. Some tokens are an encoded name and password. The
+// header and claims of a JWT are not returned: they are worth nothing without the signature, and a useful reason names
+// claims, such as the audience.
+func decodedSegments(token string) (decoded []string) {
+	segments := strings.Split(token, ".")
+	if len(segments) == jwtSegments {
+		segments = segments[jwtSegments-1:]
+	}
+	for _, segment := range segments {
+		for _, encoding := range []*base64.Encoding{base64.RawURLEncoding, base64.RawStdEncoding} {
+			if text, err := encoding.DecodeString(strings.TrimRight(segment, "=")); err == nil {
+				decoded = append(decoded, string(text))
+			}
+		}
+	}
+	return decoded
 }

@@ -203,17 +203,11 @@ func (r *Reviews) known(q question) (verdict, bool) {
 	return *v, true
 }
 
-// begin adds a reference to the question's subject, which leave removes. It also returns the current epoch.
+// begin adds a reference to the question's subject, which finish removes. It also returns the current epoch.
 func (r *Reviews) begin(q question) (*subject, uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.subjects.refer(q), r.epoch
-}
-
-func (r *Reviews) leave(s *subject) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.subjects.leave(s)
 }
 
 // keep caches an answer, unless permissions changed, or sharing began or ended, since the review was sent. A refusal

@@ -548,7 +548,7 @@ func TestLimitOfOnePodAffectsNoOtherPod(t *testing.T) {
 		key := r.flightOf(newQuestion(podsOf(greedy, "a"), r.period()))
 		r.underWay[key] = struct{}{}
 		r.flight.DoChan(key, func() (any, error) {
-			defer r.sent(key)
+			defer r.finish(key, nil)
 			<-limited
 			return nil, &BusyError{After: time.Second, share: greedy.Share()}
 		})

@@ -13,7 +13,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
@@ -42,7 +41,7 @@ type tokens struct {
 	known                  *cache.LRUExpireCache // tokenKey to *Caller; nil for invalid tokens
 	good                   *cache.LRUExpireCache // tokenKey of tokens that were valid when they were last examined
 	bound                  *boundTokens          // nil if all tokens are reviewed
-	log                    *zap.Logger
+	refusals               *refusals
 
 	mu      sync.Mutex // guards flights
 	flights map[tokenKey]*flight
@@ -65,9 +64,9 @@ func newTokens(c AuthenticatorConfig) *tokens {
 		reviewer: c.Tokens, audiences: c.Audiences, successTTL: c.SuccessTTL, failureTTL: c.FailureTTL, outcomes: c.Outcomes,
 		sources: newSources(c.Failures), seats: c.Seats, known: cache.NewLRUExpireCache(maxTokens),
 		good: cache.NewLRUExpireCache(maxTokens), flights: map[tokenKey]*flight{}, verifications: newVerificationSeats(),
-		log: c.Log.Named("tokens"),
 	}
-	t.bound = newBoundTokens(c.Bound, t.log)
+	log := c.Log.Named("tokens")
+	t.refusals, t.bound = &refusals{log: log}, newBoundTokens(c.Bound, log)
 	_, _ = rand.Read(t.secret[:]) // never fails (crypto/rand)
 	return t
 }
@@ -294,7 +293,7 @@ func (t *tokens) runReview(ctx context.Context, seat *seat, f *flight, token str
 	case errors.Is(f.err, ErrUnauthenticated):
 		t.known.Add(key, (*Caller)(nil), t.failureTTL)
 		t.good.Remove(key)
-		t.logRefusal(f, cmp.Or(answer.refusal, f.err.Error()), token)
+		t.refusals.note(refusal{f.source, printableRefusal(cmp.Or(answer.refusal, f.err.Error()), token)})
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	certutil "k8s.io/client-go/util/cert"
 
+	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/testkit/bubble"
 )
 
@@ -176,7 +177,7 @@ func overTLS(t *testing.T, authorities func() *x509.CertPool) string {
 	answers := func(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprintf(w, "%s %d %t", r.Proto, len(r.TLS.PeerCertificates), r.TLS.DidResume)
 	}
-	server, err := NewServer(TLSConfig(pair, authorities), http.HandlerFunc(answers), zaptest.NewLogger(t))
+	server, err := NewServer(TLSConfig(pair, authorities), http.HandlerFunc(answers), zaptest.NewLogger(testkit.UntilEnd(t)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func alone(t *testing.T, set func(*Config)) *Facade {
 	c := Defaults()
 	c.CertDir, c.Port, c.ShutdownDelay, c.WatchTermination = t.TempDir(), 0, 0, 0
 	set(&c)
-	f, err := New(t.Context(), c, &rest.Config{Host: "https://127.0.0.1:1"}, zaptest.NewLogger(t))
+	f, err := New(t.Context(), c, &rest.Config{Host: "https://127.0.0.1:1"}, zaptest.NewLogger(testkit.UntilEnd(t)))
 	if err != nil {
 		t.Fatal(err)
 	}

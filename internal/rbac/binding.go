@@ -8,17 +8,27 @@ type binding struct {
 	namespace string // empty for a ClusterRoleBinding
 	subjects  []rbacv1.Subject
 	role      string // key in the index byRole
+	late      bool   // received while the watch was not current, so it may have existed before
 }
+
+// lateMark is the annotation of bindings that were received late. trim removes all annotations of the upstream.
+const lateMark = "late"
 
 func bindingOf(object any) binding {
 	switch o := object.(type) {
 	case *rbacv1.RoleBinding:
-		return binding{namespace: o.Namespace, subjects: o.Subjects, role: roleName(o.RoleRef, o.Namespace)}
+		return binding{namespace: o.Namespace, subjects: o.Subjects, role: roleName(o.RoleRef, o.Namespace),
+			late: isLate(o.Annotations)}
 	case *rbacv1.ClusterRoleBinding:
-		return binding{subjects: o.Subjects, role: roleName(o.RoleRef, "")}
+		return binding{subjects: o.Subjects, role: roleName(o.RoleRef, ""), late: isLate(o.Annotations)}
 	default:
 		return binding{}
 	}
+}
+
+func isLate(annotations map[string]string) bool {
+	_, late := annotations[lateMark]
+	return late
 }
 
 const byRole = "role"

@@ -27,13 +27,22 @@ func ruleKeys(rules []rbacv1.PolicyRule) []string {
 	var b []byte
 	for i, rule := range rules {
 		b = b[:0]
-		for _, list := range [...][]string{rule.Verbs, rule.APIGroups, rule.Resources, rule.ResourceNames,
-			rule.NonResourceURLs} {
+		for _, list := range listsOf(rule) {
 			b = appendSet(b, list)
 		}
 		keys[i] = string(b)
 	}
 	return keys
+}
+
+// sameLists reports whether two rules have the same lists in the same order.
+func sameLists(one, other rbacv1.PolicyRule) bool {
+	a, b := listsOf(one), listsOf(other)
+	return slices.EqualFunc(a[:], b[:], slices.Equal)
+}
+
+func listsOf(rule rbacv1.PolicyRule) [5][]string {
+	return [...][]string{rule.Verbs, rule.APIGroups, rule.Resources, rule.ResourceNames, rule.NonResourceURLs}
 }
 
 // appendSet appends the different elements of a list. They are quoted, so no two sets have the same text.

@@ -61,7 +61,7 @@ func TestRuleKeysContainEachField(t *testing.T) {
 	}
 }
 
-// manyRules returns as many different rules as fit into an object, in one order and in reverse.
+// manyRules returns n different rules, in one order and in reverse.
 func manyRules(n int) (rules, reversed []rbacv1.PolicyRule) {
 	for i := range n {
 		rules = append(rules, rbacv1.PolicyRule{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{fmt.Sprint("r", i)}})
@@ -71,8 +71,10 @@ func manyRules(n int) (rules, reversed []rbacv1.PolicyRule) {
 	return rules, reversed
 }
 
-func TestManyRulesAreComparedInAnyOrder(t *testing.T) {
-	ordered, reversed := manyRules(18_000)
+// BenchmarkRoleChanged shows the time of such comparisons.
+func TestRulesAreComparedInAnyOrder(t *testing.T) {
+	const n = 100
+	ordered, reversed := manyRules(n)
 	of := func(rules []rbacv1.PolicyRule) *rbacv1.Role {
 		role := aRole("a/r")
 		role.Rules = rules
@@ -90,7 +92,7 @@ func TestManyRulesAreComparedInAnyOrder(t *testing.T) {
 			{reversed, ""},
 			{reversed[1:], `lost alice in "a"`},
 			{ordered, `gained alice in "a"`},
-			{append(rules("list"), reversed[:17_999]...), `lost alice in "a"`},
+			{append(rules("list"), reversed[:n-1]...), `lost alice in "a"`},
 		} {
 			c.roles.Modify(of(step.rules))
 			if got := reports.take(); got != step.want {
@@ -98,6 +100,26 @@ func TestManyRulesAreComparedInAnyOrder(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Most updates change annotations or labels. They allocate nothing, so they cost little for the largest objects, too.
+func TestUpdateOfLabelsAllocatesNothing(t *testing.T) {
+	r, err := newRules(sources{}, &recorder{}, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	role := clusterRole("r")
+	role.Rules, _ = manyRules(100)
+	binding := clusterBind("x", "ClusterRole r", slices.Repeat([]string{"user alice"}, 100)...)
+	newRole, newBinding := role.DeepCopy(), binding.DeepCopy()
+	for what, update := range map[string]func(){
+		"role":    func() { r.roleChanged(role, newRole) },
+		"binding": func() { r.bindingChanged(binding, newBinding) },
+	} {
+		if got := testing.AllocsPerRun(10, update); got != 0 {
+			t.Errorf("%s: got %v allocations, want none", what, got)
+		}
+	}
 }
 
 func BenchmarkRoleChanged(b *testing.B) {

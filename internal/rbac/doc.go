@@ -11,6 +11,8 @@
 //     authorizer. It affects all requests of the subjects of ClusterRoleBindings. Requests over all namespaces and
 //     without a namespace depend on ClusterRoleBindings only. A user who may change the roles and bindings of one
 //     namespace therefore causes no reviews of watches elsewhere.
+//   - If the RoleBindings concerned have more than 1,000 subjects in a namespace, the change affects all users of this
+//     namespace. It therefore takes little time and memory.
 //   - Changes that only add bindings, subjects, roles or rules are reported with Rights.Gained. A changed rule counts
 //     as removed and added, so it is reported with Rights.Lost. So is a binding that is received late, if its role has
 //     lost rules, or if its role is a Role and another Role of the namespace has lost rules.

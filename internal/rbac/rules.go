@@ -3,6 +3,7 @@ package rbac
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"go.uber.org/zap"
@@ -32,7 +33,8 @@ type Rules struct {
 	rights                    Rights
 	roles, clusterRoles       *followed
 	bindings, clusterBindings *followed
-	shrunk                    *lru.Cache // roles that have lost rules (shrunkKey)
+	shrunk                    *lru.Cache        // roles that have lost rules (shrunkKey)
+	late                      map[string]string // annotations of all bindings that were received late
 }
 
 // maxShrunk is the maximum number of keys in Rules.shrunk; the least recently used is dropped first. Each takes about
@@ -61,15 +63,16 @@ func NewRules(client toolscache.Getter, rights Rights, log *zap.Logger) (*Rules,
 }
 
 func newRules(from sources, rights Rights, log *zap.Logger) (*Rules, error) {
-	r := &Rules{rights: rights, shrunk: lru.New(maxShrunk)}
+	r := &Rules{rights: rights, shrunk: lru.New(maxShrunk), late: map[string]string{lateMark: ""}}
 	onRole := handler{added: r.roleAdded, changed: r.roleChanged, deleted: r.roleDeleted}
 	onBinding := handler{listed: r.bindingListed, added: r.bindingAdded, changed: r.bindingChanged,
 		deleted: r.bindingDeleted}
 	index := toolscache.Indexers{byRole: indexByRole}
 	var errs [4]error
-	r.bindings, errs[0] = follow(kind{"rolebindings", &rbacv1.RoleBinding{}, from.bindings, index, trim, onBinding}, log)
+	r.bindings, errs[0] = follow(kind{"rolebindings", &rbacv1.RoleBinding{}, from.bindings, index, r.trimBinding,
+		onBinding}, log)
 	r.clusterBindings, errs[1] = follow(kind{"clusterrolebindings", &rbacv1.ClusterRoleBinding{}, from.clusterBindings,
-		index, trim, onBinding}, log)
+		index, r.trimBinding, onBinding}, log)
 	r.roles, errs[2] = follow(kind{"roles", &rbacv1.Role{}, from.roles, toolscache.Indexers{}, trim, onRole}, log)
 	r.clusterRoles, errs[3] = follow(kind{"clusterroles", &rbacv1.ClusterRole{}, from.clusterRoles, toolscache.Indexers{},
 		trim, onRole}, log)
@@ -104,9 +107,12 @@ func (r *Rules) bindingChanged(before, after any) {
 		r.bindingAdded(after)
 		return
 	}
+	if slices.Equal(old.subjects, now.subjects) {
+		return // most updates change annotations or labels
+	}
 	removed, added := without(old.subjects, now.subjects), without(now.subjects, old.subjects)
 	r.lost(subjectsOf(binding{namespace: old.namespace, subjects: removed}))
-	r.subjectsAdded(binding{namespace: now.namespace, subjects: added, role: now.role})
+	r.subjectsAdded(binding{namespace: now.namespace, subjects: added, role: now.role, late: now.late})
 }
 
 // subjectsAdded reports new subjects of a binding.
@@ -119,15 +125,25 @@ func (r *Rules) subjectsAdded(b binding) {
 }
 
 // mayHaveLost reports whether the subjects of a binding that was just received may have lost permissions. If the
-// binding is received late, and its role has lost rules, notified may not have known these subjects then. It also
+// binding was received late, and its role has lost rules, notified may not have known these subjects then. It also
 // returns true if another Role of the binding's namespace has lost rules.
 func (r *Rules) mayHaveLost(b binding) bool {
+	_, shrunk := r.shrunk.Get(shrunkKey(b.role))
+	return shrunk && b.late
+}
+
+// trimBinding marks bindings that are received while their watch is not current. Handlers run later, when the watch may
+// be current again. The informer calls it under the lock that HasSynced takes.
+func (r *Rules) trimBinding(object any) (any, error) {
 	bindings := r.bindings
-	if b.namespace == "" {
+	if bindingOf(object).namespace == "" {
 		bindings = r.clusterBindings
 	}
-	_, shrunk := r.shrunk.Get(shrunkKey(b.role))
-	return shrunk && !bindings.current()
+	trimmed, err := trim(object)
+	if accessor, failed := meta.Accessor(trimmed); failed == nil && !bindings.opened.last(settle) {
+		accessor.SetAnnotations(r.late)
+	}
+	return trimmed, err
 }
 
 func (r *Rules) roleAdded(object any) { r.notified(r.rights.Gained, roleOf(object)) }
@@ -140,8 +156,11 @@ func (r *Rules) roleShrunk(of role) {
 }
 
 func (r *Rules) roleChanged(before, after any) {
-	of := roleOf(after)
-	old, now := ruleKeys(roleOf(before).rules), ruleKeys(of.rules)
+	of, earlier := roleOf(after), roleOf(before)
+	if slices.EqualFunc(earlier.rules, of.rules, sameLists) {
+		return // as in bindingChanged
+	}
+	old, now := ruleKeys(earlier.rules), ruleKeys(of.rules)
 	switch {
 	case len(without(old, now)) > 0:
 		r.roleShrunk(of)

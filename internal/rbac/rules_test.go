@@ -347,6 +347,43 @@ func TestSubjectsOfLateBindingsMayHaveLostPermissions(t *testing.T) {
 	})
 }
 
+// slow is a recorder whose calls take longer than a watch needs to be current.
+type slow struct{ recorder }
+
+// Lost implements Rights.
+func (s *slow) Lost(affected Affected) {
+	s.recorder.Lost(affected)
+	<-time.After(2 * settle)
+}
+
+// Bindings that were received late count as late even if the handler runs when their watch is current again.
+func TestLateBindingsMayWaitForTheirHandler(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		c, reports := newCluster(t), &slow{}
+		from, bindings := c.sources(), &cuttable{FakeControllerSource: c.bindings}
+		from.bindings = bindings
+		c.roles.Add(aRole("a/r", "get", "list"))
+		c.bindings.Add(bind("a/z", "Role other"))
+		r, err := newRules(from, reports, zaptest.NewLogger(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		start(t, r.Run)
+		<-time.After(settle)
+		bindings.set(refused)
+		c.bindings.Add(bind("a/x", "Role r", "user alice"))
+		synctest.Wait() // until the watch has ended
+		c.bindings.Add(bind("a/y", "Role r", "user bob"))
+		c.bindings.Modify(bind("a/z", "Role r", "user team"))
+		c.roles.Modify(aRole("a/r", "get"))
+		bindings.set(open)
+		<-time.After(relists + 8*settle)
+		if got := reports.take(); got != `lost alice in "a", lost bob in "a", lost team in "a"` {
+			t.Errorf("got %q, want all lost", got)
+		}
+	})
+}
+
 // A user who may change any number of Roles in a namespace cannot make the facade forget roles of others, so the
 // subjects of their late bindings still count as users who may have lost permissions.
 func TestRolesOfANamespaceDisplaceNoOthers(t *testing.T) {
@@ -361,10 +398,16 @@ func TestRolesOfANamespaceDisplaceNoOthers(t *testing.T) {
 		for i := range 2 * maxShrunk {
 			r.roleDeleted(aRole(fmt.Sprint("b/r", i)))
 		}
-		r.bindingAdded(bind("a/x", "Role r", "user alice"))
-		r.bindingAdded(clusterBind("x", "ClusterRole r", "user bob"))
-		r.bindingAdded(bind("b/x", "Role r0", "user team"))
-		r.bindingAdded(bind("b/y", "ClusterRole other", "account a/default"))
+		for _, binding := range []any{
+			bind("a/x", "Role r", "user alice"), clusterBind("x", "ClusterRole r", "user bob"),
+			bind("b/x", "Role r0", "user team"), bind("b/y", "ClusterRole other", "account a/default"),
+		} {
+			received, err := r.trimBinding(binding)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.bindingAdded(received)
+		}
 		if got := reports.take(); got != `gained a:default in "b", lost alice in "a", lost bob, lost team in "b"` {
 			t.Errorf("got %q, want a:default gained and all others lost", got)
 		}

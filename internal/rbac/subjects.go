@@ -10,12 +10,19 @@ import (
 	"github.com/listfacade/listfacade/internal/serviceaccount"
 )
 
+// maxNames is the maximum number of users and groups of a namespace that one change names. If its bindings have more,
+// the change affects all users of that namespace. Otherwise a user who may write bindings with many subjects, and who
+// changes their role often, could exhaust the memory and delay the changes of other namespaces. ClusterRoleBindings
+// have no maximum, because only cluster administrators write them.
+const maxNames = 1000
+
 // subjects are the subjects of bindings by the namespace of their binding, which is empty for ClusterRoleBindings. A
 // namespace without subjects has no entry.
 type subjects map[string]*subjectNames
 
 type subjectNames struct {
 	users, groups map[string]bool
+	all           bool // more than maxNames; users and groups are then empty
 }
 
 func subjectsOf(b binding) subjects {
@@ -29,6 +36,9 @@ func allUsers(user.Info) bool { return true }
 
 func (s subjects) add(b binding) {
 	for _, subject := range b.subjects {
+		if s.nameAll(b.namespace) {
+			return
+		}
 		switch subject.Kind {
 		case rbacv1.UserKind:
 			s.in(b.namespace).users[subject.Name] = true
@@ -40,6 +50,18 @@ func (s subjects) add(b binding) {
 		default: // ignored, as by the upstream's authorizer
 		}
 	}
+}
+
+// nameAll reports whether all users of a namespace count, because its bindings have too many subjects.
+func (s subjects) nameAll(namespace string) bool {
+	names := s[namespace]
+	if names == nil || namespace == "" {
+		return false
+	}
+	if len(names.users)+len(names.groups) >= maxNames {
+		*names = subjectNames{all: true}
+	}
+	return names.all
 }
 
 func (s subjects) in(namespace string) *subjectNames {
@@ -63,6 +85,6 @@ func (s subjects) affected() Affected {
 
 // include reports whether the names contain a user or one of the user's groups.
 func (n *subjectNames) include(who user.Info) bool {
-	return n.users[who.GetName()] ||
+	return n.all || n.users[who.GetName()] ||
 		slices.ContainsFunc(who.GetGroups(), func(group string) bool { return n.groups[group] })
 }

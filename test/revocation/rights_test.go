@@ -112,8 +112,8 @@ func TestWatchContinuesWhenAnotherUserLosesTheRight(t *testing.T) {
 	stayer.tells(t, "still")
 }
 
-// A user watches in two namespaces. If the right to one of them ends, the watch of the other one is not even reviewed,
-// so an administrator of one namespace cannot delay events of another.
+// A user watches in two namespaces. If the right to one of them ends, the watch of the other one is not even reviewed.
+// An administrator of one namespace can therefore cause no reviews in another.
 func TestRightsInOtherNamespacesAreNotReviewed(t *testing.T) {
 	access, who := newReviews(t, suite.Cluster(t)), newUser()
 	run := suite.StartDelegating(t, suite.Cluster(t), onlyNotified, func(c *facade.Config) {

@@ -92,7 +92,7 @@ func NewFacade(t testing.TB, kubeconfig string, changes ...func(*facade.Config))
 	all, lines := observer.New(zap.InfoLevel)
 	tee := zap.WrapCore(func(c zapcore.Core) zapcore.Core { return zapcore.NewTee(c, warnings, all) })
 	f, err := facade.New(t.Context(), c, config,
-		zaptest.NewLogger(t, zaptest.Level(zap.WarnLevel), zaptest.WrapOptions(tee)))
+		zaptest.NewLogger(testkit.UntilEnd(t), zaptest.Level(zap.WarnLevel), zaptest.WrapOptions(tee)))
 	if err != nil {
 		t.Fatal(err)
 	}
