@@ -17,7 +17,8 @@ const freshWait = 3 * time.Second
 // stateFor returns the State that a plan reads, or the route to the upstream. answer describes the response that the
 // upstream would have to send instead of the facade. stateFor alone decides whether the lane may answer: after all
 // waits, because a freshness check may contradict the lane meanwhile. It returns fresh.ErrContradicted if neither the
-// lane nor the upstream may answer. The request then has to wait for the lane's new list.
+// lane nor the upstream may answer. The request then has to wait for the lane's new list. Reads at an exact version
+// never wait: the history ends with the contradicted list, so they would be forwarded after the wait, all at once.
 func (s *Server) stateFor(
 	ctx context.Context, q *Request, lane Lane, p plan, answer fresh.Answer,
 ) (*cache.State, route, error) {
@@ -39,7 +40,7 @@ func (s *Server) stateFor(
 	switch {
 	case p.acceptsAnyState(), to.forwards(), ctx.Err() != nil:
 	case !lane.Contradicted() && !errors.Is(err, fresh.ErrContradicted):
-	case lane.Forwards(ctx, answer):
+	case p.kind == exactly, answer.SmallPage(), lane.Forwards(ctx, answer):
 		return nil, forwardFor(observe.Unproven), nil
 	default:
 		return nil, route{}, fresh.ErrContradicted
