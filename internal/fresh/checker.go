@@ -1,7 +1,6 @@
 package fresh
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -133,14 +132,8 @@ func (c *Checker) Now(ctx context.Context) (cache.RV, error) {
 // request's context: a forwarded small read counts as a waiting reader until ctx ends.
 func (c *Checker) Recent(ctx context.Context, arrived time.Time, answer Answer) (*cache.State, Check, error) {
 	if synced := c.synced.Load(); synced != nil && arrived.Before(*synced) {
-		state, err := c.lane.State() // the lane was filled after the request arrived
-		switch {
-		case c.Contradicted():
-			return nil, byFill, ErrContradicted
-		case err == nil && !c.defined.unreadable() && c.defined.confirm(ctx) == nil:
-			return state, byFill, nil
-		}
-		return nil, byFill, cmp.Or(err, ErrUnproven)
+		state, err := c.filled(ctx)
+		return state, byFill, err
 	}
 	c.membership.seek(c.filler.Start)
 	c.readers.Add(1)
@@ -152,6 +145,24 @@ func (c *Checker) Recent(ctx context.Context, arrived time.Time, answer Answer) 
 	c.seats.occupy()
 	context.AfterFunc(ctx, func() { c.readers.Add(-1) })
 	return nil, check, err
+}
+
+// filled returns the State of a lane that was filled after a request arrived. It confirms only the definition.
+// Meanwhile, another reader's check may contradict the lane.
+func (c *Checker) filled(ctx context.Context) (*cache.State, error) {
+	began := c.trust.present.Load()
+	state, err := c.lane.State()
+	switch {
+	case err != nil:
+		return nil, err
+	case c.Contradicted():
+		return nil, ErrContradicted
+	case c.defined.unreadable() || c.defined.confirm(ctx) != nil:
+		return nil, ErrUnproven
+	case c.trust.doubts(began):
+		return nil, ErrContradicted
+	}
+	return state, nil
 }
 
 // check runs freshness checks, and confirms the definition. Meanwhile, another reader's check may contradict the lane.

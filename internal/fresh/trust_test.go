@@ -55,21 +55,27 @@ func TestLateCheckDoesNotContradictNewList(t *testing.T) {
 	}
 }
 
-// A lane is confirmed, and contradicted while its definition is confirmed. Its reader gets no State, even if the lane
-// has been listed again by then.
+// A lane is contradicted while its definition is confirmed, after a check or after it was filled. Its reader gets no
+// State, even if the lane has been listed again by then.
 func TestContradictionDuringDefinition(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		quiet := newUpstream(t, "quiet").lanes["quiet"]
-		quiet.checker.defined = newDefined(Options{Definition: slowDefinition{}, Filler: quiet}, noMetrics{})
-		time.AfterFunc(time.Second/2, func() {
-			quiet.contradict()
-			quiet.lane.Replace(110, nil, nil)
-			quiet.checker.Replaced()
+	for _, by := range []Check{byRollCall, byFill} {
+		bubble.Test(t, func(t *testing.T) {
+			quiet := newUpstream(t, "quiet").lanes["quiet"]
+			quiet.checker.defined = newDefined(Options{Definition: slowDefinition{}, Filler: quiet}, noMetrics{})
+			arrived := time.Now()
+			if by == byFill {
+				quiet.checker.Synced(arrived.Add(1))
+			}
+			time.AfterFunc(time.Second/2, func() {
+				quiet.contradict()
+				quiet.lane.Replace(110, nil, nil)
+				quiet.checker.Replaced()
+			})
+			if _, check, err := quiet.checker.Recent(t.Context(), arrived, Endless()); check != by || !errors.Is(err, ErrContradicted) {
+				t.Errorf("got %v by %s, want ErrContradicted by %s", err, check, by)
+			}
 		})
-		if _, _, err := quiet.checker.Recent(t.Context(), time.Now(), Endless()); !errors.Is(err, ErrContradicted) {
-			t.Errorf("got %v, want ErrContradicted", err)
-		}
-	})
+	}
 }
 
 type slowDefinition struct{}
