@@ -23,6 +23,7 @@ func (s *Server) stateFor(
 	ctx context.Context, q *Request, lane Lane, p plan, answer fresh.Answer,
 ) (*cache.State, route, error) {
 	defer q.Event.Waited(observe.Proving, q.Event.Waiting(observe.Proving))
+	listing := lane.Listing() // before the State
 	state, err := s.ready(lane)
 	if err != nil {
 		return nil, route{}, err
@@ -38,8 +39,10 @@ func (s *Server) stateFor(
 		state, to, err = s.at(ctx, q, lane, p.rv, answer)
 	}
 	switch {
-	case p.acceptsAnyState(), to.forwards(), ctx.Err() != nil:
-	case !lane.Contradicted() && !errors.Is(err, fresh.ErrContradicted):
+	case p.acceptsAnyState(), to.forwards():
+	case !lane.Doubts(listing) && !errors.Is(err, fresh.ErrContradicted):
+	case ctx.Err() != nil:
+		return nil, route{}, ctx.Err()
 	case p.kind == exactly, answer.SmallPage(), lane.Forwards(ctx, answer):
 		return nil, forwardFor(observe.Unproven), nil
 	default:

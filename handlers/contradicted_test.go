@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/upstream"
@@ -200,8 +201,8 @@ type doubtful struct {
 	wrong *atomic.Bool
 }
 
-// Contradicted implements Lane.
-func (d doubtful) Contradicted() bool { return d.wrong.Load() }
+// Doubts implements Lane.
+func (d doubtful) Doubts(*fresh.Listing) bool { return d.wrong.Load() }
 
 // A read waits for a version. Meanwhile another reader's check contradicts the lane, which then reaches the version.
 // The lane does not answer.

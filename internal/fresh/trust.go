@@ -13,17 +13,17 @@ import (
 // and its result is about this listing only.
 type trust struct {
 	wrong   atomic.Bool // whether present is wrong; the only field that an answer from the cache needs
-	present atomic.Pointer[listing]
+	present atomic.Pointer[Listing]
 	mu      sync.Mutex // held by writers of wrong and present, which change together
 }
 
-// listing is one list from which the lane was filled, or the time before the first list.
-type listing struct {
+// Listing is one list from which the lane was filled, or the time before the first list.
+type Listing struct {
 	found  chan struct{} // closed when a check finds that the lane is wrong
 	reason error         // an ErrContradicted; set before found is closed
 }
 
-func (l *listing) isWrong() bool {
+func (l *Listing) isWrong() bool {
 	select {
 	case <-l.found:
 		return true
@@ -42,12 +42,12 @@ func newTrust() *trust {
 func (t *trust) replace() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.present.Store(&listing{found: make(chan struct{})})
+	t.present.Store(&Listing{found: make(chan struct{})})
 	t.wrong.Store(false)
 }
 
 // distrust records that a listing is wrong, and returns the reason. It has no effect on a later listing.
-func (t *trust) distrust(l *listing, reason error) error {
+func (t *trust) distrust(l *Listing, reason error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !l.isWrong() {
@@ -61,7 +61,15 @@ func (t *trust) distrust(l *listing, reason error) error {
 }
 
 // doubts reports whether a State is possibly wrong that was read after the given listing was present.
-func (t *trust) doubts(began *listing) bool { return began.isWrong() || t.wrong.Load() }
+func (t *trust) doubts(began *Listing) bool { return began.isWrong() || t.wrong.Load() }
+
+// Listing returns the list from which the lane is filled at present. A reader calls it before it reads a State, and
+// calls Doubts afterwards.
+func (c *Checker) Listing() *Listing { return c.trust.present.Load() }
+
+// Doubts reports whether a State is possibly wrong that was read after Listing had returned l. Contradicted may be false
+// for such a State, because the lane may have been listed again since the State was read.
+func (c *Checker) Doubts(l *Listing) bool { return c.trust.doubts(l) }
 
 // Contradicted reports whether a check has found that the lane is wrong and the lane has not been listed again. The
 // lane must not answer then, except reads that accept any State.

@@ -98,6 +98,12 @@ func (r *Reflector) Advance(ctx context.Context) (cache.RV, error) { return r.ch
 // again. The lane must not answer then, except reads that accept any State.
 func (r *Reflector) Contradicted() bool { return r.checker.Contradicted() }
 
+// Listing returns the list that the lane is filled from at present.
+func (r *Reflector) Listing() *fresh.Listing { return r.checker.Listing() }
+
+// Doubts reports whether a State is possibly wrong that was read after Listing returned l.
+func (r *Reflector) Doubts(l *fresh.Listing) bool { return r.checker.Doubts(l) }
+
 // Forwards reports whether the upstream may answer a read in place of a contradicted lane. It returns false if too many
 // costly answers are in progress. ctx is the request's context.
 func (r *Reflector) Forwards(ctx context.Context, answer fresh.Answer) bool {

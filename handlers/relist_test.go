@@ -1,0 +1,87 @@
+package handlers
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/fresh"
+	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+// hooked is a lane that calls the functions of a test.
+type hooked struct {
+	Lane
+	hooks *hooks
+}
+
+// hooks are called once each. A nil function is not called.
+type hooks struct{ reached, read atomic.Pointer[func()] }
+
+func call(hook *atomic.Pointer[func()]) {
+	if f := hook.Swap(nil); f != nil {
+		(*f)()
+	}
+}
+
+// Reach implements Lane.
+func (h hooked) Reach(ctx context.Context, rv cache.RV, answer fresh.Answer) error {
+	defer call(&h.hooks.reached)
+	return h.Lane.Reach(ctx, rv, answer)
+}
+
+// Doubts implements Lane. A request calls it when it has read a State.
+func (h hooked) Doubts(l *fresh.Listing) bool {
+	call(&h.hooks.read)
+	return h.Lane.Doubts(l)
+}
+
+// in makes the lanes of a facade call the hooks.
+func (h *hooks) in(c *Config) {
+	lanes := c.Lanes
+	c.Lanes = LanesOf(func(r upstream.Resource, e wire.Encoding) (hooked, error) {
+		lane, err := lanes.Get(r, e)
+		return hooked{lane, h}, err
+	})
+}
+
+// A read has its State when a check contradicts the lane, and the lane is listed again before the read asks whether the
+// lane is contradicted. It does not answer with the State.
+func TestStateOfContradictedListIsNotSentAfterRelist(t *testing.T) {
+	h := &hooks{}
+	inBubble(t, func(t *testing.T, f *facade) {
+		relist := f.differ(t, 3)
+		contradict := func() {
+			f.get(t, allOfThem)
+			relist()
+			<-time.After(10 * time.Second)
+		}
+		h.read.Store(&contradict)
+		if response, body := f.get(t, fmt.Sprint(allOfThem, "?resourceVersion=", f.RV())); response.StatusCode != http.StatusOK || !isNew(body) {
+			t.Errorf("got %d from %s, want the upstream's objects: %.200s", response.StatusCode, f.events.last().Source, body)
+		}
+	}, h.in)
+}
+
+// A read that times out while it waits for a version is not answered by a lane that was contradicted meanwhile.
+func TestTimeoutDuringContradictionIsNoAnswer(t *testing.T) {
+	h := &hooks{}
+	inBubble(t, func(t *testing.T, f *facade) {
+		f.differ(t, 3)
+		contradict := func() {
+			f.get(t, allOfThem)
+			<-time.After(2 * time.Minute)
+		}
+		h.reached.Store(&contradict)
+		response, body := f.get(t, fmt.Sprint(allOfThem, "?resourceVersion=", f.RV()))
+		if response.StatusCode != http.StatusGatewayTimeout || f.events.last().Source == observe.FromUpstream {
+			t.Errorf("got %d from %s, want 504: %.200s", response.StatusCode, f.events.last().Source, body)
+		}
+	}, h.in)
+}
