@@ -28,9 +28,18 @@ func (s *Server) cache(ctx context.Context, out *reply, q *Request, lane Lane) (
 	}
 	to, err = s.fromLane(ctx, out, q, lane)
 	if errors.Is(err, fresh.ErrContradicted) { // the list takes too long, or is contradicted, too
-		err = &notReadyError{after: lane.FilledIn()}
+		return late(q, lane)
 	}
 	return to, err
+}
+
+// late returns the route or the error for a request whose lane is still contradicted after the wait, as unready does
+// for a lane without a State. The reason is not NotReady: forward would try the lane again, which would wait again.
+func late(q *Request, lane Lane) (route, error) {
+	if q.readsEtcdWhileUnready() {
+		return forwardFor(observe.Unproven), nil
+	}
+	return route{}, &notReadyError{after: lane.FilledIn()}
 }
 
 // fromLane serves a read from its lane. It sends nothing if it returns fresh.ErrContradicted (stateFor).

@@ -85,3 +85,30 @@ func TestTimeoutDuringContradictionIsNoAnswer(t *testing.T) {
 		}
 	}, h.in)
 }
+
+// If the new list is late, a list with a limit and without selectors is forwarded, as if the lane was not filled. The
+// requests are another facade's, because other lists with a low limit do not wait.
+func TestPageIsForwardedIfNewListIsLate(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *facade) {
+		f.contradicted(t, 3)
+		for target, want := range map[string]int{
+			allOfThem + "?limit=2": http.StatusOK, allOfThem: http.StatusTooManyRequests,
+			allOfThem + "?limit=2&labelSelector=a": http.StatusTooManyRequests,
+		} {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://facade.test"+target, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("User-Agent", upstream.UserAgent)
+			began := time.Now()
+			response, err := f.client.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = response.Body.Close()
+			if took := time.Since(began).Truncate(time.Second); response.StatusCode != want || took != fillWait {
+				t.Errorf("%s: got %d after %s, want %d after %s", target, response.StatusCode, took, want, fillWait)
+			}
+		}
+	})
+}
