@@ -70,14 +70,19 @@ func (g *authorizationCheck) join(ctx context.Context, key string, lane Lane, wa
 	return nil
 }
 
-// awaitRelist waits until a contradicted lane has been listed again, as await does for a lane that is being filled. The
-// caller must check whether the lane is still contradicted.
-func (g *authorizationCheck) awaitRelist(ctx context.Context, q *Request, lane Lane) error {
+// awaitRelist waits until a contradicted lane has been listed again, as await does for a lane that is being filled. If
+// the lane ends, awaitRelist returns the same route or error as open. The caller must check whether the lane is still
+// contradicted.
+func (g *authorizationCheck) awaitRelist(ctx context.Context, q *Request, lane Lane) (route, error) {
 	defer q.Event.Waited(observe.Syncing, q.Event.Waiting(observe.Syncing))
-	return g.join(ctx, q.laneKey(), lane, func(ctx context.Context) bool {
+	err := g.join(ctx, q.laneKey(), lane, func(ctx context.Context) bool {
 		lane.AwaitRelist(ctx, q.fillPatience())
 		return !lane.Contradicted()
 	})
+	if err != nil {
+		return route{}, err
+	}
+	return g.ended(q, lane)
 }
 
 func (q *Request) laneKey() string { return q.resource.GVR.String() + " " + q.media.encoding.Name() }

@@ -23,8 +23,8 @@ func (s *Server) cache(ctx context.Context, out *reply, q *Request, lane Lane) (
 	if !errors.Is(err, fresh.ErrContradicted) {
 		return to, err
 	}
-	if err := s.authorization.awaitRelist(ctx, q, lane); err != nil {
-		return route{}, err
+	if to, err := s.authorization.awaitRelist(ctx, q, lane); err != nil || to.forwards() {
+		return to, err
 	}
 	to, err = s.fromLane(ctx, out, q, lane)
 	if errors.Is(err, fresh.ErrContradicted) { // the list takes too long, or is contradicted, too

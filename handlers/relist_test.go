@@ -11,6 +11,7 @@ import (
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
 )
@@ -109,6 +110,21 @@ func TestPageIsForwardedIfNewListIsLate(t *testing.T) {
 			if took := time.Since(began).Truncate(time.Second); response.StatusCode != want || took != fillWait {
 				t.Errorf("%s: got %d after %s, want %d after %s", target, response.StatusCode, took, want, fillWait)
 			}
+		}
+	})
+}
+
+// A lane ends while a streaming list waits for the new list. The request is then forwarded, as a later one would be.
+func TestLaneEndsDuringWaitForNewList(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *facade) {
+		f.differ(t, 3)
+		gone, ended := testkit.Refuse(http.StatusNotFound, "NotFound"), make(chan struct{})
+		f.Script(testkit.AskStreaming, func(w http.ResponseWriter, r *http.Request) { <-ended; gone(w, r) })
+		f.get(t, allOfThem)
+		time.AfterFunc(time.Second, func() { f.Script(testkit.AskProbe, gone); close(ended) })
+		response, body := f.get(t, streamingList)
+		if event := f.events.last(); response.StatusCode != http.StatusNotFound || event.Reason != observe.Refused {
+			t.Errorf("got %d because of %q, want the upstream's 404: %s", response.StatusCode, event.Reason, body)
 		}
 	})
 }
