@@ -242,6 +242,9 @@ func (c *Checker) Reach(ctx context.Context, want cache.RV, answer Answer) error
 	c.readers.Add(1)
 	defer c.readers.Add(-1)
 	err := c.reach(ctx, want, answer)
+	if errors.Is(err, errForwarded) {
+		return err // not ErrContradicted, for which the caller would count the answer a second time (Forwards)
+	}
 	if (err == nil || errors.Is(err, ErrUnproven)) && c.trust.doubts(began) {
 		return ErrContradicted
 	}
@@ -276,7 +279,7 @@ func (c *Checker) reach(ctx context.Context, want cache.RV, answer Answer) error
 	if !answer.Small() || answer.isCostly() && !c.forward(ctx, answer) {
 		return c.bring(ctx, want)
 	}
-	return ErrUnproven
+	return errForwarded
 }
 
 func (c *Checker) current(ctx context.Context) (reading, error) {

@@ -19,6 +19,7 @@ var (
 	// ErrUnsupported is returned by a Source for a kind of request that the upstream never answers.
 	ErrUnsupported = errors.New("the upstream does not support this request")
 
+	errForwarded  = fmt.Errorf("%w: the upstream answers", ErrUnproven) // a costly answer already counts
 	errCheaper    = fmt.Errorf("%w at a lower cost than the upstream's answer", ErrUnproven)
 	errStopped    = errors.New("freshness checks have stopped")
 	errNoResource = errors.New("no resource to read the resourceVersion from")

@@ -126,3 +126,21 @@ func TestForwardedReadersOfContradictedLaneAreLimited(t *testing.T) {
 		}
 	})
 }
+
+// A costly read is forwarded, and counts for the limit. If another reader's check has contradicted the lane by then, the
+// read does not count a second time.
+func TestForwardedReaderOfContradictedLaneCountsOnce(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		u := newUpstream(t, "quiet")
+		quiet := u.lanes["quiet"]
+		quiet.checker.rolls.postpone(ErrUnsupported)
+		quiet.checker.membership.source = slow{quiet}
+		u.elsewhere()
+		time.AfterFunc(time.Second/2, quiet.contradict)
+		err := quiet.checker.Reach(t.Context(), u.rv, page)
+		counted := time.Duration(quiet.checker.forwarded.Load())
+		if !errors.Is(err, ErrUnproven) || errors.Is(err, ErrContradicted) || counted != page.price() {
+			t.Errorf("got %v and %s in progress, want ErrUnproven and %s", err, counted, page.price())
+		}
+	})
+}
