@@ -2,6 +2,7 @@ package fresh
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 )
@@ -14,13 +15,13 @@ import (
 type trust struct {
 	wrong   atomic.Bool // whether present is wrong; the only field that an answer from the cache needs
 	present atomic.Pointer[Listing]
-	mu      sync.Mutex // held by writers of wrong and present, which change together
+	mu      sync.Mutex // held by writers of wrong and present, which change together, and for reasons
 }
 
 // Listing is one list from which the lane was filled, or the time before the first list.
 type Listing struct {
 	found  chan struct{} // closed when a check finds that the lane is wrong
-	reason error         // an ErrContradicted; set before found is closed
+	reason error         // an ErrContradicted; guarded by trust.mu
 }
 
 func (l *Listing) isWrong() bool {
@@ -46,12 +47,15 @@ func (t *trust) replace() {
 	t.wrong.Store(false)
 }
 
-// distrust records that a listing is wrong, and returns the reason. It has no effect on a later listing.
+// distrust records that a listing is wrong, and returns the reason. It has no effect on a later listing. ErrSetBack
+// replaces another reason, because it concerns the other lanes, too: their history has possibly been lost.
 func (t *trust) distrust(l *Listing, reason error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !l.isWrong() {
+	if l.reason == nil || errors.Is(reason, ErrSetBack) {
 		l.reason = reason
+	}
+	if !l.isWrong() {
 		close(l.found)
 	}
 	if l == t.present.Load() {
@@ -77,10 +81,9 @@ func (c *Checker) Contradicted() bool { return c.trust.wrong.Load() }
 
 // Contradiction returns why Contradicted is true: ErrContradicted or ErrSetBack. It returns nil if it is false.
 func (c *Checker) Contradiction() error {
-	if l := c.trust.present.Load(); l.isWrong() {
-		return l.reason
-	}
-	return nil
+	c.trust.mu.Lock()
+	defer c.trust.mu.Unlock()
+	return c.trust.present.Load().reason
 }
 
 // Doubted returns a channel that is closed when Contradicted becomes true. After Replaced, call Doubted again.

@@ -144,3 +144,24 @@ func TestForwardedReaderOfContradictedLaneCountsOnce(t *testing.T) {
 		}
 	})
 }
+
+// A check finds different objects, and then another one finds that the upstream was restored. The second reason counts,
+// because only it concerns the other lanes. A later difference does not hide it.
+func TestSetBackReplacesOtherContradiction(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		u := newUpstream(t, "quiet")
+		quiet := u.lanes["quiet"]
+		quiet.contradict()
+		if found := quiet.checker.Contradiction(); errors.Is(found, ErrSetBack) {
+			t.Errorf("got %v before the upstream is restored", found)
+		}
+		quiet.lane.Replace(150, nil, nil) // the upstream is at 100
+		if _, err := quiet.checker.Now(t.Context()); !errors.Is(err, ErrSetBack) {
+			t.Errorf("got %v, want ErrSetBack", err)
+		}
+		quiet.contradict()
+		if found := quiet.checker.Contradiction(); !errors.Is(found, ErrSetBack) {
+			t.Errorf("got %v, want ErrSetBack", found)
+		}
+	})
+}

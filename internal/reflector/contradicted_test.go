@@ -30,3 +30,30 @@ func TestContradictionWhileWatchIsRefusedRelists(t *testing.T) {
 		}
 	})
 }
+
+// The lane is listed again because its objects differ from the upstream's. During the list, a reader finds that the
+// upstream was restored. This is noted for all lanes, once.
+func TestSetBackDuringRelistIsNoted(t *testing.T) {
+	for _, reason := range []error{errAudited, errRestored} {
+		inBubble(t, configMaps, func(t *testing.T, r *rig) {
+			r.noRollCalls()
+			r.Put("ns/a", "1")
+			r.Put("ns/b", "1")
+			lane := r.synced(t)
+			listed := make(chan struct{})
+			r.Script(testkit.AskStreaming, func(w http.ResponseWriter, request *http.Request) { <-listed; r.Truth(w, request) })
+			lists := r.Asked(testkit.AskStreaming)
+			lane.contradict(reason)
+			until(t, 10*time.Millisecond, "the lane is listed again", func() bool { return r.Asked(testkit.AskStreaming) > lists })
+			r.Restore(2)
+			if _, err := lane.Now(t.Context()); !errors.Is(err, fresh.ErrSetBack) {
+				t.Errorf("got %v, want ErrSetBack", err)
+			}
+			close(listed)
+			elapse(time.Second)
+			if noted := r.lanes.otherPasts.Load(); noted != 1 || lane.Contradicted() {
+				t.Errorf("%v: got %d other pasts, contradicted %t, want 1 and false", reason, noted, lane.Contradicted())
+			}
+		})
+	}
+}
