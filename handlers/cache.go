@@ -15,9 +15,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// cache serves a read from its lane. If a freshness check has contradicted the lane, and the upstream may not answer
-// instead, cache waits for the lane's new list and tries once more. During the wait the request has no seats for list
-// bytes.
+// cache serves a read from its lane. If the lane is known to be wrong, and the upstream may not answer instead, cache
+// waits for the lane's new list and tries once more. During the wait the request has no seats for list bytes.
 func (s *Server) cache(ctx context.Context, out *reply, q *Request, lane Lane) (route, error) {
 	to, err := s.fromLane(ctx, out, q, lane)
 	if !errors.Is(err, fresh.ErrContradicted) {

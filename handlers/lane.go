@@ -63,7 +63,7 @@ type laneKind interface {
 type laneFreshness interface {
 	// StaleFor returns for how long the upstream has not responded; 0 while it does.
 	StaleFor() time.Duration
-	// Contradicted reports whether a freshness check has found that the lane is wrong, and it is not listed again yet.
+	// Contradicted reports whether the lane is known to be wrong, and is not listed again yet.
 	Contradicted() bool
 	// Listing returns the list that the lane is filled from. Doubts reports whether a State is possibly wrong that was
 	// read after Listing returned l.

@@ -49,8 +49,8 @@ type Options struct {
 }
 
 // Checker finds out the upstream's current resourceVersion and checks that one lane has reached it (semantics 10.5).
-// The writer of the lane calls Changed, Synced, Interrupted and Replaced. All other methods are safe for concurrent
-// use, except KeepUp.
+// The writer of the lane calls Changed, Synced, Interrupted, Distrust and Replaced. All other methods are safe for
+// concurrent use, except KeepUp.
 type Checker struct {
 	lane         *cache.Lane
 	filler       Filler

@@ -11,8 +11,8 @@ var (
 	ErrUnproven = errors.New("the cache could not be confirmed fresh")
 	// ErrAhead is returned if the wanted resourceVersion is higher than the upstream's.
 	ErrAhead = errors.New("the resourceVersion is higher than the upstream's")
-	// ErrContradicted is an ErrUnproven. It is returned if a check has found that the lane is wrong, until the lane is
-	// listed again. Checker.Forwards says whether the upstream may answer instead.
+	// ErrContradicted is an ErrUnproven. It is returned if a check or the writer has found that the lane is wrong,
+	// until the lane is listed again. Checker.Forwards says whether the upstream may answer instead.
 	ErrContradicted = fmt.Errorf("%w: it contradicts the upstream", ErrUnproven)
 	// ErrSetBack is the ErrContradicted of a lane at a higher resourceVersion than the upstream, which was restored.
 	ErrSetBack = fmt.Errorf("%w, which is at an earlier resourceVersion than before", ErrContradicted)

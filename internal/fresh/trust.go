@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// trust records whether a check has found that the lane is wrong. A wrong lane must be listed again, and must not
-// answer before that.
+// trust records whether a check or the writer has found that the lane is wrong. A wrong lane must be listed again, and
+// must not answer before that.
 //
 // A check may end after the new list that another check caused. So each check notes the listing with which it began,
 // and its result is about this listing only.
@@ -20,7 +20,7 @@ type trust struct {
 
 // Listing is one list from which the lane was filled, or the time before the first list.
 type Listing struct {
-	found  chan struct{} // closed when a check finds that the lane is wrong
+	found  chan struct{} // closed when a check or the writer finds that the lane is wrong
 	reason error         // an ErrContradicted; guarded by trust.mu
 }
 
@@ -71,12 +71,12 @@ func (t *trust) doubts(began *Listing) bool { return began.isWrong() || t.wrong.
 // calls Doubts afterwards.
 func (c *Checker) Listing() *Listing { return c.trust.present.Load() }
 
-// Doubts reports whether a State is possibly wrong that was read after Listing had returned l. Contradicted may be false
+// Doubts reports whether a State is possibly wrong that was read after Listing returned l. Contradicted may be false
 // for such a State, because the lane may have been listed again since the State was read.
 func (c *Checker) Doubts(l *Listing) bool { return c.trust.doubts(l) }
 
-// Contradicted reports whether a check has found that the lane is wrong and the lane has not been listed again. The
-// lane must not answer then, except reads that accept any State.
+// Contradicted reports whether a check or the writer has found that the lane is wrong and the lane has not been listed
+// again. The lane must not answer then, except reads that accept any State.
 func (c *Checker) Contradicted() bool { return c.trust.wrong.Load() }
 
 // Contradiction returns why Contradicted is true: ErrContradicted or ErrSetBack. It returns nil if it is false.
@@ -88,6 +88,9 @@ func (c *Checker) Contradiction() error {
 
 // Doubted returns a channel that is closed when Contradicted becomes true. After Replaced, call Doubted again.
 func (c *Checker) Doubted() <-chan struct{} { return c.trust.present.Load().found }
+
+// Distrust records that the lane is wrong for a reason that its writer has found: ErrContradicted or ErrSetBack.
+func (c *Checker) Distrust(reason error) { _ = c.trust.distrust(c.trust.present.Load(), reason) }
 
 // Replaced records that the lane was listed again.
 func (c *Checker) Replaced() { c.trust.replace() }

@@ -127,8 +127,8 @@ func TestForwardedReadersOfContradictedLaneAreLimited(t *testing.T) {
 	})
 }
 
-// A costly read is forwarded, and counts for the limit. If another reader's check has contradicted the lane by then, the
-// read does not count a second time.
+// A costly read is forwarded, and counts for the limit. If another reader's check has contradicted the lane by then,
+// the read does not count a second time.
 func TestForwardedReaderOfContradictedLaneCountsOnce(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		u := newUpstream(t, "quiet")

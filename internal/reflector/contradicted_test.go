@@ -57,3 +57,29 @@ func TestSetBackDuringRelistIsNoted(t *testing.T) {
 		})
 	}
 }
+
+// A lane is known to be wrong. It does not answer until it is listed again, also if the first list fails.
+func TestLaneThatWriterFoundWrongDoesNotAnswer(t *testing.T) {
+	for reason, want := range map[error]error{
+		errAudited: fresh.ErrContradicted, errElsewhere: fresh.ErrContradicted, errRestored: fresh.ErrSetBack, errReplaced: nil,
+	} {
+		inBubble(t, configMaps, func(t *testing.T, r *rig) {
+			r.Put("ns/a", "1")
+			lane := r.synced(t)
+			r.Script(testkit.AskStreaming, testkit.Refuse(http.StatusInternalServerError, "InternalError"))
+			lane.contradict(reason)
+			elapse(time.Minute)
+			if found := lane.checker.Contradiction(); !errors.Is(found, want) || lane.Contradicted() != (want != nil) {
+				t.Errorf("%v: got %v, want %v", reason, found, want)
+			}
+			if _, _, err := lane.Recent(t.Context(), time.Now(), smallAnswer); want != nil && !errors.Is(err, fresh.ErrContradicted) {
+				t.Errorf("%v: got %v, want ErrContradicted", reason, err)
+			}
+			r.Script(testkit.AskStreaming, nil)
+			elapse(2 * time.Minute)
+			if _, _, err := lane.Recent(t.Context(), time.Now(), smallAnswer); err != nil || lane.Contradicted() {
+				t.Errorf("%v: after the new list: got %v, contradicted %t, want a fresh State", reason, err, lane.Contradicted())
+			}
+		})
+	}
+}

@@ -94,8 +94,8 @@ func (r *Reflector) Reach(ctx context.Context, rv cache.RV, answer fresh.Answer)
 // version.
 func (r *Reflector) Advance(ctx context.Context) (cache.RV, error) { return r.checker.Advance(ctx) }
 
-// Contradicted reports whether a freshness check has found that the lane is wrong and the lane has not been listed
-// again. The lane must not answer then, except reads that accept any State.
+// Contradicted reports whether a freshness check or the writer has found that the lane is wrong, and the lane has not
+// been listed again. The lane must not answer then, except reads that accept any State.
 func (r *Reflector) Contradicted() bool { return r.checker.Contradicted() }
 
 // Listing returns the list that the lane is filled from at present.
