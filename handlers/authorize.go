@@ -28,6 +28,7 @@ type authorizationCheck struct {
 	catalog    *upstream.Catalog
 	lanes      Lanes
 	waiting    *limit.ConcurrencyLimit // limits requests that wait for lanes
+	relisting  *limit.ConcurrencyLimit // limits lists that wait for a new list of contradicted lanes
 	draining   context.Context         // ends when watches must end
 }
 

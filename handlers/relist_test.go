@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -96,22 +97,58 @@ func TestPageIsForwardedIfNewListIsLate(t *testing.T) {
 			allOfThem + "?limit=2": http.StatusOK, allOfThem: http.StatusTooManyRequests,
 			allOfThem + "?limit=2&labelSelector=a": http.StatusTooManyRequests,
 		} {
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://facade.test"+target, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			request.Header.Set("User-Agent", upstream.UserAgent)
-			began := time.Now()
-			response, err := f.client.Do(request)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_ = response.Body.Close()
-			if took := time.Since(began).Truncate(time.Second); response.StatusCode != want || took != fillWait {
-				t.Errorf("%s: got %d after %s, want %d after %s", target, response.StatusCode, took, want, fillWait)
+			if code, took := f.timed(t, target); code != want || took != fillWait {
+				t.Errorf("%s: got %d after %s, want %d after %s", target, code, took, want, fillWait)
 			}
 		}
 	})
+}
+
+// timed sends another facade's request. It returns the code and the full seconds that the response took.
+func (f *facade) timed(t *testing.T, target string) (int, time.Duration) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://facade.test"+target, nil)
+	if err != nil {
+		t.Error(err)
+		return 0, 0
+	}
+	request.Header.Set("User-Agent", upstream.UserAgent)
+	began := time.Now()
+	response, err := f.client.Do(request)
+	if err != nil {
+		t.Error(err)
+		return 0, 0
+	}
+	_ = response.Body.Close()
+	return response.StatusCode, time.Since(began).Truncate(time.Second)
+}
+
+// Lists above the limit do not wait for the new list, because they would keep the seats of requests for other
+// resources. Streaming lists keep no such seats, and all wait.
+func TestListsThatWaitForNewListAreLimited(t *testing.T) {
+	const excess = 10
+	for target, want := range map[string]int64{allOfThem: excess, streamingList: 0} {
+		inBubble(t, func(t *testing.T, f *facade) {
+			f.contradicted(t, 3)
+			refused := atomic.Int64{}
+			var readers sync.WaitGroup
+			for range relistBounds.Each + excess {
+				readers.Go(func() {
+					code, took := f.timed(t, target)
+					if took == 0 {
+						refused.Add(1)
+					}
+					if code != http.StatusTooManyRequests || took != 0 && took != fillWait {
+						t.Errorf("%s: got %d after %s, want 429 at once or after %s", target, code, took, fillWait)
+					}
+				})
+			}
+			readers.Wait()
+			if refused.Load() != want {
+				t.Errorf("%s: got %d refused at once, want %d", target, refused.Load(), want)
+			}
+		})
+	}
 }
 
 // A lane ends while a streaming list waits for the new list. The request is then forwarded, as a later one would be.
