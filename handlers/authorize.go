@@ -28,6 +28,7 @@ type authorizationCheck struct {
 	catalog    *upstream.Catalog
 	lanes      Lanes
 	waiting    *limit.ConcurrencyLimit // limits requests that wait for lanes
+	relisting  *limit.ConcurrencyLimit // limits lists that wait for a new list of contradicted lanes
 	draining   context.Context         // ends when watches must end
 }
 
@@ -96,15 +97,18 @@ func (g *authorizationCheck) open(ctx context.Context, q *Request) (Lane, route,
 	if err := g.await(ctx, q, lane); err != nil {
 		return nil, route{}, err
 	}
-	if failure := lane.Failure(); failure != nil && failure.Refused {
-		to, err := g.refused(q, failure)
+	if to, err := g.ended(q, lane); err != nil || to.forwards() {
 		return nil, to, err
 	}
 	return lane, route{}, nil
 }
 
-func (g *authorizationCheck) refused(q *Request, failure *reflector.Failure) (route, error) {
+// ended returns the route or the error for a request whose lane has ended; zero values if the lane has not ended.
+func (g *authorizationCheck) ended(q *Request, lane Lane) (route, error) {
+	failure := lane.Failure()
 	switch {
+	case failure == nil || !failure.Refused:
+		return route{}, nil
 	case failure.NoMemory():
 		return noMemory(q, 0)
 	case failure.TooLarge():

@@ -22,6 +22,11 @@ const (
 // request and a timer. All waiting requests take up to 128 MiB.
 var waitBounds = limit.ConcurrencyBounds{Each: 2048, All: 8192}
 
+// relistBounds are the maximum numbers of lists that wait for the new list of one contradicted lane, and of all lanes.
+// A waiting list keeps one of the 400 seats of all callers (caller_limits.go), and 200 seats stay free for requests for
+// other resources. A waiting watch keeps no such seat.
+var relistBounds = limit.ConcurrencyBounds{Each: 100, All: 200}
+
 // await waits until the lane can serve the request or has failed, or the time for the wait is over. The caller must
 // check which of these happened. Except for cheap requests, await returns an error if the request's context ends, too
 // many requests wait, or the server shuts down.
@@ -70,14 +75,26 @@ func (g *authorizationCheck) join(ctx context.Context, key string, lane Lane, wa
 	return nil
 }
 
-// awaitRelist waits until a contradicted lane has been listed again, as await does for a lane that is being filled. The
-// caller must check whether the lane is still contradicted.
-func (g *authorizationCheck) awaitRelist(ctx context.Context, q *Request, lane Lane) error {
+// awaitRelist waits until a contradicted lane has been listed again, as await does for a lane that is being filled. If
+// the lane ends, awaitRelist returns the same route or error as open. The caller must check whether the lane is still
+// contradicted.
+func (g *authorizationCheck) awaitRelist(ctx context.Context, q *Request, lane Lane) (route, error) {
 	defer q.Event.Waited(observe.Syncing, q.Event.Waiting(observe.Syncing))
-	return g.join(ctx, q.laneKey(), lane, func(ctx context.Context) bool {
+	if !q.isWatch() {
+		leave, err := g.relisting.Join(q.laneKey())
+		if err != nil {
+			return route{}, &notReadyError{cause: errBusy, after: lane.FilledIn()}
+		}
+		defer leave()
+	}
+	err := g.join(ctx, q.laneKey(), lane, func(ctx context.Context) bool {
 		lane.AwaitRelist(ctx, q.fillPatience())
 		return !lane.Contradicted()
 	})
+	if err != nil {
+		return route{}, err
+	}
+	return g.ended(q, lane)
 }
 
 func (q *Request) laneKey() string { return q.resource.GVR.String() + " " + q.media.encoding.Name() }

@@ -15,22 +15,30 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// cache serves a read from its lane. If a freshness check has contradicted the lane, and the upstream may not answer
-// instead, cache waits for the lane's new list and tries once more. During the wait the request has no seats for list
-// bytes.
+// cache serves a read from its lane. If the lane is known to be wrong, and the upstream may not answer instead, cache
+// waits for the lane's new list and tries once more. During the wait the request has no seats for list bytes.
 func (s *Server) cache(ctx context.Context, out *reply, q *Request, lane Lane) (route, error) {
 	to, err := s.fromLane(ctx, out, q, lane)
 	if !errors.Is(err, fresh.ErrContradicted) {
 		return to, err
 	}
-	if err := s.authorization.awaitRelist(ctx, q, lane); err != nil {
-		return route{}, err
+	if to, err := s.authorization.awaitRelist(ctx, q, lane); err != nil || to.forwards() {
+		return to, err
 	}
 	to, err = s.fromLane(ctx, out, q, lane)
 	if errors.Is(err, fresh.ErrContradicted) { // the list takes too long, or is contradicted, too
-		err = &notReadyError{after: lane.FilledIn()}
+		return late(q, lane)
 	}
 	return to, err
+}
+
+// late returns the route or the error for a request whose lane is still contradicted after the wait, as unready does
+// for a lane without a State. The reason is not NotReady: forward would try the lane again, which would wait again.
+func late(q *Request, lane Lane) (route, error) {
+	if q.readsEtcdWhileUnready() {
+		return forwardFor(observe.Unproven), nil
+	}
+	return route{}, &notReadyError{after: lane.FilledIn()}
 }
 
 // fromLane serves a read from its lane. It sends nothing if it returns fresh.ErrContradicted (stateFor).

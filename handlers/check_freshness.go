@@ -17,11 +17,13 @@ const freshWait = 3 * time.Second
 // stateFor returns the State that a plan reads, or the route to the upstream. answer describes the response that the
 // upstream would have to send instead of the facade. stateFor alone decides whether the lane may answer: after all
 // waits, because a freshness check may contradict the lane meanwhile. It returns fresh.ErrContradicted if neither the
-// lane nor the upstream may answer. The request then has to wait for the lane's new list.
+// lane nor the upstream may answer. The request then has to wait for the lane's new list. Reads at an exact version
+// never wait: the history ends with the contradicted list, so they would be forwarded after the wait, all at once.
 func (s *Server) stateFor(
 	ctx context.Context, q *Request, lane Lane, p plan, answer fresh.Answer,
 ) (*cache.State, route, error) {
 	defer q.Event.Waited(observe.Proving, q.Event.Waiting(observe.Proving))
+	listing := lane.Listing() // before the State
 	state, err := s.ready(lane)
 	if err != nil {
 		return nil, route{}, err
@@ -37,9 +39,11 @@ func (s *Server) stateFor(
 		state, to, err = s.at(ctx, q, lane, p.rv, answer)
 	}
 	switch {
-	case p.acceptsAnyState(), to.forwards(), ctx.Err() != nil:
-	case !lane.Contradicted() && !errors.Is(err, fresh.ErrContradicted):
-	case lane.Forwards(ctx, answer):
+	case p.acceptsAnyState(), to.forwards():
+	case !lane.Doubts(listing) && !errors.Is(err, fresh.ErrContradicted):
+	case ctx.Err() != nil:
+		return nil, route{}, ctx.Err()
+	case p.kind == exactly, answer.SmallPage(), lane.Forwards(ctx, answer):
 		return nil, forwardFor(observe.Unproven), nil
 	default:
 		return nil, route{}, fresh.ErrContradicted

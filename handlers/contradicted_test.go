@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/upstream"
@@ -145,6 +147,32 @@ func TestCostlyReadsOfContradictedLaneWait(t *testing.T) {
 	}
 }
 
+// The new list does not have the versions of the contradicted one. So reads at an exact version, and pages with a low
+// limit, do not wait for it, even if all costly reads together would exceed the limit of forwarded ones.
+func TestPagesOfContradictedLaneDoNotWait(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *facade) {
+		f.contradicted(t, manyObjects+1)
+		began, token := time.Now(), encodeToken(cache.RV(f.RV()), "ns/0050", "", upstream.CacheStyle)
+		for _, query := range []string{
+			"limit=50&continue=" + token, "limit=400", fmt.Sprint("resourceVersionMatch=Exact&resourceVersion=", f.RV()),
+		} {
+			var readers sync.WaitGroup
+			for i := range 100 {
+				readers.Go(func() {
+					target := fmt.Sprintf("%s?fieldSelector=metadata.name!=a%d&%s", allOfThem, i, query)
+					if response, body := f.get(t, target); response.StatusCode != http.StatusOK || !isNew(body) {
+						t.Errorf("%s: got %d, want the upstream's answer: %.200s", target, response.StatusCode, body)
+					}
+				})
+			}
+			readers.Wait()
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("got answers after %s, want none to wait", took)
+		}
+	})
+}
+
 // A read waits for the new list no longer than for a lane that is being filled, and no longer than its own timeout.
 func TestWaitForNewListIsBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
@@ -173,8 +201,8 @@ type doubtful struct {
 	wrong *atomic.Bool
 }
 
-// Contradicted implements Lane.
-func (d doubtful) Contradicted() bool { return d.wrong.Load() }
+// Doubts implements Lane.
+func (d doubtful) Doubts(*fresh.Listing) bool { return d.wrong.Load() }
 
 // A read waits for a version. Meanwhile another reader's check contradicts the lane, which then reaches the version.
 // The lane does not answer.

@@ -63,8 +63,12 @@ type laneKind interface {
 type laneFreshness interface {
 	// StaleFor returns for how long the upstream has not responded; 0 while it does.
 	StaleFor() time.Duration
-	// Contradicted reports whether a freshness check has found that the lane is wrong, and it is not listed again yet.
+	// Contradicted reports whether the lane is known to be wrong, and is not listed again yet.
 	Contradicted() bool
+	// Listing returns the list that the lane is filled from. Doubts reports whether a State is possibly wrong that was
+	// read after Listing returned l.
+	Listing() *fresh.Listing
+	Doubts(l *fresh.Listing) bool
 	// Forwards reports whether the upstream may answer a read of a contradicted lane. If not, the read waits for the list.
 	Forwards(ctx context.Context, answer fresh.Answer) bool
 	// Recent returns a State with all writes that finished before a request, which arrived at the given time.

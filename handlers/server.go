@@ -133,7 +133,8 @@ func New(c Config) http.Handler {
 		turns:   newTurns(c.Limits.Watches, c.RequestTimeout),
 		limiter: newLimiter(c.Draining, c.RequestTimeout),
 		authorization: authorizationCheck{authorizer: c.Authorizer, catalog: c.Catalog, lanes: c.Lanes,
-			waiting: limit.NewConcurrencyLimit(waitBounds), draining: c.Draining},
+			waiting: limit.NewConcurrencyLimit(waitBounds), relisting: limit.NewConcurrencyLimit(relistBounds),
+			draining: c.Draining},
 		documents: c.Documents, fields: c.Fields, shards: c.Shards, upstream: c.Upstream, metrics: c.Metrics, slis: c.SLIs,
 		counters: c.Counters, profiles: c.Profiles, level: c.Level, checks: c.Checks,
 		times: times{

@@ -1,7 +1,6 @@
 package fresh
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -50,8 +49,8 @@ type Options struct {
 }
 
 // Checker finds out the upstream's current resourceVersion and checks that one lane has reached it (semantics 10.5).
-// The writer of the lane calls Changed, Synced, Interrupted and Replaced. All other methods are safe for concurrent
-// use, except KeepUp.
+// The writer of the lane calls Changed, Synced, Interrupted, Distrust and Replaced. All other methods are safe for
+// concurrent use, except KeepUp.
 type Checker struct {
 	lane         *cache.Lane
 	filler       Filler
@@ -133,14 +132,8 @@ func (c *Checker) Now(ctx context.Context) (cache.RV, error) {
 // request's context: a forwarded small read counts as a waiting reader until ctx ends.
 func (c *Checker) Recent(ctx context.Context, arrived time.Time, answer Answer) (*cache.State, Check, error) {
 	if synced := c.synced.Load(); synced != nil && arrived.Before(*synced) {
-		state, err := c.lane.State() // the lane was filled after the request arrived
-		switch {
-		case c.Contradicted():
-			return nil, byFill, ErrContradicted
-		case err == nil && !c.defined.unreadable() && c.defined.confirm(ctx) == nil:
-			return state, byFill, nil
-		}
-		return nil, byFill, cmp.Or(err, ErrUnproven)
+		state, err := c.filled(ctx)
+		return state, byFill, err
 	}
 	c.membership.seek(c.filler.Start)
 	c.readers.Add(1)
@@ -152,6 +145,24 @@ func (c *Checker) Recent(ctx context.Context, arrived time.Time, answer Answer) 
 	c.seats.occupy()
 	context.AfterFunc(ctx, func() { c.readers.Add(-1) })
 	return nil, check, err
+}
+
+// filled returns the State of a lane that was filled after a request arrived. It confirms only the definition.
+// Meanwhile, another reader's check may contradict the lane.
+func (c *Checker) filled(ctx context.Context) (*cache.State, error) {
+	began := c.trust.present.Load()
+	state, err := c.lane.State()
+	switch {
+	case err != nil:
+		return nil, err
+	case c.Contradicted():
+		return nil, ErrContradicted
+	case c.defined.unreadable() || c.defined.confirm(ctx) != nil:
+		return nil, ErrUnproven
+	case c.trust.doubts(began):
+		return nil, ErrContradicted
+	}
+	return state, nil
 }
 
 // check runs freshness checks, and confirms the definition. Meanwhile, another reader's check may contradict the lane.
@@ -231,6 +242,9 @@ func (c *Checker) Reach(ctx context.Context, want cache.RV, answer Answer) error
 	c.readers.Add(1)
 	defer c.readers.Add(-1)
 	err := c.reach(ctx, want, answer)
+	if errors.Is(err, errForwarded) {
+		return err // not ErrContradicted, for which the caller would count the answer a second time (Forwards)
+	}
 	if (err == nil || errors.Is(err, ErrUnproven)) && c.trust.doubts(began) {
 		return ErrContradicted
 	}
@@ -265,7 +279,7 @@ func (c *Checker) reach(ctx context.Context, want cache.RV, answer Answer) error
 	if !answer.Small() || answer.isCostly() && !c.forward(ctx, answer) {
 		return c.bring(ctx, want)
 	}
-	return ErrUnproven
+	return errForwarded
 }
 
 func (c *Checker) current(ctx context.Context) (reading, error) {

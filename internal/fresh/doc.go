@@ -31,9 +31,10 @@
 //   - No request waits only to collect more readers. Few requests are in flight at a time, and new readers share the
 //     next one (question_seats.go).
 //   - If no check succeeds, the result is an error, usually ErrUnproven.
-//   - A lane that a check contradicts is confirmed by no check until it is listed again. The result of a check is about
-//     the list that the lane had when the check began, not about a later one (trust.go). Reads of a contradicted lane
-//     have the limit of other forwarded costly reads (Checker.Forwards).
+//   - A lane that a check or its writer finds to be wrong is confirmed by no check until it is listed again. The result
+//     of a check is about the list that the lane had when the check began, not about a later one (trust.go). Costly
+//     reads of a contradicted lane have the limit of other forwarded costly reads (Checker.Forwards). The callers of
+//     this package forward small pages and reads at an exact version without this limit.
 //
 // Requests run in goroutines that Filler.Start and the start functions of Checkers create and own. A goroutine of a
 // progress watch ends before the goroutine that started it.

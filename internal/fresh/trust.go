@@ -2,28 +2,29 @@ package fresh
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 )
 
-// trust records whether a check has found that the lane is wrong. A wrong lane must be listed again, and must not
-// answer before that.
+// trust records whether a check or the writer has found that the lane is wrong. A wrong lane must be listed again, and
+// must not answer before that.
 //
 // A check may end after the new list that another check caused. So each check notes the listing with which it began,
 // and its result is about this listing only.
 type trust struct {
 	wrong   atomic.Bool // whether present is wrong; the only field that an answer from the cache needs
-	present atomic.Pointer[listing]
-	mu      sync.Mutex // held by writers of wrong and present, which change together
+	present atomic.Pointer[Listing]
+	mu      sync.Mutex // held by writers of wrong and present, which change together, and for reasons
 }
 
-// listing is one list from which the lane was filled, or the time before the first list.
-type listing struct {
-	found  chan struct{} // closed when a check finds that the lane is wrong
-	reason error         // an ErrContradicted; set before found is closed
+// Listing is one list from which the lane was filled, or the time before the first list.
+type Listing struct {
+	found  chan struct{} // closed when a check or the writer finds that the lane is wrong
+	reason error         // an ErrContradicted; guarded by trust.mu
 }
 
-func (l *listing) isWrong() bool {
+func (l *Listing) isWrong() bool {
 	select {
 	case <-l.found:
 		return true
@@ -42,16 +43,19 @@ func newTrust() *trust {
 func (t *trust) replace() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.present.Store(&listing{found: make(chan struct{})})
+	t.present.Store(&Listing{found: make(chan struct{})})
 	t.wrong.Store(false)
 }
 
-// distrust records that a listing is wrong, and returns the reason. It has no effect on a later listing.
-func (t *trust) distrust(l *listing, reason error) error {
+// distrust records that a listing is wrong, and returns the reason. It has no effect on a later listing. ErrSetBack
+// replaces another reason, because it concerns the other lanes, too: their history has possibly been lost.
+func (t *trust) distrust(l *Listing, reason error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !l.isWrong() {
+	if l.reason == nil || errors.Is(reason, ErrSetBack) {
 		l.reason = reason
+	}
+	if !l.isWrong() {
 		close(l.found)
 	}
 	if l == t.present.Load() {
@@ -61,22 +65,32 @@ func (t *trust) distrust(l *listing, reason error) error {
 }
 
 // doubts reports whether a State is possibly wrong that was read after the given listing was present.
-func (t *trust) doubts(began *listing) bool { return began.isWrong() || t.wrong.Load() }
+func (t *trust) doubts(began *Listing) bool { return began.isWrong() || t.wrong.Load() }
 
-// Contradicted reports whether a check has found that the lane is wrong and the lane has not been listed again. The
-// lane must not answer then, except reads that accept any State.
+// Listing returns the list from which the lane is filled at present. A reader calls it before it reads a State, and
+// calls Doubts afterwards.
+func (c *Checker) Listing() *Listing { return c.trust.present.Load() }
+
+// Doubts reports whether a State is possibly wrong that was read after Listing returned l. Contradicted may be false
+// for such a State, because the lane may have been listed again since the State was read.
+func (c *Checker) Doubts(l *Listing) bool { return c.trust.doubts(l) }
+
+// Contradicted reports whether a check or the writer has found that the lane is wrong and the lane has not been listed
+// again. The lane must not answer then, except reads that accept any State.
 func (c *Checker) Contradicted() bool { return c.trust.wrong.Load() }
 
 // Contradiction returns why Contradicted is true: ErrContradicted or ErrSetBack. It returns nil if it is false.
 func (c *Checker) Contradiction() error {
-	if l := c.trust.present.Load(); l.isWrong() {
-		return l.reason
-	}
-	return nil
+	c.trust.mu.Lock()
+	defer c.trust.mu.Unlock()
+	return c.trust.present.Load().reason
 }
 
 // Doubted returns a channel that is closed when Contradicted becomes true. After Replaced, call Doubted again.
 func (c *Checker) Doubted() <-chan struct{} { return c.trust.present.Load().found }
+
+// Distrust records that the lane is wrong for a reason that its writer has found: ErrContradicted or ErrSetBack.
+func (c *Checker) Distrust(reason error) { _ = c.trust.distrust(c.trust.present.Load(), reason) }
 
 // Replaced records that the lane was listed again.
 func (c *Checker) Replaced() { c.trust.replace() }

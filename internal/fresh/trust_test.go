@@ -55,21 +55,27 @@ func TestLateCheckDoesNotContradictNewList(t *testing.T) {
 	}
 }
 
-// A lane is confirmed, and contradicted while its definition is confirmed. Its reader gets no State, even if the lane
-// has been listed again by then.
+// A lane is contradicted while its definition is confirmed, after a check or after it was filled. Its reader gets no
+// State, even if the lane has been listed again by then.
 func TestContradictionDuringDefinition(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		quiet := newUpstream(t, "quiet").lanes["quiet"]
-		quiet.checker.defined = newDefined(Options{Definition: slowDefinition{}, Filler: quiet}, noMetrics{})
-		time.AfterFunc(time.Second/2, func() {
-			quiet.contradict()
-			quiet.lane.Replace(110, nil, nil)
-			quiet.checker.Replaced()
+	for _, by := range []Check{byRollCall, byFill} {
+		bubble.Test(t, func(t *testing.T) {
+			quiet := newUpstream(t, "quiet").lanes["quiet"]
+			quiet.checker.defined = newDefined(Options{Definition: slowDefinition{}, Filler: quiet}, noMetrics{})
+			arrived := time.Now()
+			if by == byFill {
+				quiet.checker.Synced(arrived.Add(1))
+			}
+			time.AfterFunc(time.Second/2, func() {
+				quiet.contradict()
+				quiet.lane.Replace(110, nil, nil)
+				quiet.checker.Replaced()
+			})
+			if _, check, err := quiet.checker.Recent(t.Context(), arrived, Endless()); check != by || !errors.Is(err, ErrContradicted) {
+				t.Errorf("got %v by %s, want ErrContradicted by %s", err, check, by)
+			}
 		})
-		if _, _, err := quiet.checker.Recent(t.Context(), time.Now(), Endless()); !errors.Is(err, ErrContradicted) {
-			t.Errorf("got %v, want ErrContradicted", err)
-		}
-	})
+	}
 }
 
 type slowDefinition struct{}
@@ -117,6 +123,45 @@ func TestForwardedReadersOfContradictedLaneAreLimited(t *testing.T) {
 		<-time.After(time.Millisecond)
 		if !quiet.checker.Forwards(t.Context(), page) {
 			t.Error("got a costly answer refused after the others, want it forwarded")
+		}
+	})
+}
+
+// A costly read is forwarded, and counts for the limit. If another reader's check has contradicted the lane by then,
+// the read does not count a second time.
+func TestForwardedReaderOfContradictedLaneCountsOnce(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		u := newUpstream(t, "quiet")
+		quiet := u.lanes["quiet"]
+		quiet.checker.rolls.postpone(ErrUnsupported)
+		quiet.checker.membership.source = slow{quiet}
+		u.elsewhere()
+		time.AfterFunc(time.Second/2, quiet.contradict)
+		err := quiet.checker.Reach(t.Context(), u.rv, page)
+		counted := time.Duration(quiet.checker.forwarded.Load())
+		if !errors.Is(err, ErrUnproven) || errors.Is(err, ErrContradicted) || counted != page.price() {
+			t.Errorf("got %v and %s in progress, want ErrUnproven and %s", err, counted, page.price())
+		}
+	})
+}
+
+// A check finds different objects, and then another one finds that the upstream was restored. The second reason counts,
+// because only it concerns the other lanes. A later difference does not hide it.
+func TestSetBackReplacesOtherContradiction(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		u := newUpstream(t, "quiet")
+		quiet := u.lanes["quiet"]
+		quiet.contradict()
+		if found := quiet.checker.Contradiction(); errors.Is(found, ErrSetBack) {
+			t.Errorf("got %v before the upstream is restored", found)
+		}
+		quiet.lane.Replace(150, nil, nil) // the upstream is at 100
+		if _, err := quiet.checker.Now(t.Context()); !errors.Is(err, ErrSetBack) {
+			t.Errorf("got %v, want ErrSetBack", err)
+		}
+		quiet.contradict()
+		if found := quiet.checker.Contradiction(); !errors.Is(found, ErrSetBack) {
+			t.Errorf("got %v, want ErrSetBack", found)
 		}
 	})
 }

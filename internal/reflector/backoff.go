@@ -46,7 +46,10 @@ const (
 // sleep pauses before the next attempt, for at least atLeast, or until the context ends. In a long outage, pauses grow
 // to a minute. If the outage ends during a pause and atLeast is 0, this pause ends soon, and later pauses start at
 // their minimum. So lanes do not stay stale for a minute after the outage.
-func (b *backoff) sleep(ctx context.Context, atLeast time.Duration) {
+func (b *backoff) sleep(ctx context.Context, atLeast time.Duration) { b.sleepUntil(ctx, atLeast, nil) }
+
+// sleepUntil is sleep, but it also returns when a channel is closed.
+func (b *backoff) sleepUntil(ctx context.Context, atLeast time.Duration, cut <-chan struct{}) {
 	timer, look := time.NewTimer(max(b.Step(), atLeast)), time.NewTicker(outageLook)
 	defer timer.Stop()
 	defer look.Stop()
@@ -55,6 +58,8 @@ func (b *backoff) sleep(ctx context.Context, atLeast time.Duration) {
 		case <-timer.C:
 			return
 		case <-ctx.Done():
+			return
+		case <-cut:
 			return
 		case <-look.C:
 			answered := b.silent() == 0

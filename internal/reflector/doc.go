@@ -31,7 +31,8 @@
 //   - If the upstream has lost the events after the lane's RV (410), the lane is listed again. Its watches receive
 //     the differences between the lane and the list (lost_window.go, docs/adr/0021-lost-windows.md).
 //   - If the differences cannot or must not be replayed, a new epoch begins. The same applies if the upstream is at an
-//     earlier RV than before, or the lane has other objects or Table columns than the upstream.
+//     earlier RV than before, or the lane has other objects or Table columns than the upstream. If the objects of the
+//     lane are possibly wrong, reads do not use them until the new list (writer.distrust).
 //   - A new epoch also begins if kube-apiserver has another release, which may represent objects differently. An
 //     unknown release counts as unchanged. If two releases alternate, the pauses between lists grow (version.go).
 //   - After a 401 or 403, a filled lane keeps its State while its writer retries. The lane ends when the refusal has

@@ -16,6 +16,7 @@ type past struct {
 	replays    bool          // whether differences may be replayed
 	otherPasts *atomic.Int64 // Lanes.otherPasts
 	distrusted bool          // whether the last epoch ended for another reason than a lost window
+	setBack    bool          // whether the last epoch ended because the upstream was restored
 	pasts      int64         // value of otherPasts when the visible list began, plus contradictions that this lane found
 	known      int64         // like pasts, for the list in progress; becomes pasts when that list is visible
 	accept     string        // Accept header of the last list; empty before it
@@ -26,6 +27,7 @@ func (p *past) begins() { p.known = p.otherPasts.Load() }
 func (p *past) distrust(reason error) {
 	p.distrusted = p.distrusted || !isLost(reason) && !errors.Is(reason, errUncertain)
 	if errors.Is(reason, errRestored) {
+		p.setBack = true
 		p.noteOtherPast()
 	}
 }

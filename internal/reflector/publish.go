@@ -45,7 +45,7 @@ type publisher struct {
 // publish shows a list as the lane's State. It begins a new epoch, or continues the last one by a replay. It closes the
 // list's watch if the context ends. A contradiction of the last list that was found meanwhile is settled by this list.
 func (p *publisher) publish(ctx context.Context, e *epoch, l *list) error {
-	if reason := contradiction(p.checker); reason != nil && !p.distrusted {
+	if reason := contradiction(p.checker); reason != nil && !p.setBack {
 		p.distrust(reason)
 	}
 	if all := slices.Collect(maps.Values(l.objects)); !p.replay(ctx, e, l.rv, all) {
@@ -81,6 +81,6 @@ func (p *publisher) adopt(e *epoch, c *restored) error {
 
 // shows records that the lane shows the list or the journal of an epoch.
 func (p *publisher) shows(e *epoch) {
-	p.distrusted, p.pasts, p.accept = false, p.known, e.ask.Accept
+	p.distrusted, p.setBack, p.pasts, p.accept = false, false, p.known, e.ask.Accept
 	p.checker.Replaced()
 }

@@ -94,9 +94,15 @@ func (r *Reflector) Reach(ctx context.Context, rv cache.RV, answer fresh.Answer)
 // version.
 func (r *Reflector) Advance(ctx context.Context) (cache.RV, error) { return r.checker.Advance(ctx) }
 
-// Contradicted reports whether a freshness check has found that the lane is wrong and the lane has not been listed
-// again. The lane must not answer then, except reads that accept any State.
+// Contradicted reports whether a freshness check or the writer has found that the lane is wrong, and the lane has not
+// been listed again. The lane must not answer then, except reads that accept any State.
 func (r *Reflector) Contradicted() bool { return r.checker.Contradicted() }
+
+// Listing returns the list that the lane is filled from at present.
+func (r *Reflector) Listing() *fresh.Listing { return r.checker.Listing() }
+
+// Doubts reports whether a State is possibly wrong that was read after Listing returned l.
+func (r *Reflector) Doubts(l *fresh.Listing) bool { return r.checker.Doubts(l) }
 
 // Forwards reports whether the upstream may answer a read in place of a contradicted lane. It returns false if too many
 // costly answers are in progress. ctx is the request's context.

@@ -28,7 +28,8 @@ type watcher struct {
 	refusal *refusal
 }
 
-// follow applies the steps of the stream, and resumes the watch when it ends, until the epoch ends.
+// follow applies the steps of the stream, and resumes the watch when it ends, until the epoch ends. The epoch also ends
+// if a freshness check contradicts the lane while no watch is open, because the upstream may refuse watches for long.
 func (w *watcher) follow(ctx context.Context, e *epoch, open *stream) error {
 	pause := newBackoff(w.lane.client.Silent)
 	regular := false // whether the last watch ended at its timeout
@@ -51,10 +52,13 @@ func (w *watcher) follow(ctx context.Context, e *epoch, open *stream) error {
 			// An early end or an error indicates a problem of the upstream, so the next attempt is delayed.
 			if time.Since(began) < settled || !errors.Is(err, io.EOF) {
 				w.note(err)
-				pause.sleep(ctx, retryAfter(err))
+				pause.sleepUntil(ctx, retryAfter(err), w.checker.Doubted())
 			}
 		}
-		var err error
+		err := contradiction(w.checker)
+		if err != nil {
+			return err
+		}
 		if open, err = w.resume(ctx, e, regular); err == nil {
 			w.refusal.ends()
 			continue
@@ -66,7 +70,7 @@ func (w *watcher) follow(ctx context.Context, e *epoch, open *stream) error {
 		}
 		w.checker.Interrupted()
 		w.note(err)
-		pause.sleep(ctx, retryAfter(err))
+		pause.sleepUntil(ctx, retryAfter(err), w.checker.Doubted())
 	}
 }
 

@@ -78,7 +78,7 @@ func (w *writer) run(ctx context.Context) {
 			w.lane.metrics.Contradicted(w.lane.Resource.GVR.Group, w.lane.Resource.GVR.Resource)
 		}
 		if endsEpoch(err) {
-			w.publisher.distrust(err)
+			w.distrust(err)
 			w.lane.metrics.Relisted(w.lane.Resource.GVR.Group, w.lane.Resource.GVR.Resource)
 			w.lane.log.Info("Relisting", zap.Error(err))
 		} else {
@@ -86,6 +86,18 @@ func (w *writer) run(ctx context.Context) {
 			w.lane.fail(&Failure{Err: err, When: time.Now()})
 		}
 		pause.sleep(ctx, retryAfter(err))
+	}
+}
+
+// distrust records why the lane is listed again. If its objects are possibly not the upstream's, the lane does not
+// answer until then. After a lost window, or another version of kube-apiserver, a freshness check may still confirm it.
+func (w *writer) distrust(reason error) {
+	w.publisher.distrust(reason)
+	switch {
+	case errors.Is(reason, errRestored):
+		w.checker.Distrust(fresh.ErrSetBack)
+	case errors.Is(reason, errElsewhere), errors.Is(reason, errAudited):
+		w.checker.Distrust(fresh.ErrContradicted)
 	}
 }
 
@@ -101,7 +113,7 @@ func endMessage(err error) string {
 func (w *writer) runEpoch(ctx context.Context, pause *backoff) error {
 	select {
 	case reason := <-w.lane.wrong:
-		w.publisher.distrust(reason)
+		w.distrust(reason)
 		w.lane.log.Debug("Relist requested", zap.Error(reason))
 	default:
 	}

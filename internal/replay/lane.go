@@ -137,6 +137,12 @@ func (l *lane) Kind() *selectors.Kind { return l.form.Load().about.Kind }
 // Contradicted implements handlers.Lane.
 func (*lane) Contradicted() bool { return false }
 
+// Listing implements handlers.Lane.
+func (*lane) Listing() *fresh.Listing { return nil }
+
+// Doubts implements handlers.Lane.
+func (*lane) Doubts(*fresh.Listing) bool { return false }
+
 // Forwards implements handlers.Lane.
 func (*lane) Forwards(context.Context, fresh.Answer) bool { return false }
 
