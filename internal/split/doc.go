@@ -14,9 +14,8 @@
 //   - When the context of Serve has ended, Serve returns after all requests have ended or are cut off.
 //
 // Goroutines: Serve owns two for each target, one for the certificate, one for each listener, one for the shutdown, and
-// one for each watch that the shutdown ends. net/http owns the goroutines of requests. A read through HTTP/2
-// has one more until its answer begins. An attempt to open a shared connection has one, which ends soon after the
-// connection is open.
+// one for each watch that the shutdown ends. net/http owns the goroutines of requests. An attempt to open a shared
+// connection has one goroutine, which ends soon after the connection is open.
 //
 // The package does not store or parse objects, and does not cache decisions.
 package split

@@ -65,39 +65,13 @@ func (m *multiplexed) RoundTrip(r *http.Request) (*http.Response, error) {
 	if end := m.without.Load(); end != nil && time.Now().Before(*end) {
 		return m.one.RoundTrip(r)
 	}
-	answer, err := m.send(r)
+	answer, err := m.many.RoundTrip(r)
 	if !errors.Is(err, frames.ErrNoHTTP2) {
 		return answer, err
 	}
 	end := time.Now().Add(withoutHTTP2)
 	m.without.Store(&end)
 	return m.one.RoundTrip(r)
-}
-
-// send uses the field many. It returns when the request's context ends, also while Go's transport waits for a
-// connection that another request opens. It closes a late answer.
-func (m *multiplexed) send(r *http.Request) (*http.Response, error) {
-	type result struct {
-		answer *http.Response
-		err    error
-	}
-	ctx, results := r.Context(), make(chan result)
-	go func() {
-		answer, err := m.many.RoundTrip(r)
-		select {
-		case results <- result{answer, err}:
-		case <-ctx.Done():
-			if err == nil {
-				_ = answer.Body.Close()
-			}
-		}
-	}()
-	select {
-	case got := <-results:
-		return got.answer, got.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }
 
 // CloseIdleConnections closes the idle connections of HTTP/2.

@@ -1,9 +1,6 @@
 package split
 
 import (
-	"context"
-	"errors"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -35,34 +32,4 @@ func TestReadsUseHTTP2(t *testing.T) {
 			t.Errorf("%s: got %s, then %s, want the same connection with HTTP/2", path, first, second)
 		}
 	}
-}
-
-// slow is a transport that answers late, whatever the context of a request. It reports the close of the answer's body.
-type slow struct {
-	began, answer, closed chan struct{}
-}
-
-func (s slow) RoundTrip(*http.Request) (*http.Response, error) {
-	close(s.began)
-	<-s.answer
-	return &http.Response{Body: s}, nil
-}
-
-func (slow) CloseIdleConnections() {}
-
-func (slow) Read([]byte) (int, error) { return 0, io.EOF }
-
-func (s slow) Close() error { close(s.closed); return nil }
-
-// A read ends with its context while another request opens the connection. A late answer is closed.
-func TestReadEndsWhileItWaitsForAConnection(t *testing.T) {
-	many := slow{began: make(chan struct{}), answer: make(chan struct{}), closed: make(chan struct{})}
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() { <-many.began; cancel() }()
-	answer, err := (&multiplexed{many: many}).RoundTrip(get(t, "https://facade").WithContext(ctx))
-	if answer != nil || !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, %v, want %v", answer, err, context.Canceled)
-	}
-	close(many.answer)
-	<-many.closed
 }
