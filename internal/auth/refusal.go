@@ -47,6 +47,23 @@ type refusals struct {
 	lines []refusal // logged in the minute since then
 }
 
+// hasRoom reports whether a refusal of a source may still be logged in this minute. Most refusals need no reason.
+func (r *refusals) hasRoom(source netip.Prefix) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return time.Since(r.since) >= time.Minute || len(r.lines) < maxRefusals && r.ofSource(source) < maxRefusalsOfSource
+}
+
+// ofSource returns the number of logged refusals of a source. The caller holds mu.
+func (r *refusals) ofSource(source netip.Prefix) (n int) {
+	for _, line := range r.lines {
+		if line.source == source {
+			n++
+		}
+	}
+	return n
+}
+
 func (r *refusals) note(one refusal) {
 	if !r.mayLog(one) {
 		return
@@ -65,16 +82,13 @@ func (r *refusals) mayLog(one refusal) bool {
 	if now := time.Now(); now.Sub(r.since) >= time.Minute {
 		r.since, r.lines = now, nil
 	}
-	ofSource, ofReason := 0, 0
+	ofReason := 0
 	for _, line := range r.lines {
-		if line.source == one.source {
-			ofSource++
-		}
 		if line.reason == one.reason {
 			ofReason++
 		}
 	}
-	if len(r.lines) >= maxRefusals || ofSource >= maxRefusalsOfSource || ofReason >= maxRefusalsOfReason ||
+	if len(r.lines) >= maxRefusals || r.ofSource(one.source) >= maxRefusalsOfSource || ofReason >= maxRefusalsOfReason ||
 		slices.Contains(r.lines, one) {
 		return false
 	}

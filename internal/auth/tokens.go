@@ -293,7 +293,9 @@ func (t *tokens) runReview(ctx context.Context, seat *seat, f *flight, token str
 	case errors.Is(f.err, ErrUnauthenticated):
 		t.known.Add(key, (*Caller)(nil), t.failureTTL)
 		t.good.Remove(key)
-		t.refusals.note(refusal{f.source, printableRefusal(cmp.Or(answer.refusal, f.err.Error()), token)})
+		if t.refusals.hasRoom(f.source) {
+			t.refusals.note(refusal{f.source, printableRefusal(cmp.Or(answer.refusal, f.err.Error()), token)})
+		}
 	}
 }
 
