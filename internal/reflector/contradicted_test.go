@@ -31,6 +31,23 @@ func TestContradictionWhileWatchIsRefusedRelists(t *testing.T) {
 	})
 }
 
+// While the upstream refuses watches, the self-audit finds a difference. The lane is listed again before the next attempt
+// to open the watch.
+func TestDifferenceWhileWatchIsRefusedRelists(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.Put("ns/a", "1")
+		lane := r.synced(t)
+		r.Script(testkit.AskWatch, testkit.Refuse(http.StatusTooManyRequests, "TooManyRequests"))
+		r.DropWatches()
+		elapse(5 * time.Minute)
+		lane.contradict(errAudited)
+		elapse(time.Minute)
+		if r.relisted.Load() != 1 || lane.Contradicted() {
+			t.Errorf("got %d relists after a minute, contradicted %t, want one relist", r.relisted.Load(), lane.Contradicted())
+		}
+	})
+}
+
 // The lane is listed again because its objects differ from the upstream's. During the list, a reader finds that the
 // upstream was restored. This is noted for all lanes, once.
 func TestSetBackDuringRelistIsNoted(t *testing.T) {

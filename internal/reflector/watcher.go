@@ -55,7 +55,7 @@ func (w *watcher) follow(ctx context.Context, e *epoch, open *stream) error {
 				pause.sleepUntil(ctx, retryAfter(err), w.checker.Doubted())
 			}
 		}
-		err := contradiction(w.checker)
+		err := w.finding()
 		if err != nil {
 			return err
 		}
@@ -71,6 +71,16 @@ func (w *watcher) follow(ctx context.Context, e *epoch, open *stream) error {
 		w.checker.Interrupted()
 		w.note(err)
 		pause.sleepUntil(ctx, retryAfter(err), w.checker.Doubted())
+	}
+}
+
+// finding returns why the lane is wrong, or nil. While no watch is open, no other code reads the lane's findings.
+func (w *watcher) finding() error {
+	select {
+	case err := <-w.lane.wrong:
+		return err
+	default:
+		return contradiction(w.checker)
 	}
 }
 
