@@ -2,6 +2,7 @@ package split
 
 import (
 	"context"
+	"errors"
 	"net"
 	"time"
 )
@@ -33,8 +34,18 @@ func hedged(dial dialFunc) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mostConnecting)
 		defer cancel() // ends the other attempts
-		return firstOf(ctx, func(ctx context.Context) (net.Conn, error) { return dial(ctx, network, address) })
+		conn, err := firstOf(ctx, func(ctx context.Context) (net.Conn, error) { return dial(ctx, network, address) })
+		return conn, withoutContext(err)
 	}
+}
+
+// withoutContext hides that an attempt ended with its context. If the request that began the attempts has ended, too,
+// Go's transport would otherwise dial again for all waiting requests, once for each that has ended.
+func withoutContext(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return errors.New(err.Error())
+	}
+	return err
 }
 
 // firstOf returns the first connection of several attempts, or the first error if all fail.
