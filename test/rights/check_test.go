@@ -118,7 +118,7 @@ func TestCheck(t *testing.T) {
 				"ok    journal: 7 segments of 5 lanes, 0 MiB in .*, \\d+ MiB are free", "note  journal: --journal-max-bytes allows \\d+ MiB, but only",
 				"note  journal of broken: would not be used .*file is damaged", "note  journal of cluster: .*belongs to another cluster",
 				"note  journal of hole: read segment 1: .*damaged", "note  journal of hole: events may be missing from \\S+Z to \\S+Z\n",
-				"note  journal of old: .*last record is 1h0m\\d+s old", "note  journal of version: .*of kube-apiserver v1\\.0\\.0",
+				"note  journal of old: .*last record of the lane is 1h0m\\d+s old", "note  journal of version: .*from kube-apiserver v1\\.0\\.0",
 			}, false,
 		},
 		"no journal yet": {
