@@ -30,8 +30,8 @@ func (s *server) read(ctx context.Context, q question) (reading, error) {
 	return a, nil
 }
 
-// unpack decompresses the body if it is compressed. A stream may end within a gzip member or after one, because its
-// reader stopped there.
+// unpack decompresses the body if it is compressed. The reader of a stream stops at the bookmark that ends the initial
+// events, so the body may end in the middle of a gzip member.
 func (r reading) unpack() (reading, error) {
 	encoding := r.header.Get("Content-Encoding")
 	if encoding == "" {

@@ -23,7 +23,7 @@ type digest struct {
 	size   int64  // in bytes, after decompression
 }
 
-// digestHead is the number of bytes in which the head of a list must end.
+// digestHead is the maximum length of a list's head, in bytes.
 const digestHead = 64 << 10
 
 func (s *server) digest(ctx context.Context, q question, seed maphash.Seed) (d digest, err error) {

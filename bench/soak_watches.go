@@ -43,7 +43,7 @@ func (k *soak) attend(ctx context.Context, group *errgroup.Group) error {
 	return nil
 }
 
-// watched returns the number of nodes that are watched on the facade.
+// watched returns the number of nodes whose pods are watched on the facade, with one watch per node.
 func (k *soak) watched() int { return min(k.options.pods.Nodes, soakWatches) }
 
 // namespaceInformer is an informer of a namespace's pods on the facade.

@@ -192,8 +192,8 @@ func (s *server) alone() (*server, func(), error) {
 	return &one, client.CloseIdleConnections, nil
 }
 
-// watched describes watches: the path of each client's pods, and the pods that are patched, in turns. Each path has the
-// same number of them, in the same order.
+// watched describes watches. Client n watches paths[n%len(paths)]. The pods are patched in turn, and pods[n] is a pod
+// of paths[n%len(paths)], so each path has the same number of events.
 type watched struct {
 	paths, pods []string
 	every       time.Duration

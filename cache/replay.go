@@ -102,8 +102,8 @@ func (l *Lane) replayWindow(s *State, found *comparison, events []difference, lo
 	}
 }
 
-// finishReplay publishes the final State, unless the written State is no longer s. It returns the written State that it
-// found.
+// finishReplay publishes the final State if s is still the newest written State. It returns the newest written State
+// that it found.
 func (l *Lane) finishReplay(s, final *State, found *comparison, events []difference, lost lostWindow) (*State, error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()

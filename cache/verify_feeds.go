@@ -24,8 +24,8 @@ func (f *feeds) verify(s *State) error {
 		count[d.follower]++
 	}
 	if len(filed) > 0 || count[&f.anchored] != f.anchored.feeds || count[&f.unanchored] != f.unanchored.feeds {
-		return fmt.Errorf("%d closed feeds are still filed; %d feeds with and %d without an anchor are open, recorded %d and %d",
-			len(filed), count[&f.anchored], count[&f.unanchored], f.anchored.feeds, f.unanchored.feeds)
+		return fmt.Errorf("%d closed feeds are still filed; open feeds with an anchor: %d, recorded %d; without: %d, recorded %d",
+			len(filed), count[&f.anchored], f.anchored.feeds, count[&f.unanchored], f.unanchored.feeds)
 	}
 	return f.verifyAnchors(s)
 }

@@ -26,7 +26,7 @@
 //     the decision to forward as a route (route.go), never as an error. plan.go defines what a resourceVersion means,
 //     and check_freshness.go waits until a lane is fresh enough.
 //   - No request reads a State of a lane that is known to be wrong (Lane.Contradicted), except lists and gets at
-//     version 0. The request is forwarded, or waits until the lane is listed again (stateFor, Server.cache).
+//     version 0. Any other request is forwarded, or waits until the lane is listed again (stateFor, Server.cache).
 //   - With authentication, a request is forwarded with the facade's credentials only if the authorizer has allowed it,
 //     and only for objects and documents that the cache may contain (credentials.go).
 //   - A watch sends no event after its authorization is known to have ended. This applies to cached watches (watch.go)

@@ -71,7 +71,7 @@ type Request struct {
 	Name      string // of a get; for a list or watch, from its field selector
 	resource  upstream.Resource
 	media     media
-	// byPath means that a watch uses the deprecated /watch/ path instead of the parameter (semantics 4.9).
+	// byPath means that a watch uses the deprecated /watch/ path instead of the parameter watch (semantics 4.9).
 	byPath    bool
 	Options   metainternalversion.ListOptions // of a list or watch, defaulted and validated
 	malformed error                           // error of the options; only authorized callers receive it

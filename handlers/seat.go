@@ -44,7 +44,7 @@ type seat struct {
 	since  time.Time     // start of the current piece; zero between pieces
 	timer  *time.Timer   // nil before the first piece that is measured
 	taken  time.Time     // when the client last accepted a piece
-	leave  func()        // leaves stalls; nil if the response is not stalled
+	leave  func()        // removes the response from the field stalls; nil if the response is not stalled
 	ended  bool          // another request has ended the response
 	over   bool          // the response has ended, for any reason
 }

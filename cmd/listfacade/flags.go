@@ -70,7 +70,7 @@ func servingFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.StringVar(&c.KeyFile, "tls-private-key-file", c.KeyFile,
 		"Path of the `file` with the private key of --tls-cert-file.")
 	f.StringVar(&c.SharedAuthority, "shared-authority", c.SharedAuthority,
-		"`NAMESPACE/NAME` of an existing Secret and ConfigMap. The first replica creates an authority and stores it in the Secret, if the Secret is empty. "+
+		"`NAMESPACE/NAME` of a Secret and of a ConfigMap with the same name. Both must exist. The first replica creates an authority and stores it in the Secret, if the Secret is empty. "+
 			"Each replica serves a certificate of this authority, for the Service listfacade of the namespace and for localhost. "+
 			"The ConfigMap gets the authority's certificate, for clients. If empty, there is no shared authority.")
 	f.StringVar(&c.CertDir, "cert-dir", c.CertDir, "Path of the `directory` for the self-signed certificate and its key.")
@@ -111,7 +111,7 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 		"Time for which events are kept for watches and lists at older resourceVersions, within --history-bytes. Events that "+
 			"kube-apiserver would still keep are always kept.")
 	f.Int64Var(&c.HistoryBytes, "history-bytes", c.HistoryBytes,
-		"Maximum number of `bytes` that kept events occupy, for each resource and encoding. Events that kube-apiserver would still keep may exceed this maximum.")
+		"Maximum number of `bytes` that kept events occupy, for each resource and encoding. Events that kube-apiserver would still keep are kept even above this maximum.")
 	f.Var(&c.Packing, "pack",
 		"`on or off`. If on, the objects of large resources are kept compressed in memory. They take about a tenth of the memory, and reads take slightly longer.")
 	f.Var(&c.MemoryBudget, "memory-budget",

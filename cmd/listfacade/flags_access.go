@@ -60,8 +60,8 @@ func authorizationFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.StringSliceVar(&a.AlwaysAllowPaths, "always-allow-paths", a.AlwaysAllowPaths,
 		"List of `paths` that every caller may get without authorization, including the paths below them.")
 	f.Float64Var(&a.MissRate, "authz-miss-rate", a.MissRate,
-		"Maximum `number` of permission reviews per second and caller, with a burst of four times as many. The service accounts of a namespace "+
-			"together have ten times as many. Cached decisions do not count. Excess reviews are queued per caller.")
+		"Maximum `number` of permission reviews per second and caller, with a burst of four times as many. All service accounts of one namespace "+
+			"together have ten times this rate and burst. Cached decisions do not count. Excess reviews are queued per caller.")
 	f.DurationVar(&a.WatchMaxAge, "watch-max-age", a.WatchMaxAge,
 		"Maximum lifetime of a watch, jittered. A longer timeoutSeconds of a client is shortened to this lifetime.")
 	f.DurationVar(&a.WatchReauthorize, "watch-reauthorize-interval", a.WatchReauthorize,

@@ -161,7 +161,8 @@ func (r *Reviews) settle(ctx context.Context, w *WatchAuthorization) error {
 	}
 }
 
-// patience returns how long an event must wait before patience is called again; 0 if the event may be sent now.
+// patience returns how long the caller must wait before it checks again whether the event may be sent; 0 if the event
+// may be sent now.
 func (r *Reviews) patience(p *pendingAuthorization) time.Duration {
 	waited, hold := time.Since(p.since), r.config.Watches.Hold
 	switch {

@@ -94,7 +94,7 @@ func (s *schedule) due(now time.Time) (due [turns]bool, after time.Duration) {
 	return due, after
 }
 
-// take removes and returns the next decision of a turn, nil if none is due.
+// take removes and returns the next due decision among the priorities of a turn; nil if there is none.
 func (s *schedule) take(of turn, now time.Time) *sharedDecision {
 	from := s.queues[:periodic]
 	if of == inPeriods {

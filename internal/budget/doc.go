@@ -3,10 +3,10 @@
 // # How it works
 //
 // The used memory is an estimate: the heap that the last garbage collection found live, plus the memory of the runtime
-// outside the heap. Later changes of the memory from Take, and of each part that has an Account, are added. These
-// changes are exact but incomplete. The number from the garbage collection is complete but old. When much memory is
-// used, the budget may therefore start a collection, at most once per second. New garbage does not count, because the
-// runtime collects it before the memory reaches the limit (docs/adr/0019-memory-budget.md).
+// outside the heap. The budget adds what has changed since that collection: memory reserved with Take, and each part
+// that has an Account. These changes are exact but incomplete. The number from the garbage collection is complete but
+// old. When much memory is used, the budget may therefore start a collection, at most once per second. New garbage does
+// not count, because the runtime collects it before the memory reaches the limit (docs/adr/0019-memory-budget.md).
 //
 // When the used memory exceeds a share of the limit, the budget frees memory, in the order of the Steps: cheapest
 // first. Each Step has its own share. Above RefuseAbove, Take refuses. Fits returns false if filling a lane would

@@ -32,7 +32,7 @@ type store struct {
 	candidate      Source     // resource of the next probe
 	last           cache.RV   // last version returned
 	broken         bool       // whether versions contradicted each other, so that they cannot be from one counter
-	uncachedFailed bool       // whether the upstream does not answer for the uncached source
+	uncachedFailed bool       // whether the upstream does not support probes of the uncached source
 }
 
 type reading struct {

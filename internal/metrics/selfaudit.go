@@ -22,7 +22,7 @@ func newSelfAuditMetrics() selfAuditMetrics {
 		pages: counter("self_audit_pages_total",
 			"Pages of objects that the self-audit compared, by result: same, different, doubtful (compared again), unsure (changed meanwhile) or failed.", "result"),
 		differences: counter("self_audit_differences_total",
-			"Objects of a lane that differ from the upstream, by kind: missing, surplus, version (another resourceVersion) or content."+laneHelp, group, version, resource, encoding, "kind"),
+			"Objects of a lane that differ from the upstream, by the kind of difference: missing, surplus, version (another resourceVersion) or content."+laneHelp, group, version, resource, encoding, "kind"),
 		relists: counter("self_audit_relists_total",
 			"Times that a lane was listed again because the self-audit found differences."+laneHelp, group, version, resource, encoding),
 	}

@@ -44,7 +44,7 @@ const (
 	replayed            = "replayed"
 	replayOff           = "off"            // by configuration
 	otherPast           = "contradicted"   // the upstream's history contradicts the lane, or may contradict it
-	otherVersion        = "version"        // the upstream has another version
+	otherVersion        = "version"        // the upstream runs another Kubernetes version
 	otherCluster        = "cluster"        // the upstream is another cluster, or no longer provides its UID
 	otherRepresentation = "representation" // the upstream represents objects differently, or prints other columns
 	setBack             = "set-back"       // the upstream is behind the lane

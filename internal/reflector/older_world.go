@@ -86,7 +86,7 @@ func (r *Reflector) worldNow(ctx context.Context, after cache.RV) (epochWorld, e
 	case after < r.older.floor():
 		return now, fmt.Errorf("%w: at resourceVersion %d, the cluster or the representation may have been different", errNotOlder, after)
 	case r.older.clusters.areSeveral():
-		return now, fmt.Errorf("%w: this process has read from another cluster", errNotOlder)
+		return now, fmt.Errorf("%w: this process has read from more than one cluster", errNotOlder)
 	}
 	return now, nil
 }

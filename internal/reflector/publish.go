@@ -28,7 +28,7 @@ func newList(version string, objects map[string]*cache.Object, asked time.Time) 
 	}
 	for key, o := range objects {
 		if o.RV > rv {
-			return nil, fmt.Errorf("%s has resourceVersion %d in a list at %d", key, o.RV, rv)
+			return nil, fmt.Errorf("%s has resourceVersion %d, which is higher than the list's %d", key, o.RV, rv)
 		}
 	}
 	return &list{rv: rv, objects: objects, asked: asked}, nil

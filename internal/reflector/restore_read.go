@@ -188,7 +188,8 @@ func (c *restored) decodeBase(b *base) ([]*cache.Object, error) {
 		}
 		for _, o := range decoded {
 			if o.RV > b.rv {
-				return fmt.Errorf("%w: %s has resourceVersion %d in a list at %d", journal.ErrDamaged, o.Key(), o.RV, b.rv)
+				return fmt.Errorf("%w: %s has resourceVersion %d, which is higher than the list's %d",
+					journal.ErrDamaged, o.Key(), o.RV, b.rv)
 			}
 			c.filling.Add(o)
 		}

@@ -77,7 +77,7 @@ func readRoll(body []byte) (*fresh.RollCall, error) {
 		return nil, err
 	}
 	if rv == 0 || list.Continue != "" {
-		return nil, fmt.Errorf("the list is incomplete or has no resourceVersion: got %q", list.ResourceVersion)
+		return nil, fmt.Errorf("the list has a continue token or no resourceVersion: resourceVersion %q", list.ResourceVersion)
 	}
 	call := &fresh.RollCall{RV: rv, Versions: make(map[string]cache.RV, len(list.Items))}
 	for _, item := range list.Items {

@@ -48,7 +48,7 @@ type Decision struct {
 	Reason Reason
 	// Watch means that the answer may be a stream without end: a watch or a log.
 	Watch bool
-	// Small means that kube-apiserver may answer while no facade is ready.
+	// Small means that the request costs kube-apiserver little, so kube-apiserver may answer it while no facade is ready.
 	Small bool
 }
 

@@ -23,7 +23,8 @@ const (
 type Entry struct {
 	Type Type `json:"type"`
 	// Time is when the facade received the last event of the change; absent if the journal does not contain the event.
-	// For a hole, it is the end of the hole. For an object that existed, it is the beginning of the log.
+	// For a hole, it is the end of the hole. For an object that existed, it is the beginning of the period or of the
+	// journal, whichever is later.
 	Time time.Time `json:"time,omitzero"`
 	// Since is the beginning of a hole.
 	Since time.Time `json:"since,omitzero"`

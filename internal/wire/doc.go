@@ -14,7 +14,8 @@
 //	wire/scan     the JSON scanner
 //
 // The package promises that the bytes of an object do not change between upstream and client. Exceptions are white
-// space, and responses that must differ by definition. Malformed input causes an error, never a panic.
+// space, and responses that must differ by definition, such as Tables and partial metadata. Malformed input causes an
+// error, never a panic.
 //
 // The packages start no goroutine, and write only to writers and buffers of the caller.
 package wire
