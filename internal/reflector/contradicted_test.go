@@ -31,8 +31,8 @@ func TestContradictionWhileWatchIsRefusedRelists(t *testing.T) {
 	})
 }
 
-// While the upstream refuses watches, the self-audit finds a difference. The lane is listed again before the next attempt
-// to open the watch.
+// While the upstream refuses watches, the self-audit finds a difference. The lane is listed again before the next
+// attempt to open the watch.
 func TestDifferenceWhileWatchIsRefusedRelists(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Put("ns/a", "1")
