@@ -35,15 +35,26 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusGone, "Expired") // only the current version is available
 		return
 	}
+	s.respond(w, r, &page{from: from, states: states, meta: s.metaOf(to, now)})
+}
+
+// page is a response with consecutive pods.
+type page struct {
+	from   int // number of the first pod
+	states []state
+	meta   *metav1.ListMeta
+}
+
+func (s *Server) respond(w http.ResponseWriter, r *http.Request, p *page) {
 	b := scratch.Get().(*[]byte)
 	contentType := "application/json"
 	switch {
 	case wantsTable(r):
-		*b = s.appendTable((*b)[:0], from, states, now)
+		*b = s.appendTable((*b)[:0], p)
 	case wantsProtobuf(r):
-		*b, contentType = s.appendProtobufList((*b)[:0], from, states, now), runtime.ContentTypeProtobuf
+		*b, contentType = s.appendProtobufList((*b)[:0], p), runtime.ContentTypeProtobuf
 	default:
-		*b = s.appendList((*b)[:0], from, states, now)
+		*b = s.appendList((*b)[:0], p)
 	}
 	w.Header().Set("Content-Type", contentType)
 	if _, err := w.Write(*b); err == nil { // after an error, HTTP/2 may still read the buffer
@@ -62,37 +73,36 @@ func (s *Server) metaOf(to int, version uint64) *metav1.ListMeta {
 	return meta
 }
 
-// appendMeta appends the list metadata of a page whose next pod is number to.
-func (s *Server) appendMeta(b []byte, to int, version uint64) []byte {
-	text, err := json.Marshal(s.metaOf(to, version))
+func appendMeta(b []byte, meta *metav1.ListMeta) []byte {
+	text, err := json.Marshal(meta)
 	if err != nil {
 		panic("BUG: encode list metadata: " + err.Error())
 	}
 	return append(append(b, `"metadata":`...), text...)
 }
 
-func (s *Server) appendList(b []byte, from int, states []state, version uint64) []byte {
-	b = s.appendMeta(append(b, `{"kind":"PodList","apiVersion":"v1",`...), from+len(states), version)
+func (s *Server) appendList(b []byte, p *page) []byte {
+	b = appendMeta(append(b, `{"kind":"PodList","apiVersion":"v1",`...), p.meta)
 	b = append(b, `,"items":[`...)
-	for i, state := range states {
+	for i, state := range p.states {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = s.pods.appendPod(b, from+i, state)
+		b = s.pods.appendPod(b, p.from+i, state)
 	}
 	return append(b, "]}\n"...)
 }
 
 // appendTable appends a Table with rows without objects.
-func (s *Server) appendTable(b []byte, from int, states []state, version uint64) []byte {
-	b = s.appendMeta(append(b, tableBegin...), from+len(states), version)
+func (s *Server) appendTable(b []byte, p *page) []byte {
+	b = appendMeta(append(b, tableBegin...), p.meta)
 	b = append(append(append(b, `,"columnDefinitions":`...), columns...), `,"rows":[`...)
 	now := time.Now()
-	for i := range states {
+	for i := range p.states {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(s.pods.appendRow(b, from+i, now), "null}"...)
+		b = append(s.pods.appendRow(b, p.from+i, now), "null}"...)
 	}
 	return append(b, "]}\n"...)
 }

@@ -28,9 +28,10 @@ const typeMeta = `{"kind":"Pod","apiVersion":"v1",`
 
 // Pods are a number of pods, numbered from 0 in list order. Immutable; safe for concurrent use.
 type Pods struct {
-	count     int
-	nodes     []string
-	templates []*template // the templates of a namespace are consecutive
+	count      int
+	nodes      []string
+	templates  []*template    // the templates of a namespace are consecutive
+	namespaces map[string]int // number of the first pod
 }
 
 // NewPods prepares a number of pods, at least 1000, on a number of nodes. If nodes is 0, there is one node for 100
@@ -46,7 +47,10 @@ func NewPods(count, nodes int) (*Pods, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pods{count: count, templates: templates}
+	p := &Pods{count: count, templates: templates, namespaces: map[string]int{}}
+	for i := 0; i < count; i += perNamespace {
+		p.namespaces[p.template(i).namespace] = i
+	}
 	for i := range spec.Nodes {
 		p.nodes = append(p.nodes, spec.Node(i))
 	}
@@ -60,6 +64,17 @@ func (p *Pods) Len() int { return p.count }
 func (p *Pods) Name(i int) (namespace, name string) {
 	t := p.template(i)
 	return t.namespace, t.prefix + string(appendSuffix(nil, i))
+}
+
+// named returns the number of the pod with a namespace and a name.
+func (p *Pods) named(namespace, name string) (int, bool) {
+	first, ok := p.namespaces[namespace]
+	for i := first; ok && i < min(first+perNamespace, p.count); i++ {
+		if _, other := p.Name(i); other == name {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 // Node returns the name of a pod's node. Neighbours in a list run on different nodes.

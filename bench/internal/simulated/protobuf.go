@@ -56,9 +56,8 @@ const (
 	listItems    protowire.Number = 2
 )
 
-// appendProtobufList appends a page.
-func (s *Server) appendProtobufList(b []byte, from int, states []state, version uint64) []byte {
-	meta, err := s.metaOf(from+len(states), version).Marshal()
+func (s *Server) appendProtobufList(b []byte, p *page) []byte {
+	meta, err := p.meta.Marshal()
 	if err != nil {
 		panic("BUG: encode list metadata: " + err.Error())
 	}
@@ -66,10 +65,10 @@ func (s *Server) appendProtobufList(b []byte, from int, states []state, version 
 	defer scratch.Put(scratched)
 	list := protowire.AppendTag((*scratched)[:0], listMetadata, protowire.BytesType)
 	list = protowire.AppendBytes(list, meta)
-	for i, state := range states {
+	for i, state := range p.states {
 		list = protowire.AppendTag(list, listItems, protowire.BytesType)
 		at := len(list)
-		list = insertLength(s.pods.appendProtobuf(list, from+i, state), at)
+		list = insertLength(s.pods.appendProtobuf(list, p.from+i, state), at)
 	}
 	*scratched = list
 	return appendEnvelope(b, "PodList", list)

@@ -25,6 +25,7 @@ func NewServer(pods *Pods) *Server { return &Server{pods: pods, store: newStore(
 // Paths of the server.
 const (
 	podsPath       = "/api/v1/pods"
+	namespacesPath = "/api/v1/namespaces/"
 	authentication = "/apis/authentication.k8s.io/v1"
 	authorization  = "/apis/authorization.k8s.io/v1"
 )
@@ -52,6 +53,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusMethodNotAllowed, "MethodNotAllowed")
 	case r.URL.Query().Get("watch") != "" && strings.HasSuffix(r.URL.Path, "/pods"):
 		s.watch(w, r)
+	case nothing(r) && r.URL.Query().Get("resourceVersionMatch") == "Exact":
+		s.one(w, r)
 	case nothing(r):
 		s.nothing(w, r)
 	case r.URL.Path == podsPath:
@@ -76,10 +79,13 @@ func (s *Server) reviewToken(w http.ResponseWriter, r *http.Request) {
 		`"status":{"authenticated":true,"user":{"username":%q,"groups":["system:authenticated"]}}}`+"\n", review.Spec.Token)
 }
 
-// nothing reports whether a request selects a name that no object has.
+// nothing reports whether a request selects objects by name. The facade then selects a name that no object has, except
+// at an exact version.
 func nothing(r *http.Request) bool {
-	return strings.HasPrefix(r.URL.Query().Get("fieldSelector"), "metadata.name=")
+	return strings.HasPrefix(r.URL.Query().Get("fieldSelector"), nameSelector)
 }
+
+const nameSelector = "metadata.name="
 
 // nothing responds with an empty list of pods or of events.
 func (s *Server) nothing(w http.ResponseWriter, r *http.Request) {

@@ -1,6 +1,7 @@
 package simulated
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -9,7 +10,7 @@ import (
 type store struct {
 	mu      sync.Mutex // guards all below
 	version uint64
-	changes map[int]state
+	changes map[int][]state // states of each changed pod, the newest last
 	events  []event
 	changed chan struct{} // closed and replaced by every event
 }
@@ -21,7 +22,7 @@ type event struct {
 }
 
 func newStore(pods int) *store {
-	return &store{version: firstVersion + uint64(pods), changes: map[int]state{}, changed: make(chan struct{})}
+	return &store{version: firstVersion + uint64(pods), changes: map[int][]state{}, changed: make(chan struct{})}
 }
 
 // now returns the current resourceVersion.
@@ -36,8 +37,9 @@ func (s *store) update(pod int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.version++
-	s.changes[pod] = state{version: s.version, stamp: time.Now().UnixNano()}
-	s.events = append(s.events, event{pod: pod, state: s.changes[pod]})
+	changed := state{version: s.version, stamp: time.Now().UnixNano()}
+	s.changes[pod] = append(s.changes[pod], changed)
+	s.events = append(s.events, event{pod: pod, state: changed})
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
@@ -48,12 +50,26 @@ func (s *store) states(from, to int) ([]state, uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range all {
-		all[i] = state{version: firstVersion + uint64(from+i)}
-		if changed, ok := s.changes[from+i]; ok {
-			all[i] = changed
-		}
+		all[i] = s.at(from+i, s.version)
 	}
 	return all, s.version
+}
+
+// stateAt returns the state of a pod at a version, which is at least firstVersion plus the number of pods.
+func (s *store) stateAt(pod int, version uint64) state {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.at(pod, version)
+}
+
+// at does the work of stateAt. The caller holds mu.
+func (s *store) at(pod int, version uint64) state {
+	for _, changed := range slices.Backward(s.changes[pod]) {
+		if changed.version <= version {
+			return changed
+		}
+	}
+	return state{version: firstVersion + uint64(pod)}
 }
 
 // after returns the events after a version, and a channel that is closed with the next event.

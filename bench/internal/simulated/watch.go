@@ -4,7 +4,9 @@ import (
 	_ "embed"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,8 +22,8 @@ const tableBegin = `{"kind":"Table","apiVersion":"meta.k8s.io/v1",`
 const (
 	// bookmarkEvery is the interval of bookmarks.
 	bookmarkEvery = 30 * time.Second
-	// progressWatch is the maximum timeout, in seconds, of a watch that receives a bookmark with the current version
-	// immediately.
+	// progressWatch is the maximum timeout, in seconds, of a watch that receives a bookmark immediately: with the
+	// current version, after the events up to this version.
 	progressWatch = 5
 )
 
@@ -37,16 +39,14 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	f, contentType := s.framesFor(r)
 	w.Header().Set("Content-Type", contentType)
 	var b []byte
-	switch initial := query.Get("sendInitialEvents") != ""; {
-	case initial && nothing(r):
-		b = f.bookmark(b, s.store.now(), initial)
-		version = s.store.now()
-	case initial:
+	initial := query.Get("sendInitialEvents") != ""
+	if initial && !nothing(r) {
 		refuse(w, http.StatusUnprocessableEntity, "Invalid")
 		return
-	case seconds <= progressWatch:
+	}
+	marked := !initial && seconds > progressWatch
+	if !marked && (version == 0 || nothing(r)) {
 		version = s.store.now()
-		b = f.bookmark(b, version, initial)
 	}
 	for {
 		var changed <-chan struct{}
@@ -54,8 +54,13 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 			var events []event
 			events, changed = s.store.after(version)
 			for _, e := range events {
-				b, version = f.event(b, e), e.state.version
+				if version = e.state.version; s.selects(query, e.pod) {
+					b = f.event(b, e)
+				}
 			}
+		}
+		if !marked {
+			b, marked = f.bookmark(b, version, initial), true
 		}
 		if _, err := w.Write(b); err != nil {
 			return
@@ -73,6 +78,14 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 }
+
+// selects reports whether a watch selects a pod. The only selector that it knows is spec.nodeName.
+func (s *Server) selects(query url.Values, pod int) bool {
+	node, ok := strings.CutPrefix(query.Get("fieldSelector"), nodeSelector)
+	return !ok || node == s.pods.Node(pod)
+}
+
+const nodeSelector = "spec.nodeName="
 
 // frames encodes the events of one watch.
 type frames interface {

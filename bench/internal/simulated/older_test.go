@@ -1,0 +1,80 @@
+package simulated
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// received opens a progress watch and returns its first events, each as its type and resourceVersion.
+func received(t *testing.T, s http.Handler, query string, events int) (got []string) {
+	t.Helper()
+	web := httptest.NewServer(s)
+	defer web.Close()
+	response, err := web.Client().Get(web.URL + "/api/v1/pods?watch=1&timeoutSeconds=3&" + query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	frames := json.NewDecoder(response.Body)
+	for range events {
+		var frame struct {
+			Type   string
+			Object corev1.Pod
+		}
+		if err := frames.Decode(&frame); err != nil {
+			t.Fatalf("after %q: %v", got, err)
+		}
+		got = append(got, frame.Type+" "+frame.Object.ResourceVersion)
+	}
+	return got
+}
+
+// A progress watch receives the events after its version, and then a bookmark with the current version.
+func TestProgressWatchReceivesEarlierEvents(t *testing.T) {
+	s := server(t)
+	before := s.store.now()
+	s.store.update(1)
+	s.store.update(2)
+	version := fmt.Sprintf("resourceVersion=%d", before)
+	for query, want := range map[string]string{
+		version: fmt.Sprintf("MODIFIED %d, MODIFIED %d, BOOKMARK %d", before+1, before+2, before+2),
+		version + "&fieldSelector=spec.nodeName%3D" + s.pods.Node(2): fmt.Sprintf("MODIFIED %d, BOOKMARK %d", before+2, before+2),
+		version + "&fieldSelector=spec.nodeName%3Dother":             fmt.Sprintf("BOOKMARK %d", before+2),
+		version + "&fieldSelector=metadata.name%3Dnobody":            fmt.Sprintf("BOOKMARK %d", before+2),
+		"resourceVersion=0": fmt.Sprintf("BOOKMARK %d", before+2),
+	} {
+		if got := strings.Join(received(t, s, query, strings.Count(want, ",")+1), ", "); got != want {
+			t.Errorf("%s: got %s, want %s", query, got, want)
+		}
+	}
+}
+
+// A list of one pod at an older version has the pod before its later changes.
+func TestOnePodAtAnOlderVersion(t *testing.T) {
+	s := server(t)
+	initial := s.store.now()
+	s.store.update(7)
+	s.store.update(7)
+	namespace, name := s.pods.Name(7)
+	path := "/api/v1/namespaces/" + namespace + "/pods?fieldSelector=metadata.name%3D" + name +
+		"&resourceVersionMatch=Exact&resourceVersion="
+	for version, want := range map[uint64]uint64{initial: firstVersion + 7, initial + 1: initial + 1, initial + 2: initial + 2} {
+		var list corev1.PodList
+		if err := json.Unmarshal(get(t, s, fmt.Sprint(path, version), "application/json", http.StatusOK), &list); err != nil {
+			t.Fatal(err)
+		}
+		if len(list.Items) != 1 || list.Items[0].Name != name || list.Items[0].Namespace != namespace ||
+			list.Items[0].ResourceVersion != fmt.Sprint(want) || list.ResourceVersion != fmt.Sprint(version) {
+			t.Errorf("at %d: got %+v, want the pod at %d", version, list, want)
+		}
+	}
+	for _, version := range []uint64{initial - 1, initial + 3} {
+		get(t, s, fmt.Sprint(path, version), "application/json", http.StatusGone)
+	}
+}

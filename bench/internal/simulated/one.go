@@ -1,0 +1,27 @@
+package simulated
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// one responds with a list of one pod, selected by name, as it was at an exact resourceVersion.
+func (s *Server) one(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	namespace := strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, namespacesPath), "/pods")
+	name := strings.TrimPrefix(query.Get("fieldSelector"), nameSelector)
+	version, err := strconv.ParseUint(query.Get("resourceVersion"), 10, 64)
+	pod, ok := s.pods.named(namespace, name)
+	switch oldest := firstVersion + uint64(s.pods.Len()); {
+	case err != nil || !ok:
+		refuse(w, http.StatusNotFound, "NotFound") // the facade sends no such request
+	case version < oldest || version > s.store.now():
+		refuse(w, http.StatusGone, "Expired")
+	default:
+		s.respond(w, r, &page{from: pod, states: []state{s.store.stateAt(pod, version)},
+			meta: &metav1.ListMeta{ResourceVersion: strconv.FormatUint(version, 10)}})
+	}
+}
