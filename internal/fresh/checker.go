@@ -88,7 +88,7 @@ func (c *Checkers) Checker(o Options) *Checker {
 	return checker
 }
 
-// Changed records that a change was written to the lane. Only one goroutine calls Changed.
+// Changed records that a change was written to the lane. Calls of Changed must not overlap.
 func (c *Checker) Changed(rv cache.RV) {
 	now := time.Now()
 	c.rate.note(now)

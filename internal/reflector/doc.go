@@ -51,9 +51,9 @@
 // lanes share, of packing, and of stopping replaced lanes.
 //
 // A Reflector owns the goroutines of its writer, its freshness checks and its reads of older events, and waits for them
-// when it is stopped. The writer owns goroutines that read its stream, fetch pages of lists, decode the journal and log
-// the progress. If a disk hangs, the goroutine that searches the journal outlives the writer. A reader that leaves does
-// not cancel a request that other readers wait for.
+// when it is stopped. The writer owns goroutines that read its stream and write the steps of it, fetch pages of lists,
+// decode the journal, and log the progress. If a disk hangs, the goroutine that searches the journal outlives the
+// writer. A reader that leaves does not cancel a request that other readers wait for.
 //
 // The package serves no client, and never checks a client's permissions. The caller must authorize a request before it
 // uses a Reflector.

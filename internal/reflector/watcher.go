@@ -3,18 +3,14 @@ package reflector
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"time"
 
 	"go.uber.org/zap"
 
-	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/fresh"
 )
-
-const stepsAhead = 256
 
 // settled is how long a watch without events must be open before the upstream counts as reachable.
 const settled = time.Second
@@ -132,38 +128,34 @@ func (w *watcher) resume(ctx context.Context, e *epoch, regular bool) (*stream, 
 }
 
 // apply writes the steps of a stream, and of progress watches, into the lane until the stream ends. Another goroutine
-// reads the stream, so that reading and writing overlap. The other goroutine has ended when apply returns.
+// reads the stream and writes its steps. It has ended when apply returns. With one goroutine for reads and one for
+// writes, the two would overlap, but handing over a step takes a tenth of the processor time of an event.
 func (w *watcher) apply(ctx context.Context, e *epoch, s *stream) error {
-	ctx, cancel := context.WithCancel(ctx)
-	steps, failed, cut := make(chan step, stepsAhead), make(chan error, 1), make(chan struct{})
+	in, failed, ended := newStepWriter(w, e), make(chan error, 1), make(chan struct{})
 	go func() {
-		defer close(cut)
-		failed <- pump(ctx, s, steps)
+		defer close(ended)
+		failed <- in.writeAll(s)
 	}()
-	defer func() { s.close(); cancel(); <-cut }()
+	defer func() { s.close(); <-ended }()
 	quiet := time.NewTimer(settled)
 	defer quiet.Stop()
-	silence, look := newSilence(), time.NewTicker(silenceEvery)
+	look := time.NewTicker(silenceEvery)
 	defer look.Stop()
 	doubted := w.checker.Doubted()
 	for {
 		var err error
 		select {
-		case st := <-steps:
-			silence.note(st.kind)
-			err = w.write(e, st)
 		case st := <-w.lane.progressWatched:
-			err = w.write(e, st)
-		case err := <-failed:
-			return errors.Join(w.rest(e, steps), err)
+			err = in.write(st)
+		case err = <-failed:
 		case err = <-w.lane.wrong:
 		case <-doubted:
 			err = contradiction(w.checker)
 		case <-quiet.C:
 			w.lane.receives()
 		case <-look.C:
-			if silence.isTooLong() && len(steps) == 0 {
-				w.lane.receivesNothing(silence.received)
+			if received, silent := in.silence(); silent {
+				w.lane.receivesNothing(received)
 				err = errSilent
 			}
 		case <-ctx.Done():
@@ -173,73 +165,4 @@ func (w *watcher) apply(ctx context.Context, e *epoch, s *stream) error {
 			return err
 		}
 	}
-}
-
-// rest writes the steps that were read before a stream ended. These steps are still valid.
-func (w *watcher) rest(e *epoch, steps <-chan step) error {
-	for {
-		select {
-		case st := <-steps:
-			if err := w.write(e, st); err != nil {
-				return err
-			}
-		default:
-			return nil
-		}
-	}
-}
-
-func pump(ctx context.Context, s *stream, steps chan<- step) error {
-	for {
-		st, err := s.next()
-		if err != nil {
-			return err
-		}
-		st.frame = nil // the stream reuses the bytes
-		select {
-		case steps <- st:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// write applies one step. It drops a change that the lane already has, because a progress watch and the lane's watch
-// may both deliver it. It also drops steps of a progress watch of an earlier epoch.
-func (w *watcher) write(e *epoch, st step) error {
-	switch {
-	case st.by != e.listWatch:
-		return nil
-	case e.shape.Reprinted(st.columns):
-		return errReprinted
-	}
-	if err := w.advance(st); errors.Is(err, cache.ErrOutOfOrder) {
-		return nil
-	} else if err != nil {
-		return fmt.Errorf("apply event: %w", err)
-	}
-	if st.kind == stepChange {
-		w.checker.Changed(st.rv)
-		w.lane.receivesChange()
-		return nil
-	}
-	w.lane.receives()
-	return nil
-}
-
-// advance applies a step to the lane. It returns ErrOutOfOrder if the lane already has the step.
-func (w *watcher) advance(st step) error {
-	if st.kind == stepChange {
-		return w.lane.Cache.Apply(st.change)
-	}
-	w.lane.marked.Store(true)
-	at, err := w.lane.Cache.Position()
-	if err != nil {
-		return err
-	}
-	if at >= st.rv {
-		return cache.ErrOutOfOrder
-	}
-	w.lane.Cache.Progress(st.rv)
-	return nil
 }
