@@ -34,7 +34,7 @@ func (d *draft) follow(upTo int64) bool {
 		if e == nil || d.epoch.end() != nil {
 			return false
 		}
-		if e.audience != toFormerSelectors { // otherwise the same change follows again as toOtherSelectors
+		if e.audience != toFormerSelectors { // a change toFormerSelectors follows again as toOtherSelectors
 			d.index = d.after(e.before, e.now)
 		}
 	}

@@ -43,7 +43,7 @@ type entry struct {
 	before, now *Object
 	state       *State                 // State after the event, or after the lost window that the event is in
 	lostAfter   RV                     // RV where the event's lost window begins; 0 if the event is in none
-	deleted     atomic.Pointer[Object] // object that watchers receive with DELETED; nil until one needs it
+	deleted     atomic.Pointer[Object] // object that watchers receive with DELETED; nil until a watcher needs it
 	charged     atomic.Int64           // bytes of the event in history.bytes
 	at          int64                  // time of the event, in milliseconds since 1970
 	notified    atomic.Int32           // number of watchers that the feeds have notified of the event

@@ -14,7 +14,7 @@ import (
 type Options struct {
 	// Scope says whether the lane's objects are namespaced.
 	Scope selectors.Scope
-	// Indexes are maintained in addition to the key order.
+	// Indexes are the properties by which the lane orders its objects in addition to their keys.
 	Indexes []Index
 	// ReadFromEtcd says that the upstream has no watch cache for the resource. Then several deletions may have the same
 	// RV (semantics 4.4).

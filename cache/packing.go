@@ -48,7 +48,7 @@ type learned struct {
 type Filling struct {
 	lane  *Lane
 	loose []*Object // objects that wait for a dictionary
-	bytes int64     // size of the loose objects
+	bytes int64     // size of the loose objects in bytes
 	tries int       // attempts to make a dictionary
 	by    *wire.Packer
 	taken int64    // result of Memory

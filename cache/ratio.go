@@ -15,7 +15,7 @@ const (
 	fallen = 2
 )
 
-// shrinkage is how much recently packed objects shrank. Older objects count less.
+// shrinkage measures how much recently packed objects shrank. Older objects count less.
 type shrinkage struct {
 	objects       int
 	plain, packed int64

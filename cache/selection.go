@@ -18,7 +18,7 @@ type Selection struct {
 	candidates iter.Seq[Run]
 	by         *demand // measured use of the candidates' index if the lane has built it, else nil
 	indexed    bool    // whether the candidates come from an index
-	limit      int     // maximum of Selected; 0 means none
+	limit      int     // maximum of Selected; 0 means no limit
 	more       bool    // whether candidates follow after the limit
 }
 
