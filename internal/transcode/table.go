@@ -24,7 +24,7 @@ type message struct {
 }
 
 type field struct {
-	name   string // in JSON; empty if JSON inlines the nested message
+	name   string // name in JSON; empty if JSON inlines the nested message
 	number int32
 	of     kind
 	nested *message // for kind nested
