@@ -49,8 +49,9 @@ func (b *Body) Write(p []byte) (int, error) {
 	return b.member.Write(p)
 }
 
-// Remembers reports whether the result of a selector should be cached as precompressed runs: if the body may be
-// compressed, and the user has sent the same selector before. The caller then sets Run.Selector.
+// Remembers reports whether the body should cache the result of a selector as precompressed runs. This is so if the
+// body may be compressed, and the user has sent the same selector before. The caller then sets Run.Selector. Remembers
+// also records the selector for later requests.
 func (b *Body) Remembers(asked SelectorUse) bool {
 	return b.precompressed != nil && b.precompressed.repeated(asked)
 }

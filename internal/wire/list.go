@@ -30,8 +30,8 @@ type ListStyle interface {
 	AppendTail(dst []byte, meta ListMeta, content Content) []byte
 }
 
-// MeasuredStyle is a ListStyle whose head contains the total length of the items. Therefore all items are measured
-// before the first item is written.
+// MeasuredStyle is a ListStyle whose head contains the total length of the items. Therefore WriteList measures all
+// items before it writes the first item.
 type MeasuredStyle interface {
 	ListStyle
 	// Len returns the number of bytes that AppendItem appends for an item. Separator must return "".
@@ -126,7 +126,7 @@ func (b *Body) WriteList(list List) error {
 }
 
 func (l *listWriter) measured(style MeasuredStyle) error {
-	var runs []Run // precompressed text is not retained, so that it can be evicted while a slow client reads
+	var runs []Run // without the precompressed text, which the cache can then evict while a slow client reads
 	total := 0
 	for run := range l.list.Runs {
 		runs = append(runs, run)

@@ -58,7 +58,7 @@ func (s *Scanner) Peek() byte {
 	return s.Data[s.Pos]
 }
 
-// Expect consumes one byte.
+// Expect consumes white space and then the byte c. It fails if another byte comes next.
 func (s *Scanner) Expect(c byte) error {
 	if s.Peek() != c {
 		return s.Fail(fmt.Sprintf("expected %q", c))
