@@ -2,9 +2,10 @@
 // changes: of all objects of some resources between two moments, or of one object over time. They need no server.
 //
 // A change lists the fields that differ, except fields that only reflect other changes: metadata.managedFields,
-// metadata.resourceVersion, metadata.generation, and kubectl's annotation with the last applied configuration. A change
-// of only these fields is not printed, unless the package cannot read the kind's other fields. Elements of lists of
-// objects are compared by their name or another key. An inserted element then does not change the elements after it.
+// metadata.resourceVersion, metadata.generation, and kubectl's annotation with the last applied configuration. The
+// package does not print a change of only these fields, unless it cannot read the kind's other fields. The package
+// compares the elements of a list of objects by their name or another key. An inserted element then does not change the
+// elements after it.
 //
 // The package promises:
 //   - A period in which the journal may lack events is printed as a hole. At the end of the journal, a hole is

@@ -19,8 +19,8 @@ type column struct {
 
 type tableFormat struct {
 	columns []column
-	// gathers says whether holes with the same note are shown in one line. It must be false if lines are in the order
-	// of time.
+	// gathers says whether the table shows holes with the same note in one line. It must be false if the lines are in the
+	// order of time.
 	gathers bool
 }
 
