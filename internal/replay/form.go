@@ -45,7 +45,8 @@ func (s *served) form(resource upstream.Resource, id journal.Identity, e wire.En
 	return f, s.represent(f, e)
 }
 
-// represent sets how recorded objects are read, and the parts of responses that were recorded with them.
+// represent completes the form of objects that the replay serves in the recorded encoding. It sets their reader, and
+// the columns and the bookmark that were recorded with them.
 func (s *served) represent(f *form, e wire.Encoding) (err error) {
 	reader := f.about.Reader(e, f.of.Accept)
 	f.reading = asRecorded{reader}
