@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// draft is an index that is not in a State yet. The events before position seq are applied to it.
+// draft is an index that is not in a State yet. It contains the events before position seq.
 type draft struct {
 	index
 	epoch *epoch

@@ -152,7 +152,7 @@ func (h *history) recharge(seq int64) {
 	h.charge(w.segments[(seq-w.first)/segmentSize], cost-e.charged.Swap(cost))
 }
 
-// trim drops full segments in which no event is to be kept.
+// trim drops the oldest full segments, as long as h.keep keeps none of their events.
 func (h *history) trim(now time.Time) { h.trimTo(h.keep, now) }
 
 func (h *history) trimTo(keep retention, now time.Time) {
@@ -183,7 +183,7 @@ func (h *history) clear(last *State) {
 	h.bytes.Store(0)
 }
 
-// dropped marks the bytes of a segment that history has dropped. Nothing more is charged to such a segment.
+// dropped marks the bytes of a segment that history has dropped. charge adds nothing to such a segment.
 const dropped = -1 << 62
 
 func (h *history) charge(seg *segment, cost int64) {

@@ -20,7 +20,7 @@ type indexer struct {
 	writes   meter // number of recent events, each of which costs an edit per index
 	applied  uint64
 	building bool
-	resting  time.Time // time before which nothing is built
+	resting  time.Time // time before which the indexer builds nothing
 	closed   bool
 	running  sync.WaitGroup
 }
@@ -47,7 +47,7 @@ type demand struct {
 	saved    meter // comparisons without a match that an index saves or would save
 }
 
-// mostDemands is the maximum number of properties whose demand is measured.
+// mostDemands is the maximum number of properties whose demand the indexer measures.
 const mostDemands = 64
 
 func (x *indexer) init(l *Lane) {

@@ -11,7 +11,7 @@ const (
 	judged = 512
 	// lasting is the minimum lifetime of a dictionary.
 	lasting = 10 * time.Minute
-	// fallen is the growth factor of the ratio of packed to plain bytes at which another dictionary is made.
+	// fallen is the factor by which the ratio of packed to plain bytes grows before Lane.Pack makes another dictionary.
 	fallen = 2
 )
 
