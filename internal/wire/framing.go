@@ -21,8 +21,8 @@ func (e *FrameTooLargeError) Error() string {
 	return fmt.Sprintf("watch frame exceeds %d bytes", e.Limit)
 }
 
-// Framing defines how the frames of a watch are delimited, and how they are sent as websocket messages. A string is
-// sent as a text message, bytes as a binary message (semantics 4.6, 4.7).
+// Framing defines how the frames of a watch are delimited, and how they are sent as websocket messages. The facade
+// sends a string as a text message, and bytes as a binary message (semantics 4.6, 4.7).
 type Framing interface {
 	// Reader returns a reader of the frames of a stream. Each frame has at most limit bytes.
 	Reader(stream io.Reader, limit int) FrameReader

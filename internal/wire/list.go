@@ -67,7 +67,8 @@ type Run struct {
 	Selector *Selector
 }
 
-// Selector selects items for lists with precompressed runs. It is not evaluated for runs that are in the cache.
+// Selector selects items for lists with precompressed runs. WriteList does not evaluate it for runs that are in the
+// cache.
 type Selector struct {
 	// Name identifies the selector. Selectors with equal names select the same items of a page.
 	Name unique.Handle[string]
@@ -106,7 +107,7 @@ type List struct {
 	Meta           ListMeta
 	// Now is the time that ages in the list are relative to.
 	Now time.Time
-	// Runs are the runs of all items, in order. They are read once.
+	// Runs are the runs of all items, in order. WriteList reads them once.
 	Runs iter.Seq[Run]
 }
 

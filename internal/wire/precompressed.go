@@ -13,9 +13,9 @@ import (
 )
 
 // Precompressed caches precompressed runs for all lanes. A precompressed run is the compressed text of a part of a page
-// (Run), in one representation and for one kind of body. It is made on first use, once for all concurrent callers. It
-// is dropped with its page. When all runs together exceed the budget, the least recently used runs are evicted. Safe
-// for concurrent use; lookups take no lock.
+// (Run), in one representation and for one kind of body. The first caller makes it, once for all concurrent callers.
+// The cache drops it with its page. When all runs together exceed the budget, the cache evicts the least recently used
+// runs. Safe for concurrent use; lookups take no lock.
 type Precompressed struct {
 	budget int64
 	bound  atomic.Int64 // current maximum in bytes: the budget, or less after Yield

@@ -23,7 +23,7 @@ func (e *MalformedError) Error() string {
 }
 
 // Scanner reads JSON without decoding it. It accepts the same input as encoding/json, except for maxDepth. It validates
-// skipped values, too, because they are sent to clients unchanged and scanned again. Its methods fail with a
+// skipped values, too, because the facade sends them to clients unchanged and scans them again. Its methods fail with a
 // *MalformedError. Used by one goroutine.
 type Scanner struct {
 	Data   []byte
