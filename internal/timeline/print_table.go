@@ -24,7 +24,7 @@ type tableFormat struct {
 	gathers bool
 }
 
-// manyHoles is the minimum number of holes that are combined in one line.
+// manyHoles is the minimum number of holes that gather combines in one line.
 const manyHoles = 4
 
 // The columns of both commands. The last column shows the period of a hole.
