@@ -10,8 +10,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// form says how the objects of a lane are read and represented. A lane gets another form when the recorded identity
-// changes, for example with another version of kube-apiserver or another definition. Immutable.
+// form says how the replay reads and represents the objects of a lane. A lane gets another form when the recorded
+// identity changes, for example with another version of kube-apiserver or another definition. Immutable.
 type form struct {
 	of       journal.Identity
 	about    *reflector.Description

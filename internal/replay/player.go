@@ -30,7 +30,7 @@ type recording struct {
 	lost  bool  // whether the lane has a warning
 }
 
-// player applies the recorded steps to the lanes. Its methods are called by one goroutine.
+// player applies the recorded steps to the lanes. One goroutine calls its methods.
 type player struct {
 	recordings []*recording
 	clock      *clock
