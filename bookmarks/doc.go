@@ -19,8 +19,8 @@
 // # What
 //
 // A bookmark is an empty object of the watched kind that has a resourceVersion. The fields of an empty object depend on
-// the kind's Go type. A Template is therefore learned from a bookmark of the upstream, and then renders bookmarks at
-// any resourceVersion.
+// the kind's Go type. Learn therefore makes a Template from a bookmark of the upstream. The Template renders bookmarks
+// at any resourceVersion.
 //
 // The package starts no goroutine and no timer, and takes no lock. From this module it imports only the JSON scanner.
 package bookmarks

@@ -79,8 +79,8 @@ func annotations(all []string) string {
 	return `"annotations":{` + strings.Join(slices.Sorted(slices.Values(all)), ",") + `}`
 }
 
-// ends returns metadata in the order of the style. In either style, p.between is placed between resourceVersion and
-// annotations.
+// ends returns the text of a bookmark before and after the digits of its resourceVersion. The argument is the result of
+// annotations. In either style, p.between is placed between resourceVersion and annotations.
 func (p *parts) ends(annotated string) ends {
 	const open, closing = `"resourceVersion":"`, `"`
 	if p.style == Custom {

@@ -12,9 +12,9 @@ import (
 type anchor struct {
 	by       anchorKind
 	property selectors.Property // for byValue and byPresence
-	shards   selectors.ShardKey // byShard: the field that is hashed
-	// values holds what the feed accepts for each kind. byKey: one object key. byValue: values of the property, none if
-	// no object can match. byShard: prefixes of hashes (type beginning).
+	shards   selectors.ShardKey // for byShard: the field whose hash decides
+	// values are the values that the feed accepts. For byKey, this is one object key. For byValue, these are values of the
+	// property; without values, no object can match. For byShard, these are prefixes of hashes (type beginning).
 	values []string
 }
 

@@ -2,7 +2,8 @@ package cache
 
 import "github.com/listfacade/listfacade/internal/wire"
 
-// gatherAt makes gather run when partly unused blocks take an eighth of the memory of the State's objects.
+// gatherAt limits how often objects are moved: gather moves objects only when the partly unused blocks take at least
+// 1/gatherAt of the memory of the State's objects.
 const gatherAt = 8
 
 // leaves records that neither the State nor history contains the object any more. The object's bytes may share a block
@@ -74,8 +75,8 @@ func (l *Lane) move(objects []*Object) {
 	}
 }
 
-// alone copies the changed objects that are packed out of the memory blocks of the new list. The State already contains
-// most other objects of the list, so without the copies their blocks would stay in memory.
+// alone moves the packed objects of the changes from the blocks of the new list to their own memory. The State keeps
+// its own copies of the list's other objects. The blocks of the list can therefore be freed.
 func (c *comparison) alone() {
 	for _, d := range c.changes {
 		if !d.now.Item().Packed() {

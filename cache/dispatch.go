@@ -3,7 +3,8 @@ package cache
 // The dispatcher is a goroutine of an epoch that runs while feeds lack events that history has. The writer only starts
 // the dispatcher, so the writer's work does not depend on the number of feeds and their selectors.
 
-// written starts the dispatcher, unless it is running. The caller holds Lane.writing.
+// written makes s the State to which the dispatcher brings the feeds. It starts the dispatcher, unless it is running.
+// The caller holds Lane.writing.
 func (e *epoch) written(s *State) {
 	e.newest.Store(s)
 	if e.dispatching.CompareAndSwap(false, true) {

@@ -34,8 +34,9 @@
 //
 // Write: Lane.Apply builds the next State from the current one. It copies only the changed pages and the slices that
 // lead to them. It appends the event to history, publishes the State, and starts the dispatcher. The dispatcher finds
-// the feeds that the event may concern, evaluates the predicate of each once, and appends the event to those that it
-// concerns. The writer therefore evaluates no predicates, and watchers of one feed share the result.
+// the feeds that the event may concern, and evaluates the predicate of each of them once. It appends the event to the
+// feeds whose predicate selects the object before or after the event. The writer therefore evaluates no predicates, and
+// watchers of one feed share the result.
 //
 // Feeds without an anchor are compared with every event. They follow history separately (follower), because feeds
 // with an anchor must not wait for them.
@@ -50,7 +51,7 @@
 //
 // # Invariants
 //
-// Code and tests cite the invariants by number. Each number is named by a test.
+// Code and tests cite the invariants by number. At least one test names each number.
 //
 //	I1   A published RV never decreases within an epoch.
 //	I2   States, pages, objects and events are immutable. Packing may replace the stored bytes of an object, but not
@@ -77,14 +78,14 @@
 // goroutine that builds an index. Lane.Close waits for both. The package starts no other goroutine: Lane.Pack runs on
 // the caller's goroutine and returns soon after the lane is closed.
 //
-// Writers (among them Vouch and the build of an index) exclude each other with the mutex Lane.writing. Work on a
-// complete list is done before taking this mutex, because readers wait for it in Vouch.
+// Writers (among them Vouch and the build of an index) exclude each other with the mutex Lane.writing. A writer
+// processes a complete list before it takes this mutex, because Vouch takes the mutex for readers.
 //
 // Reading a State takes no lock. After a read, the reader only tries to take the indexer's lock and never waits for it.
 // Two locks are held for a short time. The writer and readers that wait for an RV share the lock of the lane's waiters.
 // The dispatcher and readers that open or close a watcher share the lock of the epoch's feeds. The writer takes the
-// lock of the feeds only to end an epoch or to wake watchers after a replay. A bounded number of predicates is
-// evaluated under this lock at a time. Code that holds either lock never blocks, calls back or encodes.
+// lock of the feeds only to end an epoch or to wake watchers after a replay. The dispatcher evaluates a bounded number
+// of predicates before it releases this lock. Code that holds either lock never blocks, calls back or encodes.
 //
 // Packing first takes the lock Lane.packing. It takes Lane.writing only to exchange some pointers and to read the
 // bounds of history.

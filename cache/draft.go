@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// draft is an index that is not in a State yet. The events before position seq are applied to it.
+// draft is an index that is not in a State yet. It contains the events before position seq.
 type draft struct {
 	index
 	epoch *epoch
@@ -34,7 +34,7 @@ func (d *draft) follow(upTo int64) bool {
 		if e == nil || d.epoch.end() != nil {
 			return false
 		}
-		if e.audience != toFormerSelectors { // otherwise the same change follows again as toOtherSelectors
+		if e.audience != toFormerSelectors { // a change toFormerSelectors follows again as toOtherSelectors
 			d.index = d.after(e.before, e.now)
 		}
 	}

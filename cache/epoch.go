@@ -37,7 +37,7 @@ func (e *epoch) begin(s *State) {
 }
 
 // finish ends the epoch after its last State. Readers may continue to use its States. A relist also clears the history,
-// because slow watchers must not send events that the new epoch may contradict. The reason is stored first, so a
+// because slow watchers must not send events that the new epoch may contradict. finish stores the reason first, so a
 // watcher that finds the history cleared also finds the epoch ended.
 func (e *epoch) finish(last *State, reason error) {
 	e.ended.Store(&reason)

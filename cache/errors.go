@@ -31,7 +31,7 @@ type ExpiredError struct {
 	Oldest    RV // RV at which the reader could start
 }
 
-// Error returns the upstream's message in the ERROR event of a watch (semantics 4.1).
+// Error returns the message that kube-apiserver sends in the ERROR event of a watch (semantics 4.1).
 func (e *ExpiredError) Error() string {
 	return fmt.Sprintf("too old resource version: %d (%d)", e.Requested, e.Oldest)
 }
@@ -42,7 +42,7 @@ type TooLargeError struct {
 	Current   RV
 }
 
-// Error returns the upstream's message without the prefix "Timeout: ", which the Status adds.
+// Error returns kube-apiserver's message without the prefix "Timeout: ", which the Status adds.
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("Too large resource version: %d, current: %d", e.Requested, e.Current)
 }

@@ -35,11 +35,12 @@ const feedChunkSize = 44
 type feedChunk struct {
 	base    int64 // number of entries in earlier chunks
 	entries [feedChunkSize]occurrence
-	filled  atomic.Int32 // stored after the entry is in place
+	filled  atomic.Int32 // number of entries in place; stored after the entry
 	next    atomic.Pointer[feedChunk]
 }
 
-// offer appends an event to the feed if it concerns the predicate (semantics 4.4). feeds.mu must be held.
+// offer appends an event to the feed if the event concerns the predicate (semantics 4.4), and reports whether it does.
+// The caller holds feeds.mu.
 func (f *feed) offer(seq int64, e *entry) bool {
 	t, ok := e.meaning(f.predicate)
 	if ok {

@@ -3,8 +3,8 @@ package cache
 import "sync/atomic"
 
 // follower brings the events of history to feeds, in order. An epoch has two: one for feeds with an anchor and one for
-// feeds without. An event is offered to few feeds with an anchor, but to every feed without one. The former must not
-// wait for the latter. Fields that are not atomic are guarded by feeds.mu.
+// feeds without. An event is offered to few feeds with an anchor, but to every feed without one. Feeds with an anchor
+// must not wait for the others. Fields that are not atomic are guarded by feeds.mu.
 type follower struct {
 	feeds    int
 	next     int64         // position after the last event that was offered to the feeds, or is being offered
@@ -16,8 +16,8 @@ type follower struct {
 	at       *filing    // first feed still to evaluate in the current posting
 }
 
-// Limits of one round. After a round, the watchers of feeds that grew are woken, and feeds.mu is free for opening and
-// closing watchers. A round takes about 0.1 ms.
+// Limits of one round. At its end, a round wakes the watchers of the feeds that grew. Between rounds, other goroutines
+// can take feeds.mu to open and close watchers. A round takes about 0.1 ms.
 const (
 	eventsAtOnce    = 16  // events offered in a round
 	evaluatedAtOnce = 128 // feeds evaluated in a round
@@ -84,8 +84,8 @@ func (f *feeds) begin(w *follower, h *history) {
 	}
 }
 
-// lose moves the follower to position first, the oldest in history. Its feeds get an entry for position first-1. A
-// watcher that reads this entry finds its position expired (I6).
+// lose moves the follower to position first, the oldest in history. The follower's feeds get an entry for position
+// first-1. A watcher that reads this entry finds its position expired (I6).
 func (f *feeds) lose(w *follower, first int64) {
 	for _, d := range f.byPredicate {
 		if d.follower == w {

@@ -43,7 +43,7 @@ type entry struct {
 	before, now *Object
 	state       *State                 // State after the event, or after the lost window that the event is in
 	lostAfter   RV                     // RV where the event's lost window begins; 0 if the event is in none
-	deleted     atomic.Pointer[Object] // object that watchers receive with DELETED; nil until one needs it
+	deleted     atomic.Pointer[Object] // object that watchers receive with DELETED; nil until a watcher needs it
 	charged     atomic.Int64           // bytes of the event in history.bytes
 	at          int64                  // time of the event, in milliseconds since 1970
 	notified    atomic.Int32           // number of watchers that the feeds have notified of the event
@@ -152,7 +152,7 @@ func (h *history) recharge(seq int64) {
 	h.charge(w.segments[(seq-w.first)/segmentSize], cost-e.charged.Swap(cost))
 }
 
-// trim drops full segments in which no event is to be kept.
+// trim drops the oldest full segments, as long as h.keep keeps none of their events.
 func (h *history) trim(now time.Time) { h.trimTo(h.keep, now) }
 
 func (h *history) trimTo(keep retention, now time.Time) {
@@ -183,7 +183,7 @@ func (h *history) clear(last *State) {
 	h.bytes.Store(0)
 }
 
-// dropped marks the bytes of a segment that history has dropped. Nothing more is charged to such a segment.
+// dropped marks the bytes of a segment that history has dropped. charge adds nothing to such a segment.
 const dropped = -1 << 62
 
 func (h *history) charge(seg *segment, cost int64) {

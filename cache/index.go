@@ -92,8 +92,8 @@ func reindexed(indexes []index, before, now *Object) []index {
 	return next
 }
 
-// pageBytes is the cost in bytes of an index page without its entries: the Page, which the Go allocator rounds up to a
-// multiple of 16, the pointer to it, and its share of a chunk with the usual number of pages.
+// pageBytes is the cost in bytes of an index page without its entries. It consists of the Page (the Go allocator rounds
+// its size up to a multiple of 16), the pointer to the Page, and the share of a chunk with the usual number of pages.
 const pageBytes = int(unsafe.Sizeof(Page{})+15)&^15 + 8 + (int(unsafe.Sizeof(chunk{}))+8)/fill
 
 // bytes returns about how many bytes of memory the index takes without its objects, which belong to the State.
@@ -107,7 +107,8 @@ func (i *index) bytes() int64 {
 }
 
 // indexed returns p's candidates in a span. It uses the first index of Options.Indexes by which p selects. Otherwise it
-// uses the lane-built index with the fewest candidates, if these are fewer than the objects of the span.
+// uses the lane-built index with the fewest candidates, if these are fewer than the objects of the span. by is the
+// demand of a lane-built index, else nil.
 func (s *State) indexed(p *selectors.Predicate, span Span) (t *tree, in interval, by *demand) {
 	t, in = &s.objects, span.keys()
 	fewest := -1

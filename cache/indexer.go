@@ -15,24 +15,24 @@ type indexer struct {
 	lane  *Lane
 	terms indexTerms
 
-	mu       sync.Mutex // guards all fields below; if Lane.writing is also needed, it is taken first
+	mu       sync.Mutex // guards all fields below; taken after Lane.writing, if both are needed
 	demands  map[selectors.Property]*demand
 	writes   meter // number of recent events, each of which costs an edit per index
 	applied  uint64
 	building bool
-	resting  time.Time // time before which nothing is built
+	resting  time.Time // time before which the indexer builds nothing
 	closed   bool
 	running  sync.WaitGroup
 }
 
-// indexTerms says when an index is worth its cost. Costs are in objects compared.
+// indexTerms says when an index is worth its cost. The unit of costs is the comparison of one object.
 type indexTerms struct {
 	scans  float64       // cost of building an index, per object
 	fixed  float64       // fixed cost of an index
 	write  float64       // cost of updating the index for one event
 	least  int           // minimum number of comparisons without a match that a list reports
 	rest   time.Duration // minimum time between two builds
-	pause  time.Duration // minimum time between builds, in durations of a build; 100 means at most 1% of a CPU
+	pause  time.Duration // minimum rest after a build, in multiples of its duration; 100 means at most 1% of a CPU
 	most   int           // maximum number of indexes that the lane builds
 	budget int64         // the lane-built indexes take at most the memory of the objects divided by budget
 }
@@ -47,7 +47,7 @@ type demand struct {
 	saved    meter // comparisons without a match that an index saves or would save
 }
 
-// mostDemands is the maximum number of properties whose demand is measured.
+// mostDemands is the maximum number of properties whose demand the indexer measures.
 const mostDemands = 64
 
 func (x *indexer) init(l *Lane) {
@@ -55,7 +55,7 @@ func (x *indexer) init(l *Lane) {
 	x.demands = map[selectors.Property]*demand{}
 }
 
-// missed reports that a list with the predicate p compared this many objects of s without a match. It may start the
+// missed records that a list with the predicate p compared this many objects of s without a match. It may start the
 // build of an index.
 func (x *indexer) missed(s *State, p *selectors.Predicate, looked int) {
 	if looked < x.terms.least {
@@ -82,7 +82,7 @@ func (x *indexer) missed(s *State, p *selectors.Predicate, looked int) {
 	}
 }
 
-// used reports that the index of the demand d saved a reader of s this many comparisons.
+// used records that the index of the demand d saved a reader of s this many comparisons.
 func (x *indexer) used(s *State, d *demand, spared int) {
 	if !x.mu.TryLock() {
 		return

@@ -14,19 +14,19 @@ import (
 type Options struct {
 	// Scope says whether the lane's objects are namespaced.
 	Scope selectors.Scope
-	// Indexes are maintained in addition to the key order.
+	// Indexes are the properties by which the lane orders its objects in addition to their keys.
 	Indexes []Index
 	// ReadFromEtcd says that the upstream has no watch cache for the resource. Then several deletions may have the same
 	// RV (semantics 4.4).
 	ReadFromEtcd bool
-	// HistoryWindow is how long events are kept. The default is 10 minutes: more than the 5 minutes between two
+	// HistoryWindow is how long history keeps an event. The default is 10 minutes: more than the 5 minutes between two
 	// compactions of the upstream (semantics 2.3).
 	HistoryWindow time.Duration
-	// HistoryBytes limits the memory that only history keeps alive, in bytes. The default is 256 MiB. Events that
-	// kube-apiserver would keep are kept in any case: the events of the last 75 s, up to 102,400, and the last 100
-	// events (semantics 4.1). A lane with 1,000 events a second of 15 KB objects can therefore take 1.1 GB.
+	// HistoryBytes limits the memory that only history keeps alive, in bytes. The default is 256 MiB. In any case, history
+	// keeps the events that kube-apiserver would keep: the events of the last 75 s, up to 102,400, and the last 100 events
+	// (semantics 4.1). A lane with 1,000 events a second of 15 KB objects can therefore take 1.1 GB.
 	HistoryBytes int64
-	// Packing says which objects are kept compressed. By default none are.
+	// Packing says which objects the lane keeps compressed. By default, it compresses none.
 	Packing Packing
 }
 

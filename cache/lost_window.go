@@ -74,7 +74,7 @@ const mostVouched = 256
 // read at these RVs and may watch from them. The next event clears the list. Guarded by Lane.writing.
 type vouchedFor []RV
 
-// add inserts an RV. When there are too many, the smallest are dropped.
+// add inserts an RV. When there are too many, it drops the smallest.
 func (v *vouchedFor) add(rv, written RV) {
 	at, found := slices.BinarySearch(*v, rv)
 	if found {

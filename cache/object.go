@@ -10,7 +10,7 @@ import (
 
 // Object is one object at one RV, made by NewObject. It is immutable (I2).
 type Object struct {
-	// Attributes are used by States, predicates and indexes. Their Key sorts in the upstream's storage order.
+	// States, predicates and indexes use the Attributes. Their Key sorts in the upstream's storage order.
 	selectors.Attributes
 	// RV is the object's own metadata.resourceVersion.
 	RV   RV

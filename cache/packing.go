@@ -21,7 +21,7 @@ var DefaultPacking = Packing{From: 4 << 20, After: 5 * time.Second}
 const (
 	// sampled is the maximum number of objects that a dictionary is made from.
 	sampled = 300
-	// packedAtOnce is about how many items are exchanged under the writers' lock at a time.
+	// packedAtOnce is about how many items Lane.Pack exchanges under the writers' lock at a time.
 	packedAtOnce = 16
 )
 
@@ -48,7 +48,7 @@ type learned struct {
 type Filling struct {
 	lane  *Lane
 	loose []*Object // objects that wait for a dictionary
-	bytes int64     // size of the loose objects
+	bytes int64     // size of the loose objects in bytes
 	tries int       // attempts to make a dictionary
 	by    *wire.Packer
 	taken int64    // result of Memory

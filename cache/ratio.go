@@ -11,11 +11,11 @@ const (
 	judged = 512
 	// lasting is the minimum lifetime of a dictionary.
 	lasting = 10 * time.Minute
-	// fallen is the growth factor of the ratio of packed to plain bytes at which another dictionary is made.
+	// fallen is the factor by which the ratio of packed to plain bytes grows before Lane.Pack makes another dictionary.
 	fallen = 2
 )
 
-// shrinkage is how much recently packed objects shrank. Older objects count less.
+// shrinkage measures how much recently packed objects shrank. Older objects count less.
 type shrinkage struct {
 	objects       int
 	plain, packed int64

@@ -66,8 +66,8 @@ func (s *State) Chunk(p *selectors.Predicate, from string, limit int) Chunk {
 		Indexed: selection.indexed}
 }
 
-// narrow chooses where to look for p's matches: at one key, in an index, or in p's namespace. The third result is nil
-// unless the lane has built that index.
+// narrow returns the tree and the interval that contain all matches of p: one key, a part of an index, or p's
+// namespace. by is the demand of a lane-built index, else nil.
 func (s *State) narrow(p *selectors.Predicate, from string) (t *tree, in interval, by *demand) {
 	span := spanOf(p, from)
 	if p.Name() != "" && (span.Prefix != "" || s.epoch.options.Scope == selectors.Cluster) {

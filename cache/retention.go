@@ -14,7 +14,7 @@ type retention struct {
 	floor floor
 }
 
-// floor describes the events that are kept even above the bounds of age and bytes.
+// floor describes the events that history keeps even above the bounds of age and bytes.
 type floor struct {
 	age    time.Duration // maximum age of events that are kept
 	most   int64         // maximum number of events that are kept for their age

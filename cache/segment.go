@@ -13,9 +13,9 @@ import (
 // boundaries and learn about objects that it must not read. The boundaries of segments depend only on the keys of the
 // response's own objects.
 const (
-	shortestSegment = 16   // in objects
-	longestSegment  = most // in objects; the maximum of a page
-	segmentCut      = 48   // one key in this many begins a segment, which gives segments about the size of pages
+	shortestSegment = 16   // minimum length, in objects
+	longestSegment  = most // maximum length, in objects; also the maximum of a page
+	segmentCut      = 48   // about one key in segmentCut begins a segment, so segments have about the size of pages
 )
 
 func (t *tree) segments(in interval) iter.Seq[Run] {

@@ -37,7 +37,8 @@ func hashOf(value string) uint64 {
 	return hash
 }
 
-// lacks reports whether the full segment that begins at position seq has no event for feeds with the given anchor.
+// lacks reports whether the full segment that begins at position seq certainly has no event for feeds with the given
+// anchor. It returns false if the segment has no set for the anchor.
 func (h *history) lacks(seq int64, at *anchor) bool {
 	w := h.held.Load()
 	if seq < w.first || at.by != byKey && at.by != byValue {

@@ -7,7 +7,7 @@ import (
 )
 
 // Selection iterates over the objects of a State that a predicate selects. When the predicate selects everything in its
-// span, no object is compared. A Selection is used by one goroutine.
+// span, the Selection compares no object. A Selection is used by one goroutine.
 type Selection struct {
 	// Looked is the number of candidates visited so far, Selected the number of candidates selected.
 	Looked, Selected int
@@ -18,7 +18,7 @@ type Selection struct {
 	candidates iter.Seq[Run]
 	by         *demand // measured use of the candidates' index if the lane has built it, else nil
 	indexed    bool    // whether the candidates come from an index
-	limit      int     // maximum of Selected; 0 means none
+	limit      int     // maximum of Selected; 0 means no limit
 	more       bool    // whether candidates follow after the limit
 }
 

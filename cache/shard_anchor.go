@@ -7,11 +7,11 @@ import (
 )
 
 // A feed of shards is anchored at prefixes of the hashes that it selects, called beginnings. A range of hashes consists
-// of few sets with a common prefix, as a range of IP addresses consists of subnets. For an event, each prefix of its
-// object's hash is looked up, so the cost does not depend on the number of shards.
+// of few sets with a common prefix, as a range of IP addresses consists of subnets. For an event, ofShards looks up
+// each prefix of the object's hash. The cost therefore does not depend on the number of shards.
 
-// shardBits is the maximum length of a beginning. The end of a range is rounded to a multiple of 2^52: about one event
-// in 4096 is then also compared with the feed of the neighbouring shard.
+// shardBits is the maximum length of a beginning, in bits. The ends of a range are therefore rounded to multiples of
+// 2^52. About one event in 4096 is then also compared with the feed of the neighbouring shard.
 const shardBits = 12
 
 // beginning is a prefix of a hash: the number of its bits, then the bits.

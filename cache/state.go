@@ -83,7 +83,8 @@ func (s *State) after(rv RV, before, now *Object) *State {
 	return &next
 }
 
-// at returns the same content at another RV. The caller ensures that no event is between the two RVs.
+// at returns a State with the same content, complete at another RV. The caller ensures that no event is between the two
+// RVs.
 func (s *State) at(rv RV) *State {
 	if s.rv == rv && !s.partial {
 		return s

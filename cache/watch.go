@@ -67,7 +67,7 @@ func (s *State) watch(o WatchOptions) (*Watcher, error) {
 	return w, nil
 }
 
-// start finds the position in history of the first event for w.
+// start sets the initial events of w, and the position in history of its first event.
 func (w *Watcher) start(now *State, start Start) error {
 	from := now
 	switch {

@@ -40,7 +40,8 @@ func (k *Kind) Attributes(of Identity, labels []Label, fields []string) Attribut
 	return a
 }
 
-// fewBytes is the buffer size for most objects' labels, which are then collected without allocating.
+// fewBytes is the initial size, in bytes, of the buffers that collect labels and fields. The labels of most objects
+// fit, so that the buffers need no memory of the heap.
 const fewBytes = 512
 
 // ownText returns the data that no other object shares (Attributes.own). It stores the hash of the UID, because the UID

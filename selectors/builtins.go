@@ -16,7 +16,7 @@ var builtins = []builtin{
 		kind: "Pod", versions: []string{"v1"}, metadata: nameAndNamespace, refuse: refusePlainly,
 		fields: []offer{
 			at("spec.nodeName").spread(OfPlacement),
-			at("status.phase"), // first of its Spread, because it is used most and the first is found fastest
+			at("status.phase"), // first of its Spread, because Field finds the first fastest and most requests use this one
 			at("spec.restartPolicy"),
 			at("spec.schedulerName"),
 			at("spec.serviceAccountName"),

@@ -3,8 +3,8 @@
 //
 // # Grammar
 //
-// Label selectors and field selectors are parsed by apimachinery. The package therefore accepts and rejects exactly the
-// same selectors as kube-apiserver (semantics 5.1, 5.2):
+// The libraries of apimachinery parse label selectors and field selectors. The package therefore accepts and rejects
+// exactly the same selectors as kube-apiserver (semantics 5.1, 5.2):
 //
 //	labelSelector = requirement { "," requirement }
 //	requirement   = key | "!" key | key ("=" | "==" | "!=" | ">" | "<") value | key ("in" | "notin") "(" values ")"

@@ -11,7 +11,8 @@ import (
 type fieldTerm struct {
 	label    string
 	location Location
-	// If equal is true, a matching object has the value in value. Otherwise, it has none of the values in not.
+	// If equal is true, an object matches if its field has the value of the member value. Otherwise, an object matches if
+	// its field has none of the values of the member not.
 	equal bool
 	value string
 	not   valueSet

@@ -21,8 +21,8 @@ const (
 	labelNever // matches nothing: the operator is unknown, or a bound is not a number
 )
 
-// labelTerm is one compiled requirement of a label selector. The Requirement of apimachinery is not used because its >
-// and < allocate when a label is not a number.
+// labelTerm is one compiled requirement of a label selector. It replaces the Requirement of apimachinery, whose > and <
+// allocate when a label is not a number.
 type labelTerm struct {
 	key    string
 	op     labelOp

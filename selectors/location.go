@@ -14,8 +14,8 @@ const (
 	OfPlacement
 )
 
-// Location is where Attributes store the value of a field. The zero Location is for field labels that are accepted and
-// have no value, such as a Pod's status.podIPs.
+// Location is where Attributes store the value of a field. The zero Location is for field labels that kube-apiserver
+// accepts but that never have a value, such as a Pod's status.podIPs.
 type Location struct {
 	part     part
 	position int

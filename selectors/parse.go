@@ -27,9 +27,9 @@ func ParseFields(s string) (fields.Selector, error) {
 	return selector, nil
 }
 
-// ConvertFields returns a selector of ParseFields with the kind's canonical labels. It returns *InvalidError, which
-// wraps an *UnsupportedFieldError for the first unsupported term in the order of the terms' text (semantics 5.3). For
-// nil it returns nil.
+// ConvertFields returns the selector f, which comes from ParseFields, with the kind's canonical field labels. It
+// returns *InvalidError, which wraps an *UnsupportedFieldError for the first unsupported term in the order of the
+// terms' text (semantics 5.3). For nil it returns nil.
 func (k *Kind) ConvertFields(f fields.Selector) (fields.Selector, error) {
 	if f == nil {
 		return nil, nil

@@ -16,7 +16,7 @@ type Predicate struct {
 	labels    labelTerms
 	fields    []fieldTerm
 	shards    *Shards
-	possible  bool // false if one of the selectors can match nothing
+	possible  bool // false if a selector cannot match any object
 	canonical string
 }
 

@@ -171,7 +171,8 @@ func (p *shardParser) path(name string) (*shardNode, error) {
 	return node, nil
 }
 
-// keywordsInCEL cannot be names. reservedInCEL can only be names of fields.
+// The words in keywordsInCEL cannot be names. The words in reservedInCEL can be names of fields, but cannot begin a
+// path or a call.
 var (
 	keywordsInCEL = map[string]bool{"in": true, "true": true, "false": true, "null": true}
 	reservedInCEL = map[string]bool{"as": true, "break": true, "const": true, "continue": true, "else": true, "for": true,

@@ -90,7 +90,8 @@ func (s *Shards) String() string { return s.text }
 // Key returns the field that is hashed.
 func (s *Shards) Key() ShardKey { return s.key }
 
-// Ranges returns the selected hashes, sorted. The ranges neither overlap nor touch. The slice is shared and read-only.
+// Ranges returns the ranges of the selected hashes, sorted. The ranges neither overlap nor touch. The slice is shared
+// and read-only.
 func (s *Shards) Ranges() []HashRange { return s.ranges }
 
 // Matches reports whether an object is in one of the shards. It does not allocate.

@@ -16,10 +16,10 @@ import (
 // blocks reads the blocks of a segment one after the other.
 type blocks struct {
 	file     io.ReaderAt
-	size     int64 // of the file
+	size     int64 // size of the file in bytes
 	at       int64 // offset of the next block
 	segment  uint64
-	number   uint32 // of the next block
+	number   uint32 // number of the next block
 	stored   []byte
 	content  []byte
 	unzip    *zstd.Decoder
@@ -59,8 +59,8 @@ func wrongFormat(line []byte) error {
 	return fmt.Errorf("%w: got %q, want %q", ErrFormat, version, formatVersion)
 }
 
-// peek returns the header of the next block without moving. It reports false at the end of the segment and at an
-// invalid header.
+// peek returns the header of the next block without moving. ok is false at the end of the segment and at an invalid
+// header.
 func (b *blocks) peek() (h header, ok bool) {
 	var head [headerSize]byte
 	if b.finished || b.size-b.at < headerSize {
@@ -97,7 +97,7 @@ func (b *blocks) verify(h *header) bool {
 	return n == len(b.stored) && crc32.Checksum(b.stored, castagnoli) == h.Sum
 }
 
-// unpack returns the content of the block that was verified last. It is valid until the next call of verify or unpack.
+// unpack returns the content of the block that verify read last. It is valid until the next call of verify or unpack.
 func (b *blocks) unpack(h *header) ([]byte, error) {
 	switch {
 	case h.Codec == asIs && h.Stored == h.Size:

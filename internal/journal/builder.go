@@ -6,11 +6,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A block with at least manyBytes bytes of records is compressed even if each payload is compressed already. This saves
-// space because similar objects, and successive versions of an object, have much in common.
+// finish compresses a block with at least manyBytes bytes of records even if each payload is compressed already. This
+// saves space because similar objects, and successive versions of an object, have much in common.
 const manyBytes = 64 << 10
 
-// builder collects records until they fill a block. Its buffers are reused, so a process needs only one builder per
+// builder collects records until they fill a block. It reuses its buffers, so a process needs only one builder per
 // concurrent writer.
 type builder struct {
 	zip    *zstd.Encoder

@@ -139,8 +139,9 @@ func (l *laneSegments) at(ctx context.Context, t time.Time) (index int, rv uint6
 	return -1, 0, time.Time{}, nil
 }
 
-// forward returns the index of the last segment, from the given index on, whose checkpoint is not after the cut, or -1.
-// It stops where resourceVersions went back, because the cluster was then restored from a backup.
+// forward returns the index of the last segment, from the given index on, whose checkpoint is not after the cut. It
+// returns -1 if there is none. It stops where resourceVersions went back, because the cluster was then restored from a
+// backup.
 func (l *laneSegments) forward(index int, cut *Cut) int {
 	if index >= 0 && l.all[index].Cluster != cut.Cluster {
 		return -1

@@ -15,9 +15,9 @@
 //
 // # Segment
 //
-// A segment is a checkpoint and the events after it. It is written under a name that begins with a dot, synced, and
-// renamed when the checkpoint is complete. Events are appended without a sync. Appended events survive a crash of the
-// process. After a crash of the machine, the last events may be missing.
+// A segment is a checkpoint and the events after it. The writer begins the file under a name that begins with a dot.
+// When the checkpoint is complete, the writer syncs and renames the file. It appends events without a sync. Appended
+// events survive a crash of the process. After a crash of the machine, the last events may be missing.
 //
 //	listfacade journal 1\n
 //	blocks
@@ -47,11 +47,11 @@
 //
 // # Damage
 //
-// A block is used only if both checksums and the numbers of block and segment match. Reading ends before the first
-// block that is not valid. If a valid header of a later block follows, the segment is damaged there. The reader then
-// gets ErrDamaged after the records before the damage. Otherwise the block is the torn end of the segment, which is no
-// error. A segment without its complete checkpoint is damaged. The checksums do not detect forgery, because anyone who
-// can write to the directory can create valid files.
+// A reader uses a block only if both checksums and the numbers of block and segment match. Reading ends before the
+// first block that is not valid. If a valid header of a later block follows, the segment is damaged there. The reader
+// then gets ErrDamaged after the records before the damage. Otherwise the block is the torn end of the segment, which
+// is no error. A segment without its complete checkpoint is damaged. The checksums do not detect forgery, because
+// anyone who can write to the directory can create valid files.
 //
 // Start.After says that a segment continues the previous segment without a hole. It has the random number and the size
 // of the previous segment. A segment that lost its end has another size, so no segment continues it

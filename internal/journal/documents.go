@@ -16,7 +16,7 @@ import (
 
 // Document is an answer of the upstream that is not a list of objects, such as a discovery document.
 type Document struct {
-	Path      string // of the URL, with the query if there is one
+	Path      string // path of the URL, with the query if there is one
 	Accept    string // Accept header of the request
 	MediaType string // Content-Type of the answer
 	Body      []byte

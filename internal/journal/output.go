@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// syncEvery is the number of bytes of a checkpoint after which the file is synced. The end of the context cannot
+// syncEvery is the number of bytes of a checkpoint after which the output syncs the file. The end of the context cannot
 // interrupt a sync. A single sync at the end would take most of the checkpoint's time, and a caller whose context ends
 // would wait for it.
 const syncEvery = 32 << 20
@@ -31,13 +31,13 @@ type output struct {
 	id         uint64
 	began      time.Time // time of the checkpoint (Start.Time)
 	size       int64
-	checkpoint int64 // size when the checkpoint was complete
-	synced     int64 // size at the last sync of the checkpoint
+	checkpoint int64 // size in bytes when the checkpoint was complete
+	synced     int64 // size in bytes at the last sync of the checkpoint
 	blocks     uint32
 	records    uint32 // number of objects of the checkpoint
 	rv         uint64 // last resourceVersion
 	earliest   int64  // earliest time of all records, in milliseconds
-	until      int64  // time of the last record
+	until      int64  // time of the last record, in milliseconds
 }
 
 // newOutput writes the format line and the first block.

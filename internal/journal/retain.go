@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Limits says how much of the journal is kept.
+// Limits says how much of the journal Retain keeps.
 type Limits struct {
-	Age   time.Duration // how long a segment is kept after its last record; 0 means no limit
+	Age   time.Duration // how long Retain keeps a segment after its last record; 0 means no limit
 	Bytes int64         // maximum size of all segments; 0 means no limit
 }
 

@@ -37,8 +37,8 @@ func (s *Segment) Continues(before *Segment) bool {
 }
 
 // Run returns the newest segments of a list, each of which continues the previous one. It begins with the newest
-// segment whose checkpoint is not later than since, or else with the oldest segment of this sequence. A lane is
-// restored from the checkpoint of the first segment and the events of all returned segments. Run omits a segment that
+// segment whose checkpoint is not later than since, or else with the oldest segment of this sequence. To restore a
+// lane, read the checkpoint of the first segment and the events of all returned segments. Run omits a segment that
 // cannot be read, and all earlier ones.
 func Run(all []Segment, since time.Time) []Segment {
 	first := len(all) - 1

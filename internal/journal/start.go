@@ -2,7 +2,8 @@ package journal
 
 import "time"
 
-// Identity describes the objects of a segment. A lane is restored only from a segment whose Identity is the Same.
+// Identity describes the objects of a segment. A facade restores a lane only from a segment for whose Identity Same
+// returns true.
 type Identity struct {
 	Cluster  string // UID of the namespace kube-system
 	Resource string // group, version and resource

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// A segment with at most leastEvents bytes of events is Due only because of its age.
+	// For a segment with at most leastEvents bytes of events, Due considers only the age of the segment.
 	leastEvents = 4 << 20
 	// eventsPerCheckpoint is the ratio of a segment's events to its checkpoint, in bytes, at which the segment ends.
 	eventsPerCheckpoint = 8

@@ -6,7 +6,7 @@ import "time"
 type clock struct {
 	began time.Time // when the replay began
 	from  time.Time // recorded time when the replay began
-	speed float64   // recorded seconds per second; 0 stops the clock
+	speed float64   // recorded seconds per real second; 0 stops the clock
 }
 
 func (c *clock) now() time.Time {

@@ -26,7 +26,7 @@ func (a asRecorded) read(s *stored) (wire.Item, wire.Facts, error) {
 type asJSON struct {
 	kind     schema.GroupVersionKind
 	protobuf wire.Reader
-	shape    wire.Shape // in protobuf
+	shape    wire.Shape // shape of the protobuf encoding
 	json     wire.Reader
 }
 

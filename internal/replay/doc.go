@@ -17,11 +17,12 @@
 //   - Ages in Tables are relative to the time that is replayed.
 //   - Objects and documents come from the journal only. Reviews of the caller's own permissions allow every read. Other
 //     requests are refused.
-//   - Damaged records are not served. After its first damaged record, a lane is treated as not recorded.
+//   - The replay serves no damaged record. After the first damaged record of a lane, it treats the lane as not
+//     recorded.
 //   - The replay only reads the journal, without a lock. If a process writes to the journal meanwhile, the replay may
 //     lack new records.
-//   - Only loopback addresses are served, and only requests to loopback names, because callers are not authenticated.
-//     While the replay runs, every local user can read all recorded objects.
+//   - The replay listens only on loopback addresses, and answers only requests to loopback names, because callers are
+//     not authenticated. While the replay runs, every local user can read all recorded objects.
 //   - A resource recorded only in protobuf is also served in JSON without Tables, if internal/transcode can convert the
 //     resource.
 //

@@ -27,14 +27,15 @@ func refuse(w http.ResponseWriter, r *http.Request, status metav1.Status) {
 	handlers.WriteStatus(w, r, &status)
 }
 
-// absent is the answer to a request for something that the journal does not have.
+// absent returns the Status for a request for something that the journal does not have.
 func absent(what string) metav1.Status {
 	status := apierrors.NewNotFound(schema.GroupResource{}, "").ErrStatus
 	status.Message, status.Details = "the journal does not have "+what, nil
 	return status
 }
 
-// otherEncoding is the answer to a client that does not accept the encoding in which a resource was recorded.
+// otherEncoding returns the Status for a client that does not accept the only encoding in which a resource was
+// recorded.
 func otherEncoding(resource, encoding string) metav1.Status {
 	status := apierrors.NewGenericServerResponse(http.StatusNotAcceptable, "get", schema.GroupResource{}, "", "", 0,
 		false).ErrStatus
@@ -42,14 +43,15 @@ func otherEncoding(resource, encoding string) metav1.Status {
 	return status
 }
 
-// invalidSelector is the answer to a request with an invalid shardSelector, as from kube-apiserver (semantics 5.6).
+// invalidSelector returns the Status for a request with an invalid shardSelector, as kube-apiserver does (semantics
+// 5.6).
 func invalidSelector(err error) metav1.Status {
 	status := apierrors.NewInternalError(err).ErrStatus
 	status.Message, status.Reason, status.Details = err.Error(), "", nil
 	return status
 }
 
-// outside is the answer to a read of a version that the replay does not have or has not reached.
+// outside returns the Status for a read of a resourceVersion that the replay does not have or has not reached.
 func (l *lane) outside(version string) metav1.Status {
 	rv, err := cache.ParseRV(version)
 	if now, failed := l.Now(context.Background()); err == nil && failed == nil && rv > now {

@@ -10,8 +10,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// form says how the objects of a lane are read and represented. A lane gets another form when the recorded identity
-// changes, for example with another version of kube-apiserver or another definition. Immutable.
+// form says how the replay reads and represents the objects of a lane. A lane gets another form when the recorded
+// identity changes, for example with another version of kube-apiserver or another definition. Immutable.
 type form struct {
 	of       journal.Identity
 	about    *reflector.Description
@@ -45,7 +45,8 @@ func (s *served) form(resource upstream.Resource, id journal.Identity, e wire.En
 	return f, s.represent(f, e)
 }
 
-// represent sets how recorded objects are read, and the parts of responses that were recorded with them.
+// represent completes the form of objects that the replay serves in the recorded encoding. It sets their reader, and
+// the columns and the bookmark that were recorded with them.
 func (s *served) represent(f *form, e wire.Encoding) (err error) {
 	reader := f.about.Reader(e, f.of.Accept)
 	f.reading = asRecorded{reader}

@@ -167,7 +167,7 @@ func (*lane) Marked() bool { return true }
 // StaleFor implements handlers.Lane.
 func (*lane) StaleFor() time.Duration { return 0 }
 
-// state returns the State at the last version that was applied to all lanes.
+// state returns the State at the last resourceVersion that the player applied to all lanes.
 func (l *lane) state() (*cache.State, error) {
 	l.served.writes.RLock()
 	defer l.served.writes.RUnlock()

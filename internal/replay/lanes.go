@@ -16,7 +16,8 @@ type laneKey struct {
 // lanes are all lanes of the replay. Immutable.
 type lanes map[laneKey]*lane
 
-// get returns the lane of a resource for a request. Requests without a lane are forwarded to the recorded upstream.
+// get returns the lane of a resource in an encoding. Without such a lane, it returns reflector.ErrAggregated, and the
+// handlers forward the request to the recorded upstream.
 func (l lanes) get(resource upstream.Resource, e wire.Encoding) (*lane, error) {
 	found := l[laneKey{resource.GVR, e.Name()}]
 	if !found.hasContent() {

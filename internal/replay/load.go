@@ -29,15 +29,15 @@ type loaded struct {
 	objs []*cache.Object
 }
 
-// part is a lane of the journal that is loaded in an encoding.
+// part is a lane of the journal, and the encoding in which the replay serves it.
 type part struct {
 	journal.LaneCut
 	segments []journal.Segment // begins with the segment that has the content at the cut
 	encoding string
 }
 
-// parts returns the lanes to load. A resource that was recorded only in protobuf gets a second lane in JSON if its
-// objects can be converted.
+// parts returns the lanes to load. A resource that was recorded only in protobuf gets a second lane in JSON if package
+// transcode can convert its objects.
 func (l *loader) parts() (all []part) {
 	inJSON := map[string]bool{}
 	for _, lane := range l.cut.Lanes {
@@ -64,8 +64,8 @@ func (l *loader) note(lane string, err error) {
 	l.log.Warn("Cannot replay a lane", zap.String("lane", lane), zap.Error(err))
 }
 
-// load reads all lanes, at most atOnce of them at the same time. It omits and logs lanes that cannot be served. The
-// tracks keep the context for later reads.
+// load reads all lanes, at most atOnce of them at the same time. It omits and logs lanes that the replay cannot serve.
+// The tracks keep the context for later reads.
 func (l *loader) load(ctx context.Context, atOnce int) ([]*loaded, error) {
 	parts := l.parts()
 	all := make([]*loaded, len(parts))

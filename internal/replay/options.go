@@ -11,7 +11,7 @@ type Options struct {
 	Dir string
 	// At is the moment to replay, in a format of journal.ParseMoment.
 	At string
-	// Speed is the number of recorded seconds that pass in a second.
+	// Speed is the number of recorded seconds that pass in a real second.
 	Speed float64
 	// Frozen stops the clock, so that watches receive no events.
 	Frozen bool

@@ -89,7 +89,7 @@ func resourcesOf(g *apidiscoveryv2.APIGroupDiscovery, version string) any {
 	return nil
 }
 
-// resourceWithSubresources omits resources and subresources without a kind.
+// resourceWithSubresources returns a resource and its subresources. It omits those without a kind.
 func resourceWithSubresources(r *apidiscoveryv2.APIResourceDiscovery) (all []metav1.APIResource) {
 	namespaced := r.Scope == apidiscoveryv2.ScopeNamespace
 	if kind := r.ResponseKind; kind != nil && kind.Kind != "" {

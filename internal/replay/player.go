@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// tick is the interval at which lanes drop old events, and documents are read again.
+	// tick is the interval at which the player drops old events of the lanes, and calls the function ticked of run.
 	tick = 10 * time.Second
 	// skew is the assumed maximum difference between the times at which two lanes receive the same resourceVersion.
 	skew = 10 * time.Second
-	// versionsAtOnce is the maximum number of resourceVersions that are applied while reads wait.
+	// versionsAtOnce is the maximum number of resourceVersions that the player applies while reads wait.
 	versionsAtOnce = 1000
 )
 
@@ -30,7 +30,7 @@ type recording struct {
 	lost  bool  // whether the lane has a warning
 }
 
-// player applies the recorded steps to the lanes. Its methods are called by one goroutine.
+// player applies the recorded steps to the lanes. One goroutine calls its methods.
 type player struct {
 	recordings []*recording
 	clock      *clock
@@ -77,8 +77,8 @@ func (p *player) pause() time.Duration {
 	return max(pause, time.Millisecond)
 }
 
-// advance applies the steps up to a time, in the order of their resourceVersions. Events with lower versions are
-// applied before a step, even if these events have a later time.
+// advance applies the steps up to a time, in the order of their resourceVersions. Before a step, it applies all events
+// with lower resourceVersions, even those with a later time.
 func (p *player) advance(now time.Time) {
 	for p.advanceOnce(now) {
 	}
@@ -103,7 +103,7 @@ func (p *player) advanceOnce(now time.Time) (more bool) {
 	return more
 }
 
-// due returns the lowest resourceVersion of the next steps up to a time.
+// due returns the lowest resourceVersion of the lanes' next steps up to a time. ok is false if there is no such step.
 func (p *player) due(now time.Time) (rv uint64, ok bool) {
 	for _, r := range p.recordings {
 		if s := r.steps.peek(); s != nil && !s.at.After(now) && (!ok || s.rv < rv) {

@@ -24,7 +24,7 @@ type recorded struct {
 	documents *documents
 	lanes     lanes
 	reviews   serializer.CodecFactory
-	handlers  http.Handler // of the replay
+	handlers  http.Handler // handlers of the replay
 }
 
 var paths = &request.RequestInfoFactory{
@@ -35,9 +35,8 @@ var paths = &request.RequestInfoFactory{
 // of other servers.
 const servicesPath = "/apis/apiregistration.k8s.io/v1/apiservices"
 
-// supportsSelector answers the question whether kube-apiserver applies a selector: it does. The answer is correct: for
-// forwarded requests, the method named again takes the objects from the replay's own handlers, which apply the
-// selector.
+// supportsSelector is the answer to a request that tests whether kube-apiserver applies a selector. It means yes. This
+// is correct, because recorded.again passes forwarded requests to the replay's own handlers, which apply the selector.
 var supportsSelector = map[string]any{"metadata": map[string]any{"shardInfo": map[string]any{}}}
 
 // ServeHTTP implements http.Handler.
@@ -50,7 +49,7 @@ func (u *recorded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		u.document(w, r)
 	case own && r.URL.Path == servicesPath:
 		writeJSON(w, r, u.services())
-	case own: // asks whether kube-apiserver supports a field selector or applies shard selectors
+	case own: // tests whether kube-apiserver supports a field selector or applies shard selectors
 		writeJSON(w, r, supportsSelector)
 	default:
 		u.object(w, r)
@@ -89,7 +88,7 @@ func (u *recorded) document(w http.ResponseWriter, r *http.Request) {
 }
 
 // accepts reports whether an Accept header contains the kind and the version of a discovery document's media type, such
-// as "v=v2". It is true for documents of other media types.
+// as "v=v2". It returns true for documents of other media types.
 func accepts(accept, mediaType string) bool {
 	if !strings.Contains(mediaType, "as="+aggregated) {
 		return true
@@ -105,8 +104,8 @@ func accepts(accept, mediaType string) bool {
 	return true
 }
 
-// services returns the APIServices of the recorded resources. They say that other servers serve all other group
-// versions, so that the handlers forward requests for these.
+// services returns the APIServices of the recorded resources. The handlers treat all other group versions as those of
+// other servers, and forward requests for them.
 func (u *recorded) services() any {
 	type object = map[string]any
 	items, seen := []object{}, map[schema.GroupVersion]bool{}

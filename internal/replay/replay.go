@@ -32,7 +32,7 @@ type Replay struct {
 	recorded  *recorded
 	network   *memoryNet
 	clients   []*upstream.Client
-	stop      context.CancelFunc // ends reading
+	stop      context.CancelFunc // ends the reads of the tracks
 	drain     context.CancelFunc // ends watches
 	log       *zap.Logger
 }

@@ -42,8 +42,8 @@ func reviewCodecs() serializer.CodecFactory {
 	return serializer.NewCodecFactory(scheme)
 }
 
-// review answers a review of the caller's own permissions or name, as kubectl auth and interactive clients send it.
-// Every read is allowed.
+// review answers a review of the caller's own permissions or name, as kubectl auth and interactive clients send it. The
+// answer allows every read.
 func (u *recorded) review(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, upstream.QuestionLimit))
 	if err != nil {

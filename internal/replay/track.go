@@ -46,7 +46,7 @@ func (s *stored) kept() *stored {
 
 // track reads the steps of one lane. Used by one goroutine.
 type track struct {
-	ctx     context.Context //nolint:containedctx // of the reads in next
+	ctx     context.Context //nolint:containedctx // context of the reads in next
 	rest    []journal.Segment
 	last    *journal.Segment // segment that was opened last
 	next    func() (journal.Record, error, bool)

@@ -18,7 +18,7 @@ type filter struct {
 	labels          labels.Selector
 }
 
-// key reports whether an object with a key, "namespace/name" or "name", can be selected.
+// key reports whether the filter can select an object with a key, "namespace/name" or "name".
 func (f *filter) key(key string) bool {
 	namespace, name := split(key)
 	return (f.namespace == "" || f.namespace == namespace) && (f.name == "" || f.name == name)
@@ -76,7 +76,8 @@ func (p *period) diff(ctx context.Context, s *span, f *filter, show func(*Entry)
 // candidates returns the objects with events in the period or changes in a hole, by key. It also returns the holes.
 func (s *span) candidates(ctx context.Context, f *filter) (map[string]*candidate, []Entry, error) {
 	found, holes := map[string]*candidate{}, []Entry(nil)
-	versions, listed := map[string]uint64{}, map[string]uint64{} // of all objects, and of the checkpoint after a gap
+	// The resourceVersions of all objects by key, and of the objects in the checkpoint after a gap.
+	versions, listed := map[string]uint64{}, map[string]uint64{}
 	for step, err := range s.steps(ctx) {
 		switch {
 		case err != nil:

@@ -22,7 +22,8 @@ func differences(before, after tree) []Field {
 	return found
 }
 
-// rank sorts the status last, because it is usually a consequence of the other fields.
+// rank returns 1 for the fields of the status and 0 for other fields. The status comes last, because it is usually a
+// consequence of the other fields.
 func rank(path string) int {
 	if path == "status" || strings.HasPrefix(path, "status.") {
 		return 1
@@ -54,7 +55,8 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// compareValues reports the differences of two values. It compares the parts of objects and of lists of objects.
+// compareValues calls report for each difference of two values. It compares the parts of objects and of lists of
+// objects.
 func compareValues(path string, before, after any, report func(Field)) {
 	switch b := before.(type) {
 	case tree:

@@ -109,7 +109,7 @@ func (p *period) spans() ([]span, error) {
 	return slices.CompactFunc(all, func(a, b span) bool { return a.resource.String() == b.resource.String() }), nil
 }
 
-// attempts is the maximum number of times that a span is read.
+// attempts is the maximum number of times that retrying reads a span.
 const attempts = 5
 
 // retrying calls a function with a span, and again with a new span if the journal removed the first segment meanwhile.

@@ -19,12 +19,12 @@ type column struct {
 
 type tableFormat struct {
 	columns []column
-	// gathers says whether holes with the same note are shown in one line. It must be false if lines are in the order
-	// of time.
+	// gathers says whether the table shows holes with the same note in one line. It must be false if the lines are in the
+	// order of time.
 	gathers bool
 }
 
-// manyHoles is the minimum number of holes that are combined in one line.
+// manyHoles is the minimum number of holes that gather combines in one line.
 const manyHoles = 4
 
 // The columns of both commands. The last column shows the period of a hole.

@@ -83,10 +83,11 @@ type step struct {
 	journal.Record
 	of     *source
 	within bool  // whether an event belongs to the period
-	hole   Entry // of a gap
+	hole   Entry // events that may be missing in a gap
 }
 
-// held returns the object after the step, or no object if it was deleted. The copy remains valid.
+// held returns a copy of the object after the step, or no object if the step deletes it. The copy remains valid after
+// the next step.
 func (s *step) held() held {
 	if s.Kind == journal.Delete {
 		return held{}
@@ -98,7 +99,8 @@ func (s *step) held() held {
 // fs.ErrNotExist if the first segment was removed after the span was made.
 func (s *span) steps(ctx context.Context) iter.Seq2[*step, error] {
 	return func(yield func(*step, error) bool) {
-		intact, last := true, s.segments[0].Time // time of the last record
+		// intact says whether the previous segment was read completely. last is the time of the last record.
+		intact, last := true, s.segments[0].Time
 		for i := range s.segments {
 			w := walk{span: s, index: i, segment: &s.segments[i], yield: yield, last: last}
 			follows := i == 0 || intact && s.segments[i].Continues(&s.segments[i-1])
@@ -136,15 +138,15 @@ type walk struct {
 	last    time.Time
 }
 
-// gap yields the hole that may precede the segment.
+// gap yields the hole before the segment, and returns the result of yield.
 func (w *walk) gap() bool {
 	w.pending = true
 	hole := w.lost(w.last, w.segment.Time, w.segment.RV, "the journal may lack events")
 	return w.yield(&step{kind: gap, hole: hole}, nil)
 }
 
-// read yields the steps of the segment, or only its events. It returns false at the end of the period, or after yield
-// returned false. Before it returns journal.ErrDamaged, it yields the steps before the damage.
+// read yields the steps of the segment. If events is true, it omits the checkpoint. It returns false at the end of the
+// period, or after yield returned false. Before it returns journal.ErrDamaged, it yields the steps before the damage.
 func (w *walk) read(ctx context.Context, events bool) (goesOn bool, err error) {
 	of, err := newSource(&w.segment.Identity)
 	if err != nil {
@@ -185,7 +187,8 @@ func (w *walk) record(r journal.Record, of *source) (goesOn bool, err error) {
 	return w.yield(&step{kind: event, Record: r, of: of, within: w.index > 0 || r.RV > w.from}, nil), nil
 }
 
-// end yields the step counted if the checkpoint after a gap has ended.
+// end yields the step counted if the walk has just read the checkpoint after a gap. It returns false if yield returns
+// false.
 func (w *walk) end() bool {
 	if !w.pending {
 		return true

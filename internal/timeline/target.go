@@ -7,7 +7,7 @@ import (
 
 type target struct {
 	resources []string // empty for all
-	name      string   // of the object; empty for all
+	name      string   // name of the object; empty for all objects
 }
 
 var errTarget = errors.New("want resources, as in pods,deployments, or one object, as in pods/web-1 or pods web-1")

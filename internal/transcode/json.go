@@ -89,8 +89,8 @@ func (w *writer) fields(m *message, raw []byte, depth int) error {
 	return nil
 }
 
-// field appends one member, or all members of a message that JSON inlines. Absent values are written as encoding/json
-// writes them.
+// field appends one member, or all members of a message that JSON inlines. It writes an absent value as encoding/json
+// does.
 func (w *writer) field(f *field, found []value, depth int) error {
 	switch {
 	case f.name == "":

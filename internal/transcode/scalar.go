@@ -12,7 +12,7 @@ import (
 
 // Field numbers of messages that JSON writes as one value.
 const (
-	onlyMember int32 = 1 // of a Quantity, a Duration, a JSON document and a list of texts
+	onlyMember int32 = 1 // only member of a Quantity, a Duration, a JSON document or a list of texts
 
 	timeSeconds int32 = 1
 	timeNanos   int32 = 2
@@ -22,7 +22,7 @@ const (
 	eitherText int32 = 3
 )
 
-// scalar appends a value that is no object in JSON. The zero value means that the field is absent.
+// scalar appends a value that is no object in JSON. If v is the zero value, the field is absent.
 func (w *writer) scalar(of kind, v value) error {
 	switch of {
 	case str:

@@ -24,7 +24,7 @@ type message struct {
 }
 
 type field struct {
-	name   string // in JSON; empty if JSON inlines the nested message
+	name   string // name in JSON; empty if JSON inlines the nested message
 	number int32
 	of     kind
 	nested *message // for kind nested
@@ -102,7 +102,7 @@ func parse(text string) (*table, error) {
 	return t, nil
 }
 
-// message returns the message with a name. Its fields can be missing until they are parsed.
+// message returns the message with a name. Its fields can be missing until parse has read them.
 func (t *table) message(name string) *message {
 	if t.messages[name] == nil {
 		t.messages[name] = &message{}

@@ -7,7 +7,7 @@ import (
 // value is one occurrence of a field in a message: a number, or bytes.
 type value struct {
 	number int32
-	length bool // the field has a length, and its value is bytes
+	length bool // whether the value is in bytes; otherwise it is in varint
 	varint uint64
 	bytes  []byte
 }

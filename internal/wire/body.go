@@ -21,12 +21,12 @@ type BodyOptions struct {
 }
 
 // Body is the body of one response. If there is a filter, Body filters the text. If the text is large and the client
-// accepts gzip, Body compresses it as one gzip member. Precompressed runs (parts of pages) are copied into this member.
-// Used by one goroutine.
+// accepts gzip, Body compresses it as one gzip member. Body copies precompressed runs (parts of pages) into this
+// member. Used by one goroutine.
 type Body struct {
 	member        *member
 	filter        io.WriteCloser // nil for none
-	precompressed *Precompressed // nil if precompressed runs are not used
+	precompressed *Precompressed // nil if the body uses no precompressed runs
 	items         int
 }
 
@@ -49,8 +49,9 @@ func (b *Body) Write(p []byte) (int, error) {
 	return b.member.Write(p)
 }
 
-// Remembers reports whether the result of a selector should be cached as precompressed runs: if the body may be
-// compressed, and the user has sent the same selector before. The caller then sets Run.Selector.
+// Remembers reports whether the body should cache the result of a selector as precompressed runs. This is so if the
+// body may be compressed, and the user has sent the same selector before. The caller then sets Run.Selector. Remembers
+// also records the selector for later requests.
 func (b *Body) Remembers(asked SelectorUse) bool {
 	return b.precompressed != nil && b.precompressed.repeated(asked)
 }

@@ -1,6 +1,6 @@
 // Package wire contains the common parts of all encodings of objects: the Encoding interface, lists, bodies and watch
-// frames, gzip, indented JSON, and YAML. An Encoding defines how objects are requested from the upstream, how responses
-// are split into objects and scanned, and how responses to clients are written. Precompressed is a cache of compressed
+// frames, gzip, indented JSON, and YAML. An Encoding defines how the facade requests objects from the upstream, splits
+// responses into objects, scans each object, and writes responses to clients. Precompressed is a cache of compressed
 // pages with a budget in bytes.
 //
 // Each encoding is a subpackage. To add an encoding, write its subpackage, and name the subpackage in

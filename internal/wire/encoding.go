@@ -20,7 +20,8 @@ type Encoding interface {
 	RequestFormats() []RequestFormat
 	// Pages returns requests that read the data of ask page by page, and the reader of their responses.
 	Pages(d Description, ask RequestFormat, fields []Path) Pages
-	// Reader returns a reader of the responses to the request ask. Objects can be selected by the given fields.
+	// Reader returns a reader of the responses to the request ask. For each object, it also reads the values of the given
+	// fields, by which requests can select objects.
 	Reader(d Description, ask RequestFormat, fields []Path) Reader
 	// Shape returns the shape of responses about a kind. The shape contains only the properties that the description
 	// determines.
@@ -40,6 +41,7 @@ type Description struct {
 	Kind     schema.GroupVersionKind
 	ListKind string
 	Custom   bool
-	// DatePaths maps the name of a custom resource's column of type date to its JSONPath, if that is known.
+	// DatePaths maps the name of a custom resource's column of type date to its JSONPath. It lacks columns whose JSONPath
+	// is unknown.
 	DatePaths map[string]string
 }

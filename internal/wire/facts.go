@@ -2,7 +2,7 @@ package wire
 
 // Path is the location of the value of a selectable field.
 type Path struct {
-	// Alternatives are dotted paths in which array indexes are numbers. The first value that is not empty is used.
+	// Alternatives are dotted paths in which array indexes are numbers. The first value that is not empty counts.
 	Alternatives []string
 	// Default is the value when all alternatives are empty.
 	Default string

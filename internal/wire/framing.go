@@ -21,8 +21,8 @@ func (e *FrameTooLargeError) Error() string {
 	return fmt.Sprintf("watch frame exceeds %d bytes", e.Limit)
 }
 
-// Framing defines how the frames of a watch are delimited, and how they are sent as websocket messages. A string is
-// sent as a text message, bytes as a binary message (semantics 4.6, 4.7).
+// Framing defines how the frames of a watch are delimited, and how they are sent as websocket messages. The facade
+// sends a string as a text message, and bytes as a binary message (semantics 4.6, 4.7).
 type Framing interface {
 	// Reader returns a reader of the frames of a stream. Each frame has at most limit bytes.
 	Reader(stream io.Reader, limit int) FrameReader
@@ -106,9 +106,9 @@ func (l *lineReader) line() ([]byte, error) {
 // Prefixed is the framing of protobuf: a length of four bytes, big-endian, precedes each frame.
 type Prefixed struct{}
 
-// prefixReadBytes is the size in bytes of a prefixReader's buffer. A larger frame is copied. The buffer should contain
-// an event of a pod, which has about 11 kB. Each read of 4 kB or more makes HTTP/2 send two WINDOW_UPDATE frames. With
-// the default buffer of 4 kB, such an event takes two reads.
+// prefixReadBytes is the size in bytes of a prefixReader's buffer. The reader copies larger frames. An event of a pod
+// has about 11 kB and fits. Each read of 4 kB or more makes HTTP/2 send two WINDOW_UPDATE frames. With bufio's default
+// buffer of 4 kB, such an event takes two reads.
 const prefixReadBytes = 16 << 10
 
 // Reader implements Framing. Its frames do not include the prefix.

@@ -30,8 +30,8 @@ type ListStyle interface {
 	AppendTail(dst []byte, meta ListMeta, content Content) []byte
 }
 
-// MeasuredStyle is a ListStyle whose head contains the total length of the items. Therefore all items are measured
-// before the first item is written.
+// MeasuredStyle is a ListStyle whose head contains the total length of the items. Therefore WriteList measures all
+// items before it writes the first item.
 type MeasuredStyle interface {
 	ListStyle
 	// Len returns the number of bytes that AppendItem appends for an item. Separator must return "".
@@ -67,7 +67,8 @@ type Run struct {
 	Selector *Selector
 }
 
-// Selector selects items for lists with precompressed runs. It is not evaluated for runs that are in the cache.
+// Selector selects items for lists with precompressed runs. WriteList does not evaluate it for runs that are in the
+// cache.
 type Selector struct {
 	// Name identifies the selector. Selectors with equal names select the same items of a page.
 	Name unique.Handle[string]
@@ -106,7 +107,7 @@ type List struct {
 	Meta           ListMeta
 	// Now is the time that ages in the list are relative to.
 	Now time.Time
-	// Runs are the runs of all items, in order. They are read once.
+	// Runs are the runs of all items, in order. WriteList reads them once.
 	Runs iter.Seq[Run]
 }
 
@@ -126,7 +127,7 @@ func (b *Body) WriteList(list List) error {
 }
 
 func (l *listWriter) measured(style MeasuredStyle) error {
-	var runs []Run // precompressed text is not retained, so that it can be evicted while a slow client reads
+	var runs []Run // without the precompressed text, which the cache can then evict while a slow client reads
 	total := 0
 	for run := range l.list.Runs {
 		runs = append(runs, run)

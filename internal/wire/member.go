@@ -13,7 +13,7 @@ import (
 const compressFrom = 128 << 10
 
 // member is the writer of a body. If the client accepts gzip, member buffers up to 128 KiB, and compresses a larger
-// body into one gzip member. Precompressed text is copied into this member unchanged.
+// body into one gzip member. It copies precompressed text into this member unchanged.
 type member struct {
 	w        io.Writer
 	allowed  bool

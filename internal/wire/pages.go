@@ -11,8 +11,8 @@ type Pages struct {
 	Reader PageReader
 }
 
-// PageReader reads the pages of one listing. Objects and rows are read in separate pages. PageReader keeps the rows of
-// a page until their objects arrive. One goroutine calls the methods. Another goroutine may call Head concurrently.
+// PageReader reads the pages of one listing. Objects and rows come in separate pages. PageReader keeps the rows of a
+// page until their objects arrive. One goroutine calls the methods. Another goroutine may call Head concurrently.
 type PageReader interface {
 	// Head returns the metadata of a page of objects or rows. It reads the items only if the list format requires it.
 	Head(page []byte) (ListHead, error)

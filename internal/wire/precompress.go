@@ -11,10 +11,11 @@ type AgingStyle interface {
 }
 
 const (
-	// precompressFrom is the minimum size of a run in bytes. Smaller runs are compressed while they are written.
+	// precompressFrom is the minimum size in bytes of a cached run that is not the result of a selector. Body compresses a
+	// smaller run while it writes the run.
 	precompressFrom = 16 << 10
-	// precompressItems is the minimum number of items in a run that is only a part of a page. The result of a selector
-	// can have fewer items, because its cached text also saves the evaluation of the selector.
+	// precompressItems is the minimum number of items in a cached run that is only a part of a page. A cached result of a
+	// selector can have fewer items, because it also saves the evaluation of the selector.
 	precompressItems = 8
 )
 
@@ -51,8 +52,8 @@ func keyOf(representation Representation, body bodyKind, r Run) precompressedKey
 	return key
 }
 
-// isWorth estimates by the sizes of the objects whether both the run and the body are large enough. The result of a
-// selector is always cached, even if it is empty.
+// isWorth reports whether the text of a run should be cached. It returns true for the result of a selector, even an
+// empty one. For other runs, the run and the body must be large enough, estimated by the sizes of the objects.
 func (l *listWriter) isWorth(r Run, before int) bool {
 	if r.Selector != nil {
 		return true

@@ -13,9 +13,9 @@ import (
 )
 
 // Precompressed caches precompressed runs for all lanes. A precompressed run is the compressed text of a part of a page
-// (Run), in one representation and for one kind of body. It is made on first use, once for all concurrent callers. It
-// is dropped with its page. When all runs together exceed the budget, the least recently used runs are evicted. Safe
-// for concurrent use; lookups take no lock.
+// (Run), in one representation and for one kind of body. The first caller makes it, once for all concurrent callers.
+// The cache drops it with its page. When all runs together exceed the budget, the cache evicts the least recently used
+// runs. Safe for concurrent use; lookups take no lock.
 type Precompressed struct {
 	budget int64
 	bound  atomic.Int64 // current maximum in bytes: the budget, or less after Yield
@@ -252,7 +252,8 @@ func (f *Precompressed) begin(s *pageRuns, key precompressedKey, now time.Time) 
 
 func lastUse(a, b *precompressedRun) int { return cmp.Compare(a.used.Load(), b.used.Load()) }
 
-// charge adds a finished run to the size, unless the run was dropped meanwhile, and enforces the budget.
+// charge adds the size of a finished run to the total size, unless the run was dropped meanwhile, and enforces the
+// budget.
 func (f *Precompressed) charge(run *precompressedRun, size int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -266,8 +267,8 @@ func (f *Precompressed) charge(run *precompressedRun, size int64) {
 	}
 }
 
-// shrink evicts least recently used runs. It sorts all runs. Therefore charge passes a size well below the budget, and
-// calls shrink rarely. The caller holds f.mu.
+// shrink evicts least recently used runs until at most to bytes are left. It sorts all runs. Therefore charge passes a
+// size well below the budget, and calls shrink rarely. The caller holds f.mu.
 func (f *Precompressed) shrink(to int64) {
 	all := make([]*precompressedRun, 0, len(f.kept))
 	for run := range f.kept {

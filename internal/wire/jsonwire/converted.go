@@ -26,8 +26,8 @@ func appendWithout(dst, metadata []byte, annotations []string) []byte {
 	})
 }
 
-// appendEdited appends an object with the values that edit returns. It omits members for which edit returns nil. Keys
-// are not escaped, because keys of metadata and annotations need no escapes.
+// appendEdited appends an object with the values that edit returns. It omits members for which edit returns nil. It
+// does not escape keys, because keys of metadata and annotations need no escapes.
 func appendEdited(dst, object []byte, edit func(key, value []byte) []byte) []byte {
 	s, separator := scan.Scanner{Data: object}, byte('{')
 	err := s.Object(func(key []byte) error {

@@ -22,7 +22,7 @@ type ListBody struct {
 
 // SplitList splits a list body into objects, with their rows if it is a Table. It calls the function each for every
 // object, in order. It supports Tables, and lists of built-in and custom resources (semantics 6.4, 7.1, 7.2). It
-// returns a *scan.MalformedError, or the error of that function.
+// returns a *scan.MalformedError, or the error that each returned.
 func SplitList(body []byte, each func(Row) error) (ListBody, error) {
 	c := cutter{Scanner: scan.Scanner{Data: body}}
 	cut := c.list

@@ -33,7 +33,7 @@ func (p *pageReader) Head(page []byte) (wire.ListHead, error) {
 	return list.head(), err
 }
 
-// errEnough ends a scan early, when the metadata is found.
+// errEnough ends a scan as soon as head has found the metadata.
 var errEnough = errors.New("found")
 
 // head reads a list up to its metadata. In a built-in list and in a Table, the metadata precedes the objects.

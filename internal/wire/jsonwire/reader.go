@@ -8,14 +8,14 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// initialEventsEnd is in the bookmark that ends the initial events of a streaming list (KEP-3157).
+// initialEventsEnd is the annotation of the bookmark that ends the initial events of a streaming list (KEP-3157).
 var initialEventsEnd = []byte(`"k8s.io/initial-events-end":"true"`)
 
 // reader implements wire.Reader.
 type reader struct {
 	extractor *Extractor
 	shape     *Shape
-	plain     bool // plain lists are requested, not Tables
+	plain     bool // whether the requests are for plain lists, not for Tables
 }
 
 // List implements wire.Reader.

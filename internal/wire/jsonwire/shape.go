@@ -69,8 +69,8 @@ func (s *Shape) WithClock(now func() time.Time) wire.Shape {
 	return &timed
 }
 
-// agesAt returns the clock for the ages in a response. It stands at the time of the clock from WithClock, or else at
-// now.
+// agesAt returns the clock for the ages in a response. Its time is the result of the function that WithClock set, or
+// else now.
 func (s *Shape) agesAt(now time.Time) *table.Clock {
 	if s.clock != nil {
 		now = s.clock()

@@ -6,9 +6,9 @@
 // without type meta, as in a list. Every length precedes the data that it measures. Therefore a list's head depends on
 // all of its items, and another resourceVersion also changes the length of metadata.
 //
-// Selectable fields are found by field numbers (numbers_table.go). These are generated from the Go types of the API,
-// and do not depend on the upstream (docs/adr/0011-field-number-table.md). A kind with a selectable field of unknown
-// number has no protobuf lane: Encoding.Covers returns false.
+// The package finds selectable fields by their field numbers. The table of these numbers (numbers_table.go) is
+// generated from the Go types of the API, and does not depend on the upstream (docs/adr/0011-field-number-table.md). A
+// kind with a selectable field of unknown number has no protobuf lane: Encoding.Covers returns false.
 //
 // The package promises that the bytes of a message do not change, including unknown fields, except where a response
 // must differ by definition. The exceptions are the resourceVersion of an object that left a selector, and annotations

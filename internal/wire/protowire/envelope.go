@@ -15,11 +15,11 @@ const (
 	typeKind       int32 = 2
 )
 
-// envelope is the envelope of one kind: the bytes before the field of the message. The bytes after the message are the
-// same for all kinds.
+// envelope contains the bytes of one kind's envelope before the field of the message. The bytes after the message are
+// the same for all kinds (envelopeTail).
 type envelope []byte
 
-// envelopeTail is an empty content encoding and an empty content type.
+// envelopeTail contains the fields after the message: an empty content encoding and an empty content type.
 const envelopeTail = "\x1a\x00\x22\x00"
 
 func newEnvelope(apiVersion, kind string) envelope {

@@ -6,7 +6,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/internal/item"
 )
 
-// partialMetadata is the only field of PartialObjectMetadata.
+// partialMetadata is the number of the only field of PartialObjectMetadata.
 const partialMetadata int32 = 1
 
 // partialOf returns the metadata of an item's PartialObjectMetadata, without the annotations that kube-apiserver omits
@@ -34,7 +34,7 @@ func (s *Shape) partialOf(open *item.Opened) []byte {
 	return append(rest, whole[from:]...)
 }
 
-// isConverted reports whether a field is an annotation to omit. An annotation that cannot be read is kept.
+// isConverted reports whether a field is an annotation to omit. It returns false for an annotation that it cannot read.
 func (s *Shape) isConverted(at *scanner, f field) bool {
 	pair, err := readEntry(at, f)
 	return err == nil && slices.Contains(s.converted, string(pair.key))

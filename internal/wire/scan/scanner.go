@@ -23,7 +23,7 @@ func (e *MalformedError) Error() string {
 }
 
 // Scanner reads JSON without decoding it. It accepts the same input as encoding/json, except for maxDepth. It validates
-// skipped values, too, because they are sent to clients unchanged and scanned again. Its methods fail with a
+// skipped values, too, because the facade sends them to clients unchanged and scans them again. Its methods fail with a
 // *MalformedError. Used by one goroutine.
 type Scanner struct {
 	Data   []byte
@@ -58,7 +58,7 @@ func (s *Scanner) Peek() byte {
 	return s.Data[s.Pos]
 }
 
-// Expect consumes one byte.
+// Expect consumes white space and then the byte c. It fails if another byte comes next.
 func (s *Scanner) Expect(c byte) error {
 	if s.Peek() != c {
 		return s.Fail(fmt.Sprintf("expected %q", c))

@@ -6,7 +6,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// Ages renders the cells of one kind that show how long ago something happened. All other cells are served as the
+// Ages renders the cells of one kind that show how long ago something happened. It leaves all other cells as the
 // upstream sent them. Immutable; safe for concurrent use. A nil Ages changes no cells.
 type Ages struct {
 	cells  []staleCell // sorted by index
@@ -20,13 +20,14 @@ type staleCell struct {
 }
 
 // renderer returns the current text of a cell. It returns false if the text does not depend on the time, for example
-// because there is no timestamp. The cell is then served unchanged.
+// because there is no timestamp. AppendCells then leaves the cell unchanged.
 type renderer func(object, cell []byte, at *Clock) (text string, ok bool)
 
 // AgesFor returns the Ages of a kind, or nil when no cells depend on the time.
 //
 // For a custom resource, columns of type "date" contain ages. datePaths must have an entry for each column: its
-// JSONPath from the definition, or "" if it is unknown. Most unknown paths are derived from the column's description.
+// JSONPath from the definition, or "" if it is unknown. AgesFor derives most unknown paths from the column's
+// description.
 //
 // For other kinds, datePaths is nil, and the rules of kube-apiserver's printers apply.
 func AgesFor(group, resource string, columns []Column, datePaths []string) *Ages {
@@ -59,7 +60,7 @@ func (a *Ages) AppendCells(dst, object, cells []byte, at *Clock) []byte {
 	}
 	stale, copied := a.cells, 0
 	s := scan.Scanner{Data: cells}
-	// On an error, the remaining cells are copied unchanged.
+	// After an error, AppendCells copies the remaining cells unchanged.
 	_ = s.Array(func(index int) error {
 		cell, err := s.Skip()
 		if err != nil || len(stale) == 0 || index != stale[0].index {

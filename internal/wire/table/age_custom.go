@@ -42,8 +42,8 @@ func sourceOf(column Column) string {
 	return ""
 }
 
-// sinceFound renders the time since the timestamp at path. A cell that is not a string is unchanged, because it does
-// not depend on the time.
+// sinceFound returns a renderer of the time since the timestamp at path. The renderer leaves a cell that is not a
+// string unchanged, because such a cell does not depend on the time.
 func sinceFound(path jsonPath) renderer {
 	return func(object, cell []byte, at *Clock) (string, bool) {
 		if len(cell) == 0 || cell[0] != '"' {

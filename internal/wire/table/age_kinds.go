@@ -4,9 +4,9 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// kindAges returns the cells with ages of a kind that is not a custom resource. An Age column counts from the creation
-// of the object. ageColumns has the other columns with ages. The rules come from pkg/printers/internalversion in
-// k8s.io/kubernetes 1.37. "Created At" is a date, not an age.
+// kindAges returns the cells with ages of a kind that is not a custom resource. The cells of the column Age count from
+// the creation of the object. ageColumns returns the other columns with ages. The rules come from
+// pkg/printers/internalversion in k8s.io/kubernetes 1.37. "Created At" is a date, not an age.
 func kindAges(group, resource string, columns []Column) []staleCell {
 	special := ageColumns(group, resource)
 	var cells []staleCell
@@ -60,8 +60,8 @@ func ageColumns(group, resource string) map[string]renderer {
 	return nil
 }
 
-// eventLastSeen renders the time since an event was last observed. If the event has a series, only the time of the
-// series counts, even if this time is missing. Otherwise the first of the paths that is set counts.
+// eventLastSeen returns a renderer of the time since an event was last observed. If the event has a series, only the
+// time of the series counts, even if this time is missing. Otherwise the first of the paths that is set counts.
 func eventLastSeen(paths ...string) renderer {
 	single := since(paths...)
 	series := since("series.lastObservedTime")

@@ -43,8 +43,8 @@ var (
 	filterSyntax = regexp.MustCompile(`^\[\?\(@((?:\.[A-Za-z0-9_-]+)+)\s*==\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*\)\]`)
 )
 
-// parsePath returns false for the empty path and for unsupported syntax: slices, unions, comparisons other than ==, and
-// recursive descent. The first result of recursive descent is random in kube-apiserver.
+// parsePath parses a JSONPath. It returns false for the empty path and for unsupported syntax: slices, unions,
+// comparisons other than ==, and recursive descent. The first result of recursive descent is random in kube-apiserver.
 func parsePath(text string) (jsonPath, bool) {
 	var path jsonPath
 	for text != "" {

@@ -8,7 +8,7 @@ import (
 
 const created = "metadata.creationTimestamp"
 
-// since renders the time since the first timestamp found at one of the paths.
+// since returns a renderer of the time since the first timestamp found at one of the paths.
 func since(paths ...string) renderer {
 	return func(object, _ []byte, at *Clock) (string, bool) {
 		for _, path := range paths {

@@ -22,8 +22,8 @@ const (
 	mostSamples = 4 << 20
 	// window is the size in bytes of an encoder's window. Most objects are smaller than the window.
 	window = 256 << 10
-	// dictionaryID is in each packed item. All dictionaries have the same ID, because an item refers to its dictionary by
-	// pointer.
+	// dictionaryID is the zstd dictionary ID in each packed item. All dictionaries have the same ID, because an item
+	// refers to its dictionary by pointer.
 	dictionaryID = 1
 	// usualLevel is the compression level if fastLevel makes items too large. The next higher level makes pods in JSON a
 	// tenth smaller in four times the time.

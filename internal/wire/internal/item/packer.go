@@ -61,8 +61,8 @@ func (p *Packer) pack(it *Item, data []byte, put func([]byte) ([]byte, *block)) 
 	return result
 }
 
-// alike is the compression ratio from which entropy coding is not tried, because it would cost each reader more than it
-// saves.
+// alike is the compression ratio from which smallest omits entropy coding, because unpacking would cost each reader
+// more than the smaller size saves.
 const alike = 8
 
 const (

@@ -17,8 +17,8 @@ const storedLimit = 64 << 20
 
 // AppendStored appends an item in the format for disks. The format contains the number of the item's dictionary, the
 // ends of the item's parts, and the item's bytes as they are in memory. The caller numbers the dictionaries from 1. The
-// number of an item that is not packed is 0. The other marks are not stored, because Stored has to scan the item in any
-// case.
+// number of an item that is not packed is 0. AppendStored omits the other marks, because Stored has to scan the item in
+// any case.
 func AppendStored(dst []byte, it *Item, dictionary int) []byte {
 	if (dictionary > 0) != it.Packed() {
 		panic("BUG: stored item with a wrong dictionary")
