@@ -41,8 +41,9 @@ func checkGet(query url.Values) error {
 	return nil
 }
 
-// selectable forwards the request if the upstream does not support one of the selected fields. The facade has a list of
-// the fields of built-in kinds in one release, but the upstream may have another release.
+// selectable returns the route to the upstream if the upstream does not support one of the selected fields, or if this
+// is unknown. The facade has a list of the fields of built-in kinds in one release, but the upstream may have another
+// release.
 func (s *Server) selectable(ctx context.Context, q *Request, kind *selectors.Kind) route {
 	for _, label := range kind.Later(q.Options.FieldSelector) {
 		selects, err := s.fields.Selects(ctx, q.resource, label)
