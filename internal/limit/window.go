@@ -79,7 +79,7 @@ func (w *window) begin() { w.fast, w.slow, w.used = 0, 0, false }
 
 // fastest is the shortest time of work during the last one to two periods of fastestFor.
 type fastest struct {
-	before, current time.Duration // shortest times of two periods; 0 if no work was done
+	before, current time.Duration // shortest times in the previous and the current period; 0 without work
 	since           time.Time     // start of the current period
 }
 
