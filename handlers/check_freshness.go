@@ -112,7 +112,7 @@ func answerTo(q *Request, lane Lane, p plan) fresh.Answer {
 	if err != nil {
 		return fresh.Answer{}
 	}
-	if q.fills() || q.shardsHere { // requests for shards are forwarded only if the upstream applies the selector
+	if q.fills() || q.shardsHere { // prefer a check, also because the upstream may ignore the shard selector
 		return fresh.Endless()
 	}
 	span := cache.Span{Prefix: q.keyPrefix(), From: p.from}

@@ -59,8 +59,8 @@ var (
 	errShardsNotServed = notServed("kube-apiserver ignores shardSelector: omit it, or enable the feature gate ShardedListAndWatch")
 )
 
-// Errors for requests for shards that the cache cannot answer. They are not forwarded, because kube-apiserver ignores
-// the selector and would answer with all objects.
+// Errors for requests for shards that the cache cannot answer. The facade does not forward such requests, because
+// kube-apiserver ignores the selector and would answer with all objects.
 var (
 	errShardsExpired = apierrors.NewResourceExpired("this resourceVersion is not cached, and kube-apiserver ignores " +
 		"shardSelector: list again without resourceVersion and continue")

@@ -15,8 +15,9 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// readOptions decodes, defaults and validates list options. The order decides which of several errors is returned. All
-// errors are kube-apiserver's (semantics 1.2). selectBy checks the selectors, because they depend on the kind.
+// readOptions decodes, defaults and validates list options. The order of these steps decides which of several errors is
+// returned. All errors are kube-apiserver's (semantics 1.2). selectBy checks the selectors, because they depend on the
+// kind.
 func readOptions(verb string, query url.Values) (metainternalversion.ListOptions, error) {
 	var options metainternalversion.ListOptions
 	if verb == verbGet {
