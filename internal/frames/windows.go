@@ -110,8 +110,8 @@ type boundary struct {
 // reached reports whether the next byte begins a frame.
 func (b *boundary) reached() bool { return b.have == 0 && b.left == 0 }
 
-// next returns the header of the next frame, or nil if p ends before the end of a header, and the rest of p after the
-// header. The header is valid until the next call.
+// next returns the header of the next frame, and the rest of p after the header. head is nil if p ends before the end
+// of a header. It is valid until the next call.
 func (b *boundary) next(p []byte) (head, rest []byte) {
 	n := min(b.left, len(p))
 	b.left, p = b.left-n, p[n:]

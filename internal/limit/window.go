@@ -3,8 +3,8 @@ package limit
 import "time"
 
 const (
-	minWindow = 4  // every server is assumed to do this much work at a time
-	maxWindow = 64 // more work at a time is assumed to make no server faster
+	minWindow = 4  // lowest number of seats: every server should be able to do this much work at a time
+	maxWindow = 64 // highest number of seats: more work at a time should make no server faster
 	// Work is fast if it takes at most twice the shortest time plus tolerance. Scheduling, garbage collection and short
 	// queues cause delays of this length on a server that is not overloaded.
 	tolerance = 10 * time.Millisecond
