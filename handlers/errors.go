@@ -82,7 +82,8 @@ var errLoop = &apierrors.StatusError{ErrStatus: metav1.Status{
 
 var errLargeReview = apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", upstream.QuestionLimit))
 
-// errNoRoute is the 404 of a path below one of kube-apiserver's APIs that matches none of its routes (semantics 8.4).
+// errNoRoute is the 404 of a path that is below one of kube-apiserver's APIs, but matches no route of that API
+// (semantics 8.4).
 var errNoRoute = &apierrors.StatusError{ErrStatus: metav1.Status{
 	Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
 	Message: "the server could not find the requested resource", Details: &metav1.StatusDetails{},

@@ -14,8 +14,8 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// Sizes of the buffers that copy answers, in bytes. A watch keeps its buffer for its lifetime. This buffer is therefore
-// only as large as an HTTP/2 frame. A smaller one would cost more system calls.
+// Sizes of the buffers that copy answers, in bytes. A watch keeps its buffer for its lifetime, so watchBuffer is only
+// as large as an HTTP/2 frame. A smaller buffer would cost more system calls.
 const (
 	answerBuffer = 32 << 10
 	watchBuffer  = 16 << 10
