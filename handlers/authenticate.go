@@ -50,8 +50,8 @@ func isAnonymous(c *auth.Caller) bool {
 	return c.Name() == user.Anonymous || slices.Contains(c.Info.GetGroups(), user.AllUnauthenticated)
 }
 
-// impersonates reports whether a request impersonates another user (KEP-5284, or the older headers). Such a request is
-// refused: the caller wants to know what the other user may see, and the facade would answer for the caller.
+// impersonates reports whether a request impersonates another user (KEP-5284, or the older headers). The facade refuses
+// such a request. Otherwise, it would authorize the caller instead of the impersonated user.
 func impersonates(header http.Header) bool {
 	for name := range header {
 		if strings.HasPrefix(name, "Impersonate-") {

@@ -29,7 +29,7 @@ type authorizationCheck struct {
 	lanes      Lanes
 	waiting    *limit.ConcurrencyLimit // limits requests that wait for lanes
 	relisting  *limit.ConcurrencyLimit // limits lists that wait for a new list of contradicted lanes
-	draining   context.Context         // ends when watches must end
+	draining   context.Context         // cancelled when watches must end
 }
 
 // authorize checks whether the request is allowed. If the caller acts as the kubeconfig's user, a denied request is

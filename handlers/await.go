@@ -52,9 +52,9 @@ func (g *authorizationCheck) await(ctx context.Context, q *Request, lane Lane) e
 	})
 }
 
-// join counts a request that waits for a lane. wait waits until its context ends at the latest, and returns true if the
-// lane can serve the request. join returns an error if the request's context ends, too many requests wait, or the
-// server shuts down.
+// join counts the request among those that wait for the lane, and calls wait. wait must return when its context ends,
+// and returns true if the lane can serve the request. join returns an error if the request's context ends, too many
+// requests wait, or the server shuts down.
 func (g *authorizationCheck) join(ctx context.Context, key string, lane Lane, wait func(context.Context) bool) error {
 	leave, err := g.waiting.Join(key)
 	if err != nil {

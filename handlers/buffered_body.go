@@ -13,7 +13,7 @@ const (
 	// bufferedOverall is the maximum number of bytes of all responses together that are read before their clients
 	// accept them. Above it, responses are read at the speed of their clients.
 	bufferedOverall = 128 << 20
-	// bufferedShare is the maximum of these bytes as a share of the memory budget.
+	// bufferedShare limits the sum of these bytes to a share of the memory budget.
 	bufferedShare = 0.05
 )
 

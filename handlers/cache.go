@@ -33,7 +33,8 @@ func (s *Server) cache(ctx context.Context, out *reply, q *Request, lane Lane) (
 }
 
 // late returns the route or the error for a request whose lane is still contradicted after the wait, as unready does
-// for a lane without a State. The reason is not NotReady: forward would try the lane again, which would wait again.
+// for a lane without a State. The reason of the route is Unproven. With NotReady, forward would try the lane again, and
+// the request would wait a second time.
 func late(q *Request, lane Lane) (route, error) {
 	if q.readsEtcdWhileUnready() {
 		return forwardFor(observe.Unproven), nil

@@ -27,8 +27,8 @@ type Limits struct {
 	// Open watches and logs, in total and per caller. If all seats are taken, a new watch may end a watch of the group of
 	// callers with the most watches (ADR 29). Flags: --max-watches and --max-watches-per-user.
 	Watches, WatchesPerUser int
-	// Watches and logs that may begin in a second, in total and per caller. The bursts are 2.5 seconds of the total rate,
-	// and ten seconds of a caller's rate. Above the total rate, requests are queued per caller. Above a caller's rate, its
+	// Watches and logs that may begin in a second, in total and per caller. The burst is 2.5 times the total rate, and ten
+	// times the rate of a caller. Above the total rate, requests are queued per caller. Above a caller's rate, its
 	// requests are refused. Flags: --watch-rate and --watch-rate-per-user.
 	WatchRate, WatchRatePerUser int
 }
@@ -208,8 +208,8 @@ func (l *limiter) alsoMemory(purpose budget.Purpose, bytes int64, leave func()) 
 	return func() { give(); leave() }, nil
 }
 
-// seats waits for seats of the caller, and hands them to the seat of the response, which may release them early
-// (seat.go). leave may be called more than once.
+// seats waits until the caller gets the given number of seats. It adds them to the seats of the response (reply.seat),
+// which may release them early (seat.go). leave may be called more than once.
 func (l *limiter) seats(ctx context.Context, out *reply, q *Request, pool *limit.Seats,
 	seats int64) (leave func(), err error) {
 	if pool == nil {

@@ -29,7 +29,7 @@ func isCanonical(p string) bool {
 var trimmed = []string{"/api/", "/apis/", "/version/", "/.well-known/openid-configuration/", "/openid/v1/jwks/"}
 
 // spelled returns a URL with the path that may be forwarded. In this path, only characters that must be encoded are
-// encoded. Of several slashes at its end, one is left where kube-apiserver ignores such slashes.
+// encoded. Where kube-apiserver ignores slashes at the end of a path, several such slashes become one.
 func spelled(u *url.URL) *url.URL {
 	s := *u
 	s.RawPath = ""
@@ -98,7 +98,7 @@ func (v *resolver) unrouted(ctx context.Context, q *Request) error {
 }
 
 // checkCustomPath returns kube-apiserver's errors for a path of a custom resource. kube-apiserver has no routes for
-// such a path, and uses only its RequestInfo.
+// these paths. It uses only the RequestInfo of a path.
 func (v *resolver) checkCustomPath(info *request.RequestInfo, resource upstream.Resource) error {
 	if (info.Namespace != "") != resource.Namespaced && (info.Namespace != "" || info.Verb == verbGet) {
 		return errNoPath

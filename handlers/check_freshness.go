@@ -15,10 +15,12 @@ import (
 const freshWait = 3 * time.Second
 
 // stateFor returns the State that a plan reads, or the route to the upstream. answer describes the response that the
-// upstream would have to send instead of the facade. stateFor alone decides whether the lane may answer: after all
-// waits, because a freshness check may contradict the lane meanwhile. It returns fresh.ErrContradicted if neither the
-// lane nor the upstream may answer. The request then has to wait for the lane's new list. Reads at an exact version
-// never wait: the history ends with the contradicted list, so they would be forwarded after the wait, all at once.
+// upstream would have to send instead of the facade.
+//
+// No other function decides whether the lane may answer. stateFor decides after all waits, because a freshness check
+// may contradict the lane during a wait. It returns fresh.ErrContradicted if neither the lane nor the upstream may
+// answer. The request then has to wait for the lane's new list. Reads at an exact version never wait for the new list.
+// The history ends with the contradicted list, so after the wait all these reads would be forwarded at the same time.
 func (s *Server) stateFor(
 	ctx context.Context, q *Request, lane Lane, p plan, answer fresh.Answer,
 ) (*cache.State, route, error) {
@@ -51,8 +53,9 @@ func (s *Server) stateFor(
 	return state, to, err
 }
 
-// acceptsAnyState reports whether a plan may read a contradicted lane. kube-apiserver answers a read at version 0 from
-// its cache, too, whatever is in etcd. A watch may not, because it would end with the new list.
+// acceptsAnyState reports whether a plan may read a contradicted lane. kube-apiserver, too, answers a read at version 0
+// from its cache, whatever is in etcd. A watch may not read a contradicted lane, because the watch would end with the
+// new list.
 func (p *plan) acceptsAnyState() bool { return p.kind == anyAge && !p.initial }
 
 // recent returns a State with all writes that finished before the request arrived (semantics 10.5).
@@ -109,7 +112,7 @@ func answerTo(q *Request, lane Lane, p plan) fresh.Answer {
 	if err != nil {
 		return fresh.Answer{}
 	}
-	if q.fills() || q.shardsHere { // requests for shards are forwarded only if the upstream applies the selector
+	if q.fills() || q.shardsHere { // prefer a check, also because the upstream may ignore the shard selector
 		return fresh.Endless()
 	}
 	span := cache.Span{Prefix: q.keyPrefix(), From: p.from}
@@ -126,11 +129,14 @@ func answerTo(q *Request, lane Lane, p plan) fresh.Answer {
 // resources, so a freshness check advances the lane. If the upstream has not reached rv either, reached waits
 // (semantics 2.2).
 //
-// reached returns fresh.ErrContradicted at once if a check finds that the lane is wrong. A request is forwarded at once
-// if no check succeeds and the upstream sends no bookmarks, or if the lane is not at rv, and the answer is small
-// (fresh.Answer.Small) or kube-apiserver reads the answer from etcd. All other requests wait for the lane, because the
-// upstream must not send large lists to all of them. After the wait, a page with a low limit may be forwarded, so that
-// its client can finish the list.
+// reached returns fresh.ErrContradicted at once if a check finds that the lane is wrong. It forwards a request at once
+// in these cases:
+//   - No check succeeds, and the upstream sends no bookmarks.
+//   - The lane is not at rv, and the answer is small (fresh.Answer.Small).
+//   - The lane is not at rv, and kube-apiserver reads the answer from etcd.
+//
+// All other requests wait for the lane, because the upstream must not send large lists to all of them. After the wait,
+// a page with a low limit may be forwarded, so that its client can finish the list.
 func (s *Server) reached(ctx context.Context, q *Request, lane Lane, rv cache.RV,
 	answer fresh.Answer) (*cache.State, route, error) {
 	for deadline := time.Now().Add(freshWait); ; {

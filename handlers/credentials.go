@@ -57,7 +57,8 @@ func (q *Request) mayBeCached() bool {
 	return q.subject == aboutDocument || q.resource.Cacheable
 }
 
-// credentials returns the upstream credentials of a forwarded request. If there are none, the error is the response.
+// credentials returns the upstream credentials of a forwarded request. If there are none, credentials returns the error
+// that the caller receives.
 func (s *Server) credentials(ctx context.Context, q *Request) (upstream.Credentials, error) {
 	as := s.resolver.passAs
 	switch way := q.Caller.Way; {

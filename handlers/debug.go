@@ -55,7 +55,7 @@ type reportParameters struct {
 	errs  field.ErrorList
 }
 
-// oneOf returns a parameter that has one of the given values. The first value is the default.
+// oneOf returns the value of a parameter. It must be one of the given values, of which the first is the default.
 func (p *reportParameters) oneOf(name string, values []string) string {
 	asked := p.query.Get(name)
 	switch {
@@ -121,7 +121,7 @@ func (p *reportParameters) inJSON(accept string) (bool, error) {
 	return chosen == reportTypes[1], nil
 }
 
-// report writes a report. It calls of to obtain the report, but only if the query is valid.
+// report writes the report that of() returns. It calls of() only if the query is valid.
 func (o *reply) report(q *Request, p reportParameters, of func() report) error {
 	asJSON, err := p.inJSON(q.header.Get("Accept"))
 	switch {

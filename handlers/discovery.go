@@ -31,9 +31,9 @@ func conditional(header http.Header) bool {
 		slices.ContainsFunc(rareConditions, func(name string) bool { return header.Get(name) != "" })
 }
 
-// describes returns the group version that a document describes. For an aggregated API, the server of that API writes
-// the document and receives the caller's name, so the document may differ between callers. All other documents are the
-// same for all callers.
+// describes returns the group version below /apis that a document describes; false for all other documents. For an
+// aggregated API, the server of that API writes the document and receives the caller's name, so the document may differ
+// between callers. All other documents are the same for all callers.
 func describes(path string) (schema.GroupVersion, bool) {
 	parts := strings.Split(strings.Trim(strings.TrimPrefix(path, "/openapi/v3/"), "/"), "/")
 	if parts[0] != "apis" || len(parts) < 3 {

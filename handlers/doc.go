@@ -4,7 +4,7 @@
 //	drain_check   refuses requests in the last stage of the shutdown
 //	resolve       reads the request once into a *Request, with kube-apiserver's own decoders
 //	turns         limits how many long-running requests begin at the same time
-//	authenticate  finds out who the caller is, and refuses unauthenticated requests
+//	authenticate  identifies the caller, and refuses unauthenticated requests
 //	limiter       admits the request, queues it, or refuses it; caller_limits.go has the limits for callers
 //	authorize     calls the authorizer, and then opens the lane; await.go waits while the lane is filled
 //	reply         writes the response in pieces, with a time limit for each piece; seat.go releases the seats of a
@@ -38,6 +38,7 @@
 //     shows other goroutines the state of the request (/debug/requests, /debug/watches, the operator's page).
 //
 // Goroutines: net/http has one for each request. A watch over a websocket has another one that reads from the
-// websocket. A watch over a websocket and a forwarded watch have one that waits for the end of the watch authorization.
-// At shutdown, each watch gets one that ends the watch (watch_termination.go). These goroutines end with their watch.
+// websocket. Watches over a websocket, and forwarded watches, have one that waits for the end of the watch
+// authorization. At shutdown, each watch gets one that ends the watch (watch_termination.go). These goroutines end with
+// their watch.
 package handlers

@@ -8,7 +8,7 @@ import (
 
 // drainCheck refuses requests in the last stage of the shutdown. It is the first step, as in kube-apiserver.
 type drainCheck struct {
-	leaving context.Context // ends when the server refuses requests; nil means never
+	leaving context.Context // cancelled when the server begins to refuse requests; nil means never
 	goaway  float64         // probability of GOAWAY, from 0 to 1
 }
 

@@ -59,8 +59,8 @@ var (
 	errShardsNotServed = notServed("kube-apiserver ignores shardSelector: omit it, or enable the feature gate ShardedListAndWatch")
 )
 
-// Errors for requests for shards that the cache cannot answer. They are not forwarded, because kube-apiserver ignores
-// the selector and would answer with all objects.
+// Errors for requests for shards that the cache cannot answer. The facade does not forward such requests, because
+// kube-apiserver ignores the selector and would answer with all objects.
 var (
 	errShardsExpired = apierrors.NewResourceExpired("this resourceVersion is not cached, and kube-apiserver ignores " +
 		"shardSelector: list again without resourceVersion and continue")
@@ -82,7 +82,8 @@ var errLoop = &apierrors.StatusError{ErrStatus: metav1.Status{
 
 var errLargeReview = apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", upstream.QuestionLimit))
 
-// errNoRoute is the 404 of a path below one of kube-apiserver's APIs that matches none of its routes (semantics 8.4).
+// errNoRoute is the 404 of a path that is below one of kube-apiserver's APIs, but matches no route of that API
+// (semantics 8.4).
 var errNoRoute = &apierrors.StatusError{ErrStatus: metav1.Status{
 	Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
 	Message: "the server could not find the requested resource", Details: &metav1.StatusDetails{},

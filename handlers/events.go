@@ -57,7 +57,7 @@ type bodySink struct {
 	owed          bool                // bytes were written but not flushed
 }
 
-// frames prepares the response of a watch.
+// frames prepares the response of a watch, and returns the sink for its frames.
 func (o *reply) frames(q *Request) *bodySink {
 	sink := &bodySink{out: o.pieces()}
 	header := o.header()

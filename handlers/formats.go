@@ -38,7 +38,7 @@ func newFormats(encodings []wire.Encoding, offers func(upstream.Resource, wire.E
 func (f *formats) SupportedMediaTypes() []runtime.SerializerInfo { return f.infos }
 
 // find returns the encoding of the lane that serves a resource in a media type, and the conversion from that encoding
-// to the media type. ok is false if no lane serves it.
+// to the media type. ok is false if no lane serves the resource in this media type.
 func (f *formats) find(mediaType string, resource upstream.Resource) (e wire.Encoding, c conversion, ok bool) {
 	for i, e := range f.encodings {
 		switch {

@@ -28,7 +28,8 @@ func (l *lag) caughtUp() { l.since, l.again = time.Time{}, time.Time{} }
 
 func (l *lag) behind() bool { return !l.since.IsZero() }
 
-// first returns the time from the start of a piece to the first call of look.
+// first returns the time from the start of a piece to the first call of look: the argument, or bound if bound is set
+// and shorter.
 func (l *lag) first(otherwise time.Duration) time.Duration {
 	if l.bound > 0 {
 		return min(l.bound, otherwise)

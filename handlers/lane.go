@@ -21,7 +21,7 @@ type Lanes interface {
 
 // Lane is the part of a lane that requests use. It is safe for concurrent use.
 type Lane interface {
-	// Store returns the States of the lane, and its watchers.
+	// Store returns the cache of the lane, with its States and watchers.
 	Store() *cache.Lane
 	laneFilling
 	laneKind
@@ -65,11 +65,12 @@ type laneFreshness interface {
 	StaleFor() time.Duration
 	// Contradicted reports whether the lane is known to be wrong, and is not listed again yet.
 	Contradicted() bool
-	// Listing returns the list that the lane is filled from. Doubts reports whether a State is possibly wrong that was
-	// read after Listing returned l.
+	// Listing returns the list from which the lane is filled at present. A read calls Listing before it reads a State, and
+	// then calls Doubts with the result. Doubts reports whether that State is possibly wrong.
 	Listing() *fresh.Listing
 	Doubts(l *fresh.Listing) bool
-	// Forwards reports whether the upstream may answer a read of a contradicted lane. If not, the read waits for the list.
+	// Forwards reports whether the upstream may answer a read of a contradicted lane. If not, the read waits for the
+	// lane's new list.
 	Forwards(ctx context.Context, answer fresh.Answer) bool
 	// Recent returns a State with all writes that finished before a request, which arrived at the given time.
 	Recent(ctx context.Context, arrived time.Time, answer fresh.Answer) (*cache.State, fresh.Check, error)

@@ -23,7 +23,7 @@ var (
 )
 
 type limiter struct {
-	draining context.Context // ends when watches must end
+	draining context.Context // cancelled when watches must end
 	lists    *limit.Seats    // for requests of the class large
 	reads    *limit.Seats    // for requests of the class small
 	older    *limit.Seats    // for watches that read events from before a lane's history

@@ -15,8 +15,9 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// readOptions decodes, defaults and validates list options. The order decides which of several errors is returned. All
-// errors are kube-apiserver's (semantics 1.2). selectBy checks the selectors, because they depend on the kind.
+// readOptions decodes, defaults and validates list options. The order of these steps decides which of several errors is
+// returned. All errors are kube-apiserver's (semantics 1.2). selectBy checks the selectors, because they depend on the
+// kind.
 func readOptions(verb string, query url.Values) (metainternalversion.ListOptions, error) {
 	var options metainternalversion.ListOptions
 	if verb == verbGet {
@@ -41,8 +42,9 @@ func checkGet(query url.Values) error {
 	return nil
 }
 
-// selectable forwards the request if the upstream does not support one of the selected fields. The facade has a list of
-// the fields of built-in kinds in one release, but the upstream may have another release.
+// selectable returns the route to the upstream if the upstream does not support one of the selected fields, or if this
+// is unknown. The facade has a list of the fields of built-in kinds in one release, but the upstream may have another
+// release.
 func (s *Server) selectable(ctx context.Context, q *Request, kind *selectors.Kind) route {
 	for _, label := range kind.Later(q.Options.FieldSelector) {
 		selects, err := s.fields.Selects(ctx, q.resource, label)

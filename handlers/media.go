@@ -53,7 +53,7 @@ func (m media) representation(plain wire.RepresentationKind) wire.Representation
 	}
 }
 
-// offers are the media types and transformations that kube-apiserver's negotiation may choose for a resource.
+// offers tells kube-apiserver's negotiation which media types and transformations it may choose for a resource.
 type offers struct{ custom bool }
 
 // AllowsMediaTypeTransform implements negotiation.EndpointRestrictions (semantics 6.1).

@@ -74,7 +74,7 @@ func planList(q *Request) (plan, route, error) {
 		p.kind = anyAge
 	case opts.ResourceVersionMatch == metav1.ResourceVersionMatchNotOlderThan, p.limit == 0:
 		p.kind = notOlderThan
-	default: // legacy: a version and a limit without a match
+	default: // legacy: resourceVersion and limit without resourceVersionMatch
 		p.kind = exactly
 	}
 	// kube-apiserver's cache ignores the limit at version 0. Reads from etcd do not ignore it (semantics 2.1).

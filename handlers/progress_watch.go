@@ -12,7 +12,7 @@ const (
 	// kube-apiserver sends no bookmark in a watch with a shorter lifetime (semantics 10.3).
 	progressWatchLife = 3 * time.Second
 	// awaitedEvery is the interval of checks whether the lane has reached the version of the awaited bookmark.
-	// awaitedUntil is the time before the end of the watch at which the bookmark is sent in any case.
+	// awaitedUntil is how long before the end of the watch the bookmark is sent in any case.
 	awaitedEvery = 20 * time.Millisecond
 	awaitedUntil = 200 * time.Millisecond
 	// advanceWait is how long a progress watch may wait, before it begins, for the upstream's current resourceVersion.

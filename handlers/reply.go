@@ -133,7 +133,7 @@ func (o *reply) finish() *observe.Event {
 	return e
 }
 
-// errDisplaced is the reason why the response with the log of a container is broken off.
+// errDisplaced is the cause with which displace cancels the response with the log of a container.
 var errDisplaced = errors.New("another request took the seat")
 
 // displace ends a long-running request, because another request took its seat. The other request's goroutine calls

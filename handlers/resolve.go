@@ -128,7 +128,7 @@ func (q *Request) allowsMethod() bool {
 	switch {
 	case q.subject == aboutHealth:
 		return true
-	case q.subject == aboutFacade: // pprof can POST addresses to get their symbols
+	case q.subject == aboutFacade: // "go tool pprof" sends addresses in a POST, to get their symbols
 		return q.method == http.MethodGet || q.method == http.MethodPost && strings.HasPrefix(q.url.Path, profilesPath) ||
 			q.method == http.MethodPut && isAboutLevel(q.url.Path)
 	case isReview(q):

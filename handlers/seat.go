@@ -14,7 +14,8 @@ const (
 	// minClientSpeed is the minimum speed of a client in bytes per second. A client with this speed does not delay its
 	// response. A list thus keeps its seat even if the facade takes seconds to write it.
 	minClientSpeed = 2 << 20
-	// onePiece is the maximum number of bytes of a piece for which the timer allows time at minClientSpeed.
+	// onePiece bounds the time that the timer allows for one piece: at most the time that a client with minClientSpeed
+	// takes for onePiece bytes.
 	onePiece = 128 << 10
 	// unsent is the number of bytes at the start of a response that net/http buffers. They never wait for the client.
 	unsent = 4 << 10

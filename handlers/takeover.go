@@ -13,7 +13,7 @@ import (
 const closingTime = 3 * time.Second
 
 // takenConn is a connection that a handler has taken over from net/http. Each write has a deadline, even if it only
-// responds to a client's ping. Between writes there is no deadline, until the method ends is called. Writes are never
+// responds to a client's ping. Before ends() is called, there is no deadline between writes. Writes are never
 // concurrent.
 type takenConn struct {
 	net.Conn
@@ -41,8 +41,8 @@ func (c *takenConn) begin(now time.Time) error {
 	return c.SetWriteDeadline(c.due)
 }
 
-// accepted removes the deadline of a write. TLS also writes at other times, and after a passed deadline all its writes
-// fail.
+// accepted removes the deadline of a write. The TLS connection also writes at other times. If a passed deadline were
+// still set, such a write would fail, and with it all later writes.
 func (c *takenConn) accepted() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 // timedWriter limits how long a client may take: the write timeout for each piece, and the request's timeout for all
 // pieces. It is used by one goroutine until the reply is finished.
 //
-// A response with a timeout has a deadline. To move the deadline of an HTTP/2 stream, a message is sent to the
-// goroutine of the connection. The deadline is therefore moved only when it is too near.
+// A response with a timeout has a deadline. net/http moves the deadline of an HTTP/2 stream by a message to the
+// goroutine of the connection. The timedWriter therefore moves the deadline only when it is too near.
 //
 // A long-running response has no deadline, because it may be idle for any time, and HTTP/2 resets an idle stream at its
 // deadline. A timer guards each piece instead. When the timer fires, it sets a deadline in the past.

@@ -64,8 +64,8 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane Lane) (
 	return route{}, nil
 }
 
-// orDraining returns the route or error of a watch that does not begin, or errDraining if the shutdown has ended its
-// wait.
+// orDraining returns the given route and error of a watch that does not begin. If the shutdown has ended the wait of
+// the watch, it returns errDraining instead.
 func (s *Server) orDraining(ctx context.Context, to route, err error) (route, error) {
 	if ctx.Err() != nil && s.termination.has() {
 		return route{}, errDraining

@@ -15,12 +15,12 @@ const minEndsPerSecond = 200
 // watchTermination ends watches during the shutdown. The ends are spread over time, because each client immediately
 // connects to another server.
 type watchTermination struct {
-	draining context.Context // ends when watches must end
+	draining context.Context // cancelled when watches must end
 	grace    time.Duration   // maximum time until the last watch ends
 
 	open  atomic.Int64
 	begun sync.Once
-	over  time.Duration // time over which watches end; set when draining ends
+	over  time.Duration // time over which watches end; the first call of delay sets it
 }
 
 func newWatchTermination(draining context.Context, grace time.Duration) *watchTermination {

@@ -68,7 +68,7 @@ func authorizationFlags(c *facade.Config, f *pflag.FlagSet) {
 		"Interval, jittered, at which the authorization of open watches is reviewed again. Changes of RBAC objects also cause a review.")
 	f.StringVar(&a.PassThrough, "passthrough", a.PassThrough,
 		"Credentials with which requests for resources that are not cached are forwarded to kube-apiserver: token (the caller's bearer "+
-			"token), impersonate (the caller's bearer token, else constrained impersonation) or off.")
+			"token), impersonate (the caller's bearer token, else constrained impersonation) or off (such requests are rejected).")
 }
 
 func limitFlags(c *facade.Config, f *pflag.FlagSet) {

@@ -24,7 +24,7 @@ const maxBoundObjects = 65536
 type boundObjects struct {
 	lanes *reflector.Lanes
 	pods  *podWatch
-	read  *lru.Cache // decoded metadata: weak.Pointer[cache.Object] to serviceaccount.Object
+	read  *lru.Cache // decoded metadata: a serviceaccount.Object for each weak.Pointer[cache.Object]
 }
 
 func newBoundObjects(lanes *reflector.Lanes) *boundObjects {

@@ -104,7 +104,7 @@ func (i *inspection) keys(ctx context.Context) {
 	}
 }
 
-// has reports whether the user has the permission, by a review at the server of the need's kubeconfig.
+// has reports whether the user has the permission. It sends a review to the server of the need's kubeconfig.
 func (i *inspection) has(ctx context.Context, n need) (bool, error) {
 	if n.kubeconfig == "" {
 		return i.client.Has(ctx, n.right)

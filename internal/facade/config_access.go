@@ -9,8 +9,8 @@ import (
 // Authentication configures how callers are authenticated (internal/auth).
 type Authentication struct {
 	// AnonymousActsAsKubeconfig disables authentication: every client that can reach the address reads with the kubeconfig
-	// user's permissions. BindAddress must be a loopback address. The other fields of this struct, Limits and
-	// Authorization are ignored.
+	// user's permissions. BindAddress must be a loopback address. The other fields of this struct are ignored, and so are
+	// Config.Limits and Config.Authorization.
 	AnonymousActsAsKubeconfig bool
 	// Kubeconfig is the kubeconfig file for the kube-apiserver that reviews tokens; empty for the upstream that objects
 	// are read from.
@@ -28,7 +28,8 @@ type Authentication struct {
 	UsernameHeaders, UIDHeaders, GroupHeaders, ExtraHeaderPrefixes []string
 	// Audiences are the accepted audiences of tokens; empty for the audiences of the upstream.
 	Audiences []string
-	// Anonymous is upstream, true or false: whether requests without credentials are authorized as anonymous or refused.
+	// Anonymous is true to authorize requests without credentials as anonymous, or false to refuse them. With upstream,
+	// the facade treats such requests as the upstream does.
 	Anonymous string
 	// ServiceAccountTokens is local or review: whether the facade verifies bound service account tokens itself, or
 	// sends a TokenReview for each. If Kubeconfig is set, it sends TokenReviews.
@@ -58,7 +59,8 @@ type Authorization struct {
 	// Extras is auto, consider or ignore: whether each token of a service account has its own decisions
 	// (auth.ExtrasMode).
 	Extras string
-	// AlwaysAllowGroups and AlwaysAllowPaths are authorized without a review. A path includes all paths below it.
+	// Members of AlwaysAllowGroups, and requests for AlwaysAllowPaths, are authorized without a review. A path includes
+	// all paths below it.
 	AlwaysAllowGroups, AlwaysAllowPaths []string
 	// MissRate is the number of uncached access reviews per second and caller, with a burst of four times as many; it
 	// is above 0. Further reviews wait. The service accounts of a namespace together may have ten times as many.

@@ -23,7 +23,7 @@ import (
 type debugSocket struct {
 	path     string
 	listener net.Listener
-	// file information of the socket, which shows whether another process has replaced it
+	// made is the file information of the socket. It shows whether another process has replaced the socket.
 	made   fs.FileInfo
 	server *http.Server
 }

@@ -116,7 +116,7 @@ const (
 	mostPage  = 64 << 20
 )
 
-// newMemory returns the memory budget. Its functions use fields of f that are set later.
+// newMemory returns the memory budget. The functions in the budget use fields of f that New sets later.
 func newMemory(f *Facade, c Config) *budget.Budget {
 	marks := c.MemoryMarks
 	precompressed := budget.Step{

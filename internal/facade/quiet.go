@@ -3,7 +3,7 @@ package facade
 const (
 	// quietFor is the number of consecutive readings with little allocation after which the process is idle.
 	quietFor = 5
-	// quietShare is the share of the unused memory up to which allocation between two readings counts as little.
+	// quietShare is the maximum allocation between two readings that counts as little, as a share of the unused memory.
 	quietShare = 1.0 / 32
 	// worthReturning is the minimum number of unused bytes for which a collection is worth its cost.
 	worthReturning = 16 << 20

@@ -19,9 +19,10 @@ var ErrNoHTTP2 = errors.New("the server does not offer HTTP/2")
 const (
 	// Windows of Go's client if a transport sets none, in bytes.
 	defaultStream, defaultConnection = 4 << 20, 1 << 30
-	// mostHeld is the maximum increment in bytes that a connection holds back. It bounds the number of held frames.
+	// mostHeld is the maximum increment of a connection's window that is held back, in bytes. It also bounds the number
+	// of held frames.
 	mostHeld = 8 << 20
-	// closeTimeout is the time that Go's client allows for the end of TLS.
+	// closeTimeout is how long Go's client waits for the end of TLS before it closes the connection below TLS.
 	closeTimeout = 250 * time.Millisecond
 )
 
@@ -31,9 +32,9 @@ type RoundTripper interface {
 	CloseIdleConnections()
 }
 
-// NewTransport returns a transport that sends requests with HTTP/2 only, with the settings of t, which must not be used
-// otherwise. t.DialTLSContext connects and returns a *tls.Conn after the handshake. The function uses a deprecated
-// package for the same reason as configure.
+// NewTransport returns a transport that sends requests only with HTTP/2. It uses the settings of t. The caller must not
+// use t otherwise. t.DialTLSContext connects and returns a *tls.Conn after the handshake. NewTransport uses a
+// deprecated package for the same reason as configure.
 //
 //nolint:staticcheck // see above
 func NewTransport(t *http.Transport) (RoundTripper, error) {
@@ -67,7 +68,7 @@ type clientConn struct {
 }
 
 // Close implements net.Conn. Close of a *tls.Conn waits up to five seconds for a server that does not read. Go's client
-// closes the connection below it earlier, but finds this connection only in a *tls.Conn.
+// would close the connection below TLS after closeTimeout, but finds that connection only in a *tls.Conn.
 func (c *clientConn) Close() error {
 	timer := time.AfterFunc(closeTimeout, func() { _ = c.NetConn().Close() })
 	defer timer.Stop()

@@ -12,8 +12,8 @@ const (
 	// tenth of this length.
 	longest    = 64 * settingLen
 	settingLen = 6
-	// enlarged is the maximum payload in bytes that the changed SETTINGS announce to the server. The server keeps a buffer
-	// of its largest written frame for the life of the connection: at most 64 KiB with the header.
+	// enlarged is the maximum payload in bytes that the changed SETTINGS announce to the server. For the life of the
+	// connection, the server keeps a buffer as large as its largest written frame: at most 64 KiB with the header.
 	enlarged = 64<<10 - headerLen
 	most     = 1<<24 - 1
 )

@@ -12,12 +12,12 @@ const (
 )
 
 // windows delays the WINDOW_UPDATE frames of a client until the server needs them. Go's client sends a frame for each
-// stream and each connection after every 4 KiB, and each costs a TLS record and a system call, also at the server.
+// stream and each connection after every 4 KiB. Each frame costs a TLS record and a system call, also at the server.
 //
 // A window stays at least three quarters open for data that the client has read. The server can therefore always send
 // while the client reads.
 type windows struct {
-	stream, connection uint32 // increments in bytes from which on frames are sent
+	stream, connection uint32 // minimum held increments in bytes for which the held frames are sent
 
 	frames boundary
 	held   map[uint32]uint32 // increments in bytes by stream; 0 stands for the connection
@@ -47,7 +47,8 @@ func (w *windows) next(p []byte) []byte {
 	return w.release()
 }
 
-// pass notes frames that are sent as they are. The server needs no window for a stream that the client resets.
+// pass follows frames that are sent unchanged. It drops the held increment of a stream that the client resets, because
+// the server needs no window for this stream.
 func (w *windows) pass(p []byte) {
 	for len(p) > 0 {
 		var head []byte
@@ -60,7 +61,7 @@ func (w *windows) pass(p []byte) {
 	}
 }
 
-// add reports whether the frames must be sent.
+// add holds the increment of a stream. It reports whether the held frames must be sent.
 func (w *windows) add(stream, increment uint32) bool {
 	n, known := w.held[stream]
 	if !known {
@@ -109,8 +110,8 @@ type boundary struct {
 // reached reports whether the next byte begins a frame.
 func (b *boundary) reached() bool { return b.have == 0 && b.left == 0 }
 
-// next returns the header of the next frame, or nil if p ends before the end of a header, and the rest of p after the
-// header. The header is valid until the next call.
+// next returns the header of the next frame, and the rest of p after the header. head is nil if p ends before the end
+// of a header. It is valid until the next call.
 func (b *boundary) next(p []byte) (head, rest []byte) {
 	n := min(b.left, len(p))
 	b.left, p = b.left-n, p[n:]

@@ -2,8 +2,8 @@ package limit
 
 import "iter"
 
-// census counts per key. It finds a key with the highest count in constant time, because counts are small and change by
-// one. The zero value is empty. Not safe for concurrent use.
+// census stores a count for each key. It finds a key with the highest count in constant time, because counts are small
+// and change by one. The zero value is empty. Not safe for concurrent use.
 type census[K comparable] struct {
 	all     int              // sum of all counts
 	counts  map[K]int        // counts above 0
@@ -47,7 +47,8 @@ func (c *census[K]) most(preferred K) K {
 }
 
 // descending returns the keys from the highest count to the lowest. Of keys with equal counts, the preferred key comes
-// first. The loop may lower the count of its key by one. The key then comes again with the lower count.
+// first. The body of the loop may lower the count of the current key by one. The key then comes again with the lower
+// count.
 func (c *census[K]) descending(preferred K) iter.Seq[K] {
 	return func(yield func(K) bool) {
 		for n := len(c.byCount) - 1; n > 0; n-- {

@@ -41,8 +41,8 @@ func newLimiter(r Rate) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(r.PerSecond), r.Burst)
 }
 
-// Take takes one token of the key and reports whether there was one. Otherwise it returns the time until the next
-// token, which is above 0.
+// Take takes one token of the key. ok reports whether there was one. If not, after is the time until the next token,
+// which is above 0.
 func (r *Rates) Take(key string) (after time.Duration, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

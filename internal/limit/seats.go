@@ -266,7 +266,7 @@ func enqueue(queue *list.List, element *list.Element, value any, ready bool) *li
 	return element
 }
 
-// forget drops a key without seats and waiting requests, because clients can create any number of keys.
+// forget drops a key that has no seats and no waiting requests, because clients can create any number of keys.
 func (p *Seats) forget(l *keyQueue) {
 	if l.taken > 0 || l.queue.Len() > 0 {
 		return

@@ -15,8 +15,8 @@ type StallBounds struct {
 // idleAfter is how long a client must have read nothing before its response may be ended in favor of another.
 const idleAfter = time.Second
 
-// searchPause is the time without a search among all keys after a failed search. Refused responses try again all the
-// time, and a search may look at every response.
+// searchPause is the minimum time from a failed search among all keys to the next such search. Refused responses try
+// again all the time, and a search may look at every response.
 const searchPause = 10 * time.Millisecond
 
 // Stalled is a response that waits for its client to read. Its methods must not block.

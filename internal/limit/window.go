@@ -3,8 +3,8 @@ package limit
 import "time"
 
 const (
-	minWindow = 4  // every server is assumed to do this much work at a time
-	maxWindow = 64 // more work at a time is assumed to make no server faster
+	minWindow = 4  // lowest number of seats: every server should be able to do this much work at a time
+	maxWindow = 64 // highest number of seats: more work at a time should make no server faster
 	// Work is fast if it takes at most twice the shortest time plus tolerance. Scheduling, garbage collection and short
 	// queues cause delays of this length on a server that is not overloaded.
 	tolerance = 10 * time.Millisecond
@@ -79,7 +79,7 @@ func (w *window) begin() { w.fast, w.slow, w.used = 0, 0, false }
 
 // fastest is the shortest time of work during the last one to two periods of fastestFor.
 type fastest struct {
-	before, current time.Duration // shortest times of two periods; 0 if no work was done
+	before, current time.Duration // shortest times in the previous and the current period; 0 without work
 	since           time.Time     // start of the current period
 }
 

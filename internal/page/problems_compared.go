@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// differedFor is how long the page shows a difference after which the facade listed the lane again. The page shows any
-// other difference until the self-audit finds none. overdueAfter is the number of self-audit intervals after which a
-// comparison is overdue. The alerts have the same values.
+// differedFor is how long the page shows a difference if the facade has listed the lane again because of it. The page
+// shows any other difference until the self-audit finds none. overdueAfter is the number of self-audit intervals after
+// which a comparison is overdue. The alerts have the same values.
 const (
 	differedFor  = time.Hour
 	overdueAfter = 3

@@ -31,7 +31,7 @@ type authorities struct {
 
 	// Only refresh uses the fields below.
 	text, last []byte // content of the file: in use, and at the last read
-	problem    string // last logged one
+	problem    string // last logged error; empty after a read without an error
 }
 
 func readAuthorities(file string, log *zap.Logger) (*authorities, error) {

@@ -21,10 +21,10 @@ const (
 	textBusy  = "no listfacade is ready, and a limit of requests to kube-apiserver is reached"
 	textLoop  = "this request has already passed through this listfacade split: --kube-apiserver or --facade leads back to it"
 	textLost  = "the connection to kube-apiserver failed; the request may have been executed"
-	// textUntrusted takes the kind of the server.
+	// textUntrusted is a format. Its argument is the kind of the server, which is also the beginning of a flag.
 	textUntrusted = "listfacade split cannot verify the certificate of %[1]s: the operator of listfacade split must correct " +
 		"--%[1]s-ca-file or the certificate; its log has the cause"
-	// warnRefused is a header of a 401, in which Kubernetes names no cause. client-go prints it.
+	// warnRefused is the Warning header of a 401, because the Status of a 401 names no cause. client-go prints it.
 	warnRefused = `299 - "the bearer token was refused: use a token that has not expired, for an audience of kube-apiserver ` +
 		`(kubectl create token, without --audience)"`
 )
@@ -38,8 +38,9 @@ func refuse(w http.ResponseWriter, r *http.Request, status metav1.Status) {
 	handlers.WriteStatus(w, r, &status)
 }
 
-// refuse writes a Status. A watch gets 429 in place of a 503 of unavailable. An informer sends a list after eleven
-// 503s, but after a 429 it opens its watch again, as with a facade (docs/divergences.md).
+// refuse writes a Status. For a watch, it writes a 429 in place of the 503 that the function unavailable returns. An
+// informer sends a list after eleven 503s, but after a 429 it opens its watch again, as with a facade
+// (docs/divergences.md).
 func (x *exchange) refuse(w http.ResponseWriter, status metav1.Status) {
 	if x.watch && status.Code == http.StatusServiceUnavailable && status.Details != nil {
 		status = apierrors.NewTooManyRequests(status.Message, waitSeconds).ErrStatus
@@ -69,10 +70,12 @@ func loop() metav1.Status {
 	return status
 }
 
-// unreachable is the answer for a request that kube-apiserver did not answer. Clients repeat a request if the answer
-// has a Retry-After. A write that may have been executed gets none, because only the client may decide to repeat it.
-// A certificate is the operator's task if the last check could not verify it, either. Otherwise it belongs to one of
-// several replicas, and the next request may reach another one.
+// unreachable returns the answer to a request that kube-apiserver did not answer. Clients repeat a request if the
+// answer has a Retry-After. The answer to a write that may have been executed has no Retry-After, because only the
+// client may decide to repeat it.
+//
+// If the request and the last check both failed to verify the certificate, the operator must correct it (untrusted).
+// Otherwise, only one of several replicas has this certificate, and the next request may reach another replica.
 func (s *Split) unreachable(r *http.Request, err error) metav1.Status {
 	if isUntrusted(err) && s.apiServer.untrusted.Load() {
 		return untrusted(KubeAPIServer)

@@ -13,7 +13,7 @@ const (
 	mostAttempts = 4
 	// attemptPause is the time after which a second attempt begins. The pause doubles with each attempt.
 	attemptPause = 250 * time.Millisecond
-	// mostConnecting is the maximum duration of all attempts together. It is that of one attempt of a dialer.
+	// mostConnecting is the maximum duration of all attempts together. One attempt of a dialer can take as long.
 	mostConnecting = 2 * checkTimeout
 )
 
@@ -25,11 +25,12 @@ type attempt struct {
 	err  error
 }
 
-// hedged opens connections that many requests share, and all of them wait for one connection. It therefore begins
-// another attempt if one fails or takes long: the address of a Service can lead to a replica that has disappeared.
-// The end of the context has no effect, because the context belongs to only one of the requests.
+// hedged returns a dialFunc for connections that many requests share. All these requests wait for one connection. The
+// dialFunc therefore begins another attempt if one fails or takes long: the address of a Service can lead to a replica
+// that has disappeared. The end of the dialFunc's context has no effect, because the context belongs to only one of the
+// requests.
 //
-// Each attempt has one goroutine, which ends soon after hedged has returned.
+// Each attempt has one goroutine, which ends soon after the dialFunc has returned.
 func hedged(dial dialFunc) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mostConnecting)
@@ -39,8 +40,9 @@ func hedged(dial dialFunc) dialFunc {
 	}
 }
 
-// withoutContext hides that an attempt ended with its context. If the request that began the attempts has ended, too,
-// Go's transport would otherwise dial again for all waiting requests, once for each that has ended.
+// withoutContext hides from Go's transport that an attempt ended with its context. Otherwise, if the request that began
+// the attempts has ended, the transport would dial again for the waiting requests. It would repeat this for each
+// waiting request that has ended, too.
 func withoutContext(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return errors.New(err.Error())

@@ -14,8 +14,8 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// Sizes of the buffers that copy answers, in bytes. A watch keeps its buffer for its lifetime. This buffer is therefore
-// only as large as an HTTP/2 frame. A smaller one would cost more system calls.
+// Sizes of the buffers that copy answers, in bytes. A watch keeps its buffer for its lifetime, so watchBuffer is only
+// as large as an HTTP/2 frame. A smaller buffer would cost more system calls.
 const (
 	answerBuffer = 32 << 10
 	watchBuffer  = 16 << 10
@@ -58,7 +58,8 @@ func (w *writer) Put(buffer []byte) {
 	}
 }
 
-// forwarder contains the proxies that are copied for each request.
+// forwarder contains the proxies for requests and for watches. The method serve copies one of them for each request,
+// because each request has its own BufferPool.
 type forwarder struct {
 	answers, watches *httputil.ReverseProxy
 }
@@ -95,9 +96,9 @@ func forward(p *httputil.ProxyRequest) {
 	p.Out.Header.Set("X-Forwarded-For", strings.Join(append(p.In.Header.Values("X-Forwarded-For"), client), ", "))
 }
 
-// sendOnce makes http.Transport send a write without a body once. The transport repeats such a request after an error
-// if the header has one of these keys. kube-apiserver does not support them. In lower case they mean the same to
-// servers, but http.Transport does not find them.
+// sendOnce makes http.Transport send a write without a body only once. If the header of such a write has one of these
+// keys, the transport repeats the write after an error. sendOnce writes the keys in lower case: http.Transport does not
+// find such keys, but they mean the same to servers. kube-apiserver does not support these keys.
 func sendOnce(header http.Header) {
 	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
 		if values, ok := header[name]; ok {
@@ -107,7 +108,8 @@ func sendOnce(header http.Header) {
 	}
 }
 
-// exchange is a received request with the data for its error handler. The context of the forwarded request contains it.
+// exchange is a received request with the data for its error handler. The context of the forwarded request contains the
+// exchange.
 type exchange struct {
 	request *http.Request // as received
 	fail    func(w http.ResponseWriter, x *exchange, err error)
@@ -136,7 +138,8 @@ func failed(w http.ResponseWriter, r *http.Request, err error) {
 	x.fail(w, x, err)
 }
 
-// modify explains a refused token. It makes a watch end without an error when the proxy ends the watch.
+// modify adds a warning to an answer that refuses a token. If the proxy ends a watch, modify makes its answer end
+// without an error.
 func modify(answer *http.Response) error {
 	ctx := answer.Request.Context()
 	x := ctx.Value(exchangeKey{}).(*exchange)

@@ -7,14 +7,15 @@ import (
 	"github.com/listfacade/listfacade/internal/frames"
 )
 
-// replaceable is a transport whose later requests use new connections when the authorities change. Otherwise, a busy
+// replaceable is a transport. When the authorities change, its later requests use new connections. Otherwise, a busy
 // connection would remain open without limit to a server that is no longer trusted. Safe for concurrent use.
 type replaceable struct {
 	current atomic.Pointer[frames.RoundTripper]
 	create  func() (frames.RoundTripper, error)
 }
 
-// newReplaceable must not be called after a.run.
+// newReplaceable returns a replaceable that uses the transports of create, and registers it in a. It must not be called
+// after a.run.
 func newReplaceable(a *authorities, create func() (frames.RoundTripper, error)) (*replaceable, error) {
 	r := &replaceable{create: create}
 	a.users = append(a.users, r)

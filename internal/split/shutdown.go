@@ -40,8 +40,8 @@ func (s *shutdown) end() {
 	s.cut()
 }
 
-// enter counts a request, and returns a context that ends with the stage that ends the request. The caller calls leave
-// when the request has ended.
+// enter counts a request, and returns a context that is cancelled when the shutdown must end the request. The caller
+// calls leave when the request has ended.
 func (s *shutdown) enter(ctx context.Context, d Decision) (entered context.Context, leave func()) {
 	s.mu.Lock()
 	s.inFlight++

@@ -30,7 +30,8 @@ type Split struct {
 	facades   *facades
 	shutdown  *shutdown
 	fallback  fallback
-	// Forwarders to the facades; to kube-apiserver, for GETs without body and upgrade; to kube-apiserver, for the rest.
+	// toFacades forwards to the facades. readAPIServer forwards GETs that have neither a body nor an upgrade to
+	// kube-apiserver. toAPIServer forwards all other requests to kube-apiserver.
 	toFacades, readAPIServer, toAPIServer forwarder
 }
 

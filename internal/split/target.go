@@ -39,7 +39,7 @@ type server struct {
 	ready       atomic.Bool
 	untrusted   atomic.Bool   // the last check could not verify the certificate
 	checked     chan struct{} // closed after the first check
-	log, few    *zap.Logger   // few is for lines that clients can cause
+	log, few    *zap.Logger   // few limits lines that clients can cause
 
 	failures int // consecutive failed checks; only watchHealth uses it
 }

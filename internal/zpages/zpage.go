@@ -9,7 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 )
 
-// component is the name of the facade in the pages. kube-apiserver's is apiserver.
+// component is the name of the facade in the pages. kube-apiserver uses the name apiserver.
 const component = "listfacade"
 
 // Paths of the pages.
