@@ -53,7 +53,7 @@ type Lanes struct {
 	mu         sync.RWMutex // guards reflectors, life and foreign; never held during a request
 	reflectors map[laneKey]*Reflector
 	life       context.Context                // context of all lanes; nil before Run and after it
-	foreign    func(schema.GroupVersion) bool // group versions that aggregated API servers serve; nil until they are known
+	foreign    func(schema.GroupVersion) bool // reports whether a group version is aggregated; nil until this is known
 
 	checkers    *fresh.Checkers
 	versions    *identity
@@ -297,7 +297,8 @@ func (l *Lanes) trim() {
 	}
 }
 
-// pack does nothing while an earlier call is running.
+// pack calls cache.Lane.Pack for all lanes, in a goroutine. It does nothing while the goroutine of an earlier call
+// runs.
 func (l *Lanes) pack() {
 	if !l.packing.CompareAndSwap(false, true) {
 		return

@@ -72,7 +72,7 @@ func (s *olderStore) beginsResolve(log *olderLog) bool {
 	return true
 }
 
-// resolve records that befores was read, or the error.
+// resolve ends the read of befores, with an error or nil. It also ends the use that beginsResolve counted.
 func (s *olderStore) resolve(log *olderLog, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -231,7 +231,7 @@ func (l *Lanes) Journal() *journal.Journal {
 	return l.recorder.journal.Load()
 }
 
-// JournalStatus returns the state of the journal; configured is false if there is none.
+// JournalStatus returns the state of the journal; configured is false if Journal.Dir is empty.
 func (l *Lanes) JournalStatus() (status JournalStatus, configured bool) {
 	if l.recorder == nil {
 		return JournalStatus{}, false
