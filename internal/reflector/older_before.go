@@ -28,7 +28,7 @@ const (
 // selector receives the event (I7 in cache/doc.go).
 type olderEvent struct {
 	cache.Event
-	before  *cache.Object // nil if there was no object
+	before  *cache.Object // object before the event; nil if there was none
 	unknown bool          // whether the previous object is in befores instead
 }
 
