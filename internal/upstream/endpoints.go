@@ -21,7 +21,7 @@ import (
 // another cluster, or without a UID, does not replace the endpoint in use
 // (docs/adr/0022-several-upstream-endpoints.md). Safe for concurrent use.
 type Endpoints struct {
-	base  *url.URL // address in the results of Config; replaced in each request
+	base  *url.URL // address in the results of Config; each request replaces it with an endpoint's address
 	all   []*endpoint
 	now   atomic.Pointer[endpoint]
 	moved func(Move)
@@ -86,7 +86,7 @@ func (e *Endpoints) Config(config *rest.Config) *rest.Config {
 type EndpointState struct {
 	Host         string
 	InUse, Ready bool
-	Why          error // error because of which the endpoint is not ready; nil before the first check
+	Why          error // reason why the endpoint is not ready; nil if it is ready, or before the first check
 }
 
 // States returns the state of each endpoint, in the order of NewEndpoints.
