@@ -48,7 +48,8 @@ func (c *Checker) wantProgressWatches() bool {
 	return f.opened
 }
 
-// stillWanted reports whether progress watches continue. If not, wantProgressWatches starts them again.
+// stillWanted reports whether progress watches continue. If not, the next call of wantProgressWatches starts them
+// again.
 func (f *progressWatches) stillWanted(ctx context.Context) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
