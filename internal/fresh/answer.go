@@ -24,7 +24,7 @@ const (
 	// calledPrice is the price of each object of a roll call, which contains the object's metadata in protobuf.
 	calledPrice = 4 * time.Microsecond
 	// costlyPrice is the price of ten probes. A probe that will probably not confirm the lane is only worth sending before
-	// a read that costs the upstream more than this.
+	// a read that costs the upstream more than costlyPrice.
 	costlyPrice = 10 * requestPrice
 	// definedPrice is the price of each byte of a definition. kube-apiserver decodes the complete definition, although
 	// only the definition's metadata is read.

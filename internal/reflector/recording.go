@@ -153,7 +153,7 @@ func (r *recording) finish(ctx context.Context, now time.Time) (hole string, err
 	return "", nil
 }
 
-// collects reports whether events should not be written yet, so that more are written together.
+// collects reports whether the recording waits for more events, to write more of them together.
 func (r *recording) collects(now time.Time) bool {
 	n := r.tail.Ready()
 	switch {

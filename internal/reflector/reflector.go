@@ -92,7 +92,7 @@ func (r *Reflector) Reach(ctx context.Context, rv cache.RV, answer fresh.Answer)
 
 // Advance starts to bring the lane to the upstream's current version, and returns that version. It waits only for a
 // probe; the lane may need up to two seconds more. It returns fresh.ErrUnproven if the lane cannot be brought to that
-// version.
+// version. If the probe fails, it returns 0 and no error.
 func (r *Reflector) Advance(ctx context.Context) (cache.RV, error) { return r.checker.Advance(ctx) }
 
 // Contradicted reports whether a freshness check or the writer has found that the lane is wrong, and the lane has not
