@@ -25,7 +25,7 @@ func open(c Config) (io.WriteCloser, error) {
 	return f, f.open()
 }
 
-// stdout is os.Stdout, which Close does not close.
+// stdout writes to os.Stdout. Its Close does not close os.Stdout.
 type stdout struct{}
 
 func (stdout) Write(p []byte) (int, error) { return os.Stdout.Write(p) }

@@ -229,7 +229,7 @@ func (e *Endpoints) others(than *endpoint) []*endpoint {
 	return slices.Concat(e.all[at+1:], e.all[:at])
 }
 
-// fit returns the first of the other endpoints that is ready, or nil. The caller holds mu.
+// fit returns the first endpoint other than the given one that is ready, or nil. The caller holds mu.
 func (e *Endpoints) fit(than *endpoint) (next *endpoint) {
 	for _, one := range e.others(than) {
 		if why := isOf(one.cluster(), e.cluster); why != nil && one.ready.Load() {
