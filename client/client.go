@@ -77,12 +77,12 @@ type splitter struct {
 	facade       *url.URL
 	roots        *x509.CertPool
 	server       *url.URL // kube-apiserver
-	prefix       string   // of kube-apiserver's paths, without a slash at the end
+	prefix       string   // prefix of kube-apiserver's paths, without a slash at the end
 	proxy        func(*http.Request) (*url.URL, error)
 	uncompressed bool
 
 	mu     sync.Mutex
-	shared http.RoundTripper // to the facade, for clients without a certificate; nil before the first read
+	shared http.RoundTripper // transport to the facade, for clients without a certificate; nil before the first read
 }
 
 // wrap is a transport.WrapperFunc. Its argument is the transport to kube-apiserver.

@@ -66,7 +66,8 @@ func verbOf(e *observe.Event) string {
 	return "other"
 }
 
-// knownPaths are the paths that a key can show for a request without a resource. All others are shown as a slash.
+// knownPaths are the paths that a key can show for a request without a resource. For any other path, the key has a
+// slash.
 var knownPaths = []string{
 	"/metrics", "/healthz", "/livez", "/readyz", "/debug", "/openapi", "/version", "/apis", "/api", "/.well-known",
 	"/openid",

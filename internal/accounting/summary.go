@@ -10,7 +10,7 @@ const mostKeys = 256
 // is also its error: the most that the key may have cost before. Therefore count - error <= true cost <= count. The
 // true cost of a replaced key is at most the smallest count.
 type summary struct {
-	at     map[uint64]int // digest to index in counts and rest
+	at     map[uint64]int // index in counts and rest, by the key's digest
 	counts []int64
 	rest   []slot // of the same length as counts
 	total  int64  // exact cost of all keys

@@ -25,7 +25,7 @@ func open(c Config) (io.WriteCloser, error) {
 	return f, f.open()
 }
 
-// stdout is os.Stdout, which Close does not close.
+// stdout writes to os.Stdout. Its Close does not close os.Stdout.
 type stdout struct{}
 
 func (stdout) Write(p []byte) (int, error) { return os.Stdout.Write(p) }
@@ -36,7 +36,7 @@ func (stdout) Close() error { return nil }
 // compressed, and later removed because of its age or the number of files. Not safe for concurrent use.
 type file struct {
 	config  Config
-	limit   int64 // bytes; 0 means no limit
+	limit   int64 // maximum size of the file in bytes; 0 means no limit
 	out     *os.File
 	size    int64
 	tidying sync.WaitGroup
@@ -73,7 +73,7 @@ func (f *file) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Close also waits until compression has ended.
+// Close closes the file, and waits until tidy has ended.
 func (f *file) Close() error {
 	defer f.tidying.Wait()
 	if f.out == nil {

@@ -66,8 +66,8 @@ type Log struct {
 	unwritten atomic.Int64 // lines in the queue and in writes that have not ended
 
 	open    sync.RWMutex // guards over and counted; held for reading while unwritten changes
-	over    bool         // later lines are lost
-	counted bool         // Run has counted the unwritten lines as lost
+	over    bool         // whether later lines are lost
+	counted bool         // whether Run has counted the unwritten lines as lost
 
 	mu  sync.Mutex // guards out
 	out io.WriteCloser

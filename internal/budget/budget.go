@@ -28,7 +28,7 @@ type Step struct {
 	Ease func()
 }
 
-// Purpose is the purpose for which Take takes memory.
+// Purpose says what the caller of Take needs the memory for.
 type Purpose int
 
 // Values of Purpose.
@@ -45,7 +45,7 @@ func (p Purpose) String() string { return [purposes]string{"answers", "watches"}
 type Options struct {
 	// Limit is the number of bytes of memory that the process may use; 0 means no limit.
 	Limit int64
-	// Accounts does not include the memory from Take.
+	// Accounts are the parts of the process that use memory, without the memory from Take.
 	Accounts []Account
 	Steps    []Step
 	// Admit are the steps that free memory for a lane that is being filled. Their Above is ignored.
@@ -70,7 +70,7 @@ type Budget struct {
 	last      time.Time   // end of the last round
 	collected time.Time   // last collection that the Budget started
 	seen      uint64      // number of collections at the last round
-	above     []time.Time // since when each costly step is needed; zero if the step is not needed
+	above     []time.Time // time since which each costly step is needed; zero if it is not needed
 	leaving   int64       // bytes that costly steps freed and that readers may still reference
 	leftBy    time.Time   // time after which no reader references these bytes
 }
@@ -97,7 +97,7 @@ const (
 	leavingFor = time.Minute
 )
 
-// Run runs a round each second until the context ends.
+// Run runs a round of steps each second until the context ends.
 func (b *Budget) Run(ctx context.Context) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()

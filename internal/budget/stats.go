@@ -7,9 +7,9 @@ import (
 
 // Stats are the numbers of a Budget. Counters count since the start.
 type Stats struct {
-	Limit     int64 // 0 means no limit
-	Used      int64 // estimate that is compared with the shares of steps
-	Mapped    int64 // all memory that the Go runtime has mapped, garbage included
+	Limit     int64 // in bytes; 0 means no limit
+	Used      int64 // in bytes; estimate that is compared with the shares of steps
+	Mapped    int64 // in bytes; all memory that the Go runtime has mapped, garbage included
 	Accounted []Amount
 	Steps     []StepStats
 	Refused   []Refusals

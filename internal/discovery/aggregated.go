@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// addAggregated adds an APIGroupDiscoveryList of v2 or v2beta1. Both versions have the same fields.
+// addAggregated adds the groups of an APIGroupDiscoveryList of v2 or v2beta1. Both versions have the same fields.
 func (s *Served) addAggregated(body []byte) error {
 	var list apidiscoveryv2.APIGroupDiscoveryList
 	if err := json.Unmarshal(body, &list); err != nil {

@@ -13,7 +13,7 @@ const (
 	sharedSize, ownSize = 1 << 14, 1 << 8
 	// settleTime is the time that an event may take to reach its lane.
 	settleTime = 100 * time.Millisecond
-	// likelyEnough is the maximum expected number of unaccounted versions for which a probe is likely to confirm a lane.
+	// A probe is likely to confirm a lane if at most likelyEnough versions are expected that no lane receives.
 	likelyEnough = 0.5
 )
 

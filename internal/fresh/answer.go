@@ -8,7 +8,7 @@ import (
 // Answer is the size of the response that the upstream would send if the lane did not serve a read.
 type Answer struct {
 	Objects int
-	Bytes   int // of JSON, before compression
+	Bytes   int // size as JSON, before compression
 	Page    int // number of objects in the requested page; 0: all objects
 }
 
@@ -24,7 +24,7 @@ const (
 	// calledPrice is the price of each object of a roll call, which contains the object's metadata in protobuf.
 	calledPrice = 4 * time.Microsecond
 	// costlyPrice is the price of ten probes. A probe that will probably not confirm the lane is only worth sending before
-	// a read that costs the upstream more than this.
+	// a read that costs the upstream more than costlyPrice.
 	costlyPrice = 10 * requestPrice
 	// definedPrice is the price of each byte of a definition. kube-apiserver decodes the complete definition, although
 	// only the definition's metadata is read.
@@ -47,8 +47,8 @@ func (a Answer) price() time.Duration {
 
 func (a Answer) isCostly() bool { return a.price() > costlyPrice }
 
-// Small reports whether the upstream should give the answer, so that the reader need not wait up to two seconds for a
-// progress watch.
+// Small reports whether the answer is small. The upstream may then give it, so that the reader need not wait up to two
+// seconds for a progress watch.
 func (a Answer) Small() bool { return a.Objects <= smallObjects && a.Bytes <= smallBytes }
 
 // SmallPage reports whether the requested page is small, even if the complete list is not.

@@ -70,8 +70,8 @@ type Checker struct {
 	completeAt      atomic.Pointer[time.Time] // time when the lane was last known to be complete
 	demand          *demand                   // shared by the lanes of one upstream
 	wanted          atomic.Pointer[time.Time] // time of the last costly read; nil before the first
-	credit          atomic.Int64              // upstream time that KeepUp may still use, in nanoseconds
-	forwarded       atomic.Int64              // estimated upstream time of forwarded answers in progress, in nanoseconds
+	credit          atomic.Int64              // CPU time of the upstream that KeepUp may still use, in nanoseconds
+	forwarded       atomic.Int64              // estimated CPU time of forwarded answers in progress, in nanoseconds
 	unaccounted     cache.RV                  // version that no lane had received in the last run of KeepUp; 0: none
 }
 
@@ -283,7 +283,7 @@ func (c *Checker) reach(ctx context.Context, want cache.RV, answer Answer) error
 }
 
 func (c *Checker) current(ctx context.Context) (reading, error) {
-	began := c.trust.present.Load() // not newer than the State
+	began := c.trust.present.Load() // loaded first, so that it is not newer than the State
 	before, err := c.lane.State()
 	if err != nil {
 		return reading{}, err

@@ -89,8 +89,8 @@ func (c *Checker) Join() {
 	}
 }
 
-// keptUpFor is how long KeepUp updates a lane after a costly read. Its progress watches may cost the upstream as much
-// as the answers to the costly reads, but at most maxCredit.
+// keptUpFor is how long KeepUp updates a lane after a costly read. The progress watches of KeepUp may cost the upstream
+// as much as the answers to the costly reads, but at most maxCredit.
 const (
 	keptUpFor = time.Minute
 	maxCredit = 60 * progressWatchPrice

@@ -16,7 +16,7 @@ type layout struct {
 	forgotten atomic.Uint64 // number of calls of forget
 
 	seat       chan struct{} // held while a request runs, so that waiting readers use its response; guards the rest
-	one        bool          // whether all resources are in one etcd, by the last response
+	one        bool          // whether all resources are in one etcd, according to the last response
 	asked      time.Time
 	generation uint64 // value of forgotten before the last request was sent
 }

@@ -9,7 +9,7 @@ import (
 
 // checkByProbe reads the upstream's current version, and returns a State that misses no event up to this version. If
 // the lane may miss an event, checkByProbe returns an error together with the reading. The reading's store is nil if
-// the upstream did not respond.
+// the version could not be read, or is lower than the lane's.
 func (c *Checker) checkByProbe(ctx context.Context) (*cache.State, reading, error) {
 	asked := time.Now()
 	now, err := c.current(ctx)

@@ -48,7 +48,8 @@ func (c *Checker) wantProgressWatches() bool {
 	return f.opened
 }
 
-// stillWanted reports whether progress watches continue. If not, wantProgressWatches starts them again.
+// stillWanted reports whether progress watches continue. If not, the next call of wantProgressWatches starts them
+// again.
 func (f *progressWatches) stillWanted(ctx context.Context) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -159,7 +160,8 @@ func (c *Checker) openProgressWatch(ctx context.Context) {
 // Advance starts a progress watch that brings the lane itself to the upstream's current version, and returns that
 // version without waiting for the watch. It serves clients that read the lane's version from a bookmark, such as the
 // progress watch of a facade behind this one. These clients need the lane's own version, because the version that
-// readers see may be higher (cache.Lane.Vouch). It returns ErrUnproven if progress watches are not possible.
+// readers see may be higher (cache.Lane.Vouch). It returns ErrUnproven if the lane is contradicted or progress watches
+// are not possible. If the probe fails, it returns 0 and no error.
 func (c *Checker) Advance(ctx context.Context) (cache.RV, error) {
 	if c.Contradicted() {
 		return 0, ErrUnproven

@@ -7,7 +7,7 @@ import (
 
 // rate is how often a lane's resource changes. One goroutine calls note; busy is safe for concurrent use.
 type rate struct {
-	since    time.Time    // time of creation
+	since    time.Time    // time when the lane's Checker was made
 	last     atomic.Int64 // nanoseconds from since to the last change
 	interval atomic.Int64 // nanoseconds between changes, smoothed over about the last eight
 }

@@ -79,8 +79,8 @@ func (r *rolls) postpone(err error) {
 
 // checkByRollCall makes a roll call, and waits a moment until the lane contains the same objects, because events may be
 // in transit. After the wait it compares the lane once more: some deletions do not raise the lane's version, and so do
-// not end the wait (semantics 4.4). If the lane has other objects at the same version as the roll call, or was at a
-// higher version before the call, the lane is wrong and has to be listed again.
+// not end the wait (semantics 4.4). The lane is wrong if it has other objects at the version of the roll call, or was
+// at a higher version before the call. It then has to be listed again.
 func (c *Checker) checkByRollCall(ctx context.Context, answer Answer) (*cache.State, error) {
 	asked, began := time.Now(), c.trust.present.Load()
 	before, err := c.lane.State()

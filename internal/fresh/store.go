@@ -30,7 +30,7 @@ type store struct {
 	founded        bool       // whether a first resource has joined
 	asked          Source     // resource of the last probe; nil before the first
 	candidate      Source     // resource of the next probe
-	last           cache.RV   // last version returned
+	last           cache.RV   // last version that a probe returned
 	broken         bool       // whether versions contradicted each other, so that they cannot be from one counter
 	uncachedFailed bool       // whether the upstream does not support probes of the uncached source
 }
@@ -38,7 +38,7 @@ type store struct {
 type reading struct {
 	rv    cache.RV
 	asked Source
-	store *store // store that was probed; nil if the upstream did not respond
+	store *store // store that was probed; nil if the probe failed
 }
 
 func newStore(metrics Metrics, size cache.RV, uncached Source, start func(func(context.Context)) bool) *store {

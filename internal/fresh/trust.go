@@ -15,7 +15,7 @@ import (
 type trust struct {
 	wrong   atomic.Bool // whether present is wrong; the only field that an answer from the cache needs
 	present atomic.Pointer[Listing]
-	mu      sync.Mutex // held by writers of wrong and present, which change together, and for reasons
+	mu      sync.Mutex // guards writes of wrong and present, which change together, and the reason of each Listing
 }
 
 // Listing is one list from which the lane was filled, or the time before the first list.
@@ -64,14 +64,15 @@ func (t *trust) distrust(l *Listing, reason error) error {
 	return reason
 }
 
-// doubts reports whether a State is possibly wrong that was read after the given listing was present.
+// doubts reports whether a State is possibly wrong. The caller must have loaded began from present before it read the
+// State.
 func (t *trust) doubts(began *Listing) bool { return began.isWrong() || t.wrong.Load() }
 
 // Listing returns the list from which the lane is filled at present. A reader calls it before it reads a State, and
 // calls Doubts afterwards.
 func (c *Checker) Listing() *Listing { return c.trust.present.Load() }
 
-// Doubts reports whether a State is possibly wrong that was read after Listing returned l. Contradicted may be false
+// Doubts reports whether a State that was read after Listing returned l is possibly wrong. Contradicted may be false
 // for such a State, because the lane may have been listed again since the State was read.
 func (c *Checker) Doubts(l *Listing) bool { return c.trust.doubts(l) }
 
@@ -79,7 +80,8 @@ func (c *Checker) Doubts(l *Listing) bool { return c.trust.doubts(l) }
 // again. The lane must not answer then, except reads that accept any State.
 func (c *Checker) Contradicted() bool { return c.trust.wrong.Load() }
 
-// Contradiction returns why Contradicted is true: ErrContradicted or ErrSetBack. It returns nil if it is false.
+// Contradiction returns why Contradicted is true: ErrContradicted or ErrSetBack. It returns nil if Contradicted is
+// false.
 func (c *Checker) Contradiction() error {
 	c.trust.mu.Lock()
 	defer c.trust.mu.Unlock()

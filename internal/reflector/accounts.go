@@ -13,8 +13,8 @@ const (
 	// reads within minutes.
 	accountsFor   = 10 * time.Minute
 	accountsEvery = 2 * time.Second
-	// keepUpEvery is the interval of KeepUp for each lane. It must be longer than the time that an event takes from the
-	// upstream to the lane (fresh.Checker.KeepUp).
+	// keepUpEvery is the interval at which KeepUp is called for each lane. It must be longer than the time that an event
+	// takes from the upstream to the lane (fresh.Checker.KeepUp).
 	keepUpEvery        = 200 * time.Millisecond
 	maxOpeningAccounts = 4
 )
@@ -23,7 +23,7 @@ const (
 // The watches are open while consistent reads need them (docs/adr/0033-costly-reads.md).
 type accounts struct {
 	lanes     *Lanes
-	resources func() []upstream.Resource // resources that may be watched
+	resources func() []upstream.Resource // returns the resources whose metadata may be watched
 	opening   chan struct{}              // limits how many watches are opened at a time
 }
 

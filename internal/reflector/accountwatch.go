@@ -37,7 +37,7 @@ type accountWatch struct {
 }
 
 // run watches until the context ends. If a watch did not end at its timeout, the next watch begins at the upstream's
-// current version, because the upstream may have been replaced by a server with another history.
+// current version. A server with another history may have replaced the upstream.
 func (a *accountWatch) run(ctx context.Context) {
 	defer a.subscription.Interrupted()
 	pause := newBackoff(a.client.Silent)

@@ -48,7 +48,7 @@ const (
 // their minimum. So lanes do not stay stale for a minute after the outage.
 func (b *backoff) sleep(ctx context.Context, atLeast time.Duration) { b.sleepUntil(ctx, atLeast, nil) }
 
-// sleepUntil is sleep, but it also returns when a channel is closed.
+// sleepUntil is like sleep, but also returns when the channel cut is closed.
 func (b *backoff) sleepUntil(ctx context.Context, atLeast time.Duration, cut <-chan struct{}) {
 	timer, look := time.NewTimer(max(b.Step(), atLeast)), time.NewTicker(outageLook)
 	defer timer.Stop()

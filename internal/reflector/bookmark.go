@@ -6,7 +6,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// learnBookmark reads a bookmark frame of the upstream, and stores the fields that bookmarks of this resource have.
+// learnBookmark reads a bookmark frame of the upstream, and stores the fields that bookmarks of this resource have. If
+// the frame cannot be parsed, it stores minimal fields.
 func (l *lane) learnBookmark(by *listWatch, frame []byte) {
 	bookmark, err := by.reader.Bookmark(frame)
 	if err != nil {

@@ -34,7 +34,8 @@ type Config struct {
 	// kube-apiserver's watches do.
 	ReplayLostWindows bool
 	// AccountFor returns the built-in resources whose metadata may be watched. The metadata is watched while consistent
-	// reads need it and the resource has no lane. nil watches none. It is safe for concurrent use.
+	// reads need it and the resource has no lane. If AccountFor is nil, no metadata is watched. The function must be safe
+	// for concurrent use.
 	AccountFor func() []upstream.Resource
 	// SelfAudit is the time in which each lane is compared with the upstream once, page by page. 0 disables the
 	// self-audit.
@@ -73,7 +74,8 @@ func union(a, b []string) []string {
 	return slices.Compact(all)
 }
 
-// options omits FieldIndexes that selectors of the resource do not support.
+// options returns the options of a lane of the resource. It omits the FieldIndexes that selectors of the resource do
+// not support.
 func (c Config) options(r upstream.Resource) cache.Options {
 	c = c.of(r.GVR.GroupResource())
 	o := cache.Options{

@@ -23,7 +23,7 @@ type definition struct {
 	datePaths  map[string]string // JSONPath of each printed column of type date, by the column's name
 }
 
-// definitionMeta is the part of a CRD that shows whether it has changed.
+// definitionMeta is the part of a CRD that shows whether the CRD has changed.
 type definitionMeta struct {
 	Name, UID, ResourceVersion string
 	Generation                 int64

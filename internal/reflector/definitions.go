@@ -27,7 +27,7 @@ type definitions struct {
 }
 
 type known struct {
-	uid        string // empty if it is deleted
+	uid        string // empty if the definition was deleted
 	generation int64
 	since      time.Time // time of the last change; zero before the first change
 }
@@ -87,8 +87,8 @@ func (d *definitions) listed(objects []json.RawMessage) error {
 	return nil
 }
 
-// without(present) records that known definitions were deleted if they are not present, and returns their names. It
-// drops forgettable entries.
+// without(present) records the deletion of each known definition that is not in present, and returns the names of these
+// definitions. It also drops forgettable entries.
 func (d *definitions) without(present map[string]bool) (removed []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -104,8 +104,8 @@ func (d *definitions) without(present map[string]bool) (removed []string) {
 	return removed
 }
 
-// deleted records the deletion of a definition. A lane of a new definition with this name has to wait, because a
-// kube-apiserver may serve the old representation until it has received the deletion and the new definition.
+// deleted records the deletion of a definition. A kube-apiserver may serve the old representation until it has received
+// the deletion and a new definition of this name. The lane of the new definition therefore waits.
 func (d *definitions) deleted(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -14,8 +14,8 @@
 //   - Otherwise, a new lane of a built-in resource, except Event, is listed from a peer if one has a usable list. The
 //     watch is always opened at the upstream (warm.go, docs/adr/0020-facades-read-facades.md).
 //   - A client's watch that begins before the lane's history receives events of the upstream, up to a resourceVersion
-//     (RV) from which the lane continues. Clients share these requests. A request fails if the upstream is another
-//     cluster or release than before (older.go, docs/adr/0037-older-watches.md).
+//     (RV) from which the lane continues. Clients share the watches that read these events. Such a watch fails if the
+//     upstream is another cluster or release than before (older.go, docs/adr/0037-older-watches.md).
 //   - Objects are cut out of the upstream's lists and frames as bytes. A Table row is stored with an object only if the
 //     row names that object. Inconsistent data is an error; the lane keeps its last State while the writer retries.
 //   - While consistent reads need the RVs of built-in resources without a lane, metadata watches receive these RVs.

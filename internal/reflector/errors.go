@@ -11,7 +11,7 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// ErrStopped is returned when all lanes have been stopped.
+// ErrStopped is returned if the lane has been stopped, or if Lanes.Run is not running.
 var ErrStopped = errors.New("the lanes are not running")
 
 // ErrAggregated is returned for a resource that an aggregated API server serves. That server may send different objects

@@ -60,8 +60,8 @@ func (r *Reflector) Memory() int64 {
 // PageBytes returns the size in bytes of the page buffers of the list that fills the lane.
 func (r *Reflector) PageBytes() int64 { return r.fill.pages.Load() }
 
-// FilledIn estimates how long it takes until the lane is filled, or listed again. It returns 0 if the lane failed, or
-// has a State, and is not being listed yet.
+// FilledIn estimates how long it takes until the lane is filled, or listed again. If the lane is not being listed,
+// FilledIn returns 0 when the lane has a State or has failed.
 func (r *Reflector) FilledIn() time.Duration {
 	if listing := r.fill.began.Load(); listing != nil {
 		return r.fill.remaining(time.Since(*listing))

@@ -9,7 +9,7 @@ import (
 // health records whether a lane receives data from the upstream.
 type health struct {
 	failure  atomic.Pointer[Failure]
-	lost     atomic.Pointer[time.Time] // since when no stream is open; nil while a stream is open
+	lost     atomic.Pointer[time.Time] // time since which no stream is open; nil while a stream is open
 	began    time.Time
 	received atomic.Int64 // time of the stream's last frame, in nanoseconds after began
 	event    atomic.Int64 // time of the stream's last change, in nanoseconds after began; 0 for never
@@ -18,7 +18,7 @@ type health struct {
 	changed chan struct{} // closed when the lane's Kind or Failure changes; nil while no caller waits
 }
 
-// Began returns when the lane was made.
+// Began returns the time at which the lane was made.
 func (h *health) Began() time.Time { return h.began }
 
 // Failure returns the reason why the lane could not be filled, or ended; nil if the lane was filled since then.

@@ -22,7 +22,7 @@ import (
 type Metrics interface {
 	Contradicted(group, resource string) // a lane had other objects than the upstream at the same resourceVersion
 	Relisted(group, resource string)     // a lane is listed again, for example after it lost events
-	Reconnected(group, resource string)  // a lane's watch ended and was resumed
+	Reconnected(group, resource string)  // a lane's watch ended, and the lane opens another one
 	Filled(source string)                // a lane was filled from "upstream", "peer" or "journal"
 	// LostWindow counts lost windows of a lane. outcome is "replayed" if the differences were replayed. Otherwise it says
 	// why the watches ended.
@@ -53,7 +53,7 @@ type Lanes struct {
 	mu         sync.RWMutex // guards reflectors, life and foreign; never held during a request
 	reflectors map[laneKey]*Reflector
 	life       context.Context                // context of all lanes; nil before Run and after it
-	foreign    func(schema.GroupVersion) bool // group versions that aggregated API servers serve; nil until they are known
+	foreign    func(schema.GroupVersion) bool // reports whether a group version is aggregated; nil until this is known
 
 	checkers    *fresh.Checkers
 	versions    *identity
@@ -164,7 +164,7 @@ const (
 func (l *Lanes) seekEnd(ctx context.Context) {
 	all := l.All()
 	if len(all) == 0 || l.client.Silent() == 0 || !l.seeking.TryLock() {
-		return // without lanes nothing can be stale
+		return // no lane can be stale, there is no outage, or a check is already running
 	}
 	l.background.Go(func() {
 		defer l.seeking.Unlock()
@@ -297,7 +297,8 @@ func (l *Lanes) trim() {
 	}
 }
 
-// pack does nothing while an earlier call is running.
+// pack calls cache.Lane.Pack for all lanes, in a goroutine. It does nothing while the goroutine of an earlier call
+// runs.
 func (l *Lanes) pack() {
 	if !l.packing.CompareAndSwap(false, true) {
 		return

@@ -174,7 +174,8 @@ func (l *lister) pages(ctx context.Context, e *epoch) (*list, error) {
 	return newList(version, objects, time.Time{})
 }
 
-// adder returns a function that adds an item to objects. It fails if the item is invalid or memory is lacking.
+// adder returns a function that adds an item to objects. The function fails if the item is invalid or memory is
+// lacking.
 func (q *quota) adder(
 	l *listWatch, objects map[string]*cache.Object, filling *cache.Filling,
 ) func(wire.Item, wire.Facts) error {

@@ -45,7 +45,7 @@ type listing struct {
 
 // series is the progress of one kind of pages: pages of rows, or pages of objects.
 type series struct {
-	ask     *wire.RequestFormat // how pages are requested; nil: the series is empty
+	ask     *wire.RequestFormat // request format of the pages; nil if the series is empty
 	limit   int                 // number of objects in the next page
 	token   string
 	covered int // number of objects requested so far
@@ -114,7 +114,7 @@ func (l *listing) next(ctx context.Context, s *series, into *bytes.Buffer) (wire
 		err = l.get(ctx, s, into, l.held)
 	}
 	if errors.As(err, &oversize) {
-		err = l.get(ctx, s, into, pageLimit) // one object
+		err = l.get(ctx, s, into, pageLimit) // the page is a single object
 	}
 	if err != nil {
 		return wire.ListHead{}, err

@@ -15,7 +15,7 @@ import (
 type past struct {
 	replays    bool          // whether differences may be replayed
 	otherPasts *atomic.Int64 // Lanes.otherPasts
-	distrusted bool          // whether the last epoch ended for another reason than a lost window
+	distrusted bool          // whether the last epoch ended for another reason than a lost window or errUncertain
 	setBack    bool          // whether the last epoch ended because the upstream was restored
 	pasts      int64         // value of otherPasts when the visible list began, plus contradictions that this lane found
 	known      int64         // like pasts, for the list in progress; becomes pasts when that list is visible

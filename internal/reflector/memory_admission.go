@@ -178,8 +178,8 @@ func (l *Lanes) DropColdest(bytes int64) int64 {
 	return l.drop(bytes, func(*Reflector) bool { return true })
 }
 
-// A lane smaller than 1/tiny of the wanted bytes is not dropped. This would free little memory, and make many clients
-// list again.
+// tiny sets the minimum size of a lane that drop stops: 1/tiny of the wanted bytes. To stop a smaller lane would free
+// little memory, and make many clients list again.
 const tiny = 64
 
 func (l *Lanes) drop(bytes int64, matches func(*Reflector) bool) (freed int64) {

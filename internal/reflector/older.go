@@ -153,7 +153,7 @@ func (r *Reflector) olderLog(ctx context.Context, after cache.RV, s Selection, t
 	return log, nil
 }
 
-// key identifies the watches that can share a log.
+// key returns the key of the logs for the selection. Watches with equal keys can share a log.
 func (s Selection) key() string {
 	text := func(selector fmt.Stringer) string {
 		if selector == nil {
@@ -174,7 +174,8 @@ type OlderEvents struct {
 // UpTo returns the resourceVersion up to which the events are complete. The lane's events continue after it.
 func (o *OlderEvents) UpTo() cache.RV { return o.log.upTo }
 
-// Current reports whether the events still belong to the lane's epoch. Check it after the watch of the lane was opened.
+// Current reports whether the events still belong to the lane's epoch. Call Current after the watch of the lane was
+// opened.
 func (o *OlderEvents) Current(lane *cache.Lane) bool { return o.log.epoch == lane.Epochs() }
 
 // All yields the events in order.

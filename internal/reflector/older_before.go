@@ -28,7 +28,7 @@ const (
 // selector receives the event (I7 in cache/doc.go).
 type olderEvent struct {
 	cache.Event
-	before  *cache.Object // nil if there was no object
+	before  *cache.Object // object before the event; nil if there was none
 	unknown bool          // whether the previous object is in befores instead
 }
 
@@ -72,7 +72,7 @@ func (s *olderStore) beginsResolve(log *olderLog) bool {
 	return true
 }
 
-// resolve records that befores was read, or the error.
+// resolve ends the read of befores, with an error or nil. It also ends the use that beginsResolve counted.
 func (s *olderStore) resolve(log *olderLog, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	// olderKept is how long a complete log of all objects serves further watches. After a facade has ended, its clients
-	// return within this time. selectedKept is this time for a log of one selection, which few watches share.
+	// olderKept is how long a complete log of all objects serves further watches. When a facade ends, its clients open
+	// their watches at another facade within this time. selectedKept is this time for a log of one selection, which few
+	// watches share.
 	olderKept    = time.Minute
 	selectedKept = 5 * time.Second
 	// olderFailedFor is how long the error of a failed log is returned to further watches.

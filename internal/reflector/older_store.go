@@ -62,8 +62,9 @@ func (s *olderStore) find(key string, after cache.RV, lane *cache.Lane) *olderLo
 	return log
 }
 
-// begin is like join, but adds a log if there is none. If start is true, the caller has to read the log. If not, the
-// goroutine that reads the selection's current log reads this log afterwards. begin returns nil if it adds no log.
+// begin is like join, but adds a log if there is none. If start is true, the caller has to read the log. Otherwise, the
+// log is complete, or the goroutine that reads the selection's logs reads it. begin returns nil if the store is closed
+// or memory is lacking.
 func (s *olderStore) begin(key string, after cache.RV, lane *cache.Lane) (log *olderLog, start bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,8 +121,9 @@ func (s *olderStore) finish(log *olderLog, err error) (next *olderLog) {
 	return next
 }
 
-// refusal returns *cache.ExpiredError for a version that is older than a recent 410 of the upstream allows. Without
-// this check, a caller with such versions could make each new log fail, also for the other watches that wait for it.
+// refusal returns *cache.ExpiredError for a version below the oldest one that a recent 410 of the upstream named.
+// Without this check, a caller with such versions could make each new log fail, also for the other watches that wait
+// for it.
 func (s *olderStore) refusal(after cache.RV) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// pagedFrom is the default of Config.PagedFrom. A streaming list is one request; pages and the watch after them are at
-	// least five.
+	// pagedFrom is the default of Config.PagedFrom. A streaming list is one request. Pages and the watch after them take
+	// at least five requests.
 	pagedFrom = 50
 	// listings is how often a list by pages is tried if its version expires before the last page.
 	listings = 3

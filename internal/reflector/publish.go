@@ -43,7 +43,8 @@ type publisher struct {
 }
 
 // publish shows a list as the lane's State. It begins a new epoch, or continues the last one by a replay. It closes the
-// list's watch if the context ends. A contradiction of the last list that was found meanwhile is settled by this list.
+// list's watch if the context ends. This list also settles a contradiction that a freshness check found in the last
+// list.
 func (p *publisher) publish(ctx context.Context, e *epoch, l *list) error {
 	if reason := contradiction(p.checker); reason != nil && !p.setBack {
 		p.distrust(reason)
@@ -72,7 +73,7 @@ func (p *publisher) adopt(e *epoch, c *restored) error {
 	if err := c.past.Show(c.rv); err != nil {
 		return err
 	}
-	if tail, _, err := p.lane.Cache.Tail(); err == nil { // read before the first event
+	if tail, _, err := p.lane.Cache.Tail(); err == nil { // position before the first event from the upstream
 		p.lane.resumed.Store(&resumption{tail: tail, after: c.end, at: time.Now()})
 	}
 	p.shows(e)

@@ -101,7 +101,7 @@ func newRecorder(l *Lanes) *recorder {
 func (r *recorder) visit(ctx context.Context, now time.Time, lanes []*Reflector, last bool) {
 	err, failed := r.retain(now), 0
 	for lane := range r.all {
-		if !slices.Contains(lanes, lane) { // first, because another lane may continue its directory
+		if !slices.Contains(lanes, lane) { // first, because a new lane may continue the directory of an ended one
 			err = errors.Join(err, r.leave(ctx, now, lane))
 		}
 	}
@@ -231,7 +231,7 @@ func (l *Lanes) Journal() *journal.Journal {
 	return l.recorder.journal.Load()
 }
 
-// JournalStatus returns the state of the journal; configured is false if there is none.
+// JournalStatus returns the state of the journal; configured is false if Journal.Dir is empty.
 func (l *Lanes) JournalStatus() (status JournalStatus, configured bool) {
 	if l.recorder == nil {
 		return JournalStatus{}, false

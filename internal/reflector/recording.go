@@ -53,7 +53,7 @@ type recording struct {
 	told    time.Time                // time of the last progress record or checkpoint
 	began   time.Time                // when the collection of events began; zero if none are collected
 	version cache.RV                 // version that was last written
-	numbers map[*wire.Dictionary]int // dictionaries of the open segment
+	numbers map[*wire.Dictionary]int // number of each dictionary in the open segment
 
 	complete time.Time // time before which all events were written
 }
@@ -61,7 +61,7 @@ type recording struct {
 // resumption is the end of the journal from which a lane was restored.
 type resumption struct {
 	tail  *cache.Tail
-	after journal.Position // zero if the journal was not read to its end
+	after journal.Position // end of the journal; zero if the journal was not read to its end
 	at    time.Time
 }
 
@@ -153,7 +153,7 @@ func (r *recording) finish(ctx context.Context, now time.Time) (hole string, err
 	return "", nil
 }
 
-// collects reports whether events should not be written yet, so that more are written together.
+// collects reports whether the recording waits for more events, to write more of them together.
 func (r *recording) collects(now time.Time) bool {
 	n := r.tail.Ready()
 	switch {
@@ -327,7 +327,7 @@ func (r *recording) records(of batch) iter.Seq[journal.Record] {
 	}
 }
 
-// put yields the record of an object. If the object's dictionary is new, its record comes first.
+// put yields the record of an object. If the object's dictionary is new, put yields the record of the dictionary first.
 func (r *recording) put(record journal.Record, o *cache.Object, numbers map[*wire.Dictionary]int,
 	yield func(journal.Record) bool) bool {
 	item, number := o.Item(), 0

@@ -59,7 +59,7 @@ func (r *Reflector) Confirm(ctx context.Context) error {
 var errUndefined = errors.New("the definition of the resource is unknown")
 
 // Settling reports whether the lane waits because its definition has just changed, and the upstream may still serve the
-// old representation. Reads of the most recent state need not wait for the lane.
+// old representation. Reads of the most recent state need not wait for the lane, because they can be forwarded.
 func (r *Reflector) Settling() bool { return r.settling.Load() }
 
 // settle waits until the definition has not changed for definitionSettles, and reads the properties of the resource.

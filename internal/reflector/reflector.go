@@ -46,7 +46,8 @@ func (r *Reflector) AwaitRelist(ctx context.Context, wait time.Duration) {
 	r.await(ctx, wait, func() bool { return !r.Contradicted() })
 }
 
-// await is AwaitSync for another condition. It calls happened again after each change of the lane's Kind or Failure.
+// await waits, as AwaitSync does, until happened returns true. It calls happened again after each change of the lane's
+// Kind or Failure.
 func (r *Reflector) await(ctx context.Context, wait time.Duration, happened func() bool) {
 	if happened() {
 		return // the usual case, without a lock
@@ -72,7 +73,7 @@ func (r *Reflector) await(ctx context.Context, wait time.Duration, happened func
 
 // Recent returns a State that includes every write finished before the request arrived, and the freshness check that
 // confirmed this. It returns fresh.ErrUnproven if no check could confirm a State at a lower cost than the upstream's
-// own answer, and fresh.ErrContradicted if the lane is contradicted. ctx is the request's context.
+// own answer. It returns fresh.ErrContradicted if the lane is contradicted. ctx is the request's context.
 func (r *Reflector) Recent(ctx context.Context, arrived time.Time,
 	answer fresh.Answer) (*cache.State, fresh.Check, error) {
 	return r.checker.Recent(ctx, arrived, answer)
@@ -83,7 +84,7 @@ func (r *Reflector) Now(ctx context.Context) (cache.RV, error) { return r.checke
 
 // Reach brings the lane up to a resourceVersion that the lane may lack because its resource is quiet. It returns nil
 // when the lane has reached that version, and fresh.ErrAhead if the upstream has not reached it. It returns
-// fresh.ErrUnproven if no check could bring the lane there at a lower cost than the upstream's own answer, and
+// fresh.ErrUnproven if no check could bring the lane there at a lower cost than the upstream's own answer. It returns
 // fresh.ErrContradicted if the lane is contradicted. It may return nil for a contradicted lane.
 func (r *Reflector) Reach(ctx context.Context, rv cache.RV, answer fresh.Answer) error {
 	return r.checker.Reach(ctx, rv, answer)
@@ -91,7 +92,7 @@ func (r *Reflector) Reach(ctx context.Context, rv cache.RV, answer fresh.Answer)
 
 // Advance starts to bring the lane to the upstream's current version, and returns that version. It waits only for a
 // probe; the lane may need up to two seconds more. It returns fresh.ErrUnproven if the lane cannot be brought to that
-// version.
+// version. If the probe fails, it returns 0 and no error.
 func (r *Reflector) Advance(ctx context.Context) (cache.RV, error) { return r.checker.Advance(ctx) }
 
 // Contradicted reports whether a freshness check or the writer has found that the lane is wrong, and the lane has not
@@ -101,7 +102,7 @@ func (r *Reflector) Contradicted() bool { return r.checker.Contradicted() }
 // Listing returns the list that the lane is filled from at present.
 func (r *Reflector) Listing() *fresh.Listing { return r.checker.Listing() }
 
-// Doubts reports whether a State is possibly wrong that was read after Listing returned l.
+// Doubts reports whether a State that was read after Listing returned l is possibly wrong.
 func (r *Reflector) Doubts(l *fresh.Listing) bool { return r.checker.Doubts(l) }
 
 // Forwards reports whether the upstream may answer a read in place of a contradicted lane. It returns false if too many
@@ -110,7 +111,7 @@ func (r *Reflector) Forwards(ctx context.Context, answer fresh.Answer) bool {
 	return r.checker.Forwards(ctx, answer)
 }
 
-// OlderBytes returns the memory of the events from before the lane's history.
+// OlderBytes returns the memory of the events from before the lane's history, in bytes.
 func (r *Reflector) OlderBytes() int64 { return r.older.bytes.Load() }
 
 func (r *Reflector) stop() {

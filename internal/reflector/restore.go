@@ -19,7 +19,7 @@ var errStuck = errors.New("no progress while reading and checking the journal")
 var errNoVersion = errors.New("the upstream's version is unknown")
 
 const (
-	// watchGrace is how long the upstream may take to reject a watch from a version that it has forgotten.
+	// watchGrace is how long the upstream may take to reject a watch from a version whose later events it no longer has.
 	watchGrace = 100 * time.Millisecond
 	// restoreWait is the maximum time without progress. The total time is not limited: many large lanes may be restored at
 	// the same time, and to fill them in another way would take even longer.

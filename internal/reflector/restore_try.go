@@ -36,8 +36,8 @@ func isVerdict(err error) bool {
 		endsEpoch(err)
 }
 
-// look makes the cheap checks of the journal before its content is read. It checks that the newest segment is of this
-// lane, that the upstream has reached the end of this segment, and that the upstream still has the events after it.
+// look makes the cheap checks of the journal before its content is read. The newest segment must be of this lane. The
+// upstream must have reached the end of this segment, and must still have the events after that end.
 func (r *restorer) look(ctx context.Context, e *epoch, last *journal.Segment) error {
 	if err := r.agrees(ctx, e, last); err != nil {
 		return err
@@ -54,7 +54,7 @@ func (r *restorer) look(ctx context.Context, e *epoch, last *journal.Segment) er
 	open.look()
 	err = open.awaitFailure(watchGrace)
 	open.close()
-	<-open.ahead // the goroutine has ended
+	<-open.ahead // waits for the end of the goroutine of look
 	return err
 }
 

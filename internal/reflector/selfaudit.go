@@ -67,8 +67,8 @@ type course struct {
 	limit           int             // maximum number of objects of a page; below auditObjects if pages were too large
 	rowless         bool            // whether rows are skipped, because the upstream sorts them differently from objects
 	doubtful        map[string]bool // keys that differed in the last read of the page
-	looks           int             // how often the page differed
-	columnsDiffered int             // how often the columns of the page differed
+	looks           int             // number of reads in which the page differed
+	columnsDiffered int             // number of reads in which the columns differed
 
 	objects, columns brake
 	reprinted        *listWatch // the lane's listWatch while differing columns are ignored; nil otherwise

@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// auditObjects is the maximum number of objects in a page of the self-audit, and auditBytes its approximate size.
+	// auditObjects is the maximum number of objects in a page of the self-audit. auditBytes is the approximate size of a
+	// page, in bytes.
 	auditObjects = 500
 	auditBytes   = 4 << 20
 	// auditLimit is the maximum size of a page in bytes. A larger page is requested in smaller parts.

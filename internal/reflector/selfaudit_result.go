@@ -11,7 +11,7 @@ type audited struct {
 	found  atomic.Pointer[Finding]
 }
 
-// Finding is the number of objects in a page that differed from the upstream's.
+// Finding describes the objects in a page that differed from the upstream's.
 type Finding struct {
 	At       time.Time
 	Objects  int

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// mediaPartialList is the Accept header of lists of metadata. Protobuf takes a fifth of the upstream's CPU that JSON
-	// takes.
+	// mediaPartialList is the Accept header of lists of metadata. Protobuf costs the upstream a fifth of the CPU time that
+	// JSON costs.
 	mediaPartialList = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io," +
 		"application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 	// rollCallLimit is the maximum size of a roll call in bytes: 1.6 KiB for each of 5,000 objects.

@@ -43,7 +43,7 @@ type stream struct {
 	ordered bool
 	last    cache.RV
 	resumed bool           // whether the stream continues a watch of a resource that the upstream reads from etcd
-	until   time.Time      // end of its timeout
+	until   time.Time      // time at which the timeout of the watch ends
 	ahead   chan readAhead // channel for the step that look reads; nil otherwise
 }
 

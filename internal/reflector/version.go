@@ -14,8 +14,9 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// versionAge is the maximum age of the upstream's version and cluster if the current values are not required, for
-// example after a watch ended at its timeout. Lanes whose watches end at about the same time share one request.
+// versionAge is the maximum age of the upstream's version and cluster UID unless the current values are required. It
+// applies, for example, after a watch that ended at its timeout. Lanes whose watches end at about the same time share
+// one request.
 const versionAge = 10 * time.Second
 
 func newVersions(client *upstream.Client) *identity {
@@ -53,7 +54,7 @@ type upstreamCheck struct {
 
 	version  string // version of the upstream during this epoch's list; empty if it is uncertain
 	replaced replacement
-	cluster  string // UID of the upstream's cluster, as last read; empty if it is unreadable
+	cluster  string // UID of the upstream's cluster, as last read; empty before the first successful read
 	doubted  bool   // whether a watch broke off since the cluster was last confirmed
 }
 
@@ -142,7 +143,7 @@ func (c *upstreamCheck) mayBeVersion(ctx context.Context, moment time.Time) bool
 // agreed returns the version during a list, or an empty string if the versions before and after it differ.
 func agreed(before, after string) string {
 	if before != "" && after != "" && before != after {
-		return "" // the upstream was replaced during the list, or is several servers
+		return "" // the upstream was replaced during the list, or its address leads to several servers
 	}
 	return cmp.Or(before, after)
 }
@@ -155,7 +156,7 @@ type replacement struct {
 
 func newReplacement() replacement { return replacement{brake: brake{pause: relistPause}} }
 
-// lists() records that kube-apiserver has another version. It returns whether the lane is listed again.
+// lists() records that kube-apiserver has another version. It reports whether the lane has to be listed again.
 func (r *replacement) lists() bool {
 	r.differs = time.Now()
 	if !r.mayRelist() {
@@ -176,7 +177,7 @@ func (r *replacement) agrees() {
 // origin identifies the upstream from which an epoch was listed. It becomes known only after the State is visible,
 // because it needs two further requests.
 type origin struct {
-	known   chan struct{} // closed when the rest is set
+	known   chan struct{} // closed when version and cluster are set
 	version string        // empty if it is uncertain
 	cluster string        // UID of the cluster; empty if it is unknown
 }

@@ -56,8 +56,9 @@ func (l *Lanes) newWriter(lane *lane, checker *fresh.Checker) *writer {
 	return w
 }
 
-// run fills the lane until the context ends, or an error ends the lane, for example a permanent refusal of the upstream
-// or a changed definition. Then it closes the lane: watches end, and requests are forwarded or refused.
+// run fills the lane and keeps it up to date until the context ends or an error ends the lane. Such errors are, for
+// example, a permanent refusal of the upstream or a changed definition. Then run closes the lane: watches end, and
+// requests are forwarded or refused.
 func (w *writer) run(ctx context.Context) {
 	defer w.lane.Cache.Close()
 	defer w.checker.Interrupted()
@@ -89,8 +90,9 @@ func (w *writer) run(ctx context.Context) {
 	}
 }
 
-// distrust records why the lane is listed again. If its objects are possibly not the upstream's, the lane does not
-// answer until then. After a lost window, or another version of kube-apiserver, a freshness check may still confirm it.
+// distrust records why the lane is listed again. If the lane's objects possibly differ from the upstream's, the lane
+// does not answer before the new list. After a lost window or an upgrade of kube-apiserver, a freshness check may still
+// confirm the lane.
 func (w *writer) distrust(reason error) {
 	w.publisher.distrust(reason)
 	switch {
@@ -121,8 +123,9 @@ func (w *writer) runEpoch(ctx context.Context, pause *backoff) error {
 	listed := newOrigin()
 	w.lane.origin.Store(listed)
 	version := w.check.recentVersion(ctx)
-	// The list may be at the version that learn reads. If a freshness check raised the visible version in the meantime
-	// (cache.Lane.Vouch), the list would be older than the visible State, as if the upstream had been restored.
+	// The list may be at the version that learn reads. Until the list is visible, freshness checks therefore do not raise
+	// the visible version (cache.Lane.Vouch). Otherwise the list could be older than the visible State, as if the upstream
+	// had been restored.
 	endExpect := w.lane.Cache.Expect()
 	e, err := w.learner.learn(ctx)
 	if err != nil {
@@ -154,7 +157,7 @@ func (w *writer) runEpoch(ctx context.Context, pause *backoff) error {
 	w.lane.fail(nil)
 	w.lane.receives()
 	version, cluster := w.check.remember(ctx, version)
-	w.lane.older.clusters.note(cluster) // before waiting watches may use the origin
+	w.lane.older.clusters.note(cluster) // first, because waiting watches use the origin as soon as it is known
 	listed.is(version, cluster)
 	synced := time.Now()
 	defer func() { pause.noteUptime(time.Since(synced)) }()

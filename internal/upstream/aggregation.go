@@ -15,7 +15,7 @@ type aggregation struct {
 	changed func(foreign func(schema.GroupVersion) bool)
 	failed  func(error)
 	refresh func()
-	now     apiServices // nil before the first list; never modified after it is shared
+	now     apiServices // APIServices as last received; nil before the first list. Never modified after it is shared
 }
 
 // Follow watches APIServices until the context ends. After each change it calls changed(foreign). foreign reports

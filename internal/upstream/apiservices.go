@@ -27,7 +27,7 @@ const apiServicesLimit = 64 << 20
 type apiServices map[schema.GroupVersion]apiService
 
 type apiService struct {
-	foreign     bool // an aggregated API server serves the group version
+	foreign     bool // whether an aggregated API server serves the group version
 	automanaged string
 }
 

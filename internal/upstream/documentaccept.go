@@ -47,7 +47,7 @@ type accepted struct {
 func documentAccept(path, header string) (a accepted, certain bool) {
 	switch {
 	case header == "":
-		return accepted{header: MediaJSON}, true // the first media type of each document
+		return accepted{header: MediaJSON}, true // kube-apiserver prefers JSON for each document
 	case strings.HasPrefix(path, "/version"):
 		return accepted{header: pick(namesExactly(header, MediaJSON), MediaJSON, mediaForeign)}, true
 	}

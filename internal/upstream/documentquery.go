@@ -18,8 +18,8 @@ func hashIn(path string, query url.Values) string {
 	return query.Get("hash")
 }
 
-// named reports whether a document has the requested hash, if any. A document with another hash is not stored, because
-// clients could send any number of hashes.
+// named reports whether a document has the requested hash. It returns true if no hash was requested. A document with
+// another hash is not stored, because clients could send any number of hashes.
 func (d *Document) named(query url.Values) bool {
 	hash := query.Get("hash")
 	return hash == "" || d.Header.Get("Etag") == strconv.Quote(hash)

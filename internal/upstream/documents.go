@@ -51,8 +51,8 @@ type Documents struct {
 	client    *Client
 	flights   *flights
 	kept, odd *documentStore
-	oddities  *limit.Rates        // by caller
-	reading   *semaphore.Weighted // bytes of documents that are being read
+	oddities  *limit.Rates        // limits requests for odd representations, by caller
+	reading   *semaphore.Weighted // limits the bytes of documents that are being read
 }
 
 // NewDocuments returns an empty cache of documents of the client's upstream.

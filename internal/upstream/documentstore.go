@@ -11,7 +11,7 @@ const documentOverhead = 2 << 10
 
 // documentStore keeps the most recently used documents within a budget. Safe for concurrent use.
 type documentStore struct {
-	budget int // bytes
+	budget int // maximum total size of the documents, in bytes
 
 	mu sync.Mutex // guards the fields below
 	// *Document by key; only the budget limits the number of entries

@@ -143,7 +143,8 @@ func (o *endpoint) leftUntil(end time.Time) {
 	o.until = end
 }
 
-// endWhatIsLeft cancels the requests in progress after the time of leftUntil, unless the endpoint is in use again.
+// endWhatIsLeft cancels the requests in progress if the time set by leftUntil has passed, unless the endpoint is in use
+// again.
 func (o *endpoint) endWhatIsLeft(now time.Time, inUse bool) {
 	o.mu.Lock()
 	over := !o.until.IsZero() && !now.Before(o.until)

@@ -21,7 +21,7 @@ import (
 // another cluster, or without a UID, does not replace the endpoint in use
 // (docs/adr/0022-several-upstream-endpoints.md). Safe for concurrent use.
 type Endpoints struct {
-	base  *url.URL // address in the results of Config; replaced in each request
+	base  *url.URL // address in the results of Config; each request replaces it with an endpoint's address
 	all   []*endpoint
 	now   atomic.Pointer[endpoint]
 	moved func(Move)
@@ -86,7 +86,7 @@ func (e *Endpoints) Config(config *rest.Config) *rest.Config {
 type EndpointState struct {
 	Host         string
 	InUse, Ready bool
-	Why          error // error because of which the endpoint is not ready; nil before the first check
+	Why          error // reason why the endpoint is not ready; nil if it is ready, or before the first check
 }
 
 // States returns the state of each endpoint, in the order of NewEndpoints.
@@ -229,7 +229,7 @@ func (e *Endpoints) others(than *endpoint) []*endpoint {
 	return slices.Concat(e.all[at+1:], e.all[:at])
 }
 
-// fit returns the first of the other endpoints that is ready, or nil. The caller holds mu.
+// fit returns the first endpoint other than the given one that is ready, or nil. The caller holds mu.
 func (e *Endpoints) fit(than *endpoint) (next *endpoint) {
 	for _, one := range e.others(than) {
 		if why := isOf(one.cluster(), e.cluster); why != nil && one.ready.Load() {

@@ -83,7 +83,8 @@ func askOnce(ctx context.Context, flight *singleflight.Group, question string, a
 	}
 }
 
-// renew reads the upstream's version, unless it was read less than fieldsFresh ago. A new version drops all answers.
+// renew reads the upstream's version, unless it was read less than fieldsFresh ago. If the version has changed, renew
+// drops all answers.
 func (f *Fields) renew(ctx context.Context) error {
 	f.mu.Lock()
 	fresh := f.version != "" && time.Since(f.read) < fieldsFresh

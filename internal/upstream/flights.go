@@ -15,7 +15,7 @@ var documentSeats = limit.Bounds{One: 16, Group: 24, All: 32, Queue: 512, QueueA
 
 const documentQueue = 10 * time.Second
 
-// TooManyDocumentsError is returned for a document that exceeds the limits on requests for documents.
+// TooManyDocumentsError is returned for a request that exceeds the limits on requests for documents.
 type TooManyDocumentsError struct {
 	After time.Duration // time until a retry; 0 when unknown
 }
@@ -106,8 +106,8 @@ func (s *flights) queue(ctx context.Context, key string, f *flight, caller limit
 	s.finish(key, f)
 }
 
-// begin ends the wait in one queue. It returns true if the caller must send the request of the flight. seated reports
-// whether this queue gave a seat. If no queue gave a seat, the flight fails.
+// begin ends the wait in one queue. It returns true if queue must send the flight's request. seated reports whether
+// this queue gave a seat. If no queue gave a seat, the flight fails.
 func (s *flights) begin(key string, f *flight, seated bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

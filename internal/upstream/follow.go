@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	followLimit = 64 << 20 // bytes of a list
+	followLimit = 64 << 20 // maximum size of a list, in bytes
 	// followSilence is how long a watch may receive nothing. Bookmarks arrive once a minute.
 	followSilence = 150 * time.Second
 	// followSettled is the minimum duration of an attempt that resets the pauses.

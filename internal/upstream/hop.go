@@ -72,7 +72,8 @@ func isHop(element string) bool {
 	return ok && err == nil && len(raw) == hopBytes
 }
 
-// Config returns a copy of config whose clients add the facade to the Via header. Client does not need it.
+// Config returns a copy of config whose clients add the facade to the Via header. A Client adds the facade itself, so
+// it does not need this copy.
 func (h Hop) Config(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return hopTransport{hop: h, next: next} })

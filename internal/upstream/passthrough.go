@@ -14,7 +14,7 @@ import (
 
 // forwardedHeaders are the headers of clients that are forwarded. Identity headers (Authorization, X-Remote-*,
 // Impersonate-*) are dropped, because the upstream's response must depend on Credentials instead. Connection headers
-// are dropped, because a client could write on an upgraded connection.
+// are dropped, because they could upgrade the connection, and the client could then write on it.
 var forwardedHeaders = []string{
 	"Accept", "Accept-Encoding", "Audit-Id", "If-Match", "If-Modified-Since", "If-None-Match", "If-Range",
 	"If-Unmodified-Since",

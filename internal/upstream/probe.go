@@ -8,7 +8,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
-// nowhere is the name of an object that does not exist. It only has to be a valid path segment.
+// nowhere is the name of an object that does not exist. kube-apiserver requires only that this name is a valid path
+// segment.
 const nowhere = "listfacade.probe"
 
 // probe sends the consistent read that costs kube-apiserver least (semantics 10.4).

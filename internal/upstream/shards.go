@@ -26,7 +26,7 @@ type Shards struct {
 	flight singleflight.Group
 
 	mu      sync.Mutex // guards the fields below
-	next    time.Time  // when to ask again
+	next    time.Time  // time from which Applies sends a new request
 	known   bool
 	applies bool
 	err     error

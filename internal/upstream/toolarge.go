@@ -16,10 +16,10 @@ import (
 // tooLarge is kube-apiserver's message about a resourceVersion that it has not reached (semantics 2.2).
 const tooLarge = "Too large resource version"
 
-// nameCause adds the cause to the 504 of an old kube-apiserver, so that clients recognize it. Before 1.18, the Status
-// has no cause (1.16) or a cause without a reason (1.17). client-go checks the reason since 0.18, and some versions of
-// client-go check nothing else. All other responses stay unchanged to the byte, for example a Status that has the cause
-// or is not JSON.
+// nameCause adds the cause to the 504 of an old kube-apiserver, so that clients recognize the cause. Before 1.18, the
+// Status has no cause (1.16) or a cause without a reason (1.17). client-go checks the reason since 0.18, and some
+// versions of client-go check nothing else. All other responses stay unchanged to the byte, for example a Status that
+// has the cause or is not JSON.
 func nameCause(response *http.Response) error {
 	media, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	plain := err == nil && media == MediaJSON && response.Header.Get("Content-Encoding") == ""

@@ -56,8 +56,8 @@ const protobufMagic = "k8s\x00"
 
 var errProtobuf = errors.New("response is not a protobuf list")
 
-// readProtobuf reads a list of any kind, because all kinds have the same field numbers. In runtime.Unknown, 2 is the
-// list. In a list, 1 is the metadata and 2 an object. In an object, 1 is the metadata.
+// readProtobuf reads a list of any kind, because all kinds have the same field numbers. In runtime.Unknown, field 2 is
+// the list. In a list, field 1 is the metadata, and each field 2 is an object. In an object, field 1 is the metadata.
 func readProtobuf(body []byte) (list, error) {
 	envelope, ok := bytes.CutPrefix(body, []byte(protobufMagic))
 	if !ok {

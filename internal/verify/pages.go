@@ -20,7 +20,7 @@ type pages struct {
 	useless  func() bool // reports whether the other server has failed; in this case, no more pages are read
 
 	bytes       int64
-	read, flows int   // number of pages, and of pages with a FlowSchema in their headers
+	read, flows int   // number of pages read, and number of those with flowHeader
 	err         error // why reading ended early
 }
 

@@ -17,7 +17,7 @@ import (
 const (
 	// answerWait is the maximum duration of a request.
 	answerWait  = 2 * time.Minute
-	answerLimit = 1 << 30 // bytes
+	answerLimit = 1 << 30 // maximum size of a response, in bytes
 	// patience is how long a server may respond to one request with 429. After that time, the command sends this server
 	// no more requests. longestPause is the maximum time between attempts. shortPause is the time if a response has no
 	// Retry-After header.
