@@ -10,7 +10,7 @@ import (
 const (
 	// confirmEvery is the interval at which one token of an audience is reviewed although the facade can verify it.
 	confirmEvery = 10 * time.Second
-	// audienceFor is how long an audience counts after its last confirmation.
+	// audienceFor is how long the facade accepts tokens of an audience after the last confirmation of the audience.
 	audienceFor = time.Minute
 	// maxAudiences bounds the remembered audiences. kube-apiserver has a few.
 	maxAudiences = 64
@@ -71,8 +71,8 @@ func (a *audiences) accept(of []string) bool {
 	return false
 }
 
-// due reports whether the caller has to review a token of these audiences to confirm one of them. It returns true to
-// one caller per confirmEvery.
+// due reports whether the current request must send a token of these audiences to TokenReview, to confirm one of them.
+// It returns true once per confirmEvery and audience.
 func (a *audiences) due(of []string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

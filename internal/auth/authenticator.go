@@ -33,7 +33,7 @@ type AuthenticatorConfig struct {
 	Anonymous AnonymousMode
 	Probe     Getter
 	Outcomes  Outcomes
-	// Log may be nil. It must bound the rate of lines with the same message, because clients can cause some at will.
+	// Log may be nil. It must bound the rate of lines with the same message, because clients can cause lines at will.
 	Log *zap.Logger
 }
 

@@ -36,7 +36,7 @@ const (
 type signingKeys struct {
 	from Getter
 	log  *zap.Logger
-	used atomic.Int64 // Unix nanoseconds
+	used atomic.Int64 // time of the last use, in Unix nanoseconds
 	last atomic.Pointer[publishedKeys]
 
 	mu     sync.Mutex // locked during a request; guards the fields below
