@@ -21,7 +21,7 @@ type Reviews struct {
 	config   ReviewsConfig
 	observer Observer
 	paces    *limit.Paces       // rates of uncached questions, per share and group
-	flight   singleflight.Group // reviews by flightOf, and questions of callers above their rate
+	flight   singleflight.Group // reviews by flightOf, and waits of callers above their rate (ask)
 	trouble  trouble
 	sharing  sharing
 	wake     chan struct{} // wakes Run when a review may be due
