@@ -45,7 +45,7 @@ func listsOf(rule rbacv1.PolicyRule) [5][]string {
 	return [...][]string{rule.Verbs, rule.APIGroups, rule.Resources, rule.ResourceNames, rule.NonResourceURLs}
 }
 
-// appendSet appends the different elements of a list. They are quoted, so no two sets have the same text.
+// appendSet appends the distinct elements of a list. They are quoted, so no two sets have the same text.
 func appendSet(b []byte, list []string) []byte {
 	if !slices.IsSorted(list) {
 		list = slices.Sorted(slices.Values(list)) // a copy: the list belongs to the informer

@@ -84,7 +84,8 @@ func (f *followed) state() error {
 // current reports whether the informer has what the upstream has now, apart from the delay of the network.
 func (f *followed) current() bool { return f.informer.HasSynced() && f.opened.last(settle) }
 
-// currentSince reports whether the informer's current objects include all that existed at a time and still exist.
+// currentSince reports whether the informer is current, and its watch was opened at or after a time. Its objects then
+// include each object that existed at that time and still exists.
 func (f *followed) currentSince(at time.Time) bool {
 	since := f.opened.since.Load()
 	return since != nil && !since.Before(at) && f.current()

@@ -52,7 +52,7 @@ func (s subjects) add(b binding) {
 	}
 }
 
-// nameAll reports whether all users of a namespace count, because its bindings have too many subjects.
+// nameAll reports whether all users of a namespace count as affected, because its bindings have too many subjects.
 func (s subjects) nameAll(namespace string) bool {
 	names := s[namespace]
 	if names == nil || namespace == "" {
