@@ -89,7 +89,7 @@ func (p *Progress) Charge() (e *Event, since Cost, ok bool) {
 // for most of the time, and reading the other fields of a hundred thousand watches would take several times as long.
 func (p *Progress) restsStill(pause int64) bool { return pause != noPause && pause == p.rested.Load() }
 
-// restsAt stores a pause for restsStill if the watch rested.
+// restsAt stores the pause for restsStill if the watch rests, and noPause otherwise.
 func (p *Progress) restsAt(pause int64) {
 	if what, _ := unpacked(pause); what != resting {
 		pause = noPause

@@ -58,8 +58,8 @@ func (i *Inflight) Done(e *Event) {
 	p.previous, p.next = nil, nil
 }
 
-// All yields the requests in flight, in no order. Some of these requests may have ended already. All copies one shard
-// at a time. This takes less memory than a copy of all requests, and locks each shard only briefly.
+// All yields the requests in flight, in no order. Some of these requests may have ended already. It copies one shard at
+// a time, which takes less memory than a copy of all requests, and locks each shard only briefly.
 func (i *Inflight) All() iter.Seq[*Progress] {
 	return func(yield func(*Progress) bool) {
 		if i == nil {

@@ -77,7 +77,7 @@ func (c *cutter) cut(b *block, n int) {
 	c.line += bytes.Count(b.lines, []byte{'\n'})
 }
 
-// leaveOut drops the rest of a line that is too long.
+// leaveOut drops a line that is too long. The block contains the beginning of that line.
 func (c *cutter) leaveOut(b *block) {
 	c.tooLong++
 	c.line++
