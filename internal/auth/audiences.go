@@ -85,9 +85,9 @@ func (a *audiences) due(of []string) bool {
 	return due
 }
 
-// beginReview is called before a review that may show audiences. While another review for the same audiences is under
-// way, it returns a channel that is closed when the other review ends. Otherwise it returns a function that the caller
-// must call after its own review.
+// beginReview must be called before a review that may show audiences. While another review for the same audiences is
+// under way, it returns a channel that is closed when the other review ends. Otherwise it returns a function that the
+// caller must call after its own review.
 func (a *audiences) beginReview(of []string) (other <-chan struct{}, end func()) {
 	key := strings.Join(of, "\x00")
 	a.mu.Lock()

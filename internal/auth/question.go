@@ -29,8 +29,8 @@ func newQuestion(a Attributes, p period) question {
 }
 
 // scope returns the namespace whose RoleBindings decide the question, together with ClusterRoleBindings; empty if only
-// ClusterRoleBindings decide it. A name that is too long for a namespace counts as empty and is not stored: it may have
-// the length of a URL.
+// ClusterRoleBindings decide it. It is also empty for a name that is too long for a namespace. Such a name must not be
+// stored, because it may have the length of a URL.
 func (q question) scope() string {
 	if len(q.Namespace) > maxNamespace {
 		return ""

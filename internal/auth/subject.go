@@ -25,7 +25,7 @@ func (s *subject) trusts(allowed bool, asked uint64) bool {
 	return asked >= s.lost && (allowed || asked >= s.gained)
 }
 
-// add adds a decision that watches depend on. Most subjects have none.
+// add adds a decision that watches depend on. It also creates the map, because most subjects have no such decision.
 func (s *subject) add(d *sharedDecision) {
 	if s.decisions == nil {
 		s.decisions = map[*sharedDecision]struct{}{}
