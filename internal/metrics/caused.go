@@ -18,7 +18,7 @@ type causedWork struct {
 	objects, bytes float64
 }
 
-// asked counts a request to the upstream by its kind, as Metrics.Asked receives the kind.
+// asked counts a request to the upstream. The argument request is its kind, as in Metrics.Asked.
 func (w *causedWork) asked(request string) {
 	switch request {
 	case "probe":
