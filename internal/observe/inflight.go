@@ -13,7 +13,8 @@ type Inflight struct {
 	shards [inflightShards]inflightShard
 }
 
-// inflightShards is large enough that a call of All with 50,000 watches delays requests by microseconds only.
+// inflightShards is the number of shards. It is large enough that a call of All with 50,000 watches delays requests by
+// microseconds only.
 const inflightShards = 64
 
 // inflightShard is a linked list. Adding and removing a request allocates no memory.
