@@ -8,7 +8,7 @@ import (
 )
 
 // without returns the elements of a list that are not in another list. Its time is linear: a user who may change a role
-// can give it tens of thousands of rules, and the changes of all roles are compared one after another.
+// can give it tens of thousands of rules. The changes of other roles wait for the comparison.
 func without[T comparable](all, others []T) []T {
 	known := make(map[T]struct{}, len(others))
 	for _, one := range others {

@@ -15,13 +15,13 @@
 //     this namespace. This bounds the time and memory that a change takes.
 //   - Changes that only add bindings, subjects, roles or rules are reported with Rights.Gained. A changed rule counts
 //     as removed and added, so it is reported with Rights.Lost. A binding that is received while its watch is not
-//     current is also reported with Rights.Lost, if its role has lost rules, or if its role is a Role and another Role
-//     of the namespace has lost rules.
+//     current is reported with Rights.Lost in two cases: its role has lost rules, or its role is a Role and another
+//     Role of the namespace has lost rules.
 //   - While Objects.Current returns true, Find returns what the upstream has, apart from the delay of the network.
 //   - A service account with a UID counts as deleted only if it was deleted, even while the watch is refused or hangs.
 //
-// If the facade is not allowed to read these objects, Failure returns the error, no changes are reported, and service
-// accounts count as existing, except those with a UID whose deletion was noticed before.
+// If the facade is not allowed to read these objects, Failure returns the error, and no changes are reported. Service
+// accounts then count as existing, except those with a UID whose deletion was noticed before.
 //
 // Each Run starts the goroutines of its informers, and returns when they have ended.
 package rbac

@@ -56,7 +56,7 @@ func follow(k kind, log *zap.Logger) (*followed, error) {
 func (f *followed) failed(_ context.Context, _ *toolscache.Reflector, err error) {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || apierrors.IsResourceExpired(err) ||
 		apierrors.IsGone(err) {
-		return // normal ends of watches, which the informer resumes
+		return // normal ends of watches; the informer watches or lists again
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

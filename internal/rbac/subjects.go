@@ -11,9 +11,9 @@ import (
 )
 
 // maxNames is the maximum number of users and groups of a namespace that one change names. If its bindings have more,
-// the change affects all users of that namespace. Otherwise a user who may write bindings with many subjects, and who
-// changes their role often, could exhaust the memory and delay the changes of other namespaces. ClusterRoleBindings
-// have no maximum, because only cluster administrators write them.
+// the change affects all users of that namespace. Otherwise, a user could write bindings with many subjects and change
+// their role often. This could exhaust the memory and delay the changes of other namespaces. ClusterRoleBindings have
+// no maximum, because only cluster administrators write them.
 const maxNames = 1000
 
 // subjects are the subjects of bindings by the namespace of their binding, which is empty for ClusterRoleBindings. A
