@@ -5,7 +5,8 @@ func rows() []row {
 	return []row{requests(), lanes(), watches(), freshness(), selfAudit(), upstream(), callers(), saved(), memory()}
 }
 
-// saved shows work that kube-apiserver does not have to do. The CPU is an estimate (prices of docs/benchmarks.md).
+// saved returns the row about work that kube-apiserver does not have to do. The CPU is an estimate (prices of
+// docs/benchmarks.md).
 func saved() row {
 	const cpu, caused = "listfacade_saved_cpu_seconds_total", "listfacade_caused_cpu_seconds_total"
 	all := func(metric string) string { return "sum(rate(" + metric + "{" + pods + "}[$__rate_interval]))" }

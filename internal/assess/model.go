@@ -74,7 +74,7 @@ func (m *model) figures(u *use, v verdict) figures {
 		return f
 	}
 	f.served, f.saved = u.requests, f.cpu.Minus(m.remaining(u, &f))
-	f.saved.Low = max(f.saved.Low, -0.2*f.cpu.Low) // a small loss at most, because cheap reads are forwarded
+	f.saved.Low = max(f.saved.Low, -0.2*f.cpu.Low) // a loss is small, because the facade forwards cheap reads
 	f.saved.Estimate = max(f.saved.Estimate, 0)
 	return f
 }

@@ -154,7 +154,7 @@ func (t *tally) fold(u *use) {
 	o.fold(u)
 }
 
-// all returns the uses after the last event. It is called once.
+// all returns all uses. It must be called once, after the last event.
 func (t *tally) all() []*use {
 	all := make([]*use, 0, len(t.uses)+len(t.others))
 	for _, u := range t.uses {

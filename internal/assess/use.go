@@ -171,7 +171,7 @@ func (u *use) fold(other *use) {
 	u.watches.lifetime += other.watches.lifetime
 }
 
-// weight is a rough cost, for the choice of the uses that are kept.
+// weight returns a rough cost of the use. tally.shrink keeps the uses with the highest weights.
 func (u *use) weight() time.Duration {
 	const request, event = time.Millisecond, 1000 // an open watch weighs as much as a request a second
 	return u.took + time.Duration(u.requests+u.watches.started)*request + u.watches.lifetime/event

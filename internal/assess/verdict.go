@@ -27,10 +27,10 @@ const (
 // servedPaths are documents that the facade caches.
 var servedPaths = []string{"/api", "/apis", "/openapi", "/version"}
 
-// aggregated are groups that are usually served by another server, for logs without the metrics of kube-apiserver.
+// aggregated are the groups that another server usually serves. They are used if the sizes of resources are unknown.
 var aggregated = []string{"metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io"}
 
-// apiServerUser is the user of kube-apiserver's own client, whose address cannot be changed.
+// apiServerUser is the user of kube-apiserver's requests to itself. These requests cannot be sent to a facade.
 const apiServerUser = "system:apiserver"
 
 // judge returns the verdict, with the first reason that applies.

@@ -24,9 +24,10 @@ type absence struct {
 	empty bool // whether the last read found an empty file
 }
 
-// note records the result of reading a bundle. counts is true if the bundle is trusted now. over is true if trust must
-// be withdrawn: if the file is empty twice in a row, or absenceGrace after the bundle disappeared. wrong is the problem
-// to log. A problem is logged again when its text changes, so the text does not contain the current time.
+// note records the result of reading a bundle. The argument counts says whether the bundle is trusted now. The result
+// over is true if trust must be withdrawn: if the file is empty twice in a row, or absenceGrace after the bundle
+// disappeared. The result wrong is the problem to log. Trust logs a problem again when its text changes, so the text
+// does not contain the current time.
 func (a *absence) note(name string, err error, counts bool) (over bool, wrong error) {
 	switch {
 	case err == nil:

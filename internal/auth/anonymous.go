@@ -29,7 +29,8 @@ type Getter interface {
 
 // anonymousPaths are the paths that a probe requests without credentials. Anonymous requests are accepted if the
 // upstream accepts both. An upstream may accept anonymous requests for its health endpoints only (KEP-4633). Its
-// authorizers do not apply that restriction, so the facade then refuses all anonymous requests.
+// authorizers do not apply this restriction. For such an upstream, the facade therefore refuses all anonymous
+// requests.
 var anonymousPaths = []string{"/healthz", "/api"}
 
 const (

@@ -61,7 +61,7 @@ func review(ctx context.Context, upstream Upstream, path string,
 	if err := json.Unmarshal(text, &answer); err != nil {
 		return authorizationv1.SubjectAccessReviewStatus{}, fmt.Errorf("decode the access review: %w", err)
 	}
-	if !strings.HasSuffix(answer.Kind, "SubjectAccessReview") { // any other object would count as a refusal
+	if !strings.HasSuffix(answer.Kind, "SubjectAccessReview") { // otherwise, any other object would count as a refusal
 		return authorizationv1.SubjectAccessReviewStatus{}, errNoAccessReview
 	}
 	return answer.Status, nil

@@ -27,7 +27,8 @@ func (r *Reviews) ask(ctx context.Context, q question) <-chan singleflight.Resul
 	return r.flight.DoChan(key+"|"+q.Caller.Share(), func() (any, error) { return r.askLater(ctx, q) })
 }
 
-// askLater asks when the rate of the caller permits it, unless the answer has been cached meanwhile.
+// askLater waits until the rate of the caller permits a question, and then sends or joins its review. It sends none if
+// the answer has been cached meanwhile.
 func (r *Reviews) askLater(ctx context.Context, q question) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.config.Seats.wait())
 	defer cancel()
@@ -86,8 +87,9 @@ func (r *Reviews) send(ctx context.Context, key string, q question) <-chan singl
 	})
 }
 
-// finish ends the flight of a review and removes the reference to its subject, if the review began. Both happen under
-// one lock: a forgotten subject has no changes, so a caller that comes after a change would join the older review.
+// finish ends the flight of a review. If the review began, finish also removes the reference to its subject. Both
+// happen under one lock. Without the subject, flightOf would not find a change of permissions during the review, and a
+// later caller could join this review.
 func (r *Reviews) finish(key string, s *subject) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,7 +100,8 @@ func (r *Reviews) finish(key string, s *subject) {
 	}
 }
 
-// flightOf returns the key by which callers join a review. It changes when permissions change. The caller holds mu.
+// flightOf returns the key by which callers join a review. The key changes when permissions change. The caller holds
+// mu.
 func (r *Reviews) flightOf(q question) string {
 	var changed uint64
 	if s := r.subjects.find(q); s != nil {

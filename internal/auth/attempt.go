@@ -22,7 +22,7 @@ const (
 )
 
 // reviewWithRetries sends a review, and retries it after errors that may be transient. The review keeps its seat
-// meanwhile.
+// between the attempts.
 func (r *Reviews) reviewWithRetries(ctx context.Context, a Attributes,
 	seat *seat) (authorizationv1.SubjectAccessReviewStatus, error) {
 	began := time.Now()
@@ -59,14 +59,14 @@ func (r *Reviews) attempt(ctx context.Context, a Attributes, purpose Purpose,
 }
 
 // isAnswer reports whether an error is the upstream's answer to this review. Overload (429), server errors and refusals
-// of the facade's own credentials (401, 403) are not.
+// of the facade's own credentials (401, 403) are no answers.
 func isAnswer(err error) bool {
 	var code *codeError
 	return errors.As(err, &code) && code.code >= 400 && code.code < 500 && code.code != http.StatusTooManyRequests
 }
 
-// retryDelayFor returns the delay before the next try, and whether the error may be transient. These are the errors
-// that kube-apiserver's delegated authorization retries.
+// retryDelayFor returns the delay before the next try, and whether the error may be transient. Transient errors are
+// those that kube-apiserver's delegated authorization retries.
 func retryDelayFor(err error, try int) (time.Duration, bool) {
 	var code *codeError
 	switch {

@@ -36,7 +36,7 @@ func (a Attributes) callerKey() string {
 	return a.Caller.key
 }
 
-// typicalKeySize is larger than most keys, so they are built on the stack.
+// typicalKeySize is a size in bytes that most keys do not exceed, so they are built on the stack.
 const typicalKeySize = 256
 
 func (a Attributes) appendKey(b []byte, caller string) []byte {

@@ -10,7 +10,7 @@ import (
 const (
 	// confirmEvery is the interval at which one token of an audience is reviewed although the facade can verify it.
 	confirmEvery = 10 * time.Second
-	// audienceFor is how long an audience counts after its last confirmation.
+	// audienceFor is how long the facade accepts tokens of an audience after the last confirmation of the audience.
 	audienceFor = time.Minute
 	// maxAudiences bounds the remembered audiences. kube-apiserver has a few.
 	maxAudiences = 64
@@ -71,8 +71,8 @@ func (a *audiences) accept(of []string) bool {
 	return false
 }
 
-// due reports whether the caller has to review a token of these audiences to confirm one of them. It returns true to
-// one caller per confirmEvery.
+// due reports whether the current request must send a token of these audiences to TokenReview, to confirm one of them.
+// It returns true once per confirmEvery and audience.
 func (a *audiences) due(of []string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -85,9 +85,9 @@ func (a *audiences) due(of []string) bool {
 	return due
 }
 
-// beginReview is called before a review that may show audiences. While another review for the same audiences is under
-// way, it returns a channel that is closed when the other review ends. Otherwise it returns a function that the caller
-// must call after its own review.
+// beginReview must be called before a review that may show audiences. While another review for the same audiences is
+// under way, it returns a channel that is closed when the other review ends. Otherwise it returns a function that the
+// caller must call after its own review.
 func (a *audiences) beginReview(of []string) (other <-chan struct{}, end func()) {
 	key := strings.Join(of, "\x00")
 	a.mu.Lock()

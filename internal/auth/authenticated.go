@@ -17,8 +17,8 @@ var (
 )
 
 // authenticated returns the caller for a user, or an error if no review could identify that user. A review needs a
-// name. JSON replaces every invalid UTF-8 byte by U+FFFD, so the upstream would decide on another user. Certificates
-// and headers can contain such bytes.
+// name. Certificates and headers can contain bytes that are not UTF-8. In the JSON of a review, U+FFFD would replace
+// each of these bytes, so the upstream would decide on another user.
 func authenticated(info user.Info, way Way, until time.Time) (*Caller, error) {
 	switch {
 	case info.GetName() == "":

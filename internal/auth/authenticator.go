@@ -33,7 +33,7 @@ type AuthenticatorConfig struct {
 	Anonymous AnonymousMode
 	Probe     Getter
 	Outcomes  Outcomes
-	// Log may be nil. It must bound the rate of lines with the same message, because clients can cause some at will.
+	// Log may be nil. It must bound the rate of lines with the same message, because clients can cause lines at will.
 	Log *zap.Logger
 }
 
@@ -180,8 +180,8 @@ func (a *Authenticator) clear(header http.Header) {
 	}
 }
 
-// worse returns the one of two errors that the response reports. A transient error takes precedence over a refusal,
-// because the credential that could not be checked may be valid.
+// worse returns the more severe of two errors, which the response reports. A transient error takes precedence over a
+// refusal, because the credential that could not be checked may be valid.
 func worse(a, b error) error {
 	if weight(b) > weight(a) {
 		return b

@@ -79,7 +79,7 @@ func (b *boundTokens) expects(token string) bool {
 	return keys == nil || keys.Publish(unverified)
 }
 
-// verify returns a token whose signature it has verified, or nil. It may wait for the upstream's keys.
+// verify returns the token if its signature is valid, and nil otherwise. It may wait for the upstream's keys.
 func (b *boundTokens) verify(ctx context.Context, key tokenKey, token string) *boundToken {
 	if b == nil {
 		return nil
@@ -152,8 +152,8 @@ func (b *boundTokens) alive(c *serviceaccount.Claims, now time.Time) bool {
 	}
 }
 
-// await is called before a review of a token. If only the token's audiences are unknown, and another review may show
-// them, await waits for that review. The caller must call end after its own review.
+// await must be called before a review of a token. If only the token's audiences are unknown, and another review may
+// show them, await waits for that review. The caller must call end after its own review.
 func (b *boundTokens) await(v *boundToken) (end func()) {
 	if v == nil || b.judge(v) != unknownAudience {
 		return func() {}

@@ -18,7 +18,7 @@ const (
 	// maxCertificates and maxForeign bound the cached results per bundle, for accepted and for refused chains. The caches
 	// are separate, because anyone can create certificates that are refused.
 	maxCertificates, maxForeign = 16384, 1024
-	foreignTTL                  = 10 * time.Second
+	foreignTTL                  = 10 * time.Second // how long a refused chain is cached
 )
 
 // authority is a CA bundle with the cached results of verifying chains against it. Verification takes longer than the

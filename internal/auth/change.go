@@ -23,8 +23,9 @@ func (r *Reviews) Gained(affected Affected) { r.changed(change{affected: affecte
 
 // Lost records that users may have lost permissions in some namespaces (see Gained). Their cached decisions there are
 // dropped. After Lost returns, Check of the affected watch authorizations delays events until the upstream has
-// confirmed the permission, but only for a limited time (patience), which further changes do not extend. A review that
-// is under way still decides the requests that wait for it, or ends the watches that it refuses, but is not cached.
+// confirmed the permission. This delay is limited (patience), and further changes do not extend it. The answer to a
+// review that is under way is not cached. It still decides the requests that wait for it. If the review is for watches,
+// its refusal ends them.
 func (r *Reviews) Lost(affected Affected) {
 	r.changed(change{affected: affected, lost: true})
 }

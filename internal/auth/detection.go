@@ -11,7 +11,7 @@ const (
 	detectInterval = time.Minute
 	// detectRetry is the delay before a check that is still due is tried again.
 	detectRetry = time.Second
-	detectWait  = 30 * time.Second
+	detectWait  = 30 * time.Second // timeout of a check
 	// After maxDetectFailures failed reads of the metrics in a row, decisions are no longer shared.
 	maxDetectFailures = 3
 )

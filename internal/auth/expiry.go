@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// maxExpiry is the largest value of the claim exp that is not ignored, in Unix seconds.
+// maxExpiry is the largest accepted value of the claim exp, in Unix seconds. expiry ignores larger values.
 const maxExpiry = 1 << 40
 
 // expiry returns the expiry of a JWT (claim exp, RFC 7519 section 4.1.4), zero for other tokens. The upstream has

@@ -17,8 +17,9 @@ const (
 )
 
 // failureBudget bounds the failed token reviews of many sources, as a burst and per second. A review takes a seat.
-// After a valid token, the seat returns immediately, after an invalid one at the budget's rate. Networks take turns for
-// seats, and so do the sources of a network. One network has at most half of the seats. Safe for concurrent use.
+// After a valid token, the seat returns immediately. After an invalid token, the seat returns at the budget's rate.
+// Networks (priorityOf) take turns for seats, and so do the sources of a network. One network has at most half of the
+// seats. Safe for concurrent use.
 type failureBudget struct{ pace *limit.Pace }
 
 func newFailureBudget(perSecond rate.Limit, burst int) *failureBudget {

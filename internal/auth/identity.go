@@ -12,7 +12,7 @@ type identity struct {
 // identities are the known identities by key. Not safe for concurrent use.
 type identities map[string]*identity
 
-// refer returns the identity of a question. The caller must add a subject to it.
+// refer returns the identity of a question, and adds it if it is unknown. The caller must then add a subject to it.
 func (s identities) refer(q question) *identity {
 	known := s[q.identity]
 	if known == nil {

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// maxPendingWait is the maximum time that an event waits for a review that has not been sent yet. Reviews with waiting
-// events go first, so only thousands of them can cause such a wait.
+// maxPendingWait is the maximum time that an event waits for a review. If the review fails, or during an outage, the
+// maximum is Hold. Reviews with waiting events are sent first, so only thousands of them can cause a wait of this
+// length.
 const maxPendingWait = 30 * time.Second
 
 // AuthorizeWatch returns a watch authorization for an allowed request. Release must be called. If the decision is not

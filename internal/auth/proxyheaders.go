@@ -17,9 +17,9 @@ type ProxyHeaders struct {
 	ExtraPrefix          []string // prefixes of the headers that contain extra
 }
 
-// read returns the user in the headers as kube-apiserver reads it, nil if there is no name. For the name and the UID,
-// the first value that is not empty counts; for groups and extra, all values count. The key of an extra is lower case,
-// and may be escaped as in a URL's path.
+// read returns the user that the headers name, as kube-apiserver reads it; nil if they contain no name. For the name
+// and the UID, the first value that is not empty counts; for groups and extra, all values count. read converts the key
+// of an extra to lower case, and decodes a key that is escaped as in a URL's path.
 func (h ProxyHeaders) read(header http.Header) *user.DefaultInfo {
 	name := first(header, h.Username)
 	if name == "" {

@@ -14,8 +14,8 @@ type question struct {
 	kept     bool              // whether the answer may be cached
 }
 
-// maxNamespace is the maximum length of a namespace's name. kube-apiserver creates no binding in a namespace with a
-// longer name.
+// maxNamespace is the maximum length of a namespace's name in bytes. kube-apiserver creates no binding in a namespace
+// with a longer name.
 const maxNamespace = 63
 
 func newQuestion(a Attributes, p period) question {
@@ -28,8 +28,9 @@ func newQuestion(a Attributes, p period) question {
 	return q
 }
 
-// scope returns the namespace whose bindings decide the question together with those of the cluster; empty if only the
-// latter do. A name that is too long for a namespace is not stored: it may have the length of a URL.
+// scope returns the namespace whose RoleBindings decide the question, together with ClusterRoleBindings; empty if only
+// ClusterRoleBindings decide it. It is also empty for a name that is too long for a namespace. Such a name must not be
+// stored, because it may have the length of a URL.
 func (q question) scope() string {
 	if len(q.Namespace) > maxNamespace {
 		return ""

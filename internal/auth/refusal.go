@@ -15,8 +15,8 @@ import (
 const (
 	// maxRefusal is the maximum length in bytes of a logged reason.
 	maxRefusal = 256
-	// tokenPart is the length in bytes of a part of a token that is not logged. A token in base64 has no part of this
-	// length in common with a text by chance.
+	// tokenPart is the length in bytes from which a part of a token must not be logged. A reason does not contain such a
+	// part of a base64 token by chance.
 	tokenPart = 8
 	// jwtSegments is the number of segments of a JWT: header, claims and signature.
 	jwtSegments = 3
@@ -44,10 +44,11 @@ type refusals struct {
 
 	mu    sync.Mutex // guards the fields below
 	since time.Time
-	lines []refusal // logged in the minute since then
+	lines []refusal // logged in the minute that began at since
 }
 
-// hasRoom reports whether a refusal of a source may still be logged in this minute. Most refusals need no reason.
+// hasRoom reports whether a refusal of a source may still be logged in this minute. If not, the caller need not
+// prepare the reason (printableRefusal).
 func (r *refusals) hasRoom(source netip.Prefix) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,8 +97,8 @@ func (r *refusals) mayLog(one refusal) bool {
 	return true
 }
 
-// printableRefusal returns the beginning of a reason, or withheld if it contains a part of the token: authentication
-// webhooks write any text.
+// printableRefusal returns the beginning of a reason, or withheld if the reason contains a part of the token: an
+// authentication webhook may write any text.
 func printableRefusal(reason, token string) string {
 	if len(reason) > maxRefusal {
 		reason = strings.ToValidUTF8(reason[:maxRefusal], "")
@@ -125,8 +126,8 @@ func sharePart(reason, token string, length int) bool {
 	return false
 }
 
-// lettersAndDigits removes all other characters, because a webhook may quote, escape or divide a token. Letters are in
-// lower case.
+// lettersAndDigits returns only the letters and digits of a text, with letters in lower case, because a webhook may
+// quote, escape or divide a token.
 func lettersAndDigits(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -136,9 +137,9 @@ func lettersAndDigits(text string) string {
 	}, text)
 }
 
-// decodedSegments returns the segments of a token that are base64. Some tokens are an encoded name and password. The
-// header and claims of a JWT are not returned: they are worth nothing without the signature, and a useful reason names
-// claims, such as the audience.
+// decodedSegments decodes the base64 segments of a token, because some tokens are an encoded name and password. It
+// omits the header and claims of a JWT: they are worth nothing without the signature, and a useful reason names claims,
+// such as the audience.
 func decodedSegments(token string) (decoded []string) {
 	segments := strings.Split(token, ".")
 	if len(segments) == jwtSegments {

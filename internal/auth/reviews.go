@@ -21,7 +21,7 @@ type Reviews struct {
 	config   ReviewsConfig
 	observer Observer
 	paces    *limit.Paces       // rates of uncached questions, per share and group
-	flight   singleflight.Group // reviews by flightOf, and questions of callers above their rate
+	flight   singleflight.Group // reviews by flightOf, and waits of callers above their rate (ask)
 	trouble  trouble
 	sharing  sharing
 	wake     chan struct{} // wakes Run when a review may be due
@@ -177,7 +177,8 @@ func (r *Reviews) needsNoReview(a Attributes) bool {
 		len(r.config.AlwaysAllowGroups) > 0 && isMember(a.Caller.Info, r.config.AlwaysAllowGroups)
 }
 
-// isBelow accepts canonical paths only, because servers interpret other paths differently.
+// isBelow reports whether a path is one of the roots, or below one. It returns false for paths that are not canonical,
+// because servers interpret these differently.
 func isBelow(path string, roots []string) bool {
 	return path == urlpath.Clean(path) && slices.ContainsFunc(roots, func(root string) bool {
 		rest, ok := strings.CutPrefix(path, root)

@@ -82,8 +82,8 @@ func (r *Reviews) followNext(ctx context.Context, of turn) {
 	}
 }
 
-// takeDue ends the wait for a seat. If there is a seat, takeDue returns the next decision, and the number of changes of
-// permissions so far. The decision is nil if none is due any longer.
+// takeDue records that the goroutine of a turn no longer waits for a seat. If the goroutine got a seat (seated),
+// takeDue returns the next due decision and the current epoch. The decision is nil if none is due any longer.
 func (r *Reviews) takeDue(of turn, seated bool) (*sharedDecision, uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

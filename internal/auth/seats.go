@@ -52,8 +52,8 @@ func (s *Seats) wait() time.Duration {
 	return seatWait
 }
 
-// take waits for a seat until the context ends. It returns a *BusyError, or an *UnavailableError if the seats are taken
-// by reviews without an answer. The caller must call leave.
+// take waits for a seat until the context ends. Without a seat, it returns a *BusyError, or an *UnavailableError if the
+// last review had no answer. The caller must call leave.
 func (s *Seats) take(ctx context.Context, key limit.Key, rank limit.Rank) (*seat, error) {
 	taken, err := s.adaptive.Take(ctx, key, rank)
 	switch {

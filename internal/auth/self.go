@@ -46,7 +46,8 @@ func NewSelf(upstream Upstream, maxStaleness time.Duration) *Self {
 		decisions: map[[sha256.Size]byte]decision{}}
 }
 
-// AuthorizeWatch returns a watch authorization that never ends: all callers share one identity, so none loses it alone.
+// AuthorizeWatch returns a watch authorization that never ends. All callers act as the kubeconfig user, so no caller
+// can lose a permission that another caller keeps.
 func (s *Self) AuthorizeWatch(Attributes) *WatchAuthorization { return &WatchAuthorization{} }
 
 // Authenticate returns the kubeconfig user's caller for local requests, and ErrNotLocal for others, which a web page

@@ -64,7 +64,7 @@ type pendingAuthorization struct {
 	over   chan struct{} // closed when the decision is confirmed or dropped
 }
 
-// again returns a wait for another decision that began at the same time.
+// again returns a pendingAuthorization for another decision, with the same start and the same result so far.
 func (p *pendingAuthorization) again() *pendingAuthorization {
 	other := &pendingAuthorization{since: p.since, over: make(chan struct{})}
 	other.failed.Store(p.failed.Load())

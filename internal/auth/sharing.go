@@ -15,7 +15,7 @@ import (
 // othersFor is how long decisions are not shared after an answer that RBAC alone cannot have given.
 const othersFor = 10 * time.Minute
 
-// period is the number of a period in which the tokens of a service account share decisions. 0 means that they do not.
+// period is the number of a period in which the tokens of a service account share decisions; 0 while they do not.
 type period uint64
 
 // String returns a text that is not a prefix of another period's text.

@@ -26,17 +26,17 @@ const (
 	// keysWait is the timeout of fetching the keys. It also bounds how long a token waits if kube-apiserver does not
 	// answer.
 	keysWait = 2 * time.Second
-	// keysAgain is the minimum pause between requests. keysFailed is the pause after a failure before a token waits for
-	// another request.
+	// keysAgain is the minimum pause between requests. After a failed request, a token causes another request only after
+	// keysFailed.
 	keysAgain, keysFailed = time.Second, 10 * time.Second
 )
 
 // signingKeys are the public keys of the upstream's service account tokens. They are requested when a token needs them,
-// and then regularly while tokens do. Safe for concurrent use.
+// and then every keysEvery until keysIdle after the last use. Safe for concurrent use.
 type signingKeys struct {
 	from Getter
 	log  *zap.Logger
-	used atomic.Int64 // Unix nanoseconds
+	used atomic.Int64 // time of the last use, in Unix nanoseconds
 	last atomic.Pointer[publishedKeys]
 
 	mu     sync.Mutex // locked during a request; guards the fields below

@@ -138,7 +138,7 @@ func (s *sources) of(address netip.Prefix) *source {
 	return made
 }
 
-// SourceOf returns the key of the source of a remote address, and of its network.
+// SourceOf returns the queue key of a remote address. It consists of the source and its network.
 func SourceOf(address string) limit.Key { return priorityOf(sourceOf(address)) }
 
 // sourceOf returns the source of a remote address: an IPv4 address, or a /64 prefix of IPv6, which is one site. All

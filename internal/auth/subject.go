@@ -16,7 +16,7 @@ type subject struct {
 	identity     *identity
 	namespace    string                       // empty for requests over all namespaces or without a namespace
 	refs         int                          // number of cached decisions, reviews under way and shared decisions
-	lost, gained uint64                       // epochs of the last change that may have taken or granted permissions
+	lost, gained uint64                       // epochs of the last changes that may have taken and granted permissions
 	decisions    map[*sharedDecision]struct{} // decisions that watches depend on; nil until the first one
 }
 
@@ -25,7 +25,7 @@ func (s *subject) trusts(allowed bool, asked uint64) bool {
 	return asked >= s.lost && (allowed || asked >= s.gained)
 }
 
-// add adds a decision that watches depend on. Most subjects have none.
+// add adds a decision that watches depend on. It also creates the map, because most subjects have no such decision.
 func (s *subject) add(d *sharedDecision) {
 	if s.decisions == nil {
 		s.decisions = map[*sharedDecision]struct{}{}
@@ -33,9 +33,8 @@ func (s *subject) add(d *sharedDecision) {
 	s.decisions[d] = struct{}{}
 }
 
-// subjects are the known subjects, of which there are at most as many as references. A change in a namespace walks
-// through the subjects of that namespace only: the user who made it must not cause more work. Not safe for concurrent
-// use.
+// subjects are the known subjects, each with at least one reference. A change in a namespace walks through the subjects
+// of that namespace only: the user who made the change must not cause more work. Not safe for concurrent use.
 type subjects struct {
 	identities identities
 	namespaces map[string]map[*subject]struct{} // without the namespace ""
@@ -57,7 +56,7 @@ func (s subjects) find(q question) *subject {
 func (s subjects) refer(q question) *subject {
 	known := s.find(q)
 	if known == nil {
-		known = &subject{identity: s.identities.refer(q), namespace: strings.Clone(q.scope())} // not the URL
+		known = &subject{identity: s.identities.refer(q), namespace: strings.Clone(q.scope())} // keeps no URL in memory
 		s.add(known)
 	}
 	known.refs++
@@ -96,7 +95,7 @@ func (s subjects) of(key string) iter.Seq[*subject] {
 	return func(func(*subject) bool) {}
 }
 
-// affected returns the subjects of affected users in a namespace, or in all if the namespace is "".
+// affected returns the subjects of affected users in a namespace, or all their subjects if the namespace is "".
 func (s subjects) affected(namespace string, affects func(user.Info) bool) iter.Seq[*subject] {
 	return func(yield func(*subject) bool) {
 		if namespace != "" {

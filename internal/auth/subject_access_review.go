@@ -59,8 +59,9 @@ func resourceAttributes(a Attributes) *authorizationv1.ResourceAttributes {
 	return attributes
 }
 
-// fieldRequirements drops requirements that a review cannot express, such as one without a field; kube-apiserver
-// rejects such a read later. Without a requirement, the review covers more objects, so it is never more permissive.
+// fieldRequirements converts the requirements of a field selector for a review. It drops requirements that a review
+// cannot express, such as one without a field; kube-apiserver rejects such a read later. A review without a requirement
+// covers more objects, so it allows no read that a review with the requirement would refuse.
 func fieldRequirements(requirements fields.Requirements) []metav1.FieldSelectorRequirement {
 	var out []metav1.FieldSelectorRequirement
 	for _, r := range requirements {
@@ -80,7 +81,8 @@ func fieldRequirements(requirements fields.Requirements) []metav1.FieldSelectorR
 	return out
 }
 
-// labelRequirements drops requirements that a review cannot express, as fieldRequirements does.
+// labelRequirements converts the requirements of a label selector for a review. It drops requirements that a review
+// cannot express, as fieldRequirements does.
 func labelRequirements(requirements labels.Requirements) []metav1.LabelSelectorRequirement {
 	var out []metav1.LabelSelectorRequirement
 	for _, r := range requirements {

@@ -24,7 +24,7 @@ import (
 const (
 	// maxTokens bounds each cache of tokens: tokens.known, tokens.good and boundTokens.verified.
 	maxTokens = 65536
-	// goodTokenTTL is how long a token that was valid skips the limits on failures after its cached result expires.
+	// goodTokenTTL is how long a valid token stays exempt from FailureLimits after its cached result expires.
 	goodTokenTTL = 10 * time.Minute
 )
 
@@ -71,7 +71,8 @@ func newTokens(c AuthenticatorConfig) *tokens {
 	return t
 }
 
-// authenticate looks for a token where kube-apiserver does. The libraries remove a valid token from the request.
+// authenticate reads the token from the header Authorization or from the WebSocket subprotocol, as kube-apiserver does.
+// The libraries remove a valid token from the request.
 func (t *tokens) authenticate(r *http.Request) (*Caller, error) {
 	source := sourceOf(r.RemoteAddr)
 	header := &attempt{tokens: t, source: source}
@@ -138,7 +139,7 @@ func (t *tokens) identify(ctx context.Context, token string, source netip.Prefix
 		if f.source == source || !errors.As(f.err, &busy) {
 			return f.caller, f.by, f.err
 		}
-		// The refusal is for the source that started the review. This request tries again.
+		// The refusal concerns the source that started the review. This request tries again.
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 )
 
 // unselected returns the attributes of a list or watch without its selectors and name, and reports whether to review
-// these first. A user who may read all objects may also read a selection of them (KEP-4601), so one review serves all
-// selectors (docs/adr/0026-reviews-of-selectors.md). Nodes are excluded, because the Node authorizer never lets
-// them read all objects.
+// these attributes first. A user who may read all objects may also read a selection of them (KEP-4601), so one review
+// serves all selectors (docs/adr/0026-reviews-of-selectors.md). Nodes are excluded, because the Node authorizer never
+// lets them read all objects.
 func (a Attributes) unselected() (Attributes, bool) {
 	selects := len(a.Fields) > 0 || len(a.Labels) > 0 || a.Name != ""
 	if !selects || a.Verb != "list" && a.Verb != "watch" || a.Subresource != "" || a.PassedThrough || a.Caller == nil {

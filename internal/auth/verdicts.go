@@ -10,8 +10,8 @@ import (
 const (
 	maxVerdicts      = 65536
 	maxVerdictsShare = maxVerdicts / 20
-	maxKeptReason    = 1 << 10 // bytes; a verdict with a longer reason is not cached
-	maxKeptKey       = 16 << 10
+	maxKeptReason    = 1 << 10  // bytes; a verdict with a longer reason is not cached
+	maxKeptKey       = 16 << 10 // bytes; the answer to a question with a longer key is not cached
 )
 
 type verdict struct {

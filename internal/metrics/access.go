@@ -49,7 +49,7 @@ func (m accessMetrics) all() []prometheus.Collector {
 // Attempted counts an authentication by its result.
 func (m *Metrics) Attempted(result string) { m.access.attempts.WithLabelValues(result).Inc() }
 
-// TokenAccepted counts a request with an accepted bearer token, by the verification that accepted the token.
+// TokenAccepted counts a request whose bearer token was accepted by the given means: review or verification.
 func (m *Metrics) TokenAccepted(by string) { m.access.tokens.WithLabelValues(by).Inc() }
 
 // Decided counts an authorization by its decision.

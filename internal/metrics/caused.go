@@ -18,7 +18,7 @@ type causedWork struct {
 	objects, bytes float64
 }
 
-// asked counts a request to the upstream by its kind, as Metrics.Asked receives the kind.
+// asked counts a request to the upstream. The argument request is its kind, as in Metrics.Asked.
 func (w *causedWork) asked(request string) {
 	switch request {
 	case "probe":
@@ -39,7 +39,7 @@ func (w *causedWork) asked(request string) {
 // also contains the rows of a Table.
 const filling = 1.25
 
-// seconds returns the CPU by purpose.
+// seconds returns kube-apiserver's CPU for the facade's requests in seconds, by purpose.
 func (w *causedWork) seconds(lanes LaneSource) map[string]float64 {
 	if lanes != nil {
 		w.add(lanes())

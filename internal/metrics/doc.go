@@ -7,5 +7,5 @@
 // and labels. Where kube-apiserver has the label component, its value is listfacade. The facade's own metrics begin
 // with listfacade_.
 //
-// No goroutine of the package outlives a call, and it keeps no reference to an observe.Event.
+// No goroutine of the package outlives a call, and the package keeps no reference to an observe.Event.
 package metrics

@@ -11,7 +11,7 @@ type LaneStats struct {
 	Group, Version, Resource string
 	Encoding                 string        // json or protobuf; a resource may have a lane for each
 	Began                    time.Time     // when the lane was created
-	AuditAge                 time.Duration // since the self-audit last compared all objects, or else since Began
+	AuditAge                 time.Duration // time since the self-audit compared all objects; since Began if it never did
 	Differing                int           // objects that differ from the upstream according to the self-audit
 	Synced                   bool
 	// Time since the last message of the upstream; 0 while the watch is open and the upstream answers

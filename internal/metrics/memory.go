@@ -4,8 +4,8 @@ import "github.com/prometheus/client_golang/prometheus"
 
 // MemoryStats are the numbers of the memory budget at a scrape.
 type MemoryStats struct {
-	Budget       int64 // bytes; 0 means no limit
-	Used, Mapped int64
+	Budget       int64            // bytes; 0 means no limit
+	Used, Mapped int64            // bytes
 	Accounted    map[string]int64 // bytes, by account
 	Relieved     map[string]int64 // number of times that memory was freed, by step
 	RelievedOf   map[string]int64 // bytes freed, by step

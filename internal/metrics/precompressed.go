@@ -4,8 +4,8 @@ import "github.com/prometheus/client_golang/prometheus"
 
 // PrecompressedStats are the numbers of the precompressed pages at a scrape.
 type PrecompressedStats struct {
-	Bytes, Kept          int64 // now
-	Found, Made, Evicted int64 // since the start
+	Bytes, Kept          int64 // bytes and number of pages in memory
+	Found, Made, Evicted int64 // pages since the start of the facade
 }
 
 // PrecompressedSource returns the current numbers.

@@ -15,7 +15,7 @@ type Saved struct {
 	Lists  uint64  `json:"lists"`      // answered from the cache
 	Events uint64  `json:"events"`     // sent to watches from the cache
 	Bytes  uint64  `json:"bytes"`      // of lists, events and single objects, before compression
-	CPU    float64 `json:"cpuSeconds"` // estimate
+	CPU    float64 `json:"cpuSeconds"` // estimate, in seconds
 	// Caused is kube-apiserver's CPU for the facade's own requests, in seconds. It is not subtracted from CPU.
 	Caused float64 `json:"causedCPUSeconds"`
 }

@@ -46,7 +46,7 @@ func (m selfAuditMetrics) begin(lane LaneStats) {
 	}
 }
 
-// SelfAudited counts a page that was compared.
+// SelfAudited counts a page that was compared, by result, and its objects.
 func (m *Metrics) SelfAudited(gvr schema.GroupVersionResource, encoding, result string, objects int) {
 	m.selfAudit.pages.WithLabelValues(result).Inc()
 	m.caused.audited.Add(uint64(max(objects, 0)))

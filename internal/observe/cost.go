@@ -2,12 +2,12 @@ package observe
 
 import "time"
 
-// Cost is the resources that a request has used.
+// Cost contains the amounts of resources that a request has used.
 type Cost struct {
 	Bytes int64 // of the body, after compression
-	// CPU is an estimate: the time during which the request's goroutine did not wait. Of a write, CPU includes at most the
-	// time that the write takes if the client accepts all bytes immediately. CPU also includes waiting for a processor,
-	// and excludes the work of other goroutines.
+	// CPU is an estimate: the time during which the request's goroutine did not wait. For a write to the client, CPU
+	// includes at most the time that the write takes if the client accepts all bytes immediately. CPU also includes
+	// waiting for a processor, and excludes the work of other goroutines.
 	CPU       time.Duration
 	Objects   int64 // objects examined for the response
 	Forwarded int64 // 1 if the upstream answered
@@ -68,7 +68,7 @@ func (e *Event) Charge() Cost {
 // may read only the fields of the Event that are settled after Progress.Answering. ok is false if there was no cost, if
 // the request has ended, or if its response has not begun.
 func (p *Progress) Charge() (e *Event, since Cost, ok bool) {
-	pause := p.pause.Load() // must be read before the costs
+	pause := p.pause.Load() // read before the costs; otherwise restsStill could miss costs between both reads
 	if p.settled.Load() < answering || p.restsStill(pause) {
 		return nil, Cost{}, false
 	}
@@ -89,7 +89,7 @@ func (p *Progress) Charge() (e *Event, since Cost, ok bool) {
 // for most of the time, and reading the other fields of a hundred thousand watches would take several times as long.
 func (p *Progress) restsStill(pause int64) bool { return pause != noPause && pause == p.rested.Load() }
 
-// restsAt stores a pause for restsStill if the watch rested.
+// restsAt stores the pause for restsStill if the watch rests, and noPause otherwise.
 func (p *Progress) restsAt(pause int64) {
 	if what, _ := unpacked(pause); what != resting {
 		pause = noPause

@@ -105,7 +105,7 @@ type Event struct {
 	Waits       [steps]time.Duration
 
 	// Progress is the part that other goroutines read while the request is in flight; nil if no goroutine does. A copy of
-	// the Event must not contain the pointer, because it keeps the complete response in memory.
+	// the Event must not contain the pointer, because it would keep the complete response in memory.
 	Progress *Progress
 }
 

@@ -13,7 +13,8 @@ type Inflight struct {
 	shards [inflightShards]inflightShard
 }
 
-// inflightShards is large enough that a call of All with 50,000 watches delays requests by microseconds only.
+// inflightShards is the number of shards. It is large enough that a call of All with 50,000 watches delays requests by
+// microseconds only.
 const inflightShards = 64
 
 // inflightShard is a linked list. Adding and removing a request allocates no memory.
@@ -58,8 +59,8 @@ func (i *Inflight) Done(e *Event) {
 	p.previous, p.next = nil, nil
 }
 
-// All yields the requests in flight, in no order. Some of these requests may have ended already. All copies one shard
-// at a time. This takes less memory than a copy of all requests, and locks each shard only briefly.
+// All yields the requests in flight, in no order. Some of these requests may have ended already. It copies one shard at
+// a time, which takes less memory than a copy of all requests, and locks each shard only briefly.
 func (i *Inflight) All() iter.Seq[*Progress] {
 	return func(yield func(*Progress) bool) {
 		if i == nil {

@@ -47,15 +47,16 @@ func (l *Level) Now() Volume {
 	return l.now
 }
 
-// SetLevel changes the level for a duration, or permanently if the duration is 0. by is the caller's name in the log.
+// SetLevel changes the level for a duration, or permanently if the duration is 0. The argument by
+// is the caller's name in the log.
 func (l *Level) SetLevel(by string, to zapcore.Level, lasts time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.set(by, Volume{Level: to, Verbosity: l.now.Verbosity}, lasts)
 }
 
-// SetVerbosity changes the libraries' verbosity and the level for a duration, or permanently if the duration is 0. by
-// is the caller's name in the log.
+// SetVerbosity changes the libraries' verbosity and the level for a duration, or permanently if the duration is 0. The
+// argument by is the caller's name in the log.
 func (l *Level) SetVerbosity(by string, to uint32, lasts time.Duration) {
 	level := zap.InfoLevel
 	if to >= debugFrom {

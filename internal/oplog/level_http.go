@@ -28,8 +28,8 @@ const (
 	maxLasts     = 7 * 24 * time.Hour
 )
 
-// Handler serves the paths below /debug/flags and LevelPath. by is the caller's name in the log. The handler does not
-// authorize requests.
+// Handler serves the paths below /debug/flags and LevelPath. The argument by is the caller's name in the log. The
+// handler does not authorize requests.
 func (l *Level) Handler(by string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc(VerbosityPath, func(w http.ResponseWriter, r *http.Request) { l.serveVerbosity(w, r, by) })

@@ -27,7 +27,8 @@ const (
 	slowLinesAtOne = 50
 )
 
-// Maximum bytes in a line: maxSlowText of a URI or a user agent, maxSlowName of other text from a client.
+// Maximum lengths of a client's texts in a line, in bytes: maxSlowText for a URI or a user agent, and maxSlowName for
+// other texts.
 const (
 	maxSlowText = 2 << 10
 	maxSlowName = 256

@@ -1,7 +1,7 @@
 package price
 
-// Bounds is an estimate with a range, of seconds of CPU or of events. The range should contain the true value, unless
-// the machine differs much from that of docs/benchmarks.md.
+// Bounds is an estimate, with a range, of seconds of CPU or of a number of events. The range should contain the true
+// value, unless the machine differs much from that of docs/benchmarks.md.
 type Bounds struct {
 	Low      float64 `json:"low"`
 	Estimate float64 `json:"estimate"`

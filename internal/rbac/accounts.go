@@ -23,8 +23,8 @@ const maxMissing = 8192
 type Accounts struct {
 	*Objects
 	pods    PodExists
-	deleted *lru.Cache // UIDs of accounts that were found before
-	unknown *lru.Cache // UIDs of accounts that were never found: the time at which Exists first missed them
+	deleted *lru.Cache // UIDs of accounts that were found and later deleted
+	unknown *lru.Cache // UIDs of accounts that were never found, to the time at which Exists first missed them
 }
 
 // NewAccounts returns Accounts for the service accounts of an upstream. It starts no goroutine. If pods is nil, all
@@ -62,9 +62,10 @@ func (a *Accounts) Failure() error { return a.all.state() }
 // Exists reports whether a user exists. It checks only service accounts: their name and UID, and the pod of a token
 // that is bound to a pod.
 //
-// An account that was found before exists until a list or an event shows its deletion, also while the watch is refused.
-// An account that was never found may be new. It exists until it is absent from a watch that was opened after the first
-// call. Without a UID, an account exists if its name is found, or while service accounts cannot be watched.
+// An account that was found before counts as existing until a list or an event shows its deletion, also while the
+// upstream refuses the watch. An account that was never found may be new. It counts as existing until a watch that was
+// opened after the first call for its UID does not show it. Without a UID, an account counts as existing if its name is
+// found, or while service accounts cannot be watched.
 func (a *Accounts) Exists(identity user.Info) bool {
 	namespace, name, ok := serviceaccount.Split(identity.GetName())
 	return !ok || a.hasAccount(namespace, name, identity.GetUID()) && a.hasPod(namespace, identity.GetExtra())

@@ -8,7 +8,7 @@ import (
 )
 
 // without returns the elements of a list that are not in another list. Its time is linear: a user who may change a role
-// can give it tens of thousands of rules, and the changes of all roles are compared one after another.
+// can give it tens of thousands of rules. The changes of other roles wait for the comparison.
 func without[T comparable](all, others []T) []T {
 	known := make(map[T]struct{}, len(others))
 	for _, one := range others {
@@ -45,7 +45,7 @@ func listsOf(rule rbacv1.PolicyRule) [5][]string {
 	return [...][]string{rule.Verbs, rule.APIGroups, rule.Resources, rule.ResourceNames, rule.NonResourceURLs}
 }
 
-// appendSet appends the different elements of a list. They are quoted, so no two sets have the same text.
+// appendSet appends the distinct elements of a list. They are quoted, so no two sets have the same text.
 func appendSet(b []byte, list []string) []byte {
 	if !slices.IsSorted(list) {
 		list = slices.Sorted(slices.Values(list)) // a copy: the list belongs to the informer

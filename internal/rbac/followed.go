@@ -56,7 +56,7 @@ func follow(k kind, log *zap.Logger) (*followed, error) {
 func (f *followed) failed(_ context.Context, _ *toolscache.Reflector, err error) {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || apierrors.IsResourceExpired(err) ||
 		apierrors.IsGone(err) {
-		return // normal ends of watches, which the informer resumes
+		return // normal ends of watches; the informer watches or lists again
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -84,7 +84,8 @@ func (f *followed) state() error {
 // current reports whether the informer has what the upstream has now, apart from the delay of the network.
 func (f *followed) current() bool { return f.informer.HasSynced() && f.opened.last(settle) }
 
-// currentSince reports whether the informer's current objects include all that existed at a time and still exist.
+// currentSince reports whether the informer is current, and its watch was opened at or after a time. Its objects then
+// include each object that existed at that time and still exists.
 func (f *followed) currentSince(at time.Time) bool {
 	since := f.opened.since.Load()
 	return since != nil && !since.Before(at) && f.current()

@@ -13,13 +13,13 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// settle is how long a watch must be open before it counts as current. During this time it sends the changes since the
-// previous watch.
+// settle is how long a watch must be open before it counts as current. During this time, the upstream sends the
+// changes since the previous watch.
 const settle = time.Second
 
 const (
-	// maxAnswer is how long a list, or the opening of a watch, may take, including the retries of client-go. Servers that
-	// work take seconds.
+	// maxAnswer is how long a list, or the opening of a watch, may take, including the retries of client-go. A healthy
+	// server answers within seconds.
 	maxAnswer = 2 * time.Minute
 	// overdue is how long a watch may outlast its timeout. An informer's watch has a timeout of five to ten minutes, after
 	// which the upstream ends it. A watch that lasts longer hangs.

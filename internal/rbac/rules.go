@@ -38,7 +38,7 @@ type Rules struct {
 }
 
 // maxShrunk is the maximum number of keys in Rules.shrunk; the least recently used is dropped first. Each takes about
-// 200 bytes. For the roles of a dropped key, the new subjects of bindings count as gained.
+// 200 bytes. For a role whose key was dropped, late bindings and their new subjects are reported with Rights.Gained.
 const maxShrunk = 8192
 
 // shrunkKey returns the key of a role in Rules.shrunk. All Roles of a namespace have one key, so a user who may change
@@ -89,7 +89,7 @@ func (r *Rules) Failure() error {
 	return errors.Join(r.bindings.state(), r.clusterBindings.state(), r.roles.state(), r.clusterRoles.state())
 }
 
-// bindingListed is called for the objects of the first list.
+// bindingListed is called for each binding of the first list.
 func (r *Rules) bindingListed(object any) {
 	if b := bindingOf(object); r.mayHaveLost(b) {
 		r.lost(subjectsOf(b))
@@ -125,15 +125,16 @@ func (r *Rules) subjectsAdded(b binding) {
 }
 
 // mayHaveLost reports whether the subjects of a binding that was just received may have lost permissions. If the
-// binding was received late, and its role has lost rules, notified may not have known these subjects then. It also
-// returns true if another Role of the binding's namespace has lost rules.
+// binding was received late, and its role has lost rules, notified may not have known these subjects then. mayHaveLost
+// also returns true if another Role of the binding's namespace has lost rules (shrunkKey).
 func (r *Rules) mayHaveLost(b binding) bool {
 	_, shrunk := r.shrunk.Get(shrunkKey(b.role))
 	return shrunk && b.late
 }
 
 // trimBinding marks bindings that are received while their watch is not current. Handlers run later, when the watch may
-// be current again. The informer calls it under the lock that HasSynced takes.
+// be current again. The informer calls trimBinding under the lock that HasSynced takes, so trimBinding must not call
+// HasSynced.
 func (r *Rules) trimBinding(object any) (any, error) {
 	bindings := r.bindings
 	if bindingOf(object).namespace == "" {
@@ -158,7 +159,7 @@ func (r *Rules) roleShrunk(of role) {
 func (r *Rules) roleChanged(before, after any) {
 	of, earlier := roleOf(after), roleOf(before)
 	if slices.EqualFunc(earlier.rules, of.rules, sameLists) {
-		return // as in bindingChanged
+		return // most updates change annotations or labels
 	}
 	old, now := ruleKeys(earlier.rules), ruleKeys(of.rules)
 	switch {
@@ -182,8 +183,8 @@ func (r *Rules) lost(s subjects) {
 }
 
 // notified reports a change of a role for the subjects of its known bindings. If a binding is received later, its
-// subjects are reported then (mayHaveLost). To report all users was rejected: while bindings cannot be
-// watched, a user who may change one Role without bindings could delay the events of all users.
+// subjects are reported then (mayHaveLost). The alternative, to report all users, was rejected: while bindings cannot
+// be watched, a user who may change one Role without bindings could delay the events of all users.
 func (r *Rules) notified(report func(Affected), of role) {
 	bound := subjects{}
 	for _, bindings := range []*followed{r.bindings, r.clusterBindings} {

@@ -11,9 +11,9 @@ import (
 )
 
 // maxNames is the maximum number of users and groups of a namespace that one change names. If its bindings have more,
-// the change affects all users of that namespace. Otherwise a user who may write bindings with many subjects, and who
-// changes their role often, could exhaust the memory and delay the changes of other namespaces. ClusterRoleBindings
-// have no maximum, because only cluster administrators write them.
+// the change affects all users of that namespace. Otherwise, a user could write bindings with many subjects and change
+// their role often. This could exhaust the memory and delay the changes of other namespaces. ClusterRoleBindings have
+// no maximum, because only cluster administrators write them.
 const maxNames = 1000
 
 // subjects are the subjects of bindings by the namespace of their binding, which is empty for ClusterRoleBindings. A
@@ -52,7 +52,7 @@ func (s subjects) add(b binding) {
 	}
 }
 
-// nameAll reports whether all users of a namespace count, because its bindings have too many subjects.
+// nameAll reports whether all users of a namespace count as affected, because its bindings have too many subjects.
 func (s subjects) nameAll(namespace string) bool {
 	names := s[namespace]
 	if names == nil || namespace == "" {

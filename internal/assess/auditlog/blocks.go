@@ -29,8 +29,8 @@ type cutter struct {
 	tooLong int    // number of lines that were left out
 }
 
-// next fills a block with lines. After the last line, which may lack its newline, it returns the error of the last
-// read, usually io.EOF.
+// next fills a block with lines. The last line may lack its newline. A call after the last line returns the error of
+// the last read, usually io.EOF.
 func (c *cutter) next(b *block) error {
 	b.file = c.file
 	b.data = append(b.data[:0], c.rest...)
@@ -77,7 +77,7 @@ func (c *cutter) cut(b *block, n int) {
 	c.line += bytes.Count(b.lines, []byte{'\n'})
 }
 
-// leaveOut drops the rest of a line that is too long.
+// leaveOut drops a line that is too long. The block contains the beginning of that line.
 func (c *cutter) leaveOut(b *block) {
 	c.tooLong++
 	c.line++
