@@ -29,7 +29,8 @@ type Config struct {
 	Header func(connection int) []hpack.HeaderField
 	// Certificate returns the client certificate of a connection. It may be nil.
 	Certificate func(connection int) *tls.Certificate
-	// Stamp is the text before the time of an event, in nanoseconds since 1970. Without Stamp, a Fleet records no delays.
+	// Stamp is the text in an event before the time of the change, which is in nanoseconds since 1970. Without Stamp, a
+	// Fleet records no delays.
 	Stamp string
 	// Once leaves a watch closed after the server has ended it.
 	Once bool
@@ -140,7 +141,7 @@ func (f *Fleet) Refusals() string {
 	return strings.Join(all, ", ")
 }
 
-// Delays returns the delays of all events since the last call of Delays.
+// Delays returns, for all events since the last call of Delays, the time from the change until the client received it.
 func (f *Fleet) Delays() []time.Duration {
 	var all []time.Duration
 	for _, c := range f.connections {
@@ -185,7 +186,7 @@ func (f *Fleet) Failures() string {
 	return strings.Join(all, ", ")
 }
 
-// addresses are the parts of messages that differ between connections.
+// addresses matches the network addresses in error messages, which differ between connections.
 var addresses = regexp.MustCompile(`[0-9.]+:[0-9]+(->)?`)
 
 func (c *counters) failed(err error) {

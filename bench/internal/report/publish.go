@@ -20,7 +20,7 @@ const (
 	detailsFile = "details.txt"
 )
 
-// picture is one plot. value returns the length of a bar; 0 has no bar.
+// picture is one plot. value returns the duration that a bar shows. The plot has no bar for 0.
 type picture struct {
 	file, title string
 	value       func(*Figures) time.Duration
