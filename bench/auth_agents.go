@@ -171,8 +171,8 @@ func (a *agentSet) open(ctx context.Context, fleet *agents.Fleet, of string) (ti
 	return took, nil
 }
 
-// end withdraws the agents' rights by take, and adds how long the agents' watches last after that. kube-apiserver does
-// not end these watches.
+// end calls take, which withdraws the agents' rights, and adds how long the facade's watches last after that.
+// kube-apiserver does not end these watches.
 func (a *agentSet) end(ctx context.Context, t *table, why string, take func() error) error {
 	began := time.Now()
 	if err := take(); err != nil {
