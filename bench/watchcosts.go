@@ -13,13 +13,13 @@ import (
 // busyRate is the interval between two changes of pods with busy watches.
 const busyRate = 5 * time.Millisecond
 
-// watchCost is the cost of one of many watches, in bytes except for the opening.
+// watchCost is the cost of opening many watches, and the memory of each watch.
 type watchCost struct {
 	opening
 	idle, busy usage
 }
 
-// usage is the memory of a server's process: after a garbage collection, and resident.
+// usage is the memory of a server's process, in bytes: heap and stacks after a garbage collection, and resident memory.
 type usage struct{ live, resident int64 }
 
 func (u usage) minus(v usage) usage { return usage{u.live - v.live, u.resident - v.resident} }
