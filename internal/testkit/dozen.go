@@ -37,7 +37,7 @@ const (
 	scriptedPatch = "application/merge-patch+json"
 )
 
-// Clients returns the clients.
+// Clients returns the twelve clients with their requests.
 func (d Dozen) Clients() []ScriptedClient {
 	all, mine := "/api/v1/"+d.Resource, "/api/v1/namespaces/"+d.Namespace
 	lease := "/apis/coordination.k8s.io/v1/namespaces/" + d.Namespace + "/leases/dozen"

@@ -69,7 +69,7 @@ func FurnishFiles(ctx context.Context, config *rest.Config, files fs.FS, names .
 	return nil
 }
 
-// rank sorts foundations first and keeps the order of other files.
+// rank returns a file's sort key. Foundations come first; all other files have the same key.
 func rank(name string) int {
 	if at := slices.Index(foundations, name); at >= 0 {
 		return at

@@ -103,7 +103,8 @@ func (f *filter) within(other *filter) bool {
 	return other.fields.Empty()
 }
 
-// matches reports whether a version is selected. A nil version, which means no object, is never selected.
+// matches reports whether the filter selects a version of an object. It never selects a nil version, which means no
+// object.
 func (f *filter) matches(key string, v *version) bool {
 	if v == nil || (f.namespace != "" && !strings.HasPrefix(key, f.namespace+"/")) {
 		return false

@@ -24,7 +24,8 @@ type Process struct {
 	Stdout, Stderr            io.Writer
 }
 
-// Run runs a Process until it ends. An *exec.ExitError is its exit code. Concurrent calls are possible.
+// Run runs a Process until it ends. An *exec.ExitError contains the exit code of the Process. Run must be safe for
+// concurrent use.
 type Run func(ctx context.Context, p Process) error
 
 // Start starts a kubelet until the test ends, and returns its address. It serves any container.
