@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// KeyPair is the paths of a private and a public key, both PEM.
+// KeyPair contains the paths of a private and a public key, both PEM.
 type KeyPair struct {
 	PrivateFile string
 	PublicFile  string
