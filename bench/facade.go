@@ -21,7 +21,7 @@ import (
 
 const (
 	facadeName = "listfacade"
-	// readyEvery is the interval at which a starting facade's /readyz is polled.
+	// readyEvery is the interval at which await polls a starting facade's /readyz.
 	readyEvery = 20 * time.Millisecond
 	// A facade must become ready within readyWithin, plus readyObject for each object. Both are much longer than a small
 	// machine needs.

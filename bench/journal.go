@@ -16,7 +16,7 @@ import (
 const (
 	// journalSettled is the time in which a facade packs the objects that it has read, and writes them to the journal.
 	journalSettled = 15 * time.Second
-	// journalEvery is the interval of events.
+	// journalEvery is the interval between two events.
 	journalEvery = 10 * time.Millisecond
 	secondsADay  = 24 * 60 * 60
 	// eventsPerCheckpoint is the size of the events between two checkpoints of the journal (internal/journal), as a

@@ -76,7 +76,7 @@ func callerOf(connection int) []hpack.HeaderField {
 
 func (r *nodeRun) row(what, figure string) { r.table.add(what, "", figure, "") }
 
-// await waits for the clients and returns how long that took.
+// await waits until the counts of the clients meet a condition, and returns how long that took.
 func (r *nodeRun) await(ctx context.Context, what string, met func(agents.Counts) bool) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, nodeScaleWithin)
 	defer cancel()

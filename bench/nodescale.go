@@ -61,7 +61,7 @@ func (n nodeScale) run(ctx context.Context, o options, w io.Writer) error {
 	})
 }
 
-// measure starts the servers and takes the steps.
+// measure starts the servers and the clients, and runs the steps of the measurement.
 func (n nodeScale) measure(ctx context.Context, dir string, o options, t *table) error {
 	u, err := startUpstream(ctx, dir, n.pods, n.watches)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/simulated"
 )
 
-// recordEvery is the interval of the events for a journal.
+// recordEvery is the interval between two events for a journal.
 const recordEvery = time.Millisecond
 
 // recording describes a journal for "listfacade replay". The rate of the events does not affect a replay, so the

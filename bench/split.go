@@ -22,7 +22,7 @@ import (
 const (
 	splitClients = 64 // clients of the facade itself, and as many clients of the proxy
 	// splitReads is how long the clients send GETs. In each splitPause, a client sends one GET to each server. The
-	// processors must not be busy all the time, because the queue for them would be measured.
+	// processors must not be busy all the time. Otherwise the benchmark would measure the wait for a processor.
 	splitReads = 20 * time.Second
 	splitPause = 400 * time.Millisecond
 	// splitOwnEvents is the interval between events that one or two clients of each server receive. splitAllEvents is the

@@ -88,9 +88,9 @@ var manyWatchesRounds = []manyWatches{
 	{watches: 1000, protocol: http1, streams: 1, openers: openers},
 }
 
-// measureManyWatches adds the cost of one watch, for each way to open them. Each way is measured on a new facade,
-// because a process reuses memory that it has freed. kube-apiserver is not restarted, so its resident memory benefits
-// from that reuse.
+// measureManyWatches adds the cost of one watch, for each way to open watches. It measures each way on a new facade,
+// because a process reuses memory that it has freed. It does not restart kube-apiserver, whose resident memory
+// therefore benefits from that reuse.
 func measureManyWatches(ctx context.Context, s *stage, t *table) error {
 	pods, err := names(ctx, s.direct, "/api/v1/pods?resourceVersion=0")
 	if err != nil {

@@ -41,7 +41,7 @@ type link struct {
 	framer  *http2.Framer
 	encoder *hpack.Encoder
 	block   bytes.Buffer // buffer that the encoder writes to
-	next    uint32       // number of the next stream
+	next    uint32       // ID of the next stream
 	closed  bool
 }
 

@@ -42,7 +42,7 @@ type Watch struct {
 	Version uint64 // resourceVersion to start from; if 0, the watch lists first
 }
 
-// Fleet is a number of watches. Its methods are safe for concurrent use.
+// Fleet contains the connections of many watches. Its methods are safe for concurrent use.
 type Fleet struct {
 	config      Config
 	connections []*connection
@@ -104,21 +104,21 @@ func (f *Fleet) Start(ctx context.Context) {
 	}
 }
 
-// Cut closes all connections. They are opened again immediately.
+// Cut closes all connections. The Fleet opens them again immediately.
 func (f *Fleet) Cut() {
 	for _, c := range f.connections {
 		c.cut()
 	}
 }
 
-// Close ends all watches.
+// Close ends all watches, and waits for the goroutines of the connections.
 func (f *Fleet) Close() {
 	f.stop()
 	f.Cut()
 	f.running.Wait()
 }
 
-// Counts returns the counts.
+// Counts returns the current counts.
 func (f *Fleet) Counts() Counts {
 	c := &f.counters
 	return Counts{Watching: c.watching.Load(), Events: c.events.Load(), Lists: c.lists.Load(), Ended: c.ended.Load()}

@@ -79,7 +79,7 @@ func (r Results) publishDetails(path string) error {
 	return nil
 }
 
-// chart collects the bars of a plot.
+// chart returns the bar chart of a plot, with a group of bars for each scenario.
 func (r Results) chart(p picture) plot.Chart {
 	chart := plot.Chart{Title: p.title, Series: []string{"kube-apiserver", "listfacade", "file server"},
 		Label: func(v float64) string {

@@ -84,7 +84,8 @@ func (r Result) priced() []string {
 	}
 }
 
-// bound marks the ratio as a lower bound if responses of kube-apiserver failed.
+// bound returns the mark of a lower bound, "≥ ", if responses of kube-apiserver failed. Otherwise it returns an empty
+// string.
 func (r Result) bound() string {
 	if r.Direct == nil || r.Direct.Failed == 0 {
 		return ""

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// scratch are buffers for response bodies.
+// scratch contains reusable buffers for response bodies.
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
 // list responds with a page of all pods.

@@ -33,8 +33,8 @@ func protobufForm(pod *corev1.Pod, known messages) (form, error) {
 	return cut(data, append(spots, lengthsAround(spots, lengths)...))
 }
 
-// lengthsAround returns two spots, at the length and at the end, for each string or message that contains another spot.
-// Its length depends on the values at these spots.
+// lengthsAround returns two spots for each string or message that contains one of the given spots: at its length, and
+// at its end. The length of such a field depends on the values of a pod.
 func lengthsAround(spots []spot, lengths []span) (around []spot) {
 	for _, l := range lengths {
 		for _, s := range spots {
