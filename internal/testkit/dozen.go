@@ -22,7 +22,8 @@ type ScriptedClient struct {
 	Requests    []ScriptedRequest
 }
 
-// ScriptedRequest is sent in each round. A watch is opened once, and lasts until the end of the run.
+// ScriptedRequest is a request that the client sends in each round. The client opens a watch once, and the watch lasts
+// until the end of the run.
 type ScriptedRequest struct {
 	Method, Path, Accept, Body string
 	Times                      int // per round; 0 means 1

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// LostWindow is an interval between two resourceVersions whose events a facade did not receive. Its watches received
-// the differences between the two states instead (ADR 21).
+// LostWindow is an interval of resourceVersions. A facade did not receive the events in this interval. Its watches
+// received the differences between the states at both ends instead (ADR 21).
 type LostWindow struct{ From, To uint64 }
 
 // inside reports whether a version is between the ends of the lost window. The facade does not have the state at such a

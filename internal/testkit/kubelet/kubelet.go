@@ -16,7 +16,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Process is a command in a container. Without arguments, it is the process that a client attaches to.
+// Process is a command in a container. If Command is empty, it is the container's own process, to which a client
+// attaches.
 type Process struct {
 	Namespace, Pod, Container string
 	Command                   []string
