@@ -44,9 +44,9 @@ type crossing struct {
 	before map[string]*version
 }
 
-// ofLostWindow reports whether an event is the DELETED event of an object that was deleted, or is no longer selected,
-// since the beginning of a lost window. The version of that change is unknown, so the event has the version at which
-// the lost window begins.
+// ofLostWindow reports whether an event is a DELETED event of a lost window: its object was deleted, or is no longer
+// selected, at the end of the window. The version of that change is unknown, so the event has the version at which the
+// lost window begins.
 func (s *story) ofLostWindow(e Event) bool {
 	return slices.ContainsFunc(s.lostWindows, func(g crossing) bool { return s.goneIn(g, e) })
 }

@@ -119,5 +119,5 @@ func (f *protobufFrames) bookmark(b []byte, version uint64, initial bool) []byte
 func (f *protobufFrames) frame(b []byte, kind watch.EventType) []byte {
 	f.object = appendEnvelope(f.object[:0], "Pod", f.message)
 	event := metav1.WatchEvent{Type: string(kind), Object: runtime.RawExtension{Raw: f.object}}
-	return appendMessage(binary.BigEndian.AppendUint32(b, uint32(event.Size())), &event) //nolint:gosec // an event has one pod
+	return appendMessage(binary.BigEndian.AppendUint32(b, uint32(event.Size())), &event) //nolint:gosec // one pod
 }
