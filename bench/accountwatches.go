@@ -21,15 +21,16 @@ const (
 	accountReads = 500 * time.Millisecond
 )
 
-// accountCost is the processor time of the servers for a changed lease, and the times of the reads.
+// accountCost is the result of one measurement: the processor time of each server per changed lease, and the durations
+// of the reads.
 type accountCost struct {
 	rate           float64 // changed leases per second
 	direct, facade time.Duration
 	reads          []time.Duration
 }
 
-// measureAccounts adds the CPU that account watches cost while leases change, and the times of reads of a first page of
-// all pods. The reads open the watches.
+// measureAccounts adds the CPU cost of account watches (--account-watches) while leases change, and the durations of
+// reads of a first page of all pods. The facade opens the watches for these reads.
 func measureAccounts(ctx context.Context, s *stage, t *table) error {
 	client, err := writer(ctx, s.cluster)
 	if err != nil {
@@ -67,7 +68,7 @@ func measureAccounts(ctx context.Context, s *stage, t *table) error {
 	return nil
 }
 
-// renewingWith measures with a new facade.
+// renewingWith starts a facade with an additional flag, and measures it with renewing.
 func (s *stage) renewingWith(ctx context.Context, client dynamic.ResourceInterface, flag string) (accountCost, error) {
 	f, err := s.withoutWatchLimits(ctx, flag)
 	if err != nil {
@@ -108,7 +109,8 @@ func (s *stage) renewing(ctx context.Context, client dynamic.ResourceInterface,
 	return c, nil
 }
 
-// renewAndRead returns the number of changed leases and the times of the reads.
+// renewAndRead changes leases for a time while a client reads from the facade. It returns the number of changes and the
+// durations of the reads.
 func renewAndRead(ctx context.Context, client dynamic.ResourceInterface, facade *server,
 	lasts time.Duration) (renewed int, reads []time.Duration, err error) {
 	reading, stop := context.WithCancel(ctx)

@@ -54,7 +54,8 @@ func auditFlags(dir, only string) ([]string, error) {
 
 func auditLog(dir string) string { return filepath.Join(dir, "audit.log") }
 
-// bounds and assessment are the parts of listfacade's report that are compared.
+// bounds and assessment contain the fields of the report of "listfacade assess" that the benchmark compares with its
+// measurements.
 type bounds struct{ Low, Estimate, High float64 }
 
 type assessment struct {
@@ -127,7 +128,8 @@ func measureAssess(ctx context.Context, s *stage, t *table) error {
 	return err
 }
 
-// savedCPU returns the CPU that a facade saved kube-apiserver, minus the CPU that it caused, by its metrics.
+// savedCPU returns the CPU that a facade saved kube-apiserver, minus the CPU that the facade caused there, according to
+// the facade's metrics.
 func savedCPU(ctx context.Context, facade *server) (seconds float64, err error) {
 	var text strings.Builder
 	_, err = facade.get(ctx, question{name: "metrics", path: "/metrics", accept: "*/*", encoding: "identity",
@@ -146,8 +148,8 @@ func savedCPU(ctx context.Context, facade *server) (seconds float64, err error) 
 	return seconds, err
 }
 
-// speed returns the CPU of a list of all pods on this machine as a multiple of its price. The predictions are for
-// machines on which this multiple is 1.
+// speed returns kube-apiserver's CPU for a list of all pods on this machine, as a multiple of the estimate of
+// internal/price. The predictions are for machines on which this multiple is 1.
 func (s *stage) speed(ctx context.Context, facade *server) (float64, error) {
 	const lists = 8
 	q := question{name: "LIST all", path: "/api/v1/pods?resourceVersion=0", accept: jsonType, encoding: "gzip",
@@ -205,7 +207,8 @@ func pause(ctx context.Context, lasts time.Duration) error {
 	}
 }
 
-// assess runs the command with the audit log from an offset.
+// assess runs "listfacade assess" with the part of the audit log after an offset, in bytes. It prints the table and
+// returns the report.
 func (s *stage) assess(ctx context.Context, from int64) (*assessment, error) {
 	log, metrics := filepath.Join(s.dir, "assessed.log"), filepath.Join(s.dir, "metrics.txt")
 	if err := copyFrom(log, auditLog(s.dir), from); err != nil {

@@ -44,7 +44,7 @@ func (a *audience) receive(object any) {
 	now := time.Now()
 	sent, err := strconv.ParseInt(object.(*corev1.ConfigMap).Data[floodStamp], 10, 64)
 	if err != nil {
-		return // the object before the first change
+		return // the object has no stamp before its first change
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -62,7 +62,8 @@ func (a *audience) received(phase string) []time.Duration {
 	return all
 }
 
-// later returns, for each informer and change of a phase, the delay beyond the median delay in another audience.
+// later returns, for each informer and change of a phase, the delay beyond the median delay of the same change in
+// another audience.
 func (a *audience) later(phase string, than *audience) []time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()

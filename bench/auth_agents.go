@@ -36,8 +36,9 @@ type agentSet struct {
 	watches        int64
 }
 
-// measureAgents adds the cost of 1,000 agents. Each has a token that is bound to its pod. When all have watched for a
-// minute, the pods are deleted. A second set of agents watches until the binding of their account is deleted.
+// measureAgents adds the cost of 1,000 agents. Each agent has a token that is bound to its pod. When all agents have
+// watched for a minute, measureAgents deletes the pods. A second set of agents watches until measureAgents deletes the
+// binding of the agents' account.
 func measureAgents(ctx context.Context, s *stage, t *table) error {
 	admin, err := administrator(s.cluster)
 	if err != nil {
@@ -171,8 +172,8 @@ func (a *agentSet) open(ctx context.Context, fleet *agents.Fleet, of string) (ti
 	return took, nil
 }
 
-// end withdraws the agents' rights by take, and adds how long the agents' watches last after that. kube-apiserver does
-// not end these watches.
+// end calls take, which withdraws the agents' rights, and adds how long the facade's watches last after that.
+// kube-apiserver does not end these watches.
 func (a *agentSet) end(ctx context.Context, t *table, why string, take func() error) error {
 	began := time.Now()
 	if err := take(); err != nil {

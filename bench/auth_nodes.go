@@ -20,8 +20,8 @@ const (
 )
 
 // measureNodes adds how many reviews kube-apiserver receives for the kubelets of 5,000 nodes, and the memory of their
-// watches. Each has a client certificate, and therefore its own connection, and watches the pods of its node. The
-// reviews are counted until all watches are open, and for one minute afterwards.
+// watches. Each kubelet has a client certificate, and therefore its own connection, and watches the pods of its node.
+// measureNodes counts the reviews until all watches are open, and for one minute afterwards.
 func measureNodes(ctx context.Context, s *stage, t *table) error {
 	f, err := s.withDefaults(ctx, "--preload", "pods")
 	if err != nil {
@@ -99,7 +99,8 @@ func nodeCertificates(cluster *testkit.Cluster) ([]tls.Certificate, error) {
 
 func nodeName(i int) string { return fmt.Sprintf("node-%05d", i) }
 
-// countReviews waits until all watches are open, and for one minute more. It adds the time and the reviews.
+// countReviews waits until all watches are open, and for one minute more. It adds the time until all are open, and the
+// reviews of both periods.
 func (s *stage) countReviews(ctx context.Context, kubelets *agents.Fleet, before reviews, t *table) error {
 	opening, cancel := context.WithTimeout(ctx, agentsWithin)
 	defer cancel()

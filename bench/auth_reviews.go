@@ -23,7 +23,7 @@ const (
 	steadyFor    = time.Minute
 )
 
-// reviews counts the reviews that kube-apiserver received.
+// reviews contains the numbers of TokenReviews and SubjectAccessReviews that kube-apiserver received.
 type reviews struct{ tokens, access float64 }
 
 // reviewed reads the counts from kube-apiserver's own metrics.
@@ -63,7 +63,7 @@ func (r reviews) add(t *table, what string, in time.Duration) {
 	t.add(what+": SubjectAccessReviews", "", each(r.access), "")
 }
 
-// codes counts responses by status code. Safe for concurrent use.
+// codes counts responses by status code, and requests without a response as 0. It is safe for concurrent use.
 type codes struct {
 	mu sync.Mutex
 	of map[int]int
@@ -186,7 +186,8 @@ func readAsReplicas(ctx context.Context, s *server, tokens []string) (*codes, ti
 	return answers, time.Since(began), err
 }
 
-// awaitRetry waits for the time in Retry-After, or until the context ends. It fails for any status other than 429.
+// awaitRetry waits for the time in Retry-After, or until the context ends. It fails without this header, and for any
+// status other than 429.
 func (s *server) awaitRetry(ctx context.Context, refusal *http.Response, question string) error {
 	seconds, err := strconv.Atoi(refusal.Header.Get("Retry-After"))
 	text, _ := io.ReadAll(io.LimitReader(refusal.Body, 500))

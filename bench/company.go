@@ -50,16 +50,16 @@ func quietReads() []string {
 
 const companyName = "company"
 
-// shift is the work of one server for a number of clients.
+// shift contains the measurements of one server while a number of clients reads from it.
 type shift struct {
-	taken          []time.Duration
-	upstream, self time.Duration // processor time of kube-apiserver and of the facade
+	taken          []time.Duration // durations of the reads
+	upstream, self time.Duration   // processor time of kube-apiserver and of the facade
 	seconds        float64
 }
 
 // measureCompany lets clients read small quiet resources at random from either server. The reads have no
-// resourceVersion, so each response needs a freshness check. Each client pauses between its reads. beside is the text
-// about other activity in the names of the rows.
+// resourceVersion, so each response needs a freshness check. Each client pauses between its reads. beside describes
+// other activity in the cluster, for the names of the rows.
 func measureCompany(ctx context.Context, s *stage, beside string, t *table) error {
 	for _, n := range companies {
 		say("%d clients read small kinds at random%s", n, beside)
@@ -144,7 +144,8 @@ func (p pair) cpu() (direct, facade time.Duration, err error) {
 	return direct, facade, err
 }
 
-// visit reads at random until a deadline, as a client with its own connection.
+// visit reads quietReads at random until a deadline, as a client with its own connection. It returns the durations of
+// the reads.
 func (s *server) visit(ctx context.Context, random *rand.Rand, until time.Time) ([]time.Duration, error) {
 	client, err := s.visitor(http2)
 	if err != nil {

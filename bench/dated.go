@@ -12,7 +12,8 @@ const currentVersion = "CURRENT"
 
 var versionPattern = regexp.MustCompile(`"resourceVersion":"([0-9]+)"`)
 
-// dated replaces currentVersion in a question. kube-apiserver has also reached each version of the facade.
+// dated replaces currentVersion in a question by the server's version. A version of the facade is also valid at
+// kube-apiserver, because the facade is never ahead of it.
 func (s *server) dated(ctx context.Context, q question) (question, error) {
 	if !strings.Contains(q.path, currentVersion) {
 		return q, nil

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// keptPods is the maximum number of pods for which complete lists are kept in memory. Larger lists are compared as they
-// arrive, and the file server is not measured with them.
+// keptPods is the maximum number of pods for which the benchmark keeps complete lists in memory. It compares larger
+// lists as they arrive, and does not measure the file server with them.
 const keptPods = 50_000
 
 // digest summarizes a response that is too large to keep in memory.
@@ -91,10 +91,10 @@ func (d digest) differs(got digest) string {
 	return ""
 }
 
-// idleFor is how long the load of kube-apiserver without requests is measured.
+// idleFor is the duration of the measurement of kube-apiserver without requests.
 const idleFor = 5 * time.Second
 
-// idles returns the share of a processor that kube-apiserver needs without requests.
+// idles returns the average number of processors that kube-apiserver uses without requests.
 func (s *stage) idles(ctx context.Context) (float64, error) {
 	before, err := s.direct.process.CPU()
 	if err != nil {

@@ -14,7 +14,7 @@ const blockAtLeast = 600 * time.Millisecond
 // visit is one unit of a client's work: a request, all pages of a list, or a streaming list.
 type visit func(ctx context.Context, c caller) (sample, error)
 
-// sample is the client's view of one visit.
+// sample contains the client's measurements of one visit.
 type sample struct {
 	wall  time.Duration // until the last byte, the client's own work included
 	first time.Duration // until the first byte of the first body

@@ -20,7 +20,7 @@ type etcd struct {
 	client *http.Client
 }
 
-// openEtcd takes address and credentials from the command line of the running kube-apiserver.
+// openEtcd returns a client with the address and the credentials in the command line of the running kube-apiserver.
 func openEtcd(apiServer proc.Process) (*etcd, error) {
 	args, err := apiServer.CommandLine()
 	if err != nil {

@@ -21,10 +21,10 @@ import (
 
 const (
 	facadeName = "listfacade"
-	// readyEvery is the interval at which a starting facade's /readyz is polled.
+	// readyEvery is the interval at which await polls a starting facade's /readyz.
 	readyEvery = 20 * time.Millisecond
-	// readyWithin is the timeout for a facade to become ready, plus readyObject for each object. Both are much longer than
-	// a small machine needs.
+	// A facade must become ready within readyWithin, plus readyObject for each object. Both are much longer than a small
+	// machine needs.
 	readyWithin = 2 * time.Minute
 	readyObject = time.Millisecond
 )
@@ -33,7 +33,7 @@ const (
 type facade struct {
 	server  *server
 	process *exec.Cmd
-	objects int // number of objects in the cache, for readyObject; 0 for the usual number
+	objects int // number of objects for readyObject; 0 if readyWithin is enough
 }
 
 // highLimits raises the rate limits of the facade for one caller. One client of the benchmark sends as many requests as

@@ -19,11 +19,11 @@ import (
 // informer does.
 const fanOutWatches = 200
 
-// fanOutRate is how fast pods change while the watches are open.
+// fanOutRate is the rate at which pods change while the watches are open.
 var fanOutRate = eventRate{eventsFor: 4 * time.Second, eventEvery: 20 * time.Millisecond}
 
-// measureFanOut compares the cost of one event that is sent to many watches. The cost of the same writes without
-// watches is subtracted from kube-apiserver's cost. The facade's cost includes reading the event from kube-apiserver.
+// measureFanOut compares the cost of one event that is sent to many watches. It subtracts the cost of the same writes
+// without watches from kube-apiserver's cost. The facade's cost includes reading the event from kube-apiserver.
 func measureFanOut(ctx context.Context, s *stage, r *report.Result) error {
 	pods, err := names(ctx, s.direct, somePods)
 	if err != nil {

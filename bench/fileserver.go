@@ -21,7 +21,7 @@ import (
 // are the directory and the files of the certificate and its key.
 const serveFiles = "serve-files"
 
-// fileServer is the bare file server, a separate process.
+// fileServer is the bare file server (internal/files) in a separate process.
 type fileServer struct {
 	*server
 	answers files.Directory

@@ -21,12 +21,12 @@ import (
 const (
 	floodUsers     = 8
 	floodInformers = 25                     // for each user
-	floodRounds    = 3                      // of quiet and flood
+	floodRounds    = 3                      // of one quiet and one flooded phase each
 	floodFor       = 10 * time.Second       // duration of a phase
 	floodEvery     = 100 * time.Millisecond // interval between two changes
 	floodObjects   = 50
 	floodNamespace = "bench-flood"
-	floodStamp     = "sent"
+	floodStamp     = "sent" // key of the time of a change in the object's data
 )
 
 // Phases. Quiet and flood alternate, so that a change in the machine's other load affects both.
@@ -131,7 +131,7 @@ func (b *floodRun) putStamp(ctx context.Context, i int, at time.Time) error {
 	return nil
 }
 
-// listen runs one phase, which may run several times.
+// listen runs a phase once, and adds its cost to that of earlier runs of the phase.
 func (b *floodRun) listen(ctx context.Context, phase string) (err error) {
 	say("informers, %s", phase)
 	if err := b.running.server.process.ResetPeak(); err != nil {
@@ -158,7 +158,8 @@ func (b *floodRun) listen(ctx context.Context, phase string) (err error) {
 	return err
 }
 
-// plus returns the sum of an expense and the difference of two readings.
+// plus returns the sum of an expense and the difference of two readings. Its memory is that of the later reading, with
+// the highest peak.
 func (e expense) plus(from, to expense) expense {
 	to.memory.Peak = max(to.memory.Peak, e.memory.Peak)
 	return expense{
@@ -167,7 +168,7 @@ func (e expense) plus(from, to expense) expense {
 	}
 }
 
-// expense returns the readings of all processes so far; f may be nil.
+// expense returns the processor times so far, and the facade's memory. f is nil if there is no flood.
 func (b *floodRun) expense(f *flood) (e expense, err error) {
 	errs := make([]error, 4)
 	e.facade, errs[0] = b.running.server.process.CPU()

@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// floodFrom is the first argument with which the benchmark starts itself as the flooding process. It reads a
-	// floodTarget from its standard input, and ends when that input ends. It then writes the counts of response codes to
-	// its standard output.
+	// floodFrom is the first argument with which the benchmark starts itself as the flooding process. The process reads a
+	// floodTarget from its standard input, and floods the target until that input ends. It then writes the counts of
+	// response codes to its standard output.
 	floodFrom = "flood"
 	// floodNice is the niceness of the flooding process. In a real flood the clients run on other machines and use none of
 	// the server's processor time.
@@ -154,7 +154,7 @@ func beFlood(in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(counts)
 }
 
-// ask sends requests until the context ends. The content of the responses is discarded.
+// ask sends requests until the context ends. It discards the bodies of the responses.
 func (w floodWay) ask(ctx context.Context, by *server, answers *codes) error {
 	client, err := by.visitor(http2)
 	if err != nil {

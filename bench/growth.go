@@ -43,7 +43,7 @@ func (s *sizes) Set(text string) error {
 	return nil
 }
 
-// grow measures a facade in front of simulated upstreams of several sizes, one after the other, and reports.
+// grow measures a facade in front of simulated upstreams of several sizes, one after the other, and prints the results.
 func grow(ctx context.Context, o options, w io.Writer) error {
 	began := time.Now()
 	dir, err := os.MkdirTemp("", "listfacade-bench-")
@@ -76,7 +76,7 @@ func grow(ctx context.Context, o options, w io.Writer) error {
 	return errors.Join(results.Markdown(w), results.Publish(o.out))
 }
 
-// growing is the measurement of one size.
+// growing contains the servers and the measurements of one size.
 type growing struct {
 	pods     *simulated.Pods
 	upstream *upstream
@@ -118,7 +118,7 @@ func growTo(ctx context.Context, dir string, o options, n int) (report.Grown, er
 	return g.Grown, nil
 }
 
-// memory measures the facade's memory after it was filled, and after a garbage collection.
+// memory measures the facade's memory after the facade has read all pods, and after a garbage collection.
 func (g *growing) memory(ctx context.Context) error {
 	filled, err := g.facade.process.Memory()
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // growthWatches is the number of open watches, 100 on each connection.
 const growthWatches = 10_000
 
-// Changes while watches are open: of one pod after the other, each with one watch, and of a single pod that all watches
-// select.
+// Changes while watches are open. growthOne changes one pod after the other, each with one watch. growthAll changes a
+// single pod, which all watches select.
 var (
 	growthOne = simulated.Updates{Count: 3000, Every: 5 * time.Millisecond, Among: growthWatches}
 	growthAll = simulated.Updates{Count: 5, Every: 3 * time.Second, Among: 1}

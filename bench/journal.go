@@ -16,7 +16,7 @@ import (
 const (
 	// journalSettled is the time in which a facade packs the objects that it has read, and writes them to the journal.
 	journalSettled = 15 * time.Second
-	// journalEvery is the interval of events.
+	// journalEvery is the interval between two events.
 	journalEvery = 10 * time.Millisecond
 	secondsADay  = 24 * 60 * 60
 	// eventsPerCheckpoint is the size of the events between two checkpoints of the journal (internal/journal), as a
@@ -25,7 +25,7 @@ const (
 )
 
 // measureJournal adds the cost of a journal for each event, its size on the disk, and the cost of a restart from it
-// after a crash. -events-for sets for how long pods are changed.
+// after a crash. -events-for is the duration of the changes.
 func measureJournal(ctx context.Context, s *stage, t *table) error {
 	s.process.stop() // the facade of the other scenarios would be one more client
 	for _, encoding := range []string{"json", "protobuf"} {
@@ -115,7 +115,7 @@ func (s *stage) changePods(ctx context.Context, f *facade, dir string) (cpu time
 	return (after - before) / time.Duration(sent), (sizeOf(dir) - had) / int64(sent), err
 }
 
-// restored returns an error unless the facade has filled its pods from the journal.
+// restored returns an error unless the facade has filled its lane of pods from the journal.
 func (f *facade) restored(ctx context.Context) error {
 	var metrics bytes.Buffer
 	q := question{name: "metrics", path: "/metrics", accept: "*/*", encoding: "identity", protocol: http2}
@@ -128,7 +128,7 @@ func (f *facade) restored(ctx context.Context) error {
 	return nil
 }
 
-// sizeOf returns the size of all files of a directory, in bytes; 0 if it has no name.
+// sizeOf returns the size of all files below a directory, in bytes; 0 if dir is empty.
 func sizeOf(dir string) (size int64) {
 	if dir == "" {
 		return 0

@@ -8,14 +8,14 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/report"
 )
 
-// load is the requests of a scenario's clients.
+// load describes the requests of a scenario's clients.
 type load struct {
 	question question
 	shape    shape
 	clients  int  // concurrent, each with its own connection; 0 means one
 	herd     bool // all clients start together and send one question; otherwise each repeats its question
 	rounds   int  // maximum; 0 means the number in the options
-	once     bool // kube-apiserver has a single block, because it takes so long
+	once     bool // kube-apiserver is measured in one block for each round, because a block takes long
 	beside   bool // whether other clients write during the measurement
 }
 
@@ -37,7 +37,7 @@ type target struct {
 	mayFail bool // all responses may fail
 }
 
-// block is the work of one server for the clients in one interval.
+// block contains the measurements of one server in one interval, in which the clients send requests to it.
 type block struct {
 	samples          []sample
 	failed           int
@@ -61,7 +61,7 @@ func (s *stage) compare(ctx context.Context, set string, l load, r *report.Resul
 		if err != nil {
 			return err
 		}
-		defer func() { _ = s.files.answers.Remove(set) }() // otherwise all sets are removed at the end
+		defer func() { _ = s.files.answers.Remove(set) }() // after an error, run removes the set at the end
 		targets = append(targets, &target{server: s.files.server, visit: l.sends(set, n)})
 	} else if err := s.agree(ctx, l.question); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (s *stage) block(ctx context.Context, t *target, l load) (b block, err erro
 	return b, err
 }
 
-// cpu returns the processor time so far of a server, and of kube-apiserver.
+// cpu returns the processor times of a server and of kube-apiserver so far.
 func (s *stage) cpu(of *server) (self, direct time.Duration, err error) {
 	if self, err = of.process.CPU(); err != nil {
 		return 0, 0, err
@@ -181,7 +181,8 @@ func figures(blocks []block) *report.Figures {
 	return f
 }
 
-// idling returns the share of a processor that kube-apiserver needs without requests: during blocks of the file server.
+// idling returns the average number of processors that kube-apiserver uses without requests. blocks are those of the
+// file server, during which kube-apiserver receives none.
 func idling(blocks []block) float64 {
 	var shares []float64
 	for _, b := range blocks {

@@ -53,7 +53,7 @@ func (m manyWatches) open(ctx context.Context, group *errgroup.Group, s *server,
 			for i := first; i < m.watches && opening.Err() == nil; i += m.openers {
 				q := question{name: "WATCH", path: path(i), encoding: "identity", protocol: m.protocol}
 				client := clients[i%len(clients)]
-				response, err := s.ask(ctx, client, q) // in the context that lasts as long as the watch
+				response, err := s.ask(ctx, client, q) // the watch must outlast the context opening
 				if err != nil {
 					return err
 				}

@@ -19,7 +19,7 @@ const (
 	settleWithin = 40 * time.Second
 )
 
-// settled waits until a server's memory no longer changes, and returns it.
+// settled waits until a server's memory no longer changes, at most settleWithin, and returns it.
 func (s *server) settled(ctx context.Context) (proc.Memory, error) {
 	ctx, cancel := context.WithTimeout(ctx, settleWithin)
 	defer cancel()

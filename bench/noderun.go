@@ -35,7 +35,7 @@ func (r *nodeRun) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	q, err := r.upstream.watchFrom(ctx, "/api/v1/pods") // the facade would cache JSON for it
+	q, err := r.upstream.watchFrom(ctx, "/api/v1/pods") // for this JSON list, the facade would fill another lane
 	if err != nil {
 		return err
 	}
@@ -64,19 +64,19 @@ func (r *nodeRun) prepare(ctx context.Context) error {
 // open their watches at the same time.
 const nodeOpeners = 32
 
-// nodeCallers is the number of callers that the watches belong to. With a caller for each connection, the reviews of
-// tokens would be measured, as in auth-agents.
+// nodeCallers is the number of callers that the watches belong to. With a caller for each connection, the run would
+// measure the reviews of tokens, as the scenario auth-agents does.
 const nodeCallers = 50
 
-// callerOf returns the token of a connection. The simulated upstream uses the token as the user's name. Anonymous
-// callers are not used, because the facade closes their connections.
+// callerOf returns the header with the token of a connection. The simulated upstream uses the token as the user's name.
+// The callers are not anonymous, because the facade closes connections of anonymous callers.
 func callerOf(connection int) []hpack.HeaderField {
 	return []hpack.HeaderField{{Name: "authorization", Value: fmt.Sprintf("Bearer caller-%d", connection%nodeCallers)}}
 }
 
 func (r *nodeRun) row(what, figure string) { r.table.add(what, "", figure, "") }
 
-// await waits for the clients and returns how long that took.
+// await waits until the counts of the clients meet a condition, and returns how long that took.
 func (r *nodeRun) await(ctx context.Context, what string, met func(agents.Counts) bool) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, nodeScaleWithin)
 	defer cancel()

@@ -20,17 +20,17 @@ type nodeScale struct {
 	perConnection int
 	pods          int
 	updates       int           // per second
-	lasts         time.Duration // of the updates before the cut; as long again from the cut on
+	lasts         time.Duration // duration of the updates before the cut, and again after it
 	encoding      string        // of the watches, and of the facade's cache
 }
 
 // nodeEncodings are the encodings of watches by the names that the facade has for them.
 var nodeEncodings = map[string]struct {
 	agents agents.Encoding
-	stamp  string // before the stamp in an event
+	stamp  string // text before the stamp in an event
 }{
 	"json": {agents.JSON{}, stampBefore},
-	// The key, and the tag and length of the value. Each stamp of this century has 19 digits.
+	// The key is followed by the tag and the length of the value. Each stamp of this century has 19 digits.
 	"protobuf": {agents.Protobuf{}, stampKey + "\x12\x13"},
 }
 
@@ -61,15 +61,15 @@ func (n nodeScale) run(ctx context.Context, o options, w io.Writer) error {
 	})
 }
 
-// measure starts the servers and takes the steps.
+// measure starts the servers and the clients, and runs the steps of the measurement.
 func (n nodeScale) measure(ctx context.Context, dir string, o options, t *table) error {
 	u, err := startUpstream(ctx, dir, n.pods, n.watches)
 	if err != nil {
 		return err
 	}
 	defer u.stop()
-	// A caller stands for the agents of many nodes, so only its own limits are raised. The simulated upstream does not
-	// serve the pages of a self-audit.
+	// A caller stands for the agents of many nodes, so the flags raise the limits of a caller and of all watches. The
+	// simulated upstream does not serve the pages of a self-audit.
 	flags := slices.Concat([]string{
 		"--preload", "pods", "--preload-encodings", n.encoding, "--goaway-chance", "0", "--self-audit-interval", "0",
 		"--max-watches", strconv.Itoa(2 * n.watches), "--max-watches-per-user", strconv.Itoa(n.watches),

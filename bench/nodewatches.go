@@ -15,7 +15,8 @@ import (
 // nodeWatches has as many watches as the agents of 5,000 nodes.
 var nodeWatches = manyWatches{watches: 5000, protocol: http2, streams: 100, openers: openers}
 
-// nodeShares are the numbers of watches of the same node. The remaining watches are of nodes without pods.
+// nodeShares are the measured numbers of watches that select the same node. The remaining watches select nodes without
+// pods.
 var nodeShares = []int{1, 10}
 
 // nodeWatchesRate is 200 updates a second.

@@ -21,7 +21,7 @@ const stampBefore = `"` + stampKey + `":"`
 // arrival is the arrival of one event at one watch.
 type arrival struct {
 	at   time.Time
-	hash uint64 // of the whole frame
+	hash uint64 // of the complete frame
 }
 
 // observer reads one watch of pods, line by line.

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// patchers is the number of concurrent writers. A slow write then does not delay the next one.
+// patchers is the maximum number of concurrent writes. With several writers, a slow write does not delay the next one.
 const patchers = 8
 
 // eventRate is the interval between changes of pods, and their total duration.
@@ -39,7 +39,7 @@ func patch(ctx context.Context, s *server, pods []string, rate eventRate) (int, 
 	return sent, group.Wait()
 }
 
-// stamp writes the current time into a pod.
+// stamp writes the current time into the annotation stampKey of the object with a path.
 func stamp(ctx context.Context, s *server, path string) error {
 	body := fmt.Sprintf(`{"metadata":{"annotations":{%s%d"}}}`, stampBefore, time.Now().UnixNano())
 	request, err := http.NewRequestWithContext(ctx, http.MethodPatch, s.base+path, strings.NewReader(body))
@@ -63,7 +63,7 @@ func stamp(ctx context.Context, s *server, path string) error {
 	return nil
 }
 
-// somePods is the list of the pods that are changed.
+// somePods is the path of the list of the pods that measurements change.
 const somePods = "/api/v1/pods?limit=1000"
 
 // names returns the paths of the pods in a list.

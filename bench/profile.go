@@ -65,7 +65,8 @@ func (s *server) profileBy(ctx context.Context, by *server, l load, path string)
 	return group.Wait()
 }
 
-// profileAfter writes profiles, after some time, into files whose names begin with a path.
+// profileAfter waits, and then writes a profile of processor time and an execution trace into files. path is the
+// beginning of their names.
 func (s *server) profileAfter(ctx context.Context, after time.Duration, path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("create the directory of profiles: %w", err)

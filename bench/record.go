@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// answerTries is the maximum number of comparisons. Nothing is written meanwhile, but a printed age may change between
+// answerTries is the maximum number of comparisons. No client writes meanwhile, but a printed age may change between
 // two responses: with 20,000 pods that are a few days old, one age changes every four seconds.
 const answerTries = 10
 

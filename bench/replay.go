@@ -22,11 +22,11 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/simulated"
 )
 
-// recordEvery is the interval of the events for a journal.
+// recordEvery is the interval between two events for a journal.
 const recordEvery = time.Millisecond
 
-// recording describes a journal for "listfacade replay". How fast its events follow each other does not matter for a
-// replay, so an hour of events is recorded in less time.
+// recording describes a journal for "listfacade replay". The rate of the events does not affect a replay, so the
+// benchmark records an hour of events in less time.
 type recording struct {
 	events int // 0: none
 	pods   int

@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// measureFacadeRestart adds the requests of informers after their facade was killed and another was started at its
-// address, and their cost. Meanwhile a pod of each informer changes. Each informer selects the pods of one node.
+// measureFacadeRestart kills the facade of many informers, and starts another facade at its address. Meanwhile a pod of
+// each informer changes. Each informer selects the pods of one node. measureFacadeRestart adds the informers' requests
+// after the restart, and the cost of these requests.
 func measureFacadeRestart(ctx context.Context, s *stage, t *table) error {
 	s.process.stop() // the facade of the other scenarios would be one more client
 	took, err := s.killFacade(ctx)
@@ -85,7 +86,7 @@ func (r *returning) replace(ctx context.Context, port string, pods []string) (to
 	return took, err
 }
 
-// write writes to pods.
+// write stamps all pods concurrently.
 func (r *returning) write(ctx context.Context, pods []string) error {
 	group, writing := errgroup.WithContext(ctx)
 	group.SetLimit(patchers)

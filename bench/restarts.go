@@ -22,15 +22,15 @@ const (
 	// restartInformers is the number of informers on one server. Each informer reads the pods of a node. The informers
 	// share connections like the informers of one program.
 	restartInformers = 1000
-	// restartMissed is the number of writes to another resource before the restart. Then the versions of all earlier
-	// events are older than the new server's watch cache.
+	// restartMissed is the number of writes to another resource before the restart. These writes make the versions of all
+	// earlier events older than the new server's watch cache.
 	restartMissed = 20
 	// restartWithin is the timeout until all informers have received a change after the restart. client-go waits for up to
 	// 30 seconds before it retries.
 	restartWithin = 5 * time.Minute
 )
 
-// returning is the informers of one server during a restart of kube-apiserver.
+// returning contains the informers of one server during a restart of kube-apiserver or of the facade.
 type returning struct {
 	stage          *stage
 	server         *server
@@ -42,11 +42,13 @@ type returning struct {
 	received map[int]bool
 }
 
-// returned is the cost of a restart.
+// returned is the cost of a restart of kube-apiserver, or of the facade (replace).
 type returned struct {
 	lists, watches int64
-	took           time.Duration // from kube-apiserver's readiness until all informers have received a change
-	direct, facade time.Duration // processor time until then: since the start of kube-apiserver, and since its end
+	took           time.Duration // from the readiness of the new server until all informers have received a change
+	// direct and facade are the processor times of both servers until then. After a restart of kube-apiserver, they
+	// begin with its start and with its end. After a restart of the facade, both begin with the start of the new facade.
+	direct, facade time.Duration
 }
 
 // measureRestarts adds the requests of informers after a restart of kube-apiserver, and their cost.

@@ -13,7 +13,7 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/report"
 )
 
-// run measures scenarios in order and reports.
+// run measures scenarios in order, and publishes the results.
 func run(ctx context.Context, o options, chosen []scenario, w io.Writer) error {
 	began := time.Now()
 	dir, err := os.MkdirTemp("", "listfacade-bench-")

@@ -74,8 +74,8 @@ func apart() []scenario {
 	}
 }
 
-// wholeLists are lists of all pods by one client. With resourceVersion=0, both servers respond from memory and send no
-// request to their own upstream. The last list is consistent instead.
+// wholeLists returns the scenarios in which one client lists all pods. With resourceVersion=0, both servers respond
+// from memory and send no request to their own upstream. The last list is consistent instead.
 func wholeLists() []scenario {
 	const all, consistent = "/api/v1/pods?resourceVersion=0", "/api/v1/pods"
 	list := func(name, title string, must, aim float64, q question) scenario {
@@ -106,9 +106,9 @@ func wholeLists() []scenario {
 	}
 }
 
-// parts are lists of some pods by one client, and a GET of a single pod. kube-apiserver ignores a limit at
-// resourceVersion 0, so pages are read at an exact version, like all but the first page of a walk. The first page is
-// consistent. It is read in a cluster without writes, and in one with other writers.
+// parts returns the scenarios in which one client lists some pods, or gets a single pod. kube-apiserver ignores a limit
+// at resourceVersion 0, so the client reads pages at an exact version, like all but the first page of a walk. It reads
+// the first page consistently, both without and with other clients that write.
 func parts(pods dataset.Spec, node, pod string) []scenario {
 	list := func(name, title string, must, aim float64, q question) scenario {
 		q.protocol = http2

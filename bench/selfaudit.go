@@ -20,7 +20,8 @@ const (
 	// auditPoll is the interval at which the facade's metrics are polled. The cost of polling is part of the idle
 	// measurement, too.
 	auditPoll = 2 * time.Second
-	// auditWithin is the timeout of a pass. The pause after each page is 20 times as long as the page took.
+	// auditWithin is the timeout of a pass. After each page, the self-audit pauses for 20 times the duration of the
+	// comparison.
 	auditWithin = 20 * time.Minute
 )
 
@@ -96,7 +97,7 @@ func (s *stage) both(f *facade) (direct, facade time.Duration, err error) {
 // passes matches the metric that counts passes over all pods.
 var passes = regexp.MustCompile(`(?m)^listfacade_self_audit_passes_total\{.*resource="pods".*\} (\d+)$`)
 
-// awaitPasses waits until the number of passes over all pods is enough.
+// awaitPasses waits until enough reports true for the number of passes over all pods.
 func (f *facade) awaitPasses(ctx context.Context, enough func(passes int) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, auditWithin)
 	defer cancel()

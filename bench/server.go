@@ -33,7 +33,7 @@ type server struct {
 	clients map[protocol]*http.Client
 }
 
-// newServer creates one client for each version of HTTP, with client-go's transport.
+// newServer returns a server with one client for each version of HTTP. The clients use client-go's transport.
 func newServer(name string, process proc.Process, config *rest.Config) (*server, error) {
 	s := &server{
 		name: name, process: process, base: strings.TrimSuffix(config.Host, "/"), config: config,
@@ -71,7 +71,7 @@ func (s *server) visitor(p protocol) (*http.Client, error) {
 	return &http.Client{Transport: wrapped}, nil
 }
 
-// fleet returns clients that are not connected yet. They use no credentials except those in their headers.
+// fleet returns clients that are not connected yet. They use only the credentials in c, not those of s.
 func (s *server) fleet(c agents.Config) (*agents.Fleet, error) {
 	config := rest.AnonymousClientConfig(s.config)
 	tls, err := rest.TLSConfigFor(config)

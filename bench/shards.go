@@ -15,12 +15,12 @@ import (
 
 const (
 	shardCount   = 4
-	shardWatches = 64 // in all
+	shardWatches = 64 // in total
 )
 
 // shardSelector returns the selector of one of the shards, which divide the hashes of UIDs equally.
 func shardSelector(shard int) string {
-	const size = uint64(1) << 62 // of the 2^64 hashes
+	const size = uint64(1) << 62 // number of hashes of a shard, of 2^64 in total
 	end := "0x10000000000000000"
 	if shard < shardCount-1 {
 		end = fmt.Sprintf("0x%016x", uint64(shard+1)*size) //nolint:gosec // 0 to 3

@@ -32,7 +32,7 @@ const (
 type soak struct {
 	*stage
 	pods      []string       // paths of the pods that change
-	near, far *subscriptions // watches of the facade and of kube-apiserver
+	near, far *subscriptions // events of the watches on the facade, and on kube-apiserver
 	informers []*namespaceInformer
 	lists     atomic.Int64
 	mu        sync.Mutex // guards failures

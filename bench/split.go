@@ -22,15 +22,17 @@ import (
 const (
 	splitClients = 64 // clients of the facade itself, and as many clients of the proxy
 	// splitReads is how long the clients send GETs. In each splitPause, a client sends one GET to each server. The
-	// processors must not be busy all the time, because the queue for them would be measured.
+	// processors must not be busy all the time. Otherwise the benchmark would measure the wait for a processor.
 	splitReads = 20 * time.Second
 	splitPause = 400 * time.Millisecond
-	// The intervals between two events, which go to one or two clients of each server, or to all of them.
+	// splitOwnEvents is the interval between events that one or two clients of each server receive. splitAllEvents is the
+	// interval between events that all clients receive.
 	splitOwnEvents = 20 * time.Millisecond
 	splitAllEvents = 200 * time.Millisecond
 )
 
-// measureSplit adds the latency that "listfacade split" adds: to GETs, and to events for one client or for all.
+// measureSplit adds rows about the latency that "listfacade split" causes: for GETs, and for events for one client or
+// for all.
 func measureSplit(ctx context.Context, s *stage, t *table) error {
 	direct, through, stop, err := s.startSplit(ctx)
 	if err != nil {
@@ -133,7 +135,8 @@ func (s *stage) startSplit(ctx context.Context) (direct, through *server, stop f
 	return direct, f.server, f.stop, err
 }
 
-// readBoth sends GETs of clients with connections of their own, to the facade and through the proxy in turns.
+// readBoth sends GETs of clients with connections of their own, to the facade and through the proxy in turns. In its
+// result, direct is the facade, and facade is the proxy.
 func (s *stage) readBoth(ctx context.Context, direct, through *server) (d delays, err error) {
 	q := question{name: "GET a pod", path: podPath(s.options.pods), encoding: "identity", protocol: http2}
 	var mu sync.Mutex
@@ -214,6 +217,7 @@ func (s *stage) ownNamespaces(ctx context.Context) (watched, error) {
 }
 
 // watchBoth patches pods while clients with connections of their own watch them, at the facade and through the proxy.
+// In its result, direct is the facade, and facade is the proxy.
 func (s *stage) watchBoth(ctx context.Context, direct, through *server, w watched) (delays, error) {
 	seed := maphash.MakeSeed()
 	watching, stop := context.WithCancel(ctx)

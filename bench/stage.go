@@ -23,12 +23,12 @@ type stage struct {
 	cluster     *testkit.Cluster
 	files       *fileServer
 	process     *facade
-	same        map[asked]bool // questions whose responses were compared
+	same        map[asked]bool // questions to which both servers have sent equal responses
 	directStart startCost
 	facadeStart startCost
 }
 
-// setUp starts all servers. Their files are in a directory.
+// setUp starts all servers. It writes their files into dir.
 func setUp(ctx context.Context, dir string, o options) (_ *stage, err error) {
 	s := &stage{options: o, same: map[asked]bool{}}
 	defer func() {

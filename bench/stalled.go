@@ -27,8 +27,8 @@ func (s stalling) String() string {
 	return fmt.Sprintf("%d callers without permissions have %d stalled streams", s.callers, s.callers*int(s.streams))
 }
 
-// kube-apiserver is measured without stalled streams and with a few. With a few stalled streams, kube-apiserver already
-// stops responding to other callers.
+// The benchmark measures kube-apiserver only with noneStall and fewStall. With fewStall, kube-apiserver already stops
+// responding to other callers.
 var (
 	noneStall = stalling{}
 	fewStall  = stalling{callers: 10, streams: 50}

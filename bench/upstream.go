@@ -29,8 +29,8 @@ const (
 	// simulateUpstream is the first argument with which the benchmark starts itself as a simulated kube-apiserver. The
 	// other arguments are the numbers of pods and nodes, and the files of a certificate and its key.
 	simulateUpstream = "simulate-upstream"
-	// upstreamNice is the niceness of a simulated server while it is read. A real kube-apiserver would run on another
-	// machine. steadyNice is the niceness of a server that must change pods at a steady rate.
+	// upstreamNice is the niceness of the simulated server with -sizes. A real kube-apiserver would run on another
+	// machine. steadyNice is the niceness of other simulated servers, which must change pods at a steady rate.
 	upstreamNice, steadyNice = "10", "0"
 )
 
@@ -42,8 +42,8 @@ type upstream struct {
 	stdin      io.Closer // closing it ends the server
 }
 
-// startUpstream starts a simulated kube-apiserver with the given numbers of pods and nodes (simulated.NewPods). Its
-// files are in a directory.
+// startUpstream starts a simulated kube-apiserver with the given numbers of pods and nodes (simulated.NewPods). It
+// writes the server's files into dir.
 func startUpstream(ctx context.Context, dir string, pods, nodes int) (*upstream, error) {
 	say("simulating %d pods", pods)
 	certFile, keyFile, err := servingPair(dir)

@@ -164,8 +164,8 @@ func (c caller) walk(ctx context.Context, q question, take func(reading) error) 
 
 var tokenPattern = regexp.MustCompile(`"continue":"([^"]*)"`)
 
-// token returns the continue token of a page, or an empty string for the last page. Only the beginning of the page is
-// needed.
+// token returns the continue token of a page, or an empty string for the last page. It reads only the beginning of the
+// page.
 func (r reading) token() (string, error) {
 	head := make([]byte, 2<<10)
 	n, err := io.ReadFull(plain(bytes.NewReader(r.body), r.header.Get("Content-Encoding")), head)

@@ -13,13 +13,13 @@ import (
 // busyRate is the interval between two changes of pods with busy watches.
 const busyRate = 5 * time.Millisecond
 
-// watchCost is the cost of one of many watches, in bytes except for the opening.
+// watchCost is the cost of opening many watches, and the memory of each watch.
 type watchCost struct {
 	opening
 	idle, busy usage
 }
 
-// usage is the memory of a server's process: after a garbage collection, and resident.
+// usage is the memory of a server's process, in bytes: heap and stacks after a garbage collection, and resident memory.
 type usage struct{ live, resident int64 }
 
 func (u usage) minus(v usage) usage { return usage{u.live - v.live, u.resident - v.resident} }
@@ -88,9 +88,9 @@ var manyWatchesRounds = []manyWatches{
 	{watches: 1000, protocol: http1, streams: 1, openers: openers},
 }
 
-// measureManyWatches adds the cost of one watch, for each way to open them. Each way is measured on a new facade,
-// because a process reuses memory that it has freed. kube-apiserver is not restarted, so its resident memory benefits
-// from that reuse.
+// measureManyWatches adds the cost of one watch, for each way to open watches. It measures each way on a new facade,
+// because a process reuses memory that it has freed. It does not restart kube-apiserver, whose resident memory
+// therefore benefits from that reuse.
 func measureManyWatches(ctx context.Context, s *stage, t *table) error {
 	pods, err := names(ctx, s.direct, "/api/v1/pods?resourceVersion=0")
 	if err != nil {

@@ -74,7 +74,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// Failed delivers the first unexpected exit of a server as a *process.DeathError.
+// Failed returns a channel that delivers the first unexpected exit of a server as a *process.DeathError.
 func (c *Cluster) Failed() <-chan error { return c.failed }
 
 // Close kills every process and waits for them. It removes the directory if Start created it and Options.Keep is

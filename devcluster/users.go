@@ -41,8 +41,8 @@ func Users() []User {
 	}
 }
 
-// GrantRights creates the users' permissions and waits until the server's authorizer applies them. kubeconfigs are the
-// paths by the name of the user.
+// GrantRights creates the users' permissions and waits until the server's authorizer applies them. kubeconfigs contains
+// the path of each user's kubeconfig, by the name of the user.
 func GrantRights(ctx context.Context, kubeconfigs map[string]string) error {
 	applier, err := manifest.NewApplier(kubeconfigs[Admin])
 	if err != nil {

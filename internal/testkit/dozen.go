@@ -22,7 +22,8 @@ type ScriptedClient struct {
 	Requests    []ScriptedRequest
 }
 
-// ScriptedRequest is sent in each round. A watch is opened once, and lasts until the end of the run.
+// ScriptedRequest is a request that the client sends in each round. The client opens a watch once, and the watch lasts
+// until the end of the run.
 type ScriptedRequest struct {
 	Method, Path, Accept, Body string
 	Times                      int // per round; 0 means 1
@@ -37,7 +38,7 @@ const (
 	scriptedPatch = "application/merge-patch+json"
 )
 
-// Clients returns the clients.
+// Clients returns the twelve clients with their requests.
 func (d Dozen) Clients() []ScriptedClient {
 	all, mine := "/api/v1/"+d.Resource, "/api/v1/namespaces/"+d.Namespace
 	lease := "/apis/coordination.k8s.io/v1/namespaces/" + d.Namespace + "/leases/dozen"

@@ -12,12 +12,12 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// FakeKind is the one resource of a FakeUpstream.
+// FakeKind describes the only resource of a FakeUpstream.
 type FakeKind struct {
 	GVR        schema.GroupVersionResource
 	Kind       string
 	Namespaced bool
-	Custom     bool // writes objects as kube-apiserver writes custom resources
+	Custom     bool // whether the fake writes objects as kube-apiserver writes custom resources
 }
 
 // Ask is a type of request to an upstream. For a request that is not for the fake's collection, it is the path.
@@ -174,7 +174,7 @@ func (f *FakeUpstream) root() string {
 	return "/apis/" + f.GVR.Group + "/" + f.GVR.Version
 }
 
-// document answers requests for discovery that is not aggregated.
+// document answers requests for unaggregated discovery.
 func (f *FakeUpstream) document(w http.ResponseWriter, path string) {
 	gv := f.GVR.GroupVersion().String()
 	group := fmt.Sprintf(`{"name":%q,"versions":[{"groupVersion":%q,"version":%q}]}`, f.GVR.Group, gv, f.GVR.Version)

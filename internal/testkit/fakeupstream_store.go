@@ -25,7 +25,7 @@ type fakeStore struct {
 	events  []fakeEvent
 	columns string
 	changed chan struct{} // closed and replaced by every event
-	dropped chan struct{} // closed and replaced when all watches are dropped
+	dropped chan struct{} // closed and replaced when DropWatches ends all watches
 }
 
 type fakeEvent struct {
@@ -47,7 +47,7 @@ func (f *FakeUpstream) RV() uint64 {
 	return f.store.rv
 }
 
-// Put writes an object with the data, and returns its resourceVersion. key is name or namespace/name.
+// Put writes an object whose spec contains the data, and returns its resourceVersion. key is name or namespace/name.
 func (f *FakeUpstream) Put(key, data string) uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -215,8 +215,8 @@ func (f *FakeUpstream) listOf(objects []string, whole, remaining int, rv uint64,
 	return fmt.Sprintf(`{"kind":"%sList","apiVersion":%q,"metadata":%s,"items":%s}`+"\n", f.Kind, gv, meta, items)
 }
 
-// positionOf returns how many of the sorted keys precede a continue token. The token is this number, or it names a key
-// like kube-apiserver's tokens.
+// positionOf returns how many of the sorted keys precede the page of a continue token. The token is this number, or it
+// contains the key from which the page starts, as kube-apiserver's tokens do.
 func positionOf(token string, keys []string) int {
 	if n, err := strconv.Atoi(token); err == nil || token == "" {
 		return n
@@ -273,7 +273,7 @@ func (f *FakeUpstream) initial(q Ask, send func(fakeEvent)) {
 	}
 }
 
-// watch serves a watch until it is dropped, its timeout ends or the client closes it.
+// watch serves a watch until DropWatches ends it, its timeout ends or the client closes it.
 func (f *FakeUpstream) watch(w http.ResponseWriter, r *http.Request, q Ask) {
 	query := r.URL.Query()
 	at, _ := strconv.ParseUint(query.Get("resourceVersion"), 10, 64)
@@ -290,8 +290,8 @@ func (f *FakeUpstream) watch(w http.ResponseWriter, r *http.Request, q Ask) {
 	if wantsTable(r) {
 		columns = f.store.columns
 	}
-	// Frames are buffered and written without the lock. A client may send another request before it reads, and that
-	// request also needs the lock.
+	// send buffers the frames, because the handler must not write to the client while it holds the lock. The client may
+	// send another request before it reads, and that request also needs the lock.
 	var frames bytes.Buffer
 	send := func(e fakeEvent) {
 		if e.kind == "BOOKMARK" && f.ways.NoBookmarks {

@@ -41,7 +41,8 @@ const (
 // SetWays makes the fake behave like an older release. Call it before the first object and the first request.
 func (f *FakeUpstream) SetWays(ways Ways) { f.ways = ways }
 
-// unset returns the text of an unset creation time, in a format with the comma before or after it.
+// unset returns the text of an unset creation time, in a format with the comma before or after it. It is empty unless
+// NullTimes is set.
 func (f *FakeUpstream) unset(format string) string {
 	if !f.ways.NullTimes {
 		return ""

@@ -36,7 +36,7 @@ type furnisher struct {
 }
 
 // Furnish applies every object in a directory's YAML files, including its status. Custom resource definitions and
-// namespaces come first. Existing objects are updated, so it may be called repeatedly.
+// namespaces come first. Furnish updates existing objects, so it may be called repeatedly.
 func Furnish(ctx context.Context, config *rest.Config, files fs.FS) error {
 	names, err := fs.Glob(files, "*.yaml")
 	if err != nil {
@@ -69,7 +69,7 @@ func FurnishFiles(ctx context.Context, config *rest.Config, files fs.FS, names .
 	return nil
 }
 
-// rank sorts foundations first and keeps the order of other files.
+// rank returns a file's sort key. Foundations come first; all other files have the same key.
 func rank(name string) int {
 	if at := slices.Index(foundations, name); at >= 0 {
 		return at

@@ -126,7 +126,7 @@ func (g *Grammar) collection(subject Subject, root string) string {
 	return root + "/" + subject.Resource
 }
 
-// object returns the path of an object, which mostly exists.
+// object returns the path of an object, which exists in most cases.
 func (g *Grammar) object(subject Subject) string {
 	object := subject.Objects[g.random.IntN(len(subject.Objects))]
 	if g.random.IntN(6) == 0 {

@@ -220,7 +220,7 @@ func resumable(s *story) error {
 	events, frames := s.notified(s.live, len(s.events))
 	switch {
 	case len(events) == 0 || len(live) == 0:
-		return nil // reliable reports it
+		return nil // reliable reports missing events
 	case events[0].RV <= s.started && !s.ofLostWindow(events[0]):
 		return broken(Resumable, frames[0], "%s in a watch that starts after %d", events[0], s.started)
 	case events[0].RV != live[0].RV:

@@ -18,8 +18,8 @@ const (
 	cellsOnly                   // a Table without objects
 )
 
-// filter is the selection of a watch. It is parsed from the URL by the rules of semantics 1 and 5, and evaluated on
-// decoded objects.
+// filter is the selection of a watch. newFilter parses it from the URL by the rules of semantics 1 and 5. matches
+// applies it to decoded objects.
 type filter struct {
 	namespace      string
 	labels         labels.Selector
@@ -40,7 +40,7 @@ func newFilter(q Question) (*filter, error) {
 	}
 	f := &filter{bookmarks: isTrue(query["allowWatchBookmarks"]), namespace: info.Namespace}
 	if info.Resource == "namespaces" {
-		f.namespace = "" // the resolver reports a namespace's name as its namespace
+		f.namespace = "" // the resolver reports the name of a Namespace object as the namespace
 	}
 	var err error
 	if f.labels, err = labels.Parse(query.Get("labelSelector")); err != nil {
@@ -103,7 +103,8 @@ func (f *filter) within(other *filter) bool {
 	return other.fields.Empty()
 }
 
-// matches reports whether a version is selected. A nil version, which means no object, is never selected.
+// matches reports whether the filter selects a version of an object. It never selects a nil version, which means no
+// object.
 func (f *filter) matches(key string, v *version) bool {
 	if v == nil || (f.namespace != "" && !strings.HasPrefix(key, f.namespace+"/")) {
 		return false

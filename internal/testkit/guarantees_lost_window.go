@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// LostWindow is an interval between two resourceVersions whose events a facade did not receive. Its watches received
-// the differences between the two states instead (ADR 21).
+// LostWindow is an interval of resourceVersions. A facade did not receive the events in this interval. Its watches
+// received the differences between the states at both ends instead (ADR 21).
 type LostWindow struct{ From, To uint64 }
 
-// inside reports whether the facade cannot know the state at a version.
+// inside reports whether a version is between the ends of the lost window. The facade does not have the state at such a
+// version.
 func (g LostWindow) inside(rv uint64) bool { return g.From < rv && rv < g.To }
 
 // Replayed is the additional guarantee of watches across lost windows.
@@ -26,12 +27,12 @@ func CheckReplayed(r *Recording, m *Model, lost ...LostWindow) error {
 		s.lostWindows = append(s.lostWindows, crossing{g, m.state(g.From)})
 	}
 	if len(s.events) == 0 && slices.ContainsFunc(lost, func(g LostWindow) bool { return g.inside(s.started) }) {
-		return nil // it began before the facade knew of the lost window, and then ended with a 410
+		return nil // the watch began before the facade detected the lost window, and ended with 410
 	}
 	for _, g := range s.lostWindows {
 		begun := slices.ContainsFunc(s.events[s.live:], func(e Event) bool { return s.goneIn(g, e) })
 		if g.inside(s.reached) || begun && s.reached == g.From {
-			s.reached = g.To // a missing rest of the replay is an error
+			s.reached = g.To // so that the checks fail if the rest of the replay is missing
 		}
 	}
 	return s.check(r, ordered, unique, bookmarkable, filtered, resumable, reliable, replayed)
@@ -43,8 +44,9 @@ type crossing struct {
 	before map[string]*version
 }
 
-// ofLostWindow reports whether an event is a deletion, or the end of a selection, in a lost window. The version of the
-// deletion is unknown, so the event has the version at which the lost window begins.
+// ofLostWindow reports whether an event is a DELETED event of a lost window: its object was deleted, or is no longer
+// selected, at the end of the window. The version of that change is unknown, so the event has the version at which the
+// lost window begins.
 func (s *story) ofLostWindow(e Event) bool {
 	return slices.ContainsFunc(s.lostWindows, func(g crossing) bool { return s.goneIn(g, e) })
 }

@@ -10,13 +10,13 @@ import (
 )
 
 // WriteInsecureKubeconfig writes a kubeconfig without credentials that does not verify the server's certificate. The
-// file is removed with the test.
+// file exists until the test ends.
 func WriteInsecureKubeconfig(t testing.TB, server string) string {
 	t.Helper()
 	return writeKubeconfig(t, &api.Cluster{Server: server, InsecureSkipTLSVerify: true}, nil)
 }
 
-// WriteKubeconfig writes a client configuration to a file and returns its path. The file is removed with the test.
+// WriteKubeconfig writes a client configuration to a file and returns its path. The file exists until the test ends.
 func WriteKubeconfig(t testing.TB, config *rest.Config) string {
 	t.Helper()
 	user := &api.AuthInfo{

@@ -6,7 +6,7 @@ import (
 	"regexp"
 )
 
-// maskedHeaders are not compared. docs/divergences.md lists each with its reason.
+// maskedHeaders contains the headers that comparisons ignore. docs/divergences.md lists each with its reason.
 var maskedHeaders = map[string]string{
 	"Audit-Id":                          "each answer has its own id",
 	"Date":                              "the two answers have different times",

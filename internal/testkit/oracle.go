@@ -122,8 +122,8 @@ type Oracle struct {
 	// Excused reports whether docs/divergences.md lists a difference for this caller. If nil, no difference is
 	// excused.
 	Excused func(q Question, want, got *Answer) bool
-	// Counts returns how many of the facade's requests a source has answered. If nil, the facade's metrics are
-	// read.
+	// Counts returns how many of the facade's requests a source has answered, as Answered does. If nil, Answered reads
+	// the facade's metrics.
 	Counts func(source string) int
 }
 
@@ -202,8 +202,9 @@ func (a *Asker) ask(t testing.TB, q Question) *Answer {
 	return answer
 }
 
-// tooOld reports a list whose resourceVersion is too low, which masking would hide. The limit is the requested version
-// or, for the most recent state, the version of the upstream's earlier answer.
+// tooOld describes a list whose resourceVersion is too low, which masking would hide. It returns an empty string for
+// any other answer. The limit is the requested version or, for the most recent state, the version of the upstream's
+// earlier answer.
 func tooOld(q Question, before, got *Answer) string {
 	if !q.reads().list { // a Table of one object has that object's version
 		return ""

@@ -70,7 +70,8 @@ func forge(token, version, start string) string {
 }
 
 // listPath returns the path of a question or, for a watch, of its collection. A watch must not start at an object's
-// version, which may be older than the facade. The deprecated path of a watch would open a watch.
+// version, which may be older than the facade. listPath replaces the deprecated path of a watch, because a request to
+// that path would open a watch.
 func (q Question) listPath() string {
 	path, _, _ := strings.Cut(q.Path, "?")
 	if info, _ := q.info(); info != nil && info.Verb == "watch" {

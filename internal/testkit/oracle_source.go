@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Answered returns how many requests of the facade were answered by a source: cache, upstream or facade.
+// Answered returns how many requests to the facade a source has answered. The source is cache, upstream or facade.
 func (o *Oracle) Answered(t testing.TB, source string) int {
 	t.Helper()
 	if o.Counts != nil {
@@ -33,9 +33,10 @@ func (o *Oracle) Answered(t testing.TB, source string) int {
 	return int(total)
 }
 
-// FromCache runs questions, and fails the test if the facade does not answer all of them from the cache. A forwarded
-// answer would be equal in any case. The facade forwards a question if kube-apiserver is too busy to confirm that the
-// cache is fresh. FromCache then repeats the questions. Other requests must not reach this facade meanwhile.
+// FromCache runs questions, and fails the test if the facade does not answer all of them from the cache. A comparison
+// does not show this, because a forwarded answer is always equal. The facade forwards a question if kube-apiserver is
+// too busy to confirm that the cache is fresh. FromCache then repeats the questions. Other requests must not reach this
+// facade meanwhile.
 func (o *Oracle) FromCache(t testing.TB, questions func()) {
 	t.Helper()
 	Eventually(t, "the cache answers all questions", func() error {

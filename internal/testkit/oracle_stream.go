@@ -28,7 +28,7 @@ const (
 )
 
 // StreamDifference opens a watch with a timeout on both servers at the same time, and returns the difference of their
-// streams. Periodic bookmarks are not compared.
+// streams. It ignores periodic bookmarks.
 func (o *Oracle) StreamDifference(ctx context.Context, q Question) (diff string, err error) {
 	var before *Recording
 	for try, settled := 1, 1; ; try++ {

@@ -37,8 +37,8 @@ var (
 	causesMessages = path{5, 4, 2}
 )
 
-// rewritten returns a message with other bytes at a path. A malformed message, or one in an unusual encoding, is
-// returned unchanged, so a comparison finds the difference.
+// rewritten returns a message with other bytes at a path. It returns a malformed message, or one in an unusual
+// encoding, unchanged. A comparison then finds the difference.
 func rewritten(message []byte, at path, by func([]byte) []byte) []byte {
 	var out []byte
 	for rest := message; len(rest) > 0; {

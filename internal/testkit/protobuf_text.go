@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// readable returns two bodies as text for a failure message. Protobuf bodies are shown as decoded objects or, if these
+// readable returns two bodies as text for a failure message. It shows protobuf bodies as decoded objects or, if these
 // are equal, as their fields.
 func readable(want, got []byte) (wantText, gotText []byte) {
 	if !inProtobuf(want) && !inProtobuf(got) {
@@ -41,7 +41,8 @@ func asObject(body []byte) []byte {
 	return text
 }
 
-// asFields writes every field with its number. Bytes are shown as a message if they are a valid message and not text.
+// asFields returns a protobuf body as text: every field with its number. It shows bytes as a message if they are a
+// valid message and not text.
 func asFields(body []byte) []byte {
 	if !inProtobuf(body) {
 		return body

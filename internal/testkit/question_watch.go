@@ -34,7 +34,7 @@ func (q Question) StartsFromCache() bool {
 // From returns the question of a watch that resumes after a version.
 func (q Question) From(version uint64) Question {
 	path, raw, _ := strings.Cut(q.Path, "?")
-	query, _ := url.ParseQuery(raw) // the question was sent before
+	query, _ := url.ParseQuery(raw) // malformed parameters are ignored
 	for _, name := range []string{"sendInitialEvents", "resourceVersionMatch"} {
 		query.Del(name)
 	}

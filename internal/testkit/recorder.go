@@ -99,7 +99,7 @@ func (i *inflated) Read(p []byte) (int, error) {
 
 func (i *inflated) Close() error { return i.body.Close() }
 
-// MustRecord is Record that fails the test on an error. The recorder is closed with the test.
+// MustRecord is Record that fails the test on an error. It closes the recorder when the test ends.
 func (a *Asker) MustRecord(t testing.TB, q Question) *Recorder {
 	t.Helper()
 	r, err := a.Record(context.WithoutCancel(t.Context()), q)

@@ -82,8 +82,9 @@ func (r *Recording) Failed() bool {
 	})
 }
 
-// DiffBegun compares recordings that ended at different times, for example by a timeout. Only one of the servers may
-// have sent the last writes. Recordings of failed watches must be equal.
+// DiffBegun returns the differences of recordings that ended at different times, for example by a timeout, or an empty
+// string. It ignores the last frames of the longer recording, because only one of the servers may have sent the last
+// writes. It compares all frames of a failed watch.
 func DiffBegun(want, got *Recording) string {
 	w, g := want.Through(math.MaxUint64), got.Through(math.MaxUint64)
 	if !w.Failed() && !g.Failed() {
@@ -93,7 +94,7 @@ func DiffBegun(want, got *Recording) string {
 	return DiffRecordings(w, g)
 }
 
-// DiffEnds compares the ends of two watches.
+// DiffEnds returns the difference of the reasons why two watches ended (Recording.Err), or an empty string.
 func DiffEnds(want, got *Recording) string {
 	want, got = asked().recordings(want, got)
 	if fmt.Sprint(want.Err) == fmt.Sprint(got.Err) {

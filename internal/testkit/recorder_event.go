@@ -19,7 +19,7 @@ const (
 // initialEventsEnd marks the bookmark after the initial events of a streaming list (KEP-3157).
 const initialEventsEnd = "k8s.io/initial-events-end"
 
-// Event is a parsed frame. It is decoded without code of the facade.
+// Event is a parsed frame. Frame.Event parses it without code of the facade.
 type Event struct {
 	Type string
 	RV   uint64

@@ -22,7 +22,7 @@ func (a *Asker) RecordWhole(ctx context.Context, q Question) (*Recorder, error) 
 	return a.record(ctx, q.From(version), begun)
 }
 
-// MustRecordWhole is RecordWhole that fails the test on an error. The recorder is closed with the test.
+// MustRecordWhole is RecordWhole that fails the test on an error. It closes the recorder when the test ends.
 func (a *Asker) MustRecordWhole(t testing.TB, q Question) *Recorder {
 	t.Helper()
 	r, err := a.RecordWhole(context.WithoutCancel(t.Context()), q)

@@ -33,7 +33,7 @@ func (r release) answers(q Question, want, got *Answer) (*Answer, *Answer) {
 	if query := q.query(); r == v1_30 && query.Has("continue") && query.Get("resourceVersion") == "0" &&
 		query.Has("limit") &&
 		want.Code == http.StatusOK && got.Code == http.StatusOK {
-		return got, got // only one of the two applies the limit
+		return got, got // only one of the two servers applies the limit
 	}
 	w, g := *want, *got
 	w.Body, g.Body = inTexts(w.Body, withLabelKey), inTexts(g.Body, withLabelKey)

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// Resign returns a service account token with another header and other claims, signed with kube-apiserver's key.
-// kube-apiserver itself issues only usual tokens.
+// Resign returns a copy of a service account token with another header and other claims, signed with kube-apiserver's
+// key. kube-apiserver itself never issues such tokens.
 func (c *Cluster) Resign(t testing.TB, token string, change func(header, claims map[string]any)) string {
 	t.Helper()
 	parts := strings.Split(token, ".")

@@ -61,7 +61,7 @@ func (w *scriptWriter) add(do Action, words ...string) {
 func (w *scriptWriter) resource() scriptResource { return w.resources[w.random.IntN(len(w.resources))] }
 
 // name returns one of a few names, so most writes change existing objects. Names of cluster-scoped objects contain the
-// run.
+// blank {run}.
 func (w *scriptWriter) name(r scriptResource) string {
 	if r.namespaced {
 		return w.choose(scriptNames)

@@ -41,7 +41,7 @@ type link struct {
 	framer  *http2.Framer
 	encoder *hpack.Encoder
 	block   bytes.Buffer // buffer that the encoder writes to
-	next    uint32       // number of the next stream
+	next    uint32       // ID of the next stream
 	closed  bool
 }
 
@@ -181,7 +181,7 @@ func (l *link) request(r *resource) error {
 		{Name: ":authority", Value: l.of.fleet.config.Address}, {Name: ":path", Value: r.next()},
 		{Name: "accept", Value: l.of.fleet.config.Encoding.mediaType()}, {Name: "user-agent", Value: "listfacade-bench"},
 	} {
-		_ = l.encoder.WriteField(field) // into a buffer
+		_ = l.encoder.WriteField(field) // a write into a buffer succeeds
 	}
 	for _, field := range l.of.header {
 		_ = l.encoder.WriteField(field)
@@ -304,14 +304,14 @@ func (c *connection) received(r *resource, data []byte) {
 	}
 }
 
-// note records an event, of which frame has at least the beginning.
+// note records an event. frame is the complete event or its beginning.
 func (c *connection) note(r *resource, frame []byte, now time.Time) {
 	if !r.take(c.fleet.config.Encoding.read(frame)) {
 		return
 	}
 	if stamp := numberAfter(frame, c.fleet.config.Stamp); stamp > 0 {
 		c.mu.Lock()
-		c.delays = append(c.delays, now.Sub(time.Unix(0, int64(stamp)))) //nolint:gosec // of the same machine's clock
+		c.delays = append(c.delays, now.Sub(time.Unix(0, int64(stamp)))) //nolint:gosec // a time in this century
 		c.mu.Unlock()
 	}
 	c.fleet.counters.events.Add(1)

@@ -29,7 +29,8 @@ type Config struct {
 	Header func(connection int) []hpack.HeaderField
 	// Certificate returns the client certificate of a connection. It may be nil.
 	Certificate func(connection int) *tls.Certificate
-	// Stamp is the text before the time of an event, in nanoseconds since 1970. Without Stamp, a Fleet records no delays.
+	// Stamp is the text in an event before the time of the change, which is in nanoseconds since 1970. Without Stamp, a
+	// Fleet records no delays.
 	Stamp string
 	// Once leaves a watch closed after the server has ended it.
 	Once bool
@@ -41,7 +42,7 @@ type Watch struct {
 	Version uint64 // resourceVersion to start from; if 0, the watch lists first
 }
 
-// Fleet is a number of watches. Its methods are safe for concurrent use.
+// Fleet contains the connections of many watches. Its methods are safe for concurrent use.
 type Fleet struct {
 	config      Config
 	connections []*connection
@@ -103,21 +104,21 @@ func (f *Fleet) Start(ctx context.Context) {
 	}
 }
 
-// Cut closes all connections. They are opened again immediately.
+// Cut closes all connections. The Fleet opens them again immediately.
 func (f *Fleet) Cut() {
 	for _, c := range f.connections {
 		c.cut()
 	}
 }
 
-// Close ends all watches.
+// Close ends all watches, and waits for the goroutines of the connections.
 func (f *Fleet) Close() {
 	f.stop()
 	f.Cut()
 	f.running.Wait()
 }
 
-// Counts returns the counts.
+// Counts returns the current counts.
 func (f *Fleet) Counts() Counts {
 	c := &f.counters
 	return Counts{Watching: c.watching.Load(), Events: c.events.Load(), Lists: c.lists.Load(), Ended: c.ended.Load()}
@@ -140,7 +141,7 @@ func (f *Fleet) Refusals() string {
 	return strings.Join(all, ", ")
 }
 
-// Delays returns the delays of all events since the last call of Delays.
+// Delays returns, for all events since the last call of Delays, the time from the change until the client received it.
 func (f *Fleet) Delays() []time.Duration {
 	var all []time.Duration
 	for _, c := range f.connections {
@@ -185,7 +186,7 @@ func (f *Fleet) Failures() string {
 	return strings.Join(all, ", ")
 }
 
-// addresses are the parts of messages that differ between connections.
+// addresses matches the network addresses in error messages, which differ between connections.
 var addresses = regexp.MustCompile(`[0-9.]+:[0-9]+(->)?`)
 
 func (c *counters) failed(err error) {

@@ -13,7 +13,7 @@ import (
 // Protobuf is the encoding of kubelets. It implements Encoding.
 type Protobuf struct{}
 
-// lengthBytes is the length of the prefix of a frame.
+// lengthBytes is the length, in bytes, of the prefix of a frame. The prefix contains the length of the rest.
 const lengthBytes = 4
 
 // Field numbers of kube-apiserver's messages.

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// resource is a client's list and watch, like a reflector. It is used by the goroutine of its connection, and by a
-// timer while no stream of the resource is open.
+// resource is a client's list and watch, like a reflector. The goroutine of its connection uses it. While no stream of
+// the resource is open, a timer uses it.
 type resource struct {
 	path    string
 	version uint64 // of the last complete event; 0: a list is next
@@ -26,10 +26,10 @@ type resource struct {
 }
 
 const (
-	// headBytes is the maximum length of the kept beginning of an event or a list. The beginning contains version and
-	// stamp.
+	// headBytes is the maximum length, in bytes, of the kept beginning of an event or a list. The beginning contains
+	// version and stamp.
 	headBytes = 8 << 10
-	// watchSeconds is longer than the benchmark.
+	// watchSeconds is the timeout of a watch in seconds, longer than the benchmark.
 	watchSeconds = "3000"
 	// defaultWait is the pause after a refusal without Retry-After.
 	defaultWait = time.Second
@@ -83,7 +83,7 @@ func (r *resource) leave(c *counters) {
 	}
 }
 
-// ends handles the end of a stream. It returns whether another request follows, and after which time.
+// ends handles the end of a stream. again reports whether another request follows, after the returned time.
 func (r *resource) ends(f *Fleet) (again bool, after time.Duration) {
 	watched := r.watching
 	r.leave(&f.counters)

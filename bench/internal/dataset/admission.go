@@ -6,9 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// admit adds the fields that kube-apiserver's admission plugins add to every pod without an entry in managedFields: a
-// priority, default tolerations, and a volume with the service account's token. The name of the volume is unique to the
-// pod.
+// admit adds the fields that kube-apiserver's admission plugins add to every pod: a priority, default tolerations, and
+// a volume with the service account's token. No entry of managedFields owns these fields. The name of the volume is
+// unique to the pod.
 func admit(r *rand.Rand, spec *corev1.PodSpec) {
 	spec.Priority, spec.PreemptionPolicy = new(int32), new(corev1.PreemptLowerPriority)
 	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {

@@ -20,7 +20,8 @@ var (
 		"OBJECT_STORE"}
 )
 
-// application is the common part of the pods of one ReplicaSet. The template is never returned, only copies of it.
+// application is the common part of the pods of one ReplicaSet. The method pod returns copies of the template, never
+// the template itself.
 type application struct {
 	name     string
 	hash     string // of the pod template

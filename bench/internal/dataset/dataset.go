@@ -37,8 +37,8 @@ const (
 	RareOneIn = 200
 )
 
-// newest is the creation time of the newest pod. The time is fixed, so that equal specs give equal bytes. It is long
-// ago, so that a printed age ("264d") does not change during a day.
+// newest is the latest possible creation time of a pod. The time is fixed, so that equal specs give equal bytes. It is
+// long ago, so that a printed age ("264d") does not change during a day.
 var newest = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 
 // Namespace returns the name of the i-th namespace.

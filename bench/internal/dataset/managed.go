@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// listKeys are the keys that identify the elements of lists whose elements kube-apiserver tracks separately. Any other
-// list is tracked as one field.
+// listKeys are the keys that identify the elements of lists whose elements kube-apiserver tracks separately. It tracks
+// any other list as one field.
 var listKeys = map[string][]string{
 	"containers": {"name"}, "initContainers": {"name"}, "volumes": {"name"}, "imagePullSecrets": {"name"}, "env": {"name"},
 	"ports": {"containerPort", "protocol"}, "volumeMounts": {"mountPath"}, "conditions": {"type"}, "podIPs": {"ip"},

@@ -28,7 +28,7 @@ func (a *application) pod(r *rand.Rand, node string) *corev1.Pod {
 	return p
 }
 
-// mark adds a label that was set by hand.
+// mark adds RareLabel, as if a user had set it with "kubectl label".
 func mark(r *rand.Rand, p *corev1.Pod) {
 	p.Labels[RareLabel] = RareValue
 	fields := fmt.Sprintf(`{"f:metadata":{"f:labels":{%q:{}}}}`, "f:"+RareLabel)

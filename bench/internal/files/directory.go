@@ -12,7 +12,7 @@ import (
 // Directory is the path of the recorded responses. It has a subdirectory for each set.
 type Directory string
 
-// kept are the response headers that describe the body.
+// kept contains the names of the response headers that Put records: those that describe the body.
 var kept = []string{"Content-Type", "Content-Encoding"}
 
 // Path returns the URL path of the i-th response of a set.

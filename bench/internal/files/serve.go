@@ -13,8 +13,8 @@ import (
 )
 
 // Serve serves a directory on a free port, with the facade's certificate and connection limits. It writes its address
-// as the first line of its standard output. It returns when its standard input ends, at the latest with the parent
-// process.
+// as the first line of its standard output. It returns when its standard input ends, which happens at the latest when
+// the parent process exits.
 func Serve(dir Directory, certFile, keyFile string) error {
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
@@ -33,7 +33,7 @@ func Serve(dir Directory, certFile, keyFile string) error {
 		return err
 	}
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin) // also after an error
+		_, _ = io.Copy(io.Discard, os.Stdin) // an error counts as the end
 		_ = server.Shutdown(context.Background())
 	}()
 	if err := server.ServeTLS(listener, "", ""); !errors.Is(err, http.ErrServerClosed) {

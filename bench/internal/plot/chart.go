@@ -15,7 +15,7 @@ type Chart struct {
 	Groups []Group
 }
 
-// Group is one bar for each series. A value of 0 has no bar.
+// Group contains one bar for each series. The chart has no bar for a value of 0.
 type Group struct {
 	Name   string
 	Values []float64 // one for each series

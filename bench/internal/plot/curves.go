@@ -16,7 +16,7 @@ type Curves struct {
 	LabelY func(float64) string // formats a value
 }
 
-// Line is one curve. A value of 0 has no point.
+// Line is one curve. The curve has no point for a value of 0.
 type Line struct {
 	Name   string
 	Values []float64 // one for each X

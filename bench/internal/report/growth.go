@@ -81,7 +81,7 @@ func ReadGrowth(dir string) (g Growth, err error) {
 	return g, nil
 }
 
-// With adds the sizes that only the other run measured.
+// With returns the results together with those of the sizes that only the other run measured.
 func (g Growth) With(other Growth) Growth {
 	g.Sizes = slices.Clone(g.Sizes)
 	for _, size := range other.Sizes {

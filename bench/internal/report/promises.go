@@ -24,7 +24,7 @@ func promised() []promise {
 	}
 }
 
-// promises returns the table of the measured limits, and whether they are met.
+// promises returns a table with the measured value of each limit, the limit, and whether the value meets it.
 func (r Results) promises() string {
 	var lines [][]string
 	for _, p := range promised() {

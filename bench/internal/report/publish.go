@@ -20,7 +20,7 @@ const (
 	detailsFile = "details.txt"
 )
 
-// picture is one plot. value returns the length of a bar; 0 has no bar.
+// picture is one plot. value returns the duration that a bar shows. The plot has no bar for 0.
 type picture struct {
 	file, title string
 	value       func(*Figures) time.Duration
@@ -79,7 +79,7 @@ func (r Results) publishDetails(path string) error {
 	return nil
 }
 
-// chart collects the bars of a plot.
+// chart returns the bar chart of a plot, with a group of bars for each scenario.
 func (r Results) chart(p picture) plot.Chart {
 	chart := plot.Chart{Title: p.title, Series: []string{"kube-apiserver", "listfacade", "file server"},
 		Label: func(v float64) string {

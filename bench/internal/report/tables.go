@@ -84,7 +84,8 @@ func (r Result) priced() []string {
 	}
 }
 
-// bound marks the ratio as a lower bound if responses of kube-apiserver failed.
+// bound returns the mark of a lower bound, "≥ ", if responses of kube-apiserver failed. Otherwise it returns an empty
+// string.
 func (r Result) bound() string {
 	if r.Direct == nil || r.Direct.Failed == 0 {
 		return ""
@@ -124,7 +125,8 @@ func (r Result) behind() string {
 	return Duration(r.Facade.Behind)
 }
 
-// Reached returns the goal that a result reaches: aim, must, or neither.
+// Reached returns the goal that a result's ratio reaches: "aim", "must", or "**no**". It is empty if there is no goal
+// or no ratio.
 func (r Result) Reached() string {
 	switch {
 	case r.Must == 0 || r.Ratio() == 0:
@@ -201,7 +203,8 @@ func (f *Figures) sizes() string {
 	return Size(f.Bytes) + " / " + Size(f.Resident) + " / " + Size(f.Peak)
 }
 
-// rows returns the rows of the scenarios that have from least rows to fewer than many.
+// rows returns a table with the rows of all scenarios whose number of rows is at least the first argument and below the
+// second one.
 func (r Results) rows(least, many int) string {
 	var lines [][]string
 	for _, one := range r.Results {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// scratch are buffers for response bodies.
+// scratch contains reusable buffers for response bodies.
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
 // list responds with a page of all pods.
@@ -64,7 +64,7 @@ func (s *Server) respond(w http.ResponseWriter, r *http.Request, p *page) {
 
 func wantsTable(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "as=Table") }
 
-// metaOf returns the metadata of a page whose next pod is number to.
+// metaOf returns the list metadata of a page. to is the number of the first pod after the page.
 func (s *Server) metaOf(to int, version uint64) *metav1.ListMeta {
 	meta := &metav1.ListMeta{ResourceVersion: strconv.FormatUint(version, 10)}
 	if left := int64(s.pods.Len() - to); left > 0 {
@@ -93,7 +93,7 @@ func (s *Server) appendList(b []byte, p *page) []byte {
 	return append(b, "]}\n"...)
 }
 
-// appendTable appends a Table with rows without objects.
+// appendTable appends a Table whose rows contain no objects.
 func (s *Server) appendTable(b []byte, p *page) []byte {
 	b = appendMeta(append(b, tableBegin...), p.meta)
 	b = append(append(append(b, `,"columnDefinitions":`...), columns...), `,"rows":[`...)

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// protobufForm returns the form in protobuf.
+// protobufForm returns the form of an application's pods in protobuf, made from one of them.
 func protobufForm(pod *corev1.Pod, known messages) (form, error) {
 	data, err := pod.Marshal()
 	if err != nil {
@@ -25,7 +25,7 @@ func protobufForm(pod *corev1.Pod, known messages) (form, error) {
 		}
 		seconds, n := protowire.ConsumeVarint(data[s.from+1 : s.to]) // the field seconds of the message
 		spots = append(spots, spot{from: s.from + 1, to: s.from + 1 + n,
-			hole: hole{part: partSeconds, moment: int64(seconds)}}) //nolint:gosec // of a date
+			hole: hole{part: partSeconds, moment: int64(seconds)}}) //nolint:gosec // a date
 	})
 	if err != nil {
 		return form{}, err
@@ -33,7 +33,8 @@ func protobufForm(pod *corev1.Pod, known messages) (form, error) {
 	return cut(data, append(spots, lengthsAround(spots, lengths)...))
 }
 
-// lengthsAround returns the spots of the lengths that depend on other spots.
+// lengthsAround returns two spots for each string or message that contains one of the given spots: at its length, and
+// at its end. The length of such a field depends on the values of a pod.
 func lengthsAround(spots []spot, lengths []span) (around []spot) {
 	for _, l := range lengths {
 		for _, s := range spots {
@@ -47,7 +48,7 @@ func lengthsAround(spots []spot, lengths []span) (around []spot) {
 	return around
 }
 
-// span is the position of a string or message.
+// span is the position of a string or message in a protobuf encoding.
 type span struct {
 	length   int // position of the length; the content begins after it, at from
 	from, to int
@@ -88,8 +89,8 @@ func single(t reflect.Type) reflect.Type {
 	return t
 }
 
-// walk visits the strings and messages in data, a message of type of, each before its content. at is the offset of data
-// in the outermost message.
+// walk calls visit for each string and message in data, before the content of a message. data is a message of the given
+// type, at an offset in the outermost message.
 func (m messages) walk(data []byte, at int, of reflect.Type, visit func(span)) error {
 	fields := m.fields(of)
 	for len(data) > 0 {

@@ -20,18 +20,18 @@ const (
 	spread       = 20 * 24 * time.Hour
 )
 
-// firstVersion is the resourceVersion of the first pod. It increases by one with every pod.
+// firstVersion is the resourceVersion of the first pod. The version of each next pod is higher by one.
 const firstVersion = 1_000_000
 
 // typeMeta is the beginning of a pod outside a list.
 const typeMeta = `{"kind":"Pod","apiVersion":"v1",`
 
-// Pods are a number of pods, numbered from 0 in list order. Immutable; safe for concurrent use.
+// Pods is a set of pods, numbered from 0 in list order. It is immutable and safe for concurrent use.
 type Pods struct {
 	count      int
 	nodes      []string
 	templates  []*template    // the templates of a namespace are consecutive
-	namespaces map[string]int // number of the first pod
+	namespaces map[string]int // number of the first pod, by namespace
 }
 
 // NewPods prepares a number of pods, at least 1000, on a number of nodes. If nodes is 0, there is one node for 100
@@ -66,7 +66,7 @@ func (p *Pods) Name(i int) (namespace, name string) {
 	return t.namespace, t.prefix + string(appendSuffix(nil, i))
 }
 
-// named returns the number of the pod with a namespace and a name.
+// named returns the number of the pod with a namespace and a name, and whether it exists.
 func (p *Pods) named(namespace, name string) (int, bool) {
 	first, ok := p.namespaces[namespace]
 	for i := first; ok && i < min(first+perNamespace, p.count); i++ {
@@ -179,14 +179,14 @@ func appendLetters(b []byte, n uint64) []byte {
 	return append(b, text[:]...)
 }
 
-// appendAddress appends the last three bytes of a pod's address.
+// appendAddress appends the last three numbers of a pod's IPv4 address.
 func appendAddress(b []byte, i int) []byte {
 	b = append(strconv.AppendInt(b, int64(64+i>>16), 10), '.')
 	b = append(strconv.AppendInt(b, int64(i>>8&255), 10), '.')
 	return strconv.AppendInt(b, int64(i&255), 10)
 }
 
-// appendHex appends the last hexadecimal digits of a number.
+// appendHex appends the last hexadecimal digits of a number; digits is how many, at most 16.
 func appendHex(b []byte, n uint64, digits int) []byte {
 	var raw [8]byte
 	for at := range raw {

@@ -115,9 +115,9 @@ func (f *protobufFrames) bookmark(b []byte, version uint64, initial bool) []byte
 	return f.frame(b, watch.Bookmark)
 }
 
-// frame appends the message as an event. Its length precedes it.
+// frame appends an event with the buffered message. The length of the event precedes the event.
 func (f *protobufFrames) frame(b []byte, kind watch.EventType) []byte {
 	f.object = appendEnvelope(f.object[:0], "Pod", f.message)
 	event := metav1.WatchEvent{Type: string(kind), Object: runtime.RawExtension{Raw: f.object}}
-	return appendMessage(binary.BigEndian.AppendUint32(b, uint32(event.Size())), &event) //nolint:gosec // of one pod
+	return appendMessage(binary.BigEndian.AppendUint32(b, uint32(event.Size())), &event) //nolint:gosec // one pod
 }

@@ -130,8 +130,8 @@ func refuse(w http.ResponseWriter, code int, reason string) {
 }
 
 // Serve serves the given numbers of pods and nodes (NewPods) on a free port. When the pods are prepared, it writes its
-// address as the first line of its standard output. It returns when its standard input ends, at the latest with the
-// parent process.
+// address as the first line of its standard output. It returns when its standard input ends, which happens at the
+// latest when the parent process exits.
 func Serve(pods, nodes int, certFile, keyFile string) error {
 	all, err := NewPods(pods, nodes)
 	if err != nil {
@@ -146,7 +146,7 @@ func Serve(pods, nodes int, certFile, keyFile string) error {
 		return err
 	}
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin) // also after an error
+		_, _ = io.Copy(io.Discard, os.Stdin) // an error counts as the end
 		_ = server.Shutdown(context.Background())
 	}()
 	if err := server.ServeTLS(listener, certFile, keyFile); !errors.Is(err, http.ErrServerClosed) {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// store is the state of all pods that have changed. Safe for concurrent use.
+// store contains the states of all pods that have changed, and the events of the changes. It is safe for concurrent
+// use.
 type store struct {
 	mu      sync.Mutex // guards all below
 	version uint64
@@ -44,7 +45,8 @@ func (s *store) update(pod int) {
 	s.changed = make(chan struct{})
 }
 
-// states returns the states of the pods from one number up to another, and the current version.
+// states returns the current states of a range of pods, and the current version. from is the number of the first pod,
+// to-1 that of the last one.
 func (s *store) states(from, to int) ([]state, uint64) {
 	all := make([]state, to-from)
 	s.mu.Lock()

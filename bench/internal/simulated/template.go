@@ -44,7 +44,7 @@ const (
 	partEnd       // end of a protobuf field
 )
 
-// hole is the position of one value in a template.
+// hole describes the value at one position of a form, which differs between pods.
 type hole struct {
 	part   part
 	number int   // of the container
@@ -57,7 +57,7 @@ type piece struct {
 	hole hole
 }
 
-// form is an encoding of an application's pods.
+// form is an encoding of an application's pods: constant texts, with holes for the values that differ.
 type form struct {
 	pieces []piece
 	tail   []byte
@@ -108,7 +108,7 @@ func newTemplate(pod *corev1.Pod, known messages) (*template, error) {
 	return t, err
 }
 
-// jsonForm returns the form in JSON, without kind and apiVersion.
+// jsonForm returns the form of an application's pods in JSON, made from one of them, without kind and apiVersion.
 func jsonForm(pod *corev1.Pod) (form, error) {
 	text, err := json.Marshal(pod)
 	if err != nil {
@@ -125,7 +125,7 @@ func jsonForm(pod *corev1.Pod) (form, error) {
 	return cut(text, append(spotsOf(pod, text), times...))
 }
 
-// spotsOf finds the values that differ between pods, except times.
+// spotsOf finds, in an encoding of a pod, the values that differ between pods, except times.
 func spotsOf(pod *corev1.Pod, text []byte) []spot {
 	var spots []spot
 	for value, part := range map[string]part{

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// UpdatesPath is the path to which Updates are posted, as JSON. The response is sent after the last update.
+// UpdatesPath is the path to which clients post Updates as JSON. The server responds after the last update.
 const UpdatesPath = "/simulated/updates"
 
-// Updates changes one pod after the other at a steady rate.
+// Updates describes changes of one pod after the other at a steady rate.
 type Updates struct {
 	Count int
 	Every time.Duration

@@ -22,13 +22,13 @@ const tableBegin = `{"kind":"Table","apiVersion":"meta.k8s.io/v1",`
 const (
 	// bookmarkEvery is the interval of bookmarks.
 	bookmarkEvery = 30 * time.Second
-	// progressWatch is the maximum timeout, in seconds, of a watch that receives a bookmark immediately: with the
-	// current version, after the events up to this version.
+	// progressWatch is a timeout in seconds. A watch with at most this timeout immediately receives the events up to the
+	// current version, and then a bookmark with that version.
 	progressWatch = 5
 )
 
-// watch serves a watch until its timeout or until the client disconnects. Initial events are supported only for lists
-// without pods.
+// watch serves a watch until its timeout or until the client disconnects. It supports initial events only if the watch
+// selects no pod.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	version, _ := strconv.ParseUint(query.Get("resourceVersion"), 10, 64)
@@ -115,7 +115,7 @@ func (f *jsonFrames) event(b []byte, e event) []byte {
 		b = f.pods.appendRow(f.row(b, e.state.version), e.pod, time.Now())
 	}
 	b = append(b, typeMeta...)
-	at := len(b) - 1 // overwrites the opening bracket of the pod
+	at := len(b) - 1 // the comma of typeMeta, which replaces the opening bracket of the pod
 	b = f.pods.appendPod(b[:at], e.pod, e.state)
 	b[at] = ','
 	return f.end(b)

@@ -40,7 +40,7 @@ func newCerts() *cobra.Command {
 }
 
 func (f *certsFlags) run(command *cobra.Command) error {
-	// This file is written last, so that an incomplete set is created again.
+	// run writes this file last. Without the file, run creates the certificates again, because they may be incomplete.
 	complete := filepath.Join(f.dir, "complete")
 	if _, err := os.Stat(complete); !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -5,8 +5,9 @@ import (
 )
 
 // controlPlane is the command that contains every server of the main module. Most packages are common to several
-// servers, so one file is linked faster and is smaller than five. kubectl is a separate binary, because with the
-// servers' packages kubectl would take twice as long to start. Tests start kubectl hundreds of times.
+// servers, so the linker needs less time for one file than for five, and the file is smaller. kubectl is a separate
+// binary, because with the servers' packages kubectl would take twice as long to start. Tests start kubectl hundreds of
+// times.
 const controlPlane = modulePath + "/cmd/controlplane"
 
 type binary struct {
@@ -33,7 +34,7 @@ func (c Code) mainBinaries(programs []Program) []binary {
 	return append([]binary{{pkg: controlPlane, programs: shared}}, separateBinaries(own)...)
 }
 
-// separateBinaries returns one binary for each program. Servers of an older release are built in this way, because a
+// separateBinaries returns one binary for each program. Servers of an older release are separate binaries, because a
 // common command would have to be a package of that release's module.
 func separateBinaries(programs []Program) []binary {
 	var all []binary

@@ -203,9 +203,9 @@ func (b *build) hash(ctx context.Context) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil))[:16], nil
 }
 
-// goCommand returns a go command in the module. It ignores workspaces, so only go.mod decides the versions. Without
-// cgo, the build shares compiled packages with the devcluster command, which the Makefile compiles first. GOFLAGS of
-// the environment is ignored, because every value would need another build.
+// goCommand returns a go command in the module. The command ignores workspaces, so only go.mod decides the versions.
+// Without cgo, the build shares compiled packages with the devcluster command, which the Makefile compiles first. The
+// command ignores GOFLAGS of the environment, because every value would need another build.
 func goCommand(ctx context.Context, moduleDir string, args ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, "go", args...)
 	command.Dir = moduleDir

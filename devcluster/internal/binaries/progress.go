@@ -19,7 +19,7 @@ const progressEvery = 10 * time.Second
 // linkShare is the linker's share of the time of a build from scratch. "go build -v" does not report the linker.
 const linkShare = 0.05
 
-// leastPart is the completed share of a build from which the remaining time is estimated.
+// leastPart is the minimum completed share of a build for an estimate of the remaining time.
 const leastPart = 0.02
 
 // sizes returns the size of the Go files of each package that is not in the build cache, by import path. The time of

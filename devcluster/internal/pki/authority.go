@@ -27,7 +27,7 @@ type Authority struct {
 	certFile    string
 }
 
-// Pair is the paths of a certificate and its private key, both PEM.
+// Pair contains the paths of a certificate and its private key, both PEM.
 type Pair struct {
 	CertFile string `json:"certFile"`
 	KeyFile  string `json:"keyFile"`

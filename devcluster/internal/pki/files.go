@@ -9,14 +9,14 @@ import (
 	"path/filepath"
 )
 
-// KeyPair is the paths of a private and a public key, both PEM.
+// KeyPair contains the paths of a private and a public key, both PEM.
 type KeyPair struct {
 	PrivateFile string
 	PublicFile  string
 }
 
-// NewKeyPair writes a new ECDSA key to dir/name.key and its public key to dir/name.pub. It is for signing service
-// account tokens and has no certificate.
+// NewKeyPair writes a new ECDSA key to dir/name.key and its public key to dir/name.pub. The key signs service account
+// tokens and has no certificate.
 func NewKeyPair(dir, name string) (KeyPair, error) {
 	key, err := newKey()
 	if err != nil {
@@ -38,8 +38,8 @@ func writeCertificate(path string, der []byte) error {
 }
 
 func writePrivateKey(path string, key *ecdsa.PrivateKey) error {
-	// SEC 1 instead of PKCS #8, because older tools support only SEC 1. kube-apiserver supports both for service account
-	// keys.
+	// The encoding is SEC 1 instead of PKCS #8, because older tools support only SEC 1. kube-apiserver supports both for
+	// service account keys.
 	der, err := x509.MarshalECPrivateKey(key)
 	if err != nil {
 		return fmt.Errorf("encode private key: %w", err)

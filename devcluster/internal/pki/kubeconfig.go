@@ -16,7 +16,7 @@ type Kubeconfig struct {
 	Pair   Pair
 }
 
-// Write writes the file. Certificates are embedded, so the file can be copied.
+// Write writes the file. The file contains the certificates and the key, so it can be copied.
 func (k Kubeconfig) Write(path string) error {
 	ca, err := os.ReadFile(k.CAFile)
 	if err != nil {

@@ -54,7 +54,7 @@ func Reserve() (*Reservation, error) {
 	return nil, fmt.Errorf("%w: tried %d random ports from %d upwards", ErrNone, attempts, first)
 }
 
-// try returns nil without an error if the port is in use.
+// try reserves one port. It returns nil without an error if the port is in use.
 func try(dir string, port int) (*Reservation, error) {
 	lock, err := os.OpenFile(filepath.Join(dir, strconv.Itoa(port)), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

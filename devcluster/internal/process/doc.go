@@ -6,6 +6,6 @@
 // the parent.
 //
 // A Process is one named server that can be stopped and started again with the same arguments. Each run has one
-// goroutine that waits for the child. Close ends child and goroutine. An unexpected exit is reported once, with the
-// last lines of the log. The package never restarts a process.
+// goroutine that waits for the child. Close ends child and goroutine. A Process reports an unexpected exit once, with
+// the last lines of the log. The package never restarts a process.
 package process

@@ -27,7 +27,8 @@ func NewSpawner() *Spawner {
 
 func (s *Spawner) run() {
 	defer close(s.done)
-	// Never unlocked: the thread ends with this goroutine, and the kernel then kills the remaining children.
+	// The goroutine never unlocks the thread. So the thread ends with the goroutine, and the kernel then kills the
+	// remaining children.
 	runtime.LockOSThread()
 	for request := range s.requests {
 		request.result <- request.command.Start()

@@ -36,14 +36,14 @@ func Parse(text string) []Block {
 	return p.blocks
 }
 
-// scanner is the state after some lines.
+// scanner is the state of Parse after the lines that it has read.
 type scanner struct {
 	blocks  []Block
 	section string
 	number  int      // of the next block
 	line    int      // number of the current line
-	empty   bool     // the line before is empty
-	marker  string   // that ends the block; empty outside of such a block
+	empty   bool     // the previous line is empty
+	marker  string   // marker that ends the current block; empty unless the block began with one
 	lines   []string // of the current block
 }
 

@@ -1,6 +1,6 @@
 package document
 
-// The documents whose blocks are all in the table.
+// The documents whose blocks are all in claims.
 const (
 	Readme     = "README.md"
 	Clients    = "docs/clients.md"
@@ -51,7 +51,7 @@ var claims = map[string][]claim{
 	},
 }
 
-// spans contains each command between backquotes that has a flag, with the reason why no test runs it.
+// spans contains, by document, each command between backquotes that has a flag, with the reason why no test runs it.
 var spans = map[string]map[string]string{
 	Clients: {"k9s --cluster facade --readonly": "k9s is a program for terminals, which docs/clients.md lists as not tested. Its cmd/root.go has both flags."},
 }

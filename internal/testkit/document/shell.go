@@ -15,11 +15,11 @@ import (
 type Shell struct {
 	Dir string
 	Env []string
-	// Names are the names in commands that a test replaces by its own.
+	// Names maps names in commands to the names that a test uses instead.
 	Names map[string]string
 }
 
-// NewShell returns a Shell with a new home and working directory. The directories of programs come first in PATH.
+// NewShell returns a Shell with a new home and working directory. programs are directories, which come first in PATH.
 func NewShell(t testing.TB, kubeconfig string, programs ...string) *Shell {
 	t.Helper()
 	path := strings.Join(append(programs, os.Getenv("PATH")), string(os.PathListSeparator))

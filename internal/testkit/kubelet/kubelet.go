@@ -16,7 +16,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Process is a command in a container. Without arguments, it is the process that a client attaches to.
+// Process is a command in a container. If Command is empty, it is the container's own process, to which a client
+// attaches.
 type Process struct {
 	Namespace, Pod, Container string
 	Command                   []string
@@ -24,7 +25,8 @@ type Process struct {
 	Stdout, Stderr            io.Writer
 }
 
-// Run runs a Process until it ends. An *exec.ExitError is its exit code. Concurrent calls are possible.
+// Run runs a Process until it ends. An *exec.ExitError contains the exit code of the Process. Run must be safe for
+// concurrent use.
 type Run func(ctx context.Context, p Process) error
 
 // Start starts a kubelet until the test ends, and returns its address. It serves any container.

@@ -83,7 +83,7 @@ func statusOf(err error) map[string]any {
 	return status
 }
 
-// forwards is a pod that answers an HTTP request on any port.
+// forwards handles port-forward. In place of the pod, it answers an HTTP request on any port.
 func forwards(w http.ResponseWriter, r *http.Request) {
 	conn, streams := accept(w, r, "portforward.k8s.io")
 	if conn == nil {

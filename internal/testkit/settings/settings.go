@@ -44,7 +44,7 @@ func ReviewsTokens() bool { return os.Getenv("LISTFACADE_TOKENS") == "review" }
 // for the release whose answers the facade reproduces.
 func Upstream() string { return os.Getenv("LISTFACADE_UPSTREAM") }
 
-// Number returns a non-negative number from the environment.
+// Number returns the non-negative number in an environment variable, or else the default.
 func Number(t testing.TB, name string, otherwise int) int {
 	t.Helper()
 	text, ok := os.LookupEnv(name)
@@ -58,7 +58,7 @@ func Number(t testing.TB, name string, otherwise int) int {
 	return n
 }
 
-// Duration returns a non-negative duration from the environment.
+// Duration returns the non-negative duration in an environment variable, or else the default.
 func Duration(t testing.TB, name string, otherwise time.Duration) time.Duration {
 	t.Helper()
 	text, ok := os.LookupEnv(name)

@@ -53,7 +53,8 @@ func (f *Fixture) CreateApplication(t testing.TB, name string, replicas int64) {
 	})
 }
 
-// AwaitApplication waits until the controller has seen that many ready pods, and written that. It returns the status.
+// AwaitApplication waits until the controller has written a status with that number of pods, all of them ready. It
+// returns the status.
 func (f *Fixture) AwaitApplication(t testing.TB, name string, pods int64) (status map[string]any) {
 	t.Helper()
 	testkit.Eventually(t, fmt.Sprintf("the status of %s names %d pods", name, pods), func() error {

@@ -10,9 +10,9 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// StartDelegating starts a facade until the test ends. The cluster authenticates and authorizes its callers. The facade
-// acts as a user with only the rights in devcluster/manifests/users.yaml. Rates are unlimited, because suites send more
-// requests per second than any client.
+// StartDelegating starts a facade until the test ends. The cluster authenticates and authorizes the facade's callers.
+// The facade acts as a user with only the rights in devcluster/manifests/users.yaml. Rates are unlimited, because
+// suites send more requests per second than any client.
 func StartDelegating(t testing.TB, upstream *testkit.Cluster, settings ...func(*facade.Config)) *Facade {
 	t.Helper()
 	f := LaunchDelegating(t, upstream.Kubeconfigs[facadeUser], settings...)

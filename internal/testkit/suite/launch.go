@@ -11,7 +11,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// Compiled compiles a module below test/clients, unless that has been done, and returns the path of the program.
+// Compiled compiles a module below test/clients if it has changed, and returns the path of the program.
 func Compiled(t testing.TB, module string) string {
 	t.Helper()
 	program, err := filepath.Abs(filepath.Join(Programs, module))
@@ -40,7 +40,7 @@ func CompiledBefore(t testing.TB, module string) string {
 	return program
 }
 
-// Output is what a program prints. Safe for concurrent use.
+// Output collects what a program prints. It is safe for concurrent use.
 type Output struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -40,7 +40,7 @@ type Pair struct {
 	Upstream, Facade *testkit.Recorder
 }
 
-// WatchBoth opens a watch on both servers. The watches are closed with the test.
+// WatchBoth opens a watch on both servers. The watches end with the test.
 func WatchBoth(t testing.TB, o *testkit.Oracle, q testkit.Question) Pair {
 	t.Helper()
 	return Pair{Upstream: o.Upstream.MustRecord(t, q), Facade: o.Facade.MustRecord(t, q)}

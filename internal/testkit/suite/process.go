@@ -41,8 +41,8 @@ func (p *Process) Kill(t testing.TB) {
 
 var servingAt = regexp.MustCompile(`https://127\.0\.0\.1:\d+`)
 
-// StartProcess compiles the program and runs it with further flags until the test ends. The test fails if the process
-// fails, unless the test has killed it. If line is not nil, it changes the command line.
+// StartProcess compiles the facade and runs it with further flags until the test ends. The test fails if the process
+// fails, unless the test has killed it. If line is not nil, it returns the command line to run.
 func StartProcess(t testing.TB, line func(program string, args ...string) []string, kubeconfig string,
 	flags ...string) *Process {
 	t.Helper()

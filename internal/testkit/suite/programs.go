@@ -10,7 +10,8 @@ import (
 // Programs is the directory of programs for tests, relative to a suite's directory.
 var Programs = filepath.Join("..", "..", "bin")
 
-// requireClients is the environment variable that makes tests fail if a client is missing. Otherwise they are skipped.
+// requireClients is the environment variable that makes tests fail if a client is missing. Without it, the tests are
+// skipped.
 const requireClients = "LISTFACADE_REQUIRE_CLIENTS"
 
 // MayMiss fails the test if clients are required. Otherwise the caller skips the missing client.

@@ -15,8 +15,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// facadeUser is the user that facades act as. kube-apiserver authorizes all of its requests. It has the rights in
-// devcluster/manifests/users.yaml, the rights that a facade needs.
+// facadeUser is the user that facades act as. kube-apiserver authorizes all requests of this user. The user has the
+// rights in devcluster/manifests/users.yaml, which are those that a facade needs.
 const facadeUser = "listfacade"
 
 // allowed contains the clusters whose facadeUser may read everything.

@@ -32,7 +32,7 @@ type Tally struct {
 	held map[string]chan struct{} // by resource; closed when its requests may continue
 }
 
-// Asked describes a request, by the properties that are counted.
+// Asked contains the properties of a request by which a Tally counts requests.
 type Asked struct {
 	Way      Way
 	Resource string // with the group, as in deployments.apps

@@ -15,7 +15,7 @@ type result struct {
 	seconds               float64
 }
 
-// tally counts results in the order in which they first came.
+// tally counts the results of packages and tests. order is the order of their first results.
 type tally struct {
 	stage   string
 	results map[key]*result

@@ -1,5 +1,5 @@
 // Command client-go-0.30 is an informer of client-go 0.30. With two further arguments, the URL of a facade and a file
-// with its authorities, the module client splits its configuration.
+// with the facade's CA certificates, the module client sends the informer's reads to the facade.
 package main
 
 import (

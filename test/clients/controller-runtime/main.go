@@ -1,6 +1,7 @@
 // Command controller-runtime is a controller in the manner of Argo CD: it reads Applications, their Deployments and the
 // metadata of objects of all kinds from the cache of a manager, creates and scales Deployments, and writes the status
-// of Applications. Only the leader works. With the arguments for a facade, the module client splits its configuration.
+// of Applications. Only the leader works. With the arguments for a facade, the module client sends the controller's
+// reads to the facade.
 package main
 
 import (
@@ -47,7 +48,8 @@ func main() {
 	}
 }
 
-// configuration reads a kubeconfig. With the URL of a facade and a file with its authorities, it splits the result.
+// configuration reads a kubeconfig. If split contains the URL of a facade and a file with the facade's CA certificates,
+// the result sends reads to the facade.
 func configuration(kubeconfig string, split []string) (config *rest.Config, err error) {
 	config, err = clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil || len(split) == 0 {

@@ -12,7 +12,7 @@ import java.util.zip.GZIPInputStream;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 
-/** Reads a compressed answer as a stream or as a whole, and writes what it says to standard output. */
+/** Requests a gzip response, decompresses its body as a stream or at once, and writes the text to standard output. */
 class Inflate {
   public static void main(String[] args) throws Exception {
     HttpClient client = HttpClient.newBuilder().sslContext(trusting(args[1])).build();

@@ -1,4 +1,4 @@
-// Reads a compressed answer with node's http and zlib, and writes what it says to standard output.
+// Requests a gzip response, decompresses its body with node's zlib, and writes the text to standard output.
 import { readFileSync } from "node:fs";
 import https from "node:https";
 import { pipeline } from "node:stream/promises";

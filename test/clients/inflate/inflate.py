@@ -1,4 +1,4 @@
-"""Reads a compressed answer by one of Python's ways, and writes what it says to standard output."""
+"""Requests a gzip response, decompresses its body with zlib or gzip, and writes the text to standard output."""
 
 import gzip
 import http.client
@@ -9,7 +9,7 @@ import zlib
 
 
 def body(url, ca):
-    """The answer's body as it came."""
+    """Returns the response, whose body is not decompressed."""
     parts = urllib.parse.urlsplit(url)
     connection = http.client.HTTPSConnection(parts.hostname, parts.port, context=ssl.create_default_context(cafile=ca))
     connection.request("GET", f"{parts.path}?{parts.query}", headers={"Accept": "application/json", "Accept-Encoding": "gzip"})
@@ -20,7 +20,7 @@ def body(url, ca):
 
 
 def with_zlib(answer):
-    """Piece by piece, as they arrive, member by member."""
+    """Yields the decompressed body in pieces as they arrive, one gzip member after the other."""
     member = zlib.decompressobj(wbits=31)
     while piece := answer.read1(1 << 14):
         while piece:
@@ -31,7 +31,7 @@ def with_zlib(answer):
 
 
 def with_gzip(answer):
-    """As a file."""
+    """Yields the decompressed body in pieces, read as a gzip file."""
     with gzip.GzipFile(fileobj=answer) as file:
         while piece := file.read(1 << 16):
             yield piece

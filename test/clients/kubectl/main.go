@@ -1,5 +1,5 @@
-// Command kubectl is kubectl whose configuration is split by the module client. The environment names the facade:
-// LISTFACADE_URL, and its authorities, LISTFACADE_CA_FILE.
+// Command kubectl is kubectl with the module client, which sends kubectl's reads to a facade. In the environment,
+// LISTFACADE_URL is the URL of the facade, and LISTFACADE_CA_FILE is the file with the facade's CA certificates.
 package main
 
 import (

@@ -13,7 +13,7 @@ const entry = ({ metadata }) => `${metadata.namespace}/${metadata.name} ${metada
 for (const event of ['add', 'update', 'delete']) {
   informer.on(event, (object) => console.log(event, entry(object)));
 }
-// It stops at every error. Its documentation asks the program to restart it.
+// The informer stops at every error. Its documentation asks the program to restart it.
 let stopped;
 informer.on('error', (error) => {
   stopped = true;

@@ -1,6 +1,6 @@
 // Command chart renders a chart as helm does, with helm's own packages, and prints its objects as YAML. It checks the
-// values by the chart's schema. It compiles in seconds, because unlike helm it needs few packages that the devcluster
-// does not compile as well.
+// values by the chart's schema. Unlike helm, it compiles in seconds, because the build of the devcluster has already
+// compiled most of its packages.
 //
 //	chart CHART [VALUES]
 //
