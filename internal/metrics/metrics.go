@@ -65,7 +65,7 @@ func New(sources Sources) *Metrics {
 	m.contradictions = counter("upstream_contradictions_total",
 		"Times that the objects of a lane differed from the upstream's at the same resourceVersion."+laneHelp, "group", "resource")
 	m.reconnects = counter("upstream_reconnects_total",
-		"Times that a lane's watch of the upstream ended and was resumed."+laneHelp,
+		"Times that a lane's watch of the upstream ended, so that the lane opens another one."+laneHelp,
 		"group", "resource")
 	m.questions = counter("upstream_questions_total",
 		"Requests to the upstream for freshness checks, by kind: probe, roll-call, progress-watch, or definition for reads of a CustomResourceDefinition.", "kind")
