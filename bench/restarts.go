@@ -46,8 +46,9 @@ type returning struct {
 type returned struct {
 	lists, watches int64
 	took           time.Duration // from the readiness of the new server until all informers have received a change
-	// direct and facade are the processor times of both servers until then. After a restart of kube-apiserver, they
-	// begin with its start and with its end. After a restart of the facade, both begin with the start of the new facade.
+	// direct and facade are the processor times of kube-apiserver and of the facade until then. After a restart of
+	// kube-apiserver, direct counts from the start of the new process, and facade from before the writes that precede
+	// the end of the old one. After a restart of the facade, both count from the start of the new facade.
 	direct, facade time.Duration
 }
 

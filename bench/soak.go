@@ -39,7 +39,8 @@ type soak struct {
 	failures  []error
 }
 
-// measureSoak adds the memory and processor time of both servers after a soak, and the delays of watch events.
+// measureSoak adds to the table the processor time of both servers during a soak, their memory at its end, and the
+// delays of watch events.
 func measureSoak(ctx context.Context, s *stage, t *table) error {
 	f, err := s.withoutWatchLimits(ctx)
 	if err != nil {

@@ -20,8 +20,8 @@ const openers = 16
 
 // watchFrom returns a watch of the changes after the current version.
 func (s *server) watchFrom(ctx context.Context, path string) (question, error) {
-	// The version is that of a consistent list, of a name that no object has. A watch from this version does not receive
-	// earlier writes.
+	// The version is from a consistent list that selects a name that no object has. A watch from this version does not
+	// receive earlier writes.
 	q := question{name: "version", path: path + "?fieldSelector=metadata.name%3Dnobody", encoding: "identity",
 		protocol: http2}
 	a, err := s.read(ctx, q)

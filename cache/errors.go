@@ -21,7 +21,7 @@ var (
 
 	// ErrLateDeletion is returned for a deletion at an RV up to which the lane already has every event. The upstream is
 	// then a facade that has replayed a lost window. The lane's content does not change.
-	ErrLateDeletion = errors.New("cache: deletion at a resourceVersion at which the lane is already complete")
+	ErrLateDeletion = errors.New("cache: deletion at a resourceVersion up to which the lane already has every event")
 )
 
 // ExpiredError is returned when a lane cannot send the events after an RV: the RV is below the history window (I6), in

@@ -30,8 +30,8 @@
 // A read that receives 429 does not go to kube-apiserver, because it exceeds a limit of the facade. A read that
 // receives 501 goes to kube-apiserver: the facade does not cache the resource, and cannot forward the caller's client
 // certificate. If the facade's certificate cannot be verified, every read that the facade should serve fails, because
-// the configuration is wrong. The error says how to correct it. A 401 of the facade gets a warning, which client-go
-// prints.
+// the configuration is wrong. The error says how to correct it. To a 401 of the facade, the package adds a warning,
+// which client-go prints.
 //
 // # Credentials
 //

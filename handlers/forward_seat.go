@@ -39,7 +39,7 @@ func (p *forwardSeat) read(answer *http.Response) io.ReadCloser {
 		return newInitialBody(body)
 	case isRead(p.q.info):
 		return newHeldBody(newBufferedBody(body, p.limiter.buffered), p.leave)
-	default: // the body may be a stream of another API, so no byte is held back
+	default: // the body may be a stream of another API, so no byte is buffered
 		return newHeldBody(body, p.leave)
 	}
 }

@@ -44,8 +44,8 @@ func (k *Kind) Attributes(of Identity, labels []Label, fields []string) Attribut
 // fit, so that the buffers need no memory of the heap.
 const fewBytes = 512
 
-// ownText returns the data that no other object shares (Attributes.own). It stores the hash of the UID, because the UID
-// would take 28 bytes more, and no request selects by it.
+// ownText returns the data that no other object shares (Attributes.own). The data contains the hash of the UID instead
+// of the UID, which would take 28 bytes more. No request selects by the UID.
 func (k *Kind) ownText(of Identity, fields []string) string {
 	var few [fewBytes]byte
 	own, at := few[:0], 0

@@ -67,8 +67,9 @@ var builtins = []builtin{
 		fields: []offer{at("spec.clusterIP").spread(Own).since("1.31"), at("spec.type").since("1.31")},
 	},
 	{
-		// The same objects as core Events under other names. Requests and JSON use regarding and reportingController,
-		// but the server's field set keeps the core names. The core field source is not selectable here.
+		// These are the objects of core Events, but some fields have other names. Requests and JSON use regarding and
+		// reportingController, while the labels of fields in kube-apiserver have the core names. The field named source
+		// of core Events is not selectable here.
 		group: "events.k8s.io", kind: "Event", versions: []string{"v1", "v1beta1"},
 		metadata: nameAndNamespace, refuse: refusePlainly,
 		fields: []offer{

@@ -21,7 +21,7 @@
 //	Kind.ConvertFields           versioned field labels to canonical ones, after validation of the other list options
 //	Kind.Predicate               both selectors and the namespace of the path, compiled for matching
 //	ParseShards                  a shardSelector; kube-apiserver does this after it has converted the field labels
-//	Predicate.Within             the part of a Predicate's matches that are in some shards
+//	Predicate.Within             those matches of a Predicate that are in some shards
 //
 // # Promises
 //
@@ -38,8 +38,9 @@
 // # To add a selectable field
 //
 // Add the field to its kind's entry in builtins.go. Give the path of its value in the kind's versioned JSON, and the
-// release that added it. Also give the distribution of its values over objects (Spread). Extraction and indexes then
-// follow from Kind.Fields.
+// release that added it. Also give the distribution of its values over objects (Spread). Then run go generate in
+// internal/wire/protowire, which writes the numbers of fields in protobuf. Indexes and the extraction of values follow
+// from Kind.Fields.
 //
 // The package starts no goroutine and reads no object: the caller passes the field and label values of an object to
 // Kind.Attributes.

@@ -68,7 +68,7 @@ func authorizationFlags(c *facade.Config, f *pflag.FlagSet) {
 		"Interval, jittered, at which the authorization of open watches is reviewed again. Changes of RBAC objects also cause a review.")
 	f.StringVar(&a.PassThrough, "passthrough", a.PassThrough,
 		"Credentials with which requests for resources that are not cached are forwarded to kube-apiserver: token (the caller's bearer "+
-			"token), impersonate (the caller's bearer token, else constrained impersonation) or off (such requests are rejected).")
+			"token), impersonate (the caller's bearer token, or constrained impersonation for callers without one) or off (such requests are rejected).")
 }
 
 func limitFlags(c *facade.Config, f *pflag.FlagSet) {
@@ -80,7 +80,7 @@ func limitFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.Int64Var(&l.ListBytes, "max-list-bytes-inflight", l.ListBytes,
 		"Maximum number of uncompressed `bytes` of lists in flight. One caller may use a quarter of these bytes.")
 	f.IntVar(&l.Watches, "max-watches", l.Watches,
-		"Maximum `number` of open watches, including streams of container logs. At the limit, a new watch ends the oldest one of the caller with the most watches, or is rejected with 429.")
+		"Maximum `number` of open watches, including streams of container logs. At the limit, a new watch ends the oldest watch of the caller with the most watches (of the group with the most watches), or is rejected with 429.")
 	f.IntVar(&l.WatchesPerUser, "max-watches-per-user", l.WatchesPerUser,
 		"Maximum `number` of open watches of one caller.")
 	f.IntVar(&l.WatchRate, "watch-rate", l.WatchRate,

@@ -11,7 +11,7 @@
 //     cost of any other key is at most Ranking.Unlisted.
 //   - Counting a request takes less than a microsecond. It allocates no memory if the minute's summaries have the key.
 //   - In each minute, about 64 combinations of user agent, selectors and unknown resource of a user are separate keys.
-//     In later keys of the user, Others replaces these texts. So the cost of random texts counts for their user.
+//     In later keys of the user, Others replaces these texts. So a user who sends random texts stays visible.
 //   - Requests in flight are counted before they end: every ten seconds, and for each Ranking.
 //
 // Clients is an observe.Observer. The package starts no goroutine: Run blocks, and counts requests in flight until its

@@ -12,8 +12,8 @@ type Key struct {
 	User      string `json:"user"`
 	UserAgent string `json:"userAgent"`
 	Verb      string `json:"verb"`
-	// Group, Version, Resource and Subresource are as in the path. Resource begins with a slash if the path contains no
-	// resource.
+	// Group, Version, Resource and Subresource are as in the path. If the path contains no resource, Resource is one of
+	// knownPaths, such as /healthz, or a slash.
 	Group       string `json:"group,omitempty"`
 	Version     string `json:"version,omitempty"`
 	Resource    string `json:"resource,omitempty"`

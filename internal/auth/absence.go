@@ -49,9 +49,9 @@ func (a *absence) note(name string, err error, counts bool) (over bool, wrong er
 	}
 	end := a.since.Add(absenceGrace).UTC().Format(time.RFC3339)
 	if a.isOver() {
-		return true, fmt.Errorf("read the %s: missing, and not trusted since %s: %w", name, end, err)
+		return true, fmt.Errorf("read the %s: %w; the last one has not been trusted since %s", name, err, end)
 	}
-	return false, fmt.Errorf("read the %s: missing, and trusted only until %s: %w", name, end, err)
+	return false, fmt.Errorf("read the %s: %w; the last one stays trusted until %s", name, err, end)
 }
 
 func (a *absence) isOver() bool { return !a.since.IsZero() && time.Since(a.since) >= absenceGrace }

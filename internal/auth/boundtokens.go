@@ -177,7 +177,7 @@ func (b *boundTokens) compare(v *boundToken, answer reviewed, err error) {
 		b.audiences.learn(v.Audiences, answer.audiences)
 	default:
 		if err == nil {
-			b.log.Warn("TokenReview returned a different user from the one in the service account token; tokens with its audiences are now sent to TokenReview",
+			b.log.Warn("TokenReview returned a different user from the one in the service account token; tokens with the same audiences are now sent to TokenReview",
 				zap.String("user", v.caller.Name()))
 		}
 		if err == nil || b.judge(v) == valid {

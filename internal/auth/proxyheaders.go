@@ -18,8 +18,8 @@ type ProxyHeaders struct {
 }
 
 // read returns the user that the headers name, as kube-apiserver reads it; nil if they contain no name. For the name
-// and the UID, the first value that is not empty counts; for groups and extra, all values count. read converts the key
-// of an extra to lower case, and decodes a key that is escaped as in a URL's path.
+// and the UID, the first header counts whose first value is not empty; for groups and extra, all values count. read
+// converts the key of an extra to lower case, and decodes a key that is escaped as in a URL's path.
 func (h ProxyHeaders) read(header http.Header) *user.DefaultInfo {
 	name := first(header, h.Username)
 	if name == "" {

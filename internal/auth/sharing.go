@@ -99,7 +99,7 @@ func (r *Reviews) stopSharing(reason string) {
 func (r *Reviews) keepApart(reason string) {
 	if r.sharing.reason != reason {
 		r.sharing.reason = reason
-		r.config.Log.Info("Deciding access for each token of a service account", zap.String("reason", reason))
+		r.config.Log.Info("Deciding access for each token of a service account separately", zap.String("reason", reason))
 	}
 	if r.period() != 0 {
 		r.setPeriod(0)

@@ -153,7 +153,7 @@ func sourceOf(address string) netip.Prefix {
 	if ip.Is4() {
 		bits = 32
 	}
-	prefix, _ := ip.Prefix(bits) // cannot fail: the address has more bits
+	prefix, _ := ip.Prefix(bits) // cannot fail: the address has more bits than the prefix
 	return prefix
 }
 
@@ -164,6 +164,6 @@ func priorityOf(source netip.Prefix) limit.Key {
 	if source.Addr().Is4() {
 		bits = 24
 	}
-	network, _ := source.Addr().Prefix(bits) // cannot fail: the address has more bits
+	network, _ := source.Addr().Prefix(bits) // cannot fail: the address has more bits than the prefix
 	return limit.Key{Group: network.String(), One: source.String()}
 }

@@ -184,7 +184,7 @@ func callerOrError(caller *Caller) (*Caller, error) {
 	return caller, nil
 }
 
-// join returns the examination of the token that is under way, or starts one if the limits of the source allow it.
+// join returns the running examination of the token, or starts one if the limits of the source allow it.
 // Joining an examination costs the source nothing.
 func (t *tokens) join(ctx context.Context, key tokenKey, token string, source netip.Prefix) (*flight, error) {
 	signed := t.expectsSignature(token, source)
@@ -219,8 +219,8 @@ func (t *tokens) join(ctx context.Context, key tokenKey, token string, source ne
 	return f, nil
 }
 
-// examine verifies a token, or else reviews it when a seat is free. enter has admitted the source, so its limits bound
-// verifications, too.
+// examine verifies a token. If it cannot accept the token, it reviews the token when a seat is free. The caller has
+// called enter, so the limits of the source also apply to verifications.
 func (t *tokens) examine(ctx context.Context, f *flight, key tokenKey, token string, entered *entry) {
 	v := t.bound.verify(ctx, key, token)
 	end := t.bound.await(v)

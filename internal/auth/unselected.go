@@ -41,8 +41,9 @@ func (r *Reviews) decideUnselected(ctx context.Context, all, a Attributes, p per
 	return r.settleBy(ctx, q, known, ok)
 }
 
-// watchQuestion returns the question whose answer a watch depends on: without selectors, if a cached answer to that
-// question allows the watch. Watches with different selectors then share one review. The caller holds mu.
+// watchQuestion returns the question on whose answer a watch depends. If a cached answer allows the watch without
+// selectors, this is the question without selectors, so that watches with different selectors share one review. The
+// caller holds mu.
 func (r *Reviews) watchQuestion(a Attributes) question {
 	if all, ok := a.unselected(); ok {
 		q := newQuestion(all, r.period())

@@ -94,7 +94,8 @@ func (b *boundObjects) podsServed() bool {
 	return false
 }
 
-// metadata returns the metadata of an object in a lane. The result is cached, because objects are immutable.
+// metadata returns the UID and the deletion time of an object of a lane. The result is cached, because objects are
+// immutable.
 func (b *boundObjects) metadata(state *cache.State, object *cache.Object) (serviceaccount.Object, bool) {
 	key := weak.Make(object)
 	if known, ok := b.read.Get(key); ok {

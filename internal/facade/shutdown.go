@@ -85,7 +85,7 @@ func (f *Facade) finish(ctx context.Context, inOrder bool) {
 	f.shutdown.leave()
 	f.shutdown.empty(ctx) // the server does not wait for websockets
 	if err != nil {
-		f.log.Warn("Cut off requests at the end of the grace period", zap.Error(err))
+		f.log.Warn("Requests were cut off at the end of the grace period", zap.Error(err))
 		_ = f.server.Close()
 	}
 	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), cutOffTime)

@@ -13,7 +13,8 @@ const (
 	sharedSize, ownSize = 1 << 14, 1 << 8
 	// settleTime is the time that an event may take to reach its lane.
 	settleTime = 100 * time.Millisecond
-	// A probe is likely to confirm a lane if at most likelyEnough versions are expected that no lane receives.
+	// likelyEnough is the maximum expected number of versions that no lane has received since the checked lane was last
+	// complete. Above it, a probe is unlikely to confirm the lane.
 	likelyEnough = 0.5
 )
 

@@ -121,7 +121,8 @@ func (m *membership) known() *store {
 		m.joined.Store(nil)
 	}
 	if m.joined.Load() == nil && shared.isFirst() {
-		// With this resource to probe, the shared store can be compared with other resources before the first read.
+		// The shared store has no resource to probe until a client reads one. With this resource, it can already be
+		// compared with the stores of other resources.
 		shared.propose(m.source)
 		m.joined.Store(shared)
 	}

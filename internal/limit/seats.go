@@ -96,7 +96,7 @@ func (p *Seats) Take(ctx context.Context, key Key, seats int64) (leave func(), e
 	return sync.OnceFunc(func() { p.release(w) }), nil
 }
 
-// take returns a request that has been granted or refused.
+// take adds a request, and waits until it is granted or refused. The end of the context refuses it.
 func (p *Seats) take(ctx context.Context, key Key, rank Rank, seats int64) *waiter {
 	w := p.join(key, rank, seats)
 	if w.decided != nil {

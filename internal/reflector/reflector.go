@@ -79,7 +79,7 @@ func (r *Reflector) Recent(ctx context.Context, arrived time.Time,
 	return r.checker.Recent(ctx, arrived, answer)
 }
 
-// Now returns the upstream's resourceVersion at some moment after the call began. The lane has possibly not reached it.
+// Now returns the upstream's resourceVersion at some moment after the call began. The lane may not have reached it yet.
 func (r *Reflector) Now(ctx context.Context) (cache.RV, error) { return r.checker.Now(ctx) }
 
 // Reach brings the lane up to a resourceVersion that the lane may lack because its resource is quiet. It returns nil
@@ -131,8 +131,8 @@ const refusedFor = 5 * time.Second
 // tooLargeFor is how long a resource counts as too large after its lane ended. Each new attempt costs a list.
 const tooLargeFor = 30 * time.Minute
 
-// overdue reports whether the lane ended and may be started again. If the resource has changed, the lane may be started
-// immediately. If memory was lacking, memoryAdmission decides.
+// overdue reports whether the lane ended and may be started again. If the definition of the resource has changed, the
+// lane may be started immediately. It may also be started if memory was lacking; memoryAdmission then decides when.
 func (r *Reflector) overdue(now upstream.Resource) bool {
 	f := r.Failure()
 	if f == nil || !f.Refused {

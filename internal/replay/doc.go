@@ -27,5 +27,5 @@
 //     resource.
 //
 // Goroutines: Open loads lanes in goroutines and waits for them. Serve owns goroutines for the server, its shutdown,
-// the player, and the recorded upstream, which serves a network in memory.
+// the player, and the recorded upstream, which serves on a network in memory.
 package replay

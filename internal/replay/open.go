@@ -117,7 +117,7 @@ func (p *opening) logOpened(r *Replay) {
 		zap.Int("lanes", len(r.lanes)), zap.Duration("took", time.Since(p.began)))
 	for _, one := range r.player.recordings {
 		if one.lost {
-			p.log.Warn("The moment is in a hole of the journal", zap.String("lane", one.name),
+			p.log.Warn("The journal may lack events of this lane at the moment of --at", zap.String("lane", one.name),
 				zap.String("problem", one.describeLoss()))
 		}
 	}

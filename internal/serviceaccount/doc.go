@@ -7,6 +7,7 @@
 //   - Claims are read with kube-apiserver's packages, so kube-apiserver reads equal claims from the same bytes.
 //   - Errors contain no part of a token.
 //
-// The package starts no goroutine and sends no request. It defines these names itself, because kube-apiserver's package
-// would link all types of the core API into the program (ADR 25). Tests compare the names of both packages.
+// The package starts no goroutine and sends no request. It defines the names of users, groups and extra fields itself,
+// because kube-apiserver's package would link all types of the core API into the program (ADR 25). Tests compare the
+// names of both packages.
 package serviceaccount

@@ -15,7 +15,8 @@ import (
 	"github.com/listfacade/listfacade/internal/frames"
 )
 
-// Run runs the process: it creates the log to stderr, reads the files, listens, and serves until the context ends.
+// Run runs the process: it logs to stderr, reads the files that the options name, listens, and serves until the context
+// ends.
 func Run(ctx context.Context, o Options) error {
 	if err := o.validate(); err != nil {
 		return err

@@ -113,7 +113,7 @@ func (s *Split) finish(inOrder bool) {
 	}
 	s.shutdown.cut()
 	if err != nil {
-		s.log.Warn("Cut off requests at the end of the grace period", zap.Error(err))
+		s.log.Warn("Requests were cut off at the end of the grace period", zap.Error(err))
 		_ = s.server.Close()
 	}
 	select {

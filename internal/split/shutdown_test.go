@@ -149,7 +149,7 @@ func TestShutdownCutsOffTheRest(t *testing.T) {
 	if err := <-failed; err == nil {
 		t.Error("the write was answered")
 	}
-	if run.logs.FilterMessage("Cut off requests at the end of the grace period").Len() != 1 {
+	if run.logs.FilterMessage("Requests were cut off at the end of the grace period").Len() != 1 {
 		t.Errorf("got %v", run.logs.All())
 	}
 }

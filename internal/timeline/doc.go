@@ -8,15 +8,16 @@
 // elements after it.
 //
 // The package promises:
-//   - It prints a period in which the journal may lack events as a hole. At the end of the journal, it prints a hole
-//     only after journal.Silence without a record.
+//   - A period in which the journal may lack events is printed as a hole. At the end of the journal, a hole
+//     is printed only after journal.Silence without a record.
 //   - In memory, the package keeps the keys and resourceVersions of all objects, the recorded content of changed
 //     objects, one decoded change, and the rows of a table.
 //   - It makes text from objects printable for a terminal: tables and differences replace control characters, JSON and
 //     YAML escape them.
 //
 // A resource can be in the journal in both encodings and in several API versions. The package reads the lane with the
-// fewest holes. It then prefers JSON, and then the most stable API version. internal/transcode converts protobuf.
+// fewest holes. Among equal ones, it prefers JSON, then the most stable API version. internal/transcode converts
+// protobuf.
 //
 // The package starts no goroutine, and writes only to the streams of its caller.
 package timeline

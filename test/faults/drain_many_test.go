@@ -61,7 +61,7 @@ func TestDrainEndsWatchesAndCompletesLists(t *testing.T) {
 		}
 	}
 	<-closed
-	if cut := run.Logs.FilterMessage("Cut off requests at the end of the grace period").Len(); cut > 0 {
+	if cut := run.Logs.FilterMessage("Requests were cut off at the end of the grace period").Len(); cut > 0 {
 		t.Error("requests were cut off")
 	}
 	if _, err := run.HTTP1Client(t).Get(run.URL + "/livez"); err == nil {

@@ -150,7 +150,7 @@ func TestPodsShareReviewsUntilWebhookAppears(t *testing.T) {
 	}
 	later := suite.StartDelegating(t, own, briefly)
 	testkit.Eventually(t, "the metrics show the webhook", func() error {
-		return wants(later.Lines.FilterMessage("Deciding access for each token of a service account").Len(), 1)
+		return wants(later.Lines.FilterMessage("Deciding access for each token of a service account separately").Len(), 1)
 	})
 	for i, o := range of[:5] {
 		asker := later.As(t, tokens[i]).Facade

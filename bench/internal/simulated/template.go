@@ -108,7 +108,7 @@ func newTemplate(pod *corev1.Pod, known messages) (*template, error) {
 	return t, err
 }
 
-// jsonForm returns the form of an application's pods in JSON, made from one of them, without kind and apiVersion.
+// jsonForm makes the form of an application's pods in JSON from one of them. The form omits kind and apiVersion.
 func jsonForm(pod *corev1.Pod) (form, error) {
 	text, err := json.Marshal(pod)
 	if err != nil {

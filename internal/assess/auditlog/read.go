@@ -15,7 +15,7 @@ type Counts struct {
 	TooLong int `json:"tooLongLines"` // longer than 4 MiB, and left out
 	// FirstBroken is the place of the first broken line, with the reason; empty if no line is broken.
 	FirstBroken string `json:"firstBroken,omitempty"`
-	// CutOff are the files that ended in the middle, with the reason.
+	// CutOff are the files that could be read only in part, with the reason.
 	CutOff []string `json:"cutOff,omitempty"`
 }
 
