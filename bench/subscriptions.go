@@ -45,7 +45,7 @@ func (s *subscriptions) read(body io.Reader) error {
 	}
 }
 
-// stampOf returns the time at which an event was sent, in nanoseconds since 1970; 0 for a bookmark.
+// stampOf returns the time at which a client sent the change of an event, in nanoseconds since 1970; 0 for a bookmark.
 func stampOf(frame []byte) (int64, error) {
 	_, rest, ok := bytes.Cut(frame, []byte(stampBefore))
 	if !ok {

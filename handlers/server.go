@@ -58,7 +58,7 @@ type Config struct {
 	Uncached map[schema.GroupResource]bool
 	// PassAs selects the credentials of requests that the cache cannot serve.
 	PassAs PassThroughAs
-	// ShardSelectors selects the lists and watches of shards that the cache serves.
+	// ShardSelectors says which lists and watches with a shardSelector the cache serves.
 	ShardSelectors ShardSelectors
 	// MaxStaleness is how long the cache is served after the last response of the upstream; 0 means unlimited.
 	MaxStaleness time.Duration

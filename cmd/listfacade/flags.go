@@ -130,7 +130,7 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 			"The facade then lists the resource again and sends the differences as events. If false, watches end with 410 as kube-apiserver's do, "+
 			"and clients list again.")
 	f.BoolVar(&c.AccountWatches, "account-watches", c.AccountWatches,
-		"Watch the metadata of built-in resources that are not cached, for some minutes after a costly consistent read. With the "+
+		"Watch the metadata of built-in resources that are not cached, for ten minutes after a costly consistent read. With the "+
 			"resourceVersions of these resources, a small request can confirm that a large cached resource is unchanged. If false, costly reads go to "+
 			"kube-apiserver whenever other resources change.")
 	journalFlags(c, f)

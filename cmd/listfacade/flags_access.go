@@ -74,7 +74,7 @@ func authorizationFlags(c *facade.Config, f *pflag.FlagSet) {
 func limitFlags(c *facade.Config, f *pflag.FlagSet) {
 	l := &c.Limits
 	f.IntVar(&l.Requests, "max-requests-inflight", l.Requests,
-		"Maximum `number` of requests in flight that are not watches. Excess requests are queued per caller.")
+		"Maximum `number` of requests in flight that are neither watches nor streams of container logs. Excess requests are queued per caller.")
 	f.IntVar(&l.RequestsPerUser, "max-requests-inflight-per-user", l.RequestsPerUser,
 		"Maximum `number` of requests of one caller in flight that are not watches. Pods that share a service account are separate callers.")
 	f.Int64Var(&l.ListBytes, "max-list-bytes-inflight", l.ListBytes,
@@ -84,7 +84,7 @@ func limitFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.IntVar(&l.WatchesPerUser, "max-watches-per-user", l.WatchesPerUser,
 		"Maximum `number` of open watches of one caller.")
 	f.IntVar(&l.WatchRate, "watch-rate", l.WatchRate,
-		"Maximum `number` of watches opened per second, with a burst of two and a half times as many. Excess requests are queued per caller.")
+		"Maximum `number` of watches and streams of container logs opened per second, with a burst of two and a half times as many. Excess requests are queued per caller.")
 	f.IntVar(&l.WatchRatePerUser, "watch-rate-per-user", l.WatchRatePerUser,
 		"Maximum `number` of watches that one caller opens per second, with a burst of ten times as many. Excess requests are rejected with 429.")
 }

@@ -66,8 +66,8 @@ func (r release) writeChart(digest v1.Hash) error {
 	return os.WriteFile(r.path("listfacade-"+r.chartVersion()+".tgz"), out.Bytes(), 0o644)
 }
 
-// chartFiles returns the files of a directory, named below a prefix. It follows symbolic links, and skips files that
-// .helmignore names.
+// chartFiles returns the files of a directory, with names below the directory prefix. It follows symbolic links, and
+// skips files that .helmignore names.
 func (r release) chartFiles(dir, prefix string) ([]file, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -75,7 +75,7 @@ func (w *windows) add(stream, increment uint32) bool {
 	return n >= w.stream
 }
 
-// release returns one frame for each held increment.
+// release returns one WINDOW_UPDATE frame for each stream with a held increment.
 func (w *windows) release() []byte {
 	w.out = w.out[:0]
 	for _, stream := range w.order {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// rate is how often a lane's resource changes. One goroutine calls note; busy is safe for concurrent use.
+// rate is how often a lane's resource changes. Calls of note must not overlap; busy is safe for concurrent use.
 type rate struct {
 	since    time.Time    // time when the lane's Checker was made
 	last     atomic.Int64 // nanoseconds from since to the last change

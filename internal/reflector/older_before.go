@@ -155,10 +155,10 @@ func (l *listWatch) at(ctx context.Context, o *cache.Object, rv cache.RV) (*cach
 		found, err = l.newObject(item, &facts)
 		return err
 	}); err != nil {
-		return nil, fmt.Errorf("read an object at %d: %w", rv, err)
+		return nil, fmt.Errorf("read an object at resourceVersion %d: %w", rv, err)
 	}
 	if found == nil || found.Key() != o.Key() || found.RV > rv {
-		return nil, fmt.Errorf("%w: the upstream has no %s at %d", errNotOlder, o.Key(), rv)
+		return nil, fmt.Errorf("%w: the upstream has no %s at resourceVersion %d", errNotOlder, o.Key(), rv)
 	}
 	return found, nil
 }

@@ -34,7 +34,7 @@ func Command() *cobra.Command {
 	f := command.Flags()
 	f.StringVar(&o.Dir, "journal-dir", o.Dir, "`Directory` of the journal. It may be in use by a facade.")
 	f.StringVar(&o.At, "at", o.At, "`Moment` to replay: "+journal.MomentForms+".")
-	f.Float64Var(&o.Speed, "speed", o.Speed, "`Number` of recorded seconds that pass in a second.")
+	f.Float64Var(&o.Speed, "speed", o.Speed, "`Number` of recorded seconds that pass in each real second.")
 	f.BoolVar(&o.Frozen, "frozen", o.Frozen, "Stop the time at the moment of --at, so that watches receive no events.")
 	f.StringVar(&o.Listen, "listen", o.Listen, "Loopback `address` and port on which to serve HTTP. Port 0 selects a free port.")
 	f.StringVar(&o.Kubeconfig, "write-kubeconfig", o.Kubeconfig,

@@ -30,8 +30,8 @@ type Split struct {
 	facades   *facades
 	shutdown  *shutdown
 	fallback  fallback
-	// toFacades forwards to the facades. readAPIServer forwards GETs that have neither a body nor an upgrade to
-	// kube-apiserver. toAPIServer forwards all other requests to kube-apiserver.
+	// toFacades forwards to the facades. The others forward to kube-apiserver: readAPIServer forwards GETs without a body
+	// and without an upgrade, and toAPIServer all other requests.
 	toFacades, readAPIServer, toAPIServer forwarder
 }
 

@@ -47,7 +47,7 @@ func (c *Client) apiServices(ctx context.Context) (apiServices, error) {
 		return nil, fmt.Errorf("read the upstream's APIServices: %w", err)
 	}
 	if list.Kind != "APIServiceList" {
-		return nil, fmt.Errorf("read the upstream's APIServices: got a %q", list.Kind)
+		return nil, fmt.Errorf("read the upstream's APIServices: the response has kind %q, want APIServiceList", list.Kind)
 	}
 	return readServices(list.Items)
 }

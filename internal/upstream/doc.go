@@ -1,4 +1,4 @@
-// Package upstream is the client of the upstream, the kube-apiserver that the facade reads from.
+// Package upstream is the client of the upstream, the kube-apiserver or facade that this facade reads from.
 //
 //   - Client sends GETs and reviews with the facade's own credentials. Client.Follow reads all objects of a small
 //     resource and their changes.

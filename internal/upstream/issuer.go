@@ -14,7 +14,7 @@ type Issuer struct{ client *Client }
 // Issuer returns an Issuer that uses the reviewer's connections.
 func (r *Reviewer) Issuer() Issuer { return Issuer{client: r.client} }
 
-// Get reads a path. It returns the code 200 and at most 1 MiB of body, or an error.
+// Get reads a path. It returns the code 200 and the body, or an error. A body above 1 MiB is an error.
 func (i Issuer) Get(ctx context.Context, path string) (int, []byte, error) {
 	body, err := i.client.Get(ctx, Target{Path: path}, MediaIssuer, maxReview)
 	if err != nil {

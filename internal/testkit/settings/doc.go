@@ -9,7 +9,7 @@
 //   - LISTFACADE_PACK=off starts facades that do not compress objects in memory.
 //   - LISTFACADE_EXTRAS is the --authorization-extras of facades, auto by default.
 //   - LISTFACADE_TOKENS=review starts facades that review every token.
-//   - LISTFACADE_PATIENCE is the factor of the time that a test waits for a condition before it fails.
+//   - LISTFACADE_PATIENCE multiplies the time that a test waits for a condition before it fails.
 //   - `go test -short` selects shorter tests.
 //
 // The package has no state and starts no goroutine. It imports only what a test of pure code may import.

@@ -67,7 +67,8 @@ func NewFacade(t testing.TB, kubeconfig string, changes ...func(*facade.Config))
 	c.SelfAuditInterval = 0                           // suites about self-audits change it
 	c.ShutdownDelay, c.WatchTermination = 0, 0        // suites about shutdown change it
 	c.GoawayChance = 0                                // to be repeatable
-	c.PeerWait, c.WriteTimeout = Patience, Patience   // suites about slow clients change it
+	c.PeerWait = Patience                             // for busy machines
+	c.WriteTimeout = Patience                         // suites about slow clients change it
 	if c.Packing = (facade.Packing{}); settings.Packs() {
 		c.Packing = facade.Packing{From: 1}
 	}

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// reconciler brings the cluster to the state of an Application. Its client reads from the manager's cache.
+// reconciler brings the cluster to the state that an Application describes. Its client reads from the manager's cache.
 type reconciler struct {
 	reader.Client
 	kinds []schema.GroupVersionKind
