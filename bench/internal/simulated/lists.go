@@ -43,6 +43,7 @@ type page struct {
 	from   int // number of the first pod
 	states []state
 	meta   *metav1.ListMeta
+	whole  bool // whether the rows of a Table contain the pods
 }
 
 func (s *Server) respond(w http.ResponseWriter, r *http.Request, p *page) {
@@ -93,7 +94,7 @@ func (s *Server) appendList(b []byte, p *page) []byte {
 	return append(b, "]}\n"...)
 }
 
-// appendTable appends a Table whose rows contain no objects.
+// appendTable appends a Table.
 func (s *Server) appendTable(b []byte, p *page) []byte {
 	b = appendMeta(append(b, tableBegin...), p.meta)
 	b = append(append(append(b, `,"columnDefinitions":`...), columns...), `,"rows":[`...)
@@ -102,7 +103,12 @@ func (s *Server) appendTable(b []byte, p *page) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(s.pods.appendRow(b, p.from+i, now), "null}"...)
+		b = s.pods.appendRow(b, p.from+i, now)
+		if p.whole {
+			b = append(s.pods.appendWhole(b, p.from+i, p.states[i]), '}')
+			continue
+		}
+		b = append(b, "null}"...)
 	}
 	return append(b, "]}\n"...)
 }

@@ -78,3 +78,43 @@ func TestOnePodAtAnOlderVersion(t *testing.T) {
 		get(t, s, fmt.Sprint(path, version), "application/json", http.StatusGone)
 	}
 }
+
+// A Table that was requested with objects has the pod of that version in its row, as JSON lanes request it.
+func TestRowOfOnePodContainsThePod(t *testing.T) {
+	s := server(t)
+	version := s.store.now()
+	s.store.update(7)
+	namespace, name := s.pods.Name(7)
+	body := get(t, s, fmt.Sprintf("/api/v1/namespaces/%s/pods?fieldSelector=metadata.name%%3D%s&includeObject=Object"+
+		"&resourceVersionMatch=Exact&resourceVersion=%d", namespace, name, version),
+		"application/json;as=Table;v=v1;g=meta.k8s.io", http.StatusOK)
+	var table struct {
+		Rows []struct {
+			Cells  []any
+			Object corev1.Pod
+		}
+	}
+	if err := json.Unmarshal(body, &table); err != nil {
+		t.Fatal(err)
+	}
+	if len(table.Rows) != 1 || table.Rows[0].Cells[0] != name || table.Rows[0].Object.Name != name ||
+		table.Rows[0].Object.Kind != "Pod" || table.Rows[0].Object.ResourceVersion != fmt.Sprint(firstVersion+7) {
+		t.Errorf("got %.300s, want the pod %s", body, name)
+	}
+}
+
+// The server refuses a watch that it cannot select events for, and one that begins before its first event.
+func TestOtherWatchesAreRefused(t *testing.T) {
+	s := server(t)
+	namespace, name := s.pods.Name(7)
+	for target, code := range map[string]int{
+		"/api/v1/namespaces/" + namespace + "/pods?fieldSelector=metadata.name%3D" + name: http.StatusBadRequest,
+		"/api/v1/pods?fieldSelector=spec.nodeName%3Da%2Cstatus.phase%3DFailed":            http.StatusBadRequest,
+		"/api/v1/pods?fieldSelector=spec.nodeName%3D%3Da":                                 http.StatusBadRequest,
+		"/api/v1/pods?fieldSelector=status.phase%3DFailed":                                http.StatusBadRequest,
+		"/api/v1/pods?labelSelector=a":                                                    http.StatusBadRequest,
+		fmt.Sprint("/api/v1/pods?resourceVersion=", s.store.now()-1):                      http.StatusGone,
+	} {
+		get(t, s, target+"&watch=1&timeoutSeconds=3", "application/json", code)
+	}
+}

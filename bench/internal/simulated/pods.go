@@ -103,6 +103,15 @@ func (p *Pods) appendPod(b []byte, i int, s state) []byte {
 	return append(b, f.tail...)
 }
 
+// appendWhole appends the JSON of a pod outside a list.
+func (p *Pods) appendWhole(b []byte, i int, s state) []byte {
+	b = append(b, typeMeta...)
+	at := len(b) - 1 // the comma of typeMeta, which replaces the opening bracket of the pod
+	b = p.appendPod(b[:at], i, s)
+	b[at] = ','
+	return b
+}
+
 func (p *Pods) appendPart(b []byte, i int, seed uint64, h hole, s state) []byte {
 	switch h.part {
 	case partName:

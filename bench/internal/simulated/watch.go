@@ -40,8 +40,15 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", contentType)
 	var b []byte
 	initial := query.Get("sendInitialEvents") != ""
-	if initial && !nothing(r) {
+	switch {
+	case initial && !nothing(r):
 		refuse(w, http.StatusUnprocessableEntity, "Invalid")
+		return
+	case !s.supports(r):
+		refuse(w, http.StatusBadRequest, "BadRequest")
+		return
+	case version > 0 && version < s.oldest():
+		refuse(w, http.StatusGone, "Expired")
 		return
 	}
 	marked := !initial && seconds > progressWatch
@@ -79,7 +86,24 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// selects reports whether a watch selects a pod. The only selector that it knows is spec.nodeName.
+// supports reports whether a watch has no other selector than one node, or a name that no pod has.
+func (s *Server) supports(r *http.Request) bool {
+	fields := r.URL.Query().Get("fieldSelector")
+	name, byName := strings.CutPrefix(fields, nameSelector)
+	node, byNode := strings.CutPrefix(fields, nodeSelector)
+	switch {
+	case r.URL.Query().Get("labelSelector") != "" || strings.Contains(fields, ","):
+		return false
+	case byName:
+		_, known := s.pods.named(namespaceOf(r), name)
+		return !known
+	case byNode:
+		return !strings.HasPrefix(node, "=")
+	}
+	return fields == ""
+}
+
+// selects reports whether a watch that the server supports selects a pod.
 func (s *Server) selects(query url.Values, pod int) bool {
 	node, ok := strings.CutPrefix(query.Get("fieldSelector"), nodeSelector)
 	return !ok || node == s.pods.Node(pod)
@@ -114,11 +138,7 @@ func (f *jsonFrames) event(b []byte, e event) []byte {
 	if f.table {
 		b = f.pods.appendRow(f.row(b, e.state.version), e.pod, time.Now())
 	}
-	b = append(b, typeMeta...)
-	at := len(b) - 1 // the comma of typeMeta, which replaces the opening bracket of the pod
-	b = f.pods.appendPod(b[:at], e.pod, e.state)
-	b[at] = ','
-	return f.end(b)
+	return f.end(f.pods.appendWhole(b, e.pod, e.state))
 }
 
 // row begins a Table with one row.
