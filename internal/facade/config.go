@@ -143,7 +143,7 @@ func Defaults() Config {
 		Uncached:     []string{"secrets"}, PreloadEncodings: []string{"json"},
 		// Agents on each node read the pods of their node. kube-apiserver has the same index.
 		FieldIndexes:  []string{"spec.nodeName"},
-		HistoryWindow: 10 * time.Minute, HistoryBytes: 256 << 20, Packing: Packing(cache.DefaultPacking),
+		HistoryWindow: 10 * time.Minute, HistoryBytes: 512 << 20, Packing: Packing(cache.DefaultPacking),
 		PrecompressedMemory: 256 << 20, LaneIdle: 30 * time.Minute, MaxStaleness: time.Minute,
 		MemoryBudget: OwnMemory, MemoryMarks: defaultMemoryMarks(),
 		SelfAuditInterval: 6 * time.Hour, ReplayLostWindows: true, AccountWatches: true, ShardSelectors: "auto",

@@ -4,14 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/fresh"
 )
 
-// stepWriter writes the steps of one stream, and of progress watches, into the lane. Safe for concurrent use, while
-// nothing else writes the lane.
+// stepWriter writes the steps of one stream, and of progress watches, into the lane. Safe for concurrent use. Nothing
+// else writes steps or lists into the lane at the same time.
 type stepWriter struct {
 	lane    *lane
 	checker *fresh.Checker
@@ -53,11 +52,16 @@ func (w *stepWriter) write(st step) error {
 	return w.apply(st)
 }
 
-// silence returns when the stream's last frame arrived, and whether that is too long ago.
-func (w *stepWriter) silence() (received time.Time, tooLong bool) {
+// checkSilence returns errSilent if the stream has brought nothing for too long. The lane is then stale since the last
+// frame.
+func (w *stepWriter) checkSilence() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.stream.received, w.stream.isTooLong()
+	if !w.stream.isTooLong() {
+		return nil
+	}
+	w.lane.receivesNothing(w.stream.received)
+	return errSilent
 }
 
 // apply applies one step. It drops a change that the lane already has, because a progress watch and the lane's watch

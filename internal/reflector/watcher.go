@@ -131,38 +131,46 @@ func (w *watcher) resume(ctx context.Context, e *epoch, regular bool) (*stream, 
 // reads the stream and writes its steps. It has ended when apply returns. With one goroutine for reads and one for
 // writes, the two would overlap, but handing over a step takes a tenth of the processor time of an event.
 func (w *watcher) apply(ctx context.Context, e *epoch, s *stream) error {
-	in, failed, ended := newStepWriter(w, e), make(chan error, 1), make(chan struct{})
-	go func() {
-		defer close(ended)
-		failed <- in.writeAll(s)
-	}()
-	defer func() { s.close(); <-ended }()
+	in, ended := newStepWriter(w, e), make(chan error, 1)
+	go func() { ended <- in.writeAll(s) }()
+	over, err := w.await(ctx, in, ended)
+	s.close()
+	if over {
+		return err
+	}
+	// A step that was written meanwhile may end the epoch. Another error is that of the closed stream.
+	if late := <-ended; endsEpoch(late) && !endsEpoch(err) {
+		return late
+	}
+	return err
+}
+
+// await writes the steps of progress watches while the stream is read. When the reader of the stream has ended, await
+// returns its error, and over is true. If the stream has to end for another reason, await returns this reason.
+func (w *watcher) await(ctx context.Context, in *stepWriter, ended <-chan error) (over bool, err error) {
 	quiet := time.NewTimer(settled)
 	defer quiet.Stop()
 	look := time.NewTicker(silenceEvery)
 	defer look.Stop()
 	doubted := w.checker.Doubted()
 	for {
-		var err error
 		select {
 		case st := <-w.lane.progressWatched:
 			err = in.write(st)
-		case err = <-failed:
+		case err = <-ended:
+			return true, err
 		case err = <-w.lane.wrong:
 		case <-doubted:
 			err = contradiction(w.checker)
 		case <-quiet.C:
 			w.lane.receives()
 		case <-look.C:
-			if received, silent := in.silence(); silent {
-				w.lane.receivesNothing(received)
-				err = errSilent
-			}
+			err = in.checkSilence()
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
 	}
 }
