@@ -22,7 +22,7 @@ type Options struct {
 	// HistoryWindow is how long history keeps an event. The default is 10 minutes: more than the 5 minutes between two
 	// compactions of the upstream (semantics 2.3).
 	HistoryWindow time.Duration
-	// HistoryBytes limits the memory that only history keeps alive, in bytes. The default is 256 MiB. In any case, history
+	// HistoryBytes limits the memory that only history keeps alive, in bytes. The default is 512 MiB. In any case, history
 	// keeps the events that kube-apiserver would keep: the events of the last 75 s, up to 102,400, and the last 100 events
 	// (semantics 4.1). A lane with 1,000 events a second of 15 KB objects can therefore take 1.1 GB.
 	HistoryBytes int64
@@ -33,7 +33,7 @@ type Options struct {
 const (
 	// DefaultHistoryWindow is the default of Options.HistoryWindow.
 	DefaultHistoryWindow = 10 * time.Minute
-	defaultHistoryBytes  = 256 << 20
+	defaultHistoryBytes  = 512 << 20
 )
 
 // Lane is the cache of one resource in one encoding.
