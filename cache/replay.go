@@ -6,8 +6,8 @@ import (
 )
 
 // Replay makes an upstream list at rv the lane's content, as Replace does, but in the same epoch. Watchers continue and
-// receive the differences between the State and the list (ADR 21). Deletions come first, at the RV where the lost
-// window begins. Objects that left a selector are among these deletions. Then each changed or new object comes once, at
+// receive the differences between the State and the list (ADR 21). Deletions come first, at the RV before the lost
+// window. Objects that left a selector are among these deletions. Then each changed or new object comes once, at
 // its own RV. An object with another UID is deleted and added. Inside the lost window no read is served and no watch
 // starts.
 //

@@ -43,7 +43,7 @@ type Open struct {
 // OpenWatch is the additional data of a watch.
 type OpenWatch struct {
 	Events int64 `json:"events"` // sent, bookmarks included; 0 if the upstream answers
-	// At is the resourceVersion up to which the watch has received all events; 0 if the upstream answers.
+	// At is the resourceVersion up to which the watch has been sent all events; 0 if the upstream answers.
 	At uint64 `json:"atResourceVersion,omitempty"`
 	// LagEvents is the approximate number of pending events. LagSeconds is how long events have been pending.
 	LagEvents  int64   `json:"lagEvents"`
