@@ -76,7 +76,7 @@ func beFileServer(args []string) error {
 	return files.Serve(files.Directory(args[0]), args[1], args[2])
 }
 
-// sends returns the visit of a file server's client: it reads the n responses of a set.
+// sends returns the visit of a file server's client, which reads the n responses of a set.
 func (l load) sends(set string, n int) visit {
 	return func(ctx context.Context, c caller) (sample, error) {
 		var sum sample

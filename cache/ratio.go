@@ -11,7 +11,8 @@ const (
 	judged = 512
 	// lasting is the minimum lifetime of a dictionary.
 	lasting = 10 * time.Minute
-	// fallen is the factor by which the ratio of packed to plain bytes grows before Lane.Pack makes another dictionary.
+	// Lane.Pack makes another dictionary when the ratio of packed to plain bytes is fallen times that of the time when the
+	// dictionary was made.
 	fallen = 2
 )
 

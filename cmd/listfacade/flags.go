@@ -130,9 +130,9 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 			"The facade then lists the resource again and sends the differences as events. If false, watches end with 410 as kube-apiserver's do, "+
 			"and clients list again.")
 	f.BoolVar(&c.AccountWatches, "account-watches", c.AccountWatches,
-		"Watch the metadata of built-in resources that are not cached, for ten minutes after a costly consistent read. With the "+
-			"resourceVersions of these resources, a small request can confirm that a large cached resource is unchanged. If false, costly reads go to "+
-			"kube-apiserver whenever other resources change.")
+		"After a costly consistent read, watch for ten minutes the metadata of built-in resources that no client reads, except --uncached-resources. "+
+			"With their resourceVersions, a small request can confirm that a large cached resource is unchanged. If false, costly reads are forwarded to "+
+			"kube-apiserver, or wait one to two seconds, whenever other resources change.")
 	journalFlags(c, f)
 	f.StringVar(&c.ShardSelectors, "shard-selectors", c.ShardSelectors,
 		"When lists and watches with a shardSelector (KEP-5866) are served from the cache: auto (while kube-apiserver has the feature gate "+

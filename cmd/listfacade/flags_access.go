@@ -76,7 +76,7 @@ func limitFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.IntVar(&l.Requests, "max-requests-inflight", l.Requests,
 		"Maximum `number` of requests in flight that are neither watches nor streams of container logs. Excess requests are queued per caller.")
 	f.IntVar(&l.RequestsPerUser, "max-requests-inflight-per-user", l.RequestsPerUser,
-		"Maximum `number` of requests of one caller in flight that are not watches. Pods that share a service account are separate callers.")
+		"Maximum `number` of requests that one caller may have in flight. Watches and streams of container logs do not count. Pods that share a service account are separate callers.")
 	f.Int64Var(&l.ListBytes, "max-list-bytes-inflight", l.ListBytes,
 		"Maximum number of uncompressed `bytes` of lists in flight. One caller may use a quarter of these bytes.")
 	f.IntVar(&l.Watches, "max-watches", l.Watches,

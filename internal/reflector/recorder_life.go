@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// openWait is how long the start of the process waits for a disk. Lanes that start before the journal is open are not
+	// openWait is how long the start of the process waits until the journal is open. Lanes that start before this are not
 	// restored from it.
 	openWait = 5 * time.Second
 	// finishWait is how long the end of the process waits for the recorder. lastWait is how long the recorder may write

@@ -138,7 +138,8 @@ func (w *watcher) apply(ctx context.Context, e *epoch, s *stream) error {
 	if over {
 		return err
 	}
-	// A step that was written meanwhile may end the epoch. Another error is that of the closed stream.
+	// The last step before the stream was closed may have failed with an error that ends the epoch. Any other error only
+	// says that the stream was closed.
 	if late := <-ended; endsEpoch(late) && !endsEpoch(err) {
 		return late
 	}

@@ -30,7 +30,7 @@ type Options struct {
 	Serving facade.Config
 }
 
-// DefaultOptions returns the values of flags that are not set.
+// DefaultOptions returns the default values of the flags.
 func DefaultOptions() Options {
 	return Options{
 		FallbackReads: 32, FallbackWatches: 1000, MetricsAddress: "127.0.0.1:8081", Serving: facade.Defaults(),

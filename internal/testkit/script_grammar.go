@@ -152,7 +152,8 @@ func (w *scriptWriter) watch(r scriptResource) {
 	w.script = append(w.script, Step{Do: Watch, Question: q})
 }
 
-// watchPath returns the path of the collection, or the deprecated path, which needs no parameter.
+// watchPath returns the path and query of a watch: the collection with the parameter watch, or a path with the
+// deprecated /watch/, which needs no parameter.
 func (w *scriptWriter) watchPath(r scriptResource) (path string, query []string) {
 	if w.random.IntN(10) == 0 {
 		r.root += "/watch"

@@ -106,8 +106,8 @@ func (s *flights) queue(ctx context.Context, key string, f *flight, caller limit
 	s.finish(key, f)
 }
 
-// begin ends the wait in one queue. It returns true if queue must send the flight's request. seated reports whether
-// this queue gave a seat. If no queue gave a seat, the flight fails.
+// begin ends the wait in one queue. It returns true if the method queue must send the flight's request. seated reports
+// whether this queue gave a seat. If no queue gave a seat, the flight fails.
 func (s *flights) begin(key string, f *flight, seated bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// resource is a client's list and watch, like a reflector. The goroutine of its connection uses it. While no stream of
-// the resource is open, a timer uses it.
+// resource is one list and watch of a client, as a reflector makes them. Only the goroutine of its connection uses it,
+// or a timer while no stream of the resource is open.
 type resource struct {
 	path    string
 	version uint64 // of the last complete event; 0: a list is next
