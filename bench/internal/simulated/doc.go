@@ -5,7 +5,7 @@
 //
 // It supports the requests of the facade: discovery, pages of lists and of Tables without objects, watches, one pod at
 // an older version, probes, and reviews. Lists and watches of pods are in JSON or protobuf. Every token is valid and is
-// the name of its user. Every request is allowed. The server refuses all other requests with 404 or 405. Its bodies
+// the name of its user. Every request is allowed. The server refuses all other requests with a Status. Its bodies
 // have the bytes of kube-apiserver 1.37 except for the values. A POST to UpdatesPath changes pods.
 //
 // Goroutines: those of net/http, and one that ends the server when its standard input ends.
