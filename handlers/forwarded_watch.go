@@ -40,8 +40,12 @@ func (s *Server) watchForwarded(ctx context.Context, q *Request, end func()) *fo
 }
 
 // begin obtains the watch authorization, after the upstream has accepted the watch. The watch ends when this
-// authorization ends.
+// authorization ends. A second call has no effect: a watch over a websocket is forwarded again if the first answer is
+// not a stream.
 func (f *forwardedWatch) begin() {
+	if f.authorization != nil {
+		return
+	}
 	f.authorization = f.hold()
 	if ended := f.authorization.Ended(); ended != nil {
 		go func() {
