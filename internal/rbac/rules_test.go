@@ -310,23 +310,30 @@ func TestFirstListOfBindingsFollowsRoleChanges(t *testing.T) {
 	})
 }
 
+// refusesBindings starts rules that have read the cluster. Its bindings can then be listed, but not watched.
+func (c cluster) refusesBindings(t *testing.T, rights Rights) *cuttable {
+	t.Helper()
+	from, bindings := c.sources(), &cuttable{FakeControllerSource: c.bindings}
+	from.bindings = bindings
+	r, err := newRules(from, rights, zaptest.NewLogger(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	start(t, r.Run)
+	<-time.After(settle)
+	bindings.set(refused)
+	return bindings
+}
+
 // While bindings can be listed but not watched, a role may have bindings that no list contained yet. A change of the
 // role does not affect all users: anyone who may change a role could delay the events of others. The next list reports
 // the subjects of new bindings.
 func TestSubjectsOfLateBindingsMayHaveLostPermissions(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		c, reports := newCluster(t), &recorder{}
-		from, bindings := c.sources(), &cuttable{FakeControllerSource: c.bindings}
-		from.bindings = bindings
 		c.roles.Add(aRole("a/r", "get", "list"))
 		c.bindings.Add(bind("b/y", "Role r", "group team"))
-		r, err := newRules(from, reports, zaptest.NewLogger(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		start(t, r.Run)
-		<-time.After(settle)
-		bindings.set(refused)
+		bindings := c.refusesBindings(t, reports)
 		c.bindings.Add(bind("a/x", "Role r", "user alice"))
 		c.bindings.Modify(bind("b/y", "Role r", "group team", "user bob"))
 		synctest.Wait() // until the watch has ended
@@ -360,17 +367,9 @@ func (s *slow) Lost(affected Affected) {
 func TestLateBindingsMayWaitForTheirHandler(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		c, reports := newCluster(t), &slow{}
-		from, bindings := c.sources(), &cuttable{FakeControllerSource: c.bindings}
-		from.bindings = bindings
 		c.roles.Add(aRole("a/r", "get", "list"))
 		c.bindings.Add(bind("a/z", "Role other"))
-		r, err := newRules(from, reports, zaptest.NewLogger(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		start(t, r.Run)
-		<-time.After(settle)
-		bindings.set(refused)
+		bindings := c.refusesBindings(t, reports)
 		c.bindings.Add(bind("a/x", "Role r", "user alice"))
 		synctest.Wait() // until the watch has ended
 		c.bindings.Add(bind("a/y", "Role r", "user bob"))

@@ -11,15 +11,22 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
+// withoutWatch returns a filled lane whose watches the upstream has refused for so long that the pauses are long.
+func (r *rig) withoutWatch(t *testing.T) *Reflector {
+	t.Helper()
+	r.Put("ns/a", "1")
+	lane := r.synced(t)
+	r.Script(testkit.AskWatch, testkit.Refuse(http.StatusTooManyRequests, "TooManyRequests"))
+	r.DropWatches()
+	elapse(5 * time.Minute)
+	return lane
+}
+
 // While the upstream refuses watches, a roll call contradicts the lane. The lane is listed again at once, during a long
 // pause between two attempts to open the watch.
 func TestContradictionWhileWatchIsRefusedRelists(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
-		r.Put("ns/a", "1")
-		lane := r.synced(t)
-		r.Script(testkit.AskWatch, testkit.Refuse(http.StatusTooManyRequests, "TooManyRequests"))
-		r.DropWatches()
-		elapse(5 * time.Minute)
+		lane := r.withoutWatch(t)
 		r.Script(testkit.AskRoll, text(fmt.Sprintf(`{"metadata":{"resourceVersion":"%d"},"items":[]}`, r.RV())))
 		if _, _, err := lane.Recent(t.Context(), time.Now(), smallAnswer); !errors.Is(err, fresh.ErrContradicted) {
 			t.Errorf("got %v, want ErrContradicted", err)
@@ -35,11 +42,7 @@ func TestContradictionWhileWatchIsRefusedRelists(t *testing.T) {
 // attempt to open the watch.
 func TestDifferenceWhileWatchIsRefusedRelists(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
-		r.Put("ns/a", "1")
-		lane := r.synced(t)
-		r.Script(testkit.AskWatch, testkit.Refuse(http.StatusTooManyRequests, "TooManyRequests"))
-		r.DropWatches()
-		elapse(5 * time.Minute)
+		lane := r.withoutWatch(t)
 		lane.contradict(errAudited)
 		elapse(time.Minute)
 		if r.relisted.Load() != 1 || lane.Contradicted() {
