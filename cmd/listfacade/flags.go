@@ -123,8 +123,8 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.DurationVar(&c.LaneIdle, "idle-timeout", c.LaneIdle,
 		"Time after which the facade drops the cache of a resource in an encoding that no client reads, unless --preload names the resource. 0 means never.")
 	f.DurationVar(&c.MaxStaleness, "max-staleness", c.MaxStaleness,
-		"Time for which the facade still answers reads that accept stale data when kube-apiserver sends nothing. After that time, it answers 503. "+
-			"0 means no limit.")
+		"Time for which the facade still answers reads that accept stale data when kube-apiserver sends nothing. After that time, it forwards "+
+			"gets and small lists, and rejects other reads with 503. 0 means no limit.")
 	f.BoolVar(&c.ReplayLostWindows, "replay-lost-windows", c.ReplayLostWindows,
 		"Keep client watches open when kube-apiserver has lost the events that the facade needs next, for example after kube-apiserver restarted. "+
 			"The facade then lists the resource again and sends the differences as events. If false, watches end with 410 as kube-apiserver's do, "+
