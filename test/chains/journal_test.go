@@ -145,7 +145,7 @@ func TestJournalResumes(t *testing.T) {
 // segments returns the files of a journal.
 func segments(t *testing.T, dir string) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "lanes", "*", "*.segment"))
+	files, err := filepath.Glob(filepath.Join(dir, "lanes", "*", "[^.]*.segment"))
 	if err != nil {
 		t.Fatal(err)
 	}

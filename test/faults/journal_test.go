@@ -19,10 +19,11 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// journalFiles returns the files of all lanes in a journal.
+// journalFiles returns the segments of all lanes in a journal. A name that begins with a dot is of an incomplete
+// segment.
 func journalFiles(t *testing.T, dir string) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "lanes", "*", "*.segment"))
+	files, err := filepath.Glob(filepath.Join(dir, "lanes", "*", "[^.]*.segment"))
 	if err != nil {
 		t.Fatal(err)
 	}
